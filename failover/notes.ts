@@ -1,0 +1,51 @@
+import type { InstanceName, MemberId } from '../topology/member.ts'
+
+export const notesVersion = 1
+
+/** The second object beside the record: what no order depends on for safety. Survives managers. */
+export interface ClusterNotes {
+  readonly version: number
+  /** Nothing is decided automatically; who asked and why. */
+  readonly paused: { readonly reason: string; readonly wallMs: number } | null
+  /** Instances fenced by a person. */
+  readonly fenced: readonly { readonly instance: InstanceName; readonly keepPrimary: boolean; readonly wallMs: number }[]
+  /** Number of instances a person asked for by scaling; null = as in the spec. */
+  readonly instances: number | null
+  readonly lastFailoverWallMs: number | null
+  /** The newest incarnation each member's agent reported. */
+  readonly incarnations: Readonly<Record<MemberId, string>>
+  /** Newest first, at most 50. */
+  readonly recoveries: readonly Recovery[]
+}
+
+export const emptyNotes: ClusterNotes = {
+  version: notesVersion,
+  paused: null,
+  fenced: [],
+  instances: null,
+  lastFailoverWallMs: null,
+  incarnations: {},
+  recoveries: [],
+}
+
+/** One recorded episode from detection to routed writes. */
+export interface Recovery {
+  readonly id: string
+  readonly kind: 'bootstrap' | 'failover' | 'switchover' | 'restart'
+  readonly startedWallMs: number
+  /** Why it began: analysis code and sentence. */
+  readonly analysis: string
+  readonly sentence: string
+  readonly from: MemberId | null
+  readonly to: MemberId | null
+  readonly fromEpoch: number
+  readonly toEpoch: number | null
+  readonly outcome: 'running' | 'succeeded' | 'undone' | 'abandoned'
+  /** Milliseconds since detection, monotonic, one entry per step. */
+  readonly timeline: readonly TimelineEntry[]
+}
+
+export interface TimelineEntry {
+  readonly atMs: number
+  readonly what: string
+}

@@ -1,0 +1,130 @@
+import type { InstanceName, MemberId } from '../topology/member.ts'
+import type { GtidText, Observation } from '../topology/observation.ts'
+
+/** Version of the wire messages between manager and agents. */
+export const orderVersion = 1
+
+/** Where a peer is reached. */
+export interface Endpoint {
+  readonly instance: InstanceName
+  readonly host: string
+  readonly port: number
+  /** `host:port` of its agent. */
+  readonly agent: string
+}
+
+interface OrderBase {
+  readonly version: number
+  readonly cluster: string
+  /** The instance and volume it is meant for; any other refuses it. */
+  readonly member: MemberId
+  readonly epoch: number
+  /** Revision of the record it follows from. */
+  readonly revision: number
+}
+
+interface AssignmentBase extends OrderBase {
+  /** Everybody in the cluster, for gates, leases and peers. */
+  readonly peers: readonly Endpoint[]
+  /** Read-only and offline by a person's wish, until unfenced. */
+  readonly fenced: boolean
+}
+
+export interface PrimaryAssignment extends AssignmentBase {
+  readonly role: 'primary'
+  /** A: replicas whose acknowledgement counts. Their gates are open. */
+  readonly counted: readonly InstanceName[]
+  /** Replicas that only catch up: they stored, at this revision or later, an assignment with semi-sync off. Gates open, never counted. */
+  readonly catchingUp: readonly InstanceName[]
+  /** k the server waits for; 0 means that nothing is waited for. */
+  readonly acks: number
+  /** Its server may be started although it ended by itself (no failover happens). */
+  readonly mayRestart: boolean
+}
+
+export interface ReplicaAssignment extends AssignmentBase {
+  readonly role: 'replica'
+  readonly source: Endpoint
+  /** Semi-sync on: it is counted at this revision. */
+  readonly counted: boolean
+  /** What the primary held when this was sent: own transactions outside of it are errant, or a tail to be trimmed. */
+  readonly sourceHolds: GtidText
+  /** What the primary no longer has in its binlogs. */
+  readonly sourcePurged: GtidText
+}
+
+/** What an agent is told to be. It makes it so and keeps it so. */
+export type Assignment = PrimaryAssignment | ReplicaAssignment
+
+/** Promise `epoch` (the record's + 1): stop, then report what is held. */
+export interface PromiseOrder extends OrderBase {
+  /** Wait, at most `waitMs`, until this set is received before stopping (a switchover's last transactions). */
+  readonly after: GtidText
+  readonly waitMs: number
+}
+
+/** First half of a switchover, at the primary: stop taking writes, let what waits finish, then promise `epoch`. Undone by the agent itself if it fails. */
+export interface DemoteOrder extends OrderBase {
+  /** Time running statements and idle transactions get before they are killed. */
+  readonly graceMs: number
+  readonly deadlineMs: number
+}
+
+/** Follow a member until `until` is held, under a promise and an intent, before a commit. */
+export interface FetchOrder extends OrderBase {
+  readonly from: Endpoint
+  readonly until: GtidText
+  readonly deadlineMs: number
+}
+
+/** Archive what is errant, then replace everything by a copy of `donor`. Names exactly what it destroys. */
+export interface ReseedOrder extends OrderBase {
+  readonly donor: Endpoint
+  readonly source: Endpoint
+  readonly destroys: GtidText
+  readonly sourceHolds: GtidText
+  readonly peers: readonly Endpoint[]
+}
+
+/** The manager confirms the epoch, from a record read begun after the question arrived. */
+export interface LeaseConfirmation extends OrderBase {
+  readonly question: number
+}
+
+/** A peer's question: do you know of an epoch newer than mine? */
+export interface LeaseVoteRequest {
+  readonly version: number
+  readonly cluster: string
+  readonly asking: InstanceName
+  readonly epoch: number
+}
+
+export interface LeaseVote {
+  readonly granted: boolean
+  readonly promise: number
+}
+
+export type OrderName = 'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'lease'
+
+/** Routes of the agent's HTTP interface. Orders are POSTed; each answers an `OrderAnswer`. */
+export const agentRoutes = {
+  observations: '/v1/observations',
+  assign: '/v1/assign',
+  promise: '/v1/promise',
+  demote: '/v1/demote',
+  fetch: '/v1/fetch',
+  reseed: '/v1/reseed',
+  lease: '/v1/lease',
+  leaseVote: '/v1/lease-vote',
+} as const
+
+/** Every order is answered with what the agent sees right after it, and the steps it took with their durations. */
+export interface OrderAnswer {
+  readonly observation: Observation
+  readonly steps: readonly Step[]
+}
+
+export interface Step {
+  readonly name: string
+  readonly ms: number
+}

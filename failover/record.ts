@@ -1,0 +1,58 @@
+import type { MemberId } from '../topology/member.ts'
+
+/** The newest version of the record that this code writes; it reads this and every older one. */
+export const recordVersion = 1
+
+/**
+ * The durable truth of a cluster and the only commit point (design §5). Every change is a compare-and-swap of the whole
+ * and raises `revision` by one.
+ */
+export interface ClusterRecord {
+  readonly version: number
+  readonly cluster: string
+  /** Grows with every change of primary; at most one primary per epoch. */
+  readonly epoch: number
+  readonly revision: number
+  readonly primary: MemberId
+  /** S: replicas whose acknowledgement counts. */
+  readonly syncSet: readonly MemberId[]
+  /** Members of the sync set that the primary must no longer count; they stay in S until a marker proves it. */
+  readonly leaving: readonly MemberId[]
+  /** k: acknowledgements a write needs. */
+  readonly acks: number
+  /** k the primary waits for; larger than `acks` only while k is being raised. */
+  readonly acksWanted: number
+  readonly intent: Intent | null
+}
+
+/**
+ * What a manager is about to do before a commit. A manager that finds one of another run replaces or withdraws it
+ * before it acts itself.
+ */
+export type Intent = FetchIntent | SwitchoverIntent
+
+interface IntentBase {
+  /** Random id of the manager run that put it there. */
+  readonly by: string
+}
+
+/** The candidate (or a member of the future sync set) fetches what it lacks before the commit. */
+export interface FetchIntent extends IntentBase {
+  readonly kind: 'fetch'
+  readonly candidate: MemberId
+}
+
+export interface SwitchoverIntent extends IntentBase {
+  readonly kind: 'switchover'
+  readonly candidate: MemberId
+  /** The request it serves, for whoever asked. */
+  readonly request: string
+  /** Wall clock; past it the switchover is undone. */
+  readonly deadlineWallMs: number
+  readonly reason: string
+}
+
+/** The members the primary may count: the sync set without those that are leaving. */
+export function countedMembers(record: ClusterRecord): readonly MemberId[] {
+  return record.syncSet.filter((member) => !record.leaving.includes(member))
+}

@@ -1,0 +1,79 @@
+import { Type, type Static } from 'typebox'
+
+/**
+ * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
+ * `docs/configuration.md`.
+ */
+const milliseconds = (initial: number, description: string, minimum = 0) =>
+  Type.Integer({ default: initial, minimum, maximum: 86_400_000, description: `${description} Milliseconds.` })
+
+export const instancePolicySchema = Type.Object(
+  {
+    promotion: Type.Union([Type.Literal('prefer'), Type.Literal('neutral'), Type.Literal('never')], {
+      default: 'neutral',
+      description: 'Whether this instance is chosen before others, like others, or never as primary.',
+    }),
+    priority: Type.Integer({ default: 0, minimum: -1000, maximum: 1000, description: 'Among equals the highest priority is chosen.' }),
+  },
+  { additionalProperties: false },
+)
+
+export const clusterSpecSchema = Type.Object(
+  {
+    version: Type.Literal(1, { default: 1, description: 'Version of this format.' }),
+    mode: Type.Union([Type.Literal('semisync')], { default: 'semisync', description: 'How the cluster replicates.' }),
+    instances: Type.Integer({ default: 3, minimum: 1, maximum: 16, description: 'Number of instances.' }),
+    acks: Type.Union([Type.Integer({ minimum: 0, maximum: 15 }), Type.Null()], {
+      default: null,
+      description: 'Acknowledgements a write needs; null = half of the instances, rounded down.',
+    }),
+    durability: Type.Union([Type.Literal('strict'), Type.Literal('available')], {
+      default: 'strict',
+      description: 'strict: writes wait when too few replicas can acknowledge. available: acknowledgements are lowered, loudly.',
+    }),
+    failover: Type.Object(
+      {
+        automatic: Type.Boolean({ default: true, description: 'Fail over without a person.' }),
+        windowMs: milliseconds(60_000, 'No second automatic failover within this time after one.'),
+      },
+      { additionalProperties: false, default: {} },
+    ),
+    reseed: Type.Union([Type.Literal('automatic'), Type.Literal('manual')], {
+      default: 'automatic',
+      description: 'Whether an instance with errant transactions is archived and seeded again without a person.',
+    }),
+    cloneAboveBytes: Type.Integer({
+      default: 16_777_216,
+      minimum: 0,
+      maximum: 1_099_511_627_776,
+      description: 'An empty instance is seeded by CLONE when the source has more data than this, otherwise from its binlogs.',
+    }),
+    maxLagSeconds: Type.Integer({ default: 30, minimum: 1, maximum: 86_400, description: 'A replica further behind is reported, and refused as switchover candidate.' }),
+    lowSpaceBytes: Type.Integer({
+      default: 67_108_864,
+      minimum: 0,
+      maximum: 1_099_511_627_776,
+      description: 'With less free space on its data volume a primary stops taking writes before the server hangs; it opens again at twice as much.',
+    }),
+    switchover: Type.Object(
+      {
+        graceMs: milliseconds(1_000, 'Time running statements and idle transactions get before they are killed.'),
+        timeoutMs: milliseconds(10_000, 'Past it a switchover is undone.', 100),
+      },
+      { additionalProperties: false, default: {} },
+    ),
+    policies: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$' }), instancePolicySchema, {
+      default: {},
+      description: 'Per instance, by name.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export type ClusterSpec = Static<typeof clusterSpecSchema>
+export type InstancePolicy = Static<typeof instancePolicySchema>
+
+/** k for this many instances: as asked, else ⌊N/2⌋, never more than there are replicas. */
+export function acksFor(spec: ClusterSpec, instances: number): number {
+  return Math.min(spec.acks ?? Math.floor(instances / 2), instances - 1)
+}

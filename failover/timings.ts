@@ -1,0 +1,55 @@
+/**
+ * Every duration of the safety core, in one place. `checkTimings` refuses combinations that contradict each other.
+ * All are milliseconds.
+ */
+export interface Timings {
+  /** How often the agent reads mysqld's process state. */
+  readonly processWatchMs: number
+  /** How often the agent asks the server everything; shorter while something changes. */
+  readonly observeMs: number
+  /** A query that takes longer is an observation of its own. */
+  readonly queryDeadlineMs: number
+  readonly writeProbeMs: number
+  /** Neither admin interface nor write probe answered for this long: the server is frozen. */
+  readonly frozenMs: number
+  /** The agent sends its observation at least this often. */
+  readonly heartbeatMs: number
+  /** No word from an agent for this long: it is unreachable. */
+  readonly unreachableMs: number
+  readonly leaseMs: number
+  readonly leaseRenewMs: number
+  /** A counted replica that does not follow for this long leaves the sync set. */
+  readonly removeFromSyncSetMs: number
+  /** mysqld ended and no manager was heard for this long: the primary's agent starts it again by itself. */
+  readonly restartAloneMs: number
+  readonly orderDeadlineMs: number
+  readonly leadershipMs: number
+}
+
+export const defaultTimings: Timings = {
+  processWatchMs: 10,
+  observeMs: 500,
+  queryDeadlineMs: 800,
+  writeProbeMs: 500,
+  frozenMs: 1_200,
+  heartbeatMs: 300,
+  unreachableMs: 1_200,
+  leaseMs: 6_000,
+  leaseRenewMs: 1_500,
+  removeFromSyncSetMs: 2_000,
+  restartAloneMs: 15_000,
+  orderDeadlineMs: 5_000,
+  leadershipMs: 3_000,
+}
+
+/** The first contradiction in these timings as a sentence, or undefined. */
+export function contradictionIn(timings: Timings): string | undefined {
+  const rules: readonly (readonly [boolean, string])[] = [
+    [timings.leaseRenewMs * 3 <= timings.leaseMs, 'leaseRenewMs × 3 must not exceed leaseMs'],
+    [timings.heartbeatMs * 3 <= timings.unreachableMs, 'heartbeatMs × 3 must not exceed unreachableMs'],
+    [timings.queryDeadlineMs <= timings.frozenMs, 'queryDeadlineMs must not exceed frozenMs'],
+    [timings.processWatchMs <= timings.observeMs, 'processWatchMs must not exceed observeMs'],
+    [timings.unreachableMs < timings.leaseMs, 'unreachableMs must be shorter than leaseMs'],
+  ]
+  return rules.find(([holds]) => !holds)?.[1]
+}

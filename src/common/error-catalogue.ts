@@ -1,0 +1,43 @@
+/**
+ * Every error Regent reports: its stable code, the HTTP status it is answered with, and what to do about it.
+ * `docs/errors.md` is made from this table.
+ */
+export interface CatalogueEntry {
+  readonly status: number
+  readonly title: string
+  readonly remedy: string
+}
+
+export const catalogue = {
+  REGENT_BAD_NAME: { status: 400, title: 'Not a valid name', remedy: 'Use <cluster>-<ordinal>, for example shop-0; cluster names are lower-case letters, digits and dashes.' },
+  REGENT_BAD_GTID_SET: { status: 400, title: 'Not a GTID set', remedy: 'Give it as MySQL prints gtid_executed.' },
+  REGENT_BAD_REQUEST: { status: 400, title: 'The request is not valid', remedy: 'The message names the field, its value and what is allowed.' },
+  REGENT_BAD_FILE: { status: 400, title: 'A file is not valid', remedy: 'The message names the file, the field and what is allowed.' },
+  REGENT_NEWER_VERSION: { status: 409, title: 'Written by a newer Regent', remedy: 'Upgrade this Regent; it never guesses at formats it does not know.' },
+  REGENT_UNAUTHORIZED: { status: 401, title: 'No valid token', remedy: 'Send "Authorization: Bearer <token>"; regent local status shows the token file.' },
+  REGENT_NOT_FOUND: { status: 404, title: 'No such thing', remedy: 'The message lists what there is.' },
+  REGENT_TOO_LARGE: { status: 413, title: 'The request is too large', remedy: 'Send less than the limit the message names.' },
+  REGENT_TOO_MANY_REQUESTS: { status: 429, title: 'Too many requests', remedy: 'Wait as long as the Retry-After header says.' },
+  REGENT_NOT_LEADER: { status: 503, title: 'This manager does not lead', remedy: 'Ask again shortly or ask another manager.' },
+  REGENT_SHUTTING_DOWN: { status: 503, title: 'The manager is stopping', remedy: 'Ask again shortly.' },
+  REGENT_INTERNAL: { status: 500, title: 'Something unexpected failed', remedy: 'The log has the details; please report it.' },
+  REGENT_REFUSED: { status: 409, title: 'Not possible in the present state', remedy: 'The message says what stands in the way.' },
+  REGENT_TIMED_OUT: { status: 504, title: 'It did not end in time', remedy: 'The message says what was undone and what to look at.' },
+  REGENT_STALE_ORDER: { status: 409, title: 'The order is older than what the agent stored', remedy: 'Nothing to do: a newer manager or decision is in charge.' },
+  REGENT_WRONG_MEMBER: { status: 409, title: 'The order is for another instance or volume', remedy: 'Check which agent listens at that address.' },
+  REGENT_ORDER_NOT_ALLOWED: { status: 409, title: 'The order is not allowed in this state', remedy: 'The message names the rule that forbids it.' },
+  REGENT_AGENT_UNREACHABLE: { status: 502, title: 'The agent does not answer', remedy: 'Look whether the agent runs and the network lets the manager reach it.' },
+  REGENT_SERVER_TIMEOUT: { status: 504, title: 'MySQL did not answer in time', remedy: 'The message names the statement; look at the server’s process list.' },
+  REGENT_SERVER_ERROR: { status: 502, title: 'MySQL refused a statement', remedy: 'The message has the server’s own words.' },
+  REGENT_SERVER_DOWN: { status: 502, title: 'MySQL is not running', remedy: 'regent topology says why.' },
+  REGENT_STORED_STATE_CORRUPT: { status: 500, title: 'The agent’s own file is damaged', remedy: 'Both copies fail their checksum: give the instance up or restore its volume; never delete the file by hand.' },
+  REGENT_STORE_CONFLICT: { status: 409, title: 'Somebody else changed the record first', remedy: 'Nothing to do: the newer record is read and the decision made again.' },
+  REGENT_STORE_UNAVAILABLE: { status: 503, title: 'The record cannot be read or written', remedy: 'Bring the store back; primaries stay writable meanwhile.' },
+  REGENT_STORE_UNSAFE: { status: 500, title: 'The store could lose what it confirmed', remedy: 'Configure it as the message says, or accept the risk with --allow-volatile-store.' },
+  REGENT_MYSQL_MISSING: { status: 500, title: 'No usable mysqld', remedy: 'Install a MySQL server ≥ 8.0.26 or set REGENT_MYSQLD to its path.' },
+  REGENT_MYSQL_TOO_OLD: { status: 500, title: 'This MySQL is too old', remedy: 'Use MySQL 8.0.26 or newer.' },
+  REGENT_ALREADY_RUNNING: { status: 409, title: 'It runs already', remedy: 'The message says where.' },
+  REGENT_ADDRESS_IN_USE: { status: 409, title: 'An address is taken', remedy: 'The message names the address and the option that changes it.' },
+} as const satisfies Record<string, CatalogueEntry>
+
+export type ErrorCode = keyof typeof catalogue

@@ -1,0 +1,32 @@
+import { catalogue, type ErrorCode } from './error-catalogue.ts'
+
+/** The one error class: a stable code of the catalogue, and a message that names what was wrong and where. */
+export class RegentError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'RegentError'
+    this.code = code
+  }
+
+  /** HTTP status that goes with the code. */
+  get status(): number {
+    return catalogue[this.code].status
+  }
+
+  /** What to do about it. */
+  get remedy(): string {
+    return catalogue[this.code].remedy
+  }
+}
+
+/** The error's code where it is ours, else `REGENT_INTERNAL`. */
+export function codeOf(error: unknown): ErrorCode {
+  return error instanceof RegentError ? error.code : 'REGENT_INTERNAL'
+}
+
+/** One line about any thrown value. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,31 @@
+/** How instances are reached and shown to clients: what the manager needs of the place where a cluster runs. */
+export interface Platform {
+  /** Instances that exist now, with their addresses; calls `changed` again whenever that changes. */
+  instances(): Promise<readonly PlatformInstance[]>
+  onChange(changed: () => void): void
+  /**
+   * Swaps the address of the primary in a single write (safety rule 7). Idempotent; a call with an older epoch than the one
+   * published is refused by returning false.
+   */
+  publishPrimary(route: PrimaryRoute): Promise<boolean>
+  /** What is published now; undefined before the first time. */
+  publishedPrimary(): Promise<PrimaryRoute | undefined>
+  /** Makes this many instances exist (`<cluster>-0` … `<cluster>-(count-1)`). Leavers must have left the record before. */
+  scaleTo(count: number): Promise<void>
+}
+
+export interface PlatformInstance {
+  readonly name: string
+  /** Address that clients and replicas use for MySQL. */
+  readonly host: string
+  readonly port: number
+  /** `host:port` of the agent. */
+  readonly agent: string
+}
+
+export interface PrimaryRoute {
+  readonly epoch: number
+  readonly instance: string
+  readonly host: string
+  readonly port: number
+}

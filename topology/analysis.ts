@@ -1,0 +1,49 @@
+import type { InstanceName } from './member.ts'
+
+export type Severity = 'info' | 'warning' | 'critical'
+
+export interface Analysis {
+  readonly code: AnalysisCode
+  readonly severity: Severity
+  readonly instance: InstanceName | null
+  readonly sentence: string
+}
+
+/** What can be wrong with a cluster of a primary and replicas; orchestrator's vocabulary in source/replica terms. */
+export type AnalysisCode =
+  | 'DeadPrimary'
+  | 'UnreachablePrimary'
+  | 'DeadPrimaryAndSomeReplicas'
+  | 'DeadPrimaryAndReplicas'
+  | 'DeadPrimaryWithoutReplicas'
+  | 'FrozenPrimary'
+  | 'PrimaryAgentUnreachable'
+  | 'AllReplicasNotReplicating'
+  | 'LockedSemiSyncPrimary'
+  | 'NotEnoughSyncReplicas'
+  | 'NoWritablePrimary'
+  | 'TwoWritablePrimaries'
+  | 'ErrantTransactions'
+  | 'ReplicaNotReplicating'
+  | 'ReplicaLagging'
+  | 'ReplicaDead'
+  | 'InstanceUnreachable'
+  | 'UnsettledTail'
+  | 'ForgetfulReplica'
+  | 'StrangerAcknowledges'
+  | 'UnacknowledgedCommits'
+  | 'WrongSource'
+  | 'ReplicationFilter'
+  | 'ForeignTables'
+  | 'PersistedVariables'
+  | 'DiskFull'
+  | 'LowSpace'
+  | 'ReadOnlyFilesystem'
+  | 'TooManyConnections'
+  | 'GlobalLock'
+  | 'BinlogNumberHigh'
+  | 'RecordFromThePast'
+  | 'NotProtected'
+  | 'Paused'
+  | 'Fenced'
+  | 'ManagerIsolated'

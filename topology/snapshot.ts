@@ -1,0 +1,22 @@
+import type { InstanceName } from './member.ts'
+import type { Observation } from './observation.ts'
+
+/** The newest observations of a cluster's instances, plus what the manager itself knows of reachability. */
+export interface Snapshot {
+  /** Instances the platform says exist, in order of their ordinals. */
+  readonly instances: readonly InstanceView[]
+}
+
+export interface InstanceView {
+  readonly name: InstanceName
+  readonly host: string
+  readonly port: number
+  /** `host:port` of the agent. */
+  readonly agent: string
+  /** Newest observation; null when this manager never heard one. */
+  readonly observation: Observation | null
+  /** Monotonic milliseconds at which this manager heard of it last; null for never. */
+  readonly heardAtMs: number | null
+  /** The stream is open and heartbeats arrive in time. */
+  readonly reachable: boolean
+}
