@@ -1,0 +1,77 @@
+import type { InstanceName } from '../topology/member.ts'
+import type { GtidText, ServerState, WriteProbe } from '../topology/observation.ts'
+
+/**
+ * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with
+ * `REGENT_SERVER_TIMEOUT` (the statement was killed in the server), `REGENT_SERVER_ERROR` or `REGENT_SERVER_DOWN`.
+ * `agents/sql-server.ts` does it in SQL; a simulation does it in memory.
+ */
+export interface ServerPort {
+  /** Everything the observer reports, read in a few round trips. */
+  readState(): Promise<ServerState>
+  /** Executed, owned and received sets alone, read after each other in the order received, owned, executed, so that nothing that moves from one to the next is missed. */
+  readHolds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }>
+
+  /** `super_read_only`/`read_only`. `open` = both off; `accounts` = super_read_only off with read_only on, so that accounts can be changed; `closed` = both on. */
+  setReadOnly(state: 'open' | 'accounts' | 'closed', deadlineMs?: number): Promise<void>
+  /** `offline_mode`: on ends foreign sessions and refuses logins (3032). */
+  setOffline(on: boolean): Promise<void>
+  /** Ends every session that is not this agent's own nor a dump thread; those offline_mode cannot end (CONNECTION_ADMIN) by id. */
+  killForeignSessions(): Promise<void>
+  /** Sessions of others that run a statement or hold a transaction open. */
+  busySessions(): Promise<number>
+  /** Sessions, counted by owned GTIDs, that wait for an acknowledgement right now. */
+  waitingSessions(): Promise<number>
+
+  /** Stops the IO thread and resolves when it has stopped. No-op without a channel. */
+  stopReceiver(): Promise<void>
+  /** Resolves when the IO thread was asked to start, not when it is connected. */
+  startReceiver(): Promise<void>
+  startApplier(): Promise<void>
+  stopApplier(): Promise<void>
+  /**
+   * Makes the channel follow `source`, with retry 1 s unlimited, auto-position, heartbeat 0.5 s. Nothing received may be lost: with received ⊄ executed
+   * the applier stays running and SOURCE_AUTO_POSITION is left out of the statement (design §5, "More ways to lose"). Receiver must be stopped before; it does not start it.
+   */
+  pointTo(source: { host: string; port: number; user: string; password: string }): Promise<void>
+  /** `STOP REPLICA; RESET REPLICA ALL`: only once everything received is applied. */
+  forgetSource(): Promise<void>
+  /** Removes replication filters set by hand. */
+  clearFilters(): Promise<void>
+  /** Resolves to true when `set` is executed, false after `waitMs`. */
+  waitExecuted(set: GtidText, waitMs: number): Promise<boolean>
+  /** Resolves to true when `set` ⊆ received ∪ executed, false after `waitMs`. */
+  waitReceived(set: GtidText, waitMs: number): Promise<boolean>
+
+  /** Takes effect at the receiver's next start. */
+  setSemiSyncReplica(on: boolean): Promise<void>
+  /** acks 0 = off. Sets k, an infinite time-out, AFTER_SYNC, wait_no_replica. Changing k alone takes milliseconds, on/off up to a second while a replica is connected. */
+  setSemiSyncSource(acks: number): Promise<void>
+
+  /**
+   * Sets every replication account's gate, binary log off: accounts of `open` exist, have the right password, and are unlocked; every other replication account is
+   * locked, its dump threads killed and seen gone. Needs setReadOnly('accounts') or 'open' in force.
+   */
+  setGates(open: readonly InstanceName[]): Promise<void>
+  /** Kills dump threads for which `keep` is false and resolves when they are gone. */
+  killDumpThreads(keep: (thread: ServerState['dumpThreads'][number]) => boolean): Promise<void>
+
+  /** Writes the marker row, binary log on; resolves when it is acknowledged by k replicas. */
+  writeMarker(token: string, deadlineMs: number): Promise<void>
+  /** One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects. */
+  probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
+
+  /** Switches the event scheduler's REPLICA_SIDE_DISABLED events: enabled here (primary) — binary log off. */
+  enableEvents(): Promise<void>
+  /** Number of bytes of all InnoDB data and undo of user schemas, roughly; decides between CLONE and binlogs. */
+  dataBytes(): Promise<number>
+  /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
+  cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
+  /** Closes connections; the next verb connects again. */
+  disconnect(): void
+}
+
+/** The account with which `instance` replicates from, and clones, any other instance. */
+export function replicationUser(instance: InstanceName): string {
+  return `regent_r_${instance}`.slice(0, 32)
+}
