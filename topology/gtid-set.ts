@@ -1,0 +1,162 @@
+import { parseIntervals, type GtidSource } from './gtid-parser.ts'
+import { countOf, covers, differenceOf, intersectionOf, sameIntervals, unionOf, type Intervals } from './intervals.ts'
+
+type IntervalsBySource = ReadonlyMap<GtidSource, Intervals>
+
+/**
+ * An immutable set of global transaction identifiers. Every operation walks its operands once; what an operation leaves
+ * unchanged is shared.
+ *
+ * Transaction numbers go up to 2⁵³ − 1 (a million a second for 285 years); MySQL's own limit is 2⁶³ − 2. Larger ones are
+ * refused when parsed rather than rounded.
+ */
+export class GtidSet {
+  static readonly empty = new GtidSet(new Map())
+
+  /** In the order of their sources; none is empty. */
+  readonly #intervals: IntervalsBySource
+  #text: string | undefined
+
+  private constructor(intervals: IntervalsBySource) {
+    this.#intervals = intervals
+  }
+
+  /** Throws `REGENT_BAD_GTID_SET`, naming the piece that is wrong and its position. '' is the empty set. */
+  static parse(text: string): GtidSet {
+    const intervals = parseIntervals(text)
+    return intervals.size === 0 ? GtidSet.empty : new GtidSet(intervals)
+  }
+
+  /** The set of one transaction. Throws `REGENT_BAD_GTID_SET` like `parse`. */
+  static single(uuid: string, number: number, tag = ''): GtidSet {
+    return GtidSet.parse(`${uuid}${tag === '' ? '' : `:${tag}`}:${number}`)
+  }
+
+  union(other: GtidSet): GtidSet {
+    if (other.isEmpty() || other === this) return this
+    if (this.isEmpty()) return other
+    const joined = new Map(this.#intervals)
+    for (const [source, intervals] of other.#intervals) {
+      const own = joined.get(source)
+      joined.set(source, own === undefined ? intervals : unionOf(own, intervals))
+    }
+    return new GtidSet(joined.size === this.#intervals.size ? joined : inOrder(joined))
+  }
+
+  /** What is in this set and not in the other. */
+  subtract(other: GtidSet): GtidSet {
+    return this.#mapEach((intervals, source) => {
+      const theirs = other.#intervals.get(source)
+      return theirs === undefined ? intervals : differenceOf(intervals, theirs)
+    })
+  }
+
+  intersect(other: GtidSet): GtidSet {
+    return this.#mapEach((intervals, source) => intersectionOf(intervals, other.#intervals.get(source) ?? []))
+  }
+
+  /** Whether every transaction of the other set is in this one. */
+  contains(other: GtidSet): boolean {
+    if (other === this) return true
+    for (const [source, intervals] of other.#intervals) {
+      if (!covers(this.#intervals.get(source) ?? [], intervals)) return false
+    }
+    return true
+  }
+
+  equals(other: GtidSet): boolean {
+    if (other === this) return true
+    if (other.#intervals.size !== this.#intervals.size) return false
+    for (const [source, intervals] of other.#intervals) {
+      if (!sameIntervals(this.#intervals.get(source) ?? [], intervals)) return false
+    }
+    return true
+  }
+
+  isEmpty(): boolean {
+    return this.#intervals.size === 0
+  }
+
+  /** Number of transactions; exact below 2⁵³. */
+  count(): number {
+    let count = 0
+    for (const intervals of this.#intervals.values()) count += countOf(intervals)
+    return count
+  }
+
+  /** The largest transaction number of `uuid` or `uuid:tag`, in any case; 0 where there is none. */
+  last(uuidAndTag: string): number {
+    return this.#intervals.get(uuidAndTag.toLowerCase())?.at(-1) ?? 0
+  }
+
+  /** As MySQL prints it, without white space: `uuid:1-3:5:tag:1-2,uuid:7`. */
+  toString(): string {
+    this.#text ??= print(this.#intervals)
+    return this.#text
+  }
+
+  #mapEach(change: (intervals: Intervals, source: GtidSource) => Intervals): GtidSet {
+    const changed = new Map<GtidSource, Intervals>()
+    for (const [source, intervals] of this.#intervals) {
+      const left = change(intervals, source)
+      if (left.length > 0) changed.set(source, left)
+    }
+    return changed.size === 0 ? GtidSet.empty : new GtidSet(changed)
+  }
+}
+
+function inOrder(intervals: IntervalsBySource): IntervalsBySource {
+  return new Map([...intervals].sort(([left], [right]) => (left < right ? -1 : 1)))
+}
+
+function print(intervalsBySource: IntervalsBySource): string {
+  const parts: string[] = []
+  let printedUuid = ''
+  for (const [source, intervals] of intervalsBySource) {
+    const [uuid = '', tag] = source.split(':')
+    if (uuid !== printedUuid) parts.push(parts.length === 0 ? '' : ',', uuid)
+    if (tag !== undefined) parts.push(':', tag)
+    printIntervals(intervals, parts)
+    printedUuid = uuid
+  }
+  return parts.join('')
+}
+
+function printIntervals(intervals: Intervals, parts: string[]): void {
+  for (let index = 0; index < intervals.length; index += 2) {
+    const from = String(intervals[index])
+    const to = String(intervals[index + 1])
+    parts.push(from === to ? `:${from}` : `:${from}-${to}`)
+  }
+}
+
+/** The same texts arrive with every observation; these many characters of the newest ones stay parsed. */
+const memoCharacters = 4_000_000
+const memo = new Map<string, GtidSet>()
+let memoSize = 0
+
+/** Like `GtidSet.parse`, remembering the results used last. */
+export function parseGtidSet(text: string): GtidSet {
+  const known = memo.get(text)
+  if (known !== undefined) {
+    memo.delete(text)
+    memo.set(text, known)
+    return known
+  }
+  const parsed = GtidSet.parse(text)
+  memo.set(text, parsed)
+  memoSize += text.length + entryCharacters
+  forgetOldest()
+  return parsed
+}
+
+/** An entry costs memory even where its text is short. */
+const entryCharacters = 500
+
+function forgetOldest(): void {
+  for (const text of memo.keys()) {
+    if (memoSize <= memoCharacters) return
+    memo.delete(text)
+    memoSize -= text.length + entryCharacters
+  }
+}
