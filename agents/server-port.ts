@@ -63,8 +63,6 @@ export interface ServerPort {
 
   /** Switches the event scheduler's REPLICA_SIDE_DISABLED events: enabled here (primary) — binary log off. */
   enableEvents(): Promise<void>
-  /** Number of bytes of all InnoDB data and undo of user schemas, roughly; decides between CLONE and binlogs. */
-  dataBytes(): Promise<number>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
   /** Closes connections; the next verb connects again. */

@@ -47,6 +47,8 @@ export interface ReplicaAssignment extends AssignmentBase {
   readonly source: Endpoint
   /** Semi-sync on: it is counted at this revision. */
   readonly counted: boolean
+  /** `server_uuid` of the source: its own newer transactions are no errant ones. '' while unknown. */
+  readonly sourceUuid: string
   /** What the primary held when this was sent: own transactions outside of it are errant, or a tail to be trimmed. */
   readonly sourceHolds: GtidText
   /** What the primary no longer has in its binlogs. */

@@ -42,11 +42,11 @@ export const clusterSpecSchema = Type.Object(
       default: 'automatic',
       description: 'Whether an instance with errant transactions is archived and seeded again without a person.',
     }),
-    cloneAboveBytes: Type.Integer({
-      default: 16_777_216,
+    cloneAboveTransactions: Type.Integer({
+      default: 1000,
       minimum: 0,
-      maximum: 1_099_511_627_776,
-      description: 'An empty instance is seeded by CLONE when the source has more data than this, otherwise from its binlogs.',
+      maximum: 1_000_000_000,
+      description: 'An empty instance is seeded by CLONE when it lacks more transactions than this, otherwise from the binlogs.',
     }),
     maxLagSeconds: Type.Integer({ default: 30, minimum: 1, maximum: 86_400, description: 'A replica further behind is reported, and refused as switchover candidate.' }),
     lowSpaceBytes: Type.Integer({

@@ -42,6 +42,8 @@ export interface Channel {
   readonly semiSync: boolean
   /** A replication filter is set. */
   readonly filtered: boolean
+  /** Milliseconds since the receiver last got an event or a heartbeat; null while it is not running. A source that fell silent shows here long before the connection ends. */
+  readonly silentMs: number | null
 }
 
 /** What mysqld itself answered. */

@@ -11,7 +11,8 @@ export interface Store {
   readRecord(cluster: string): Promise<ClusterRecord | undefined>
   /**
    * Replaces the record if its revision is still `expectedRevision` (0 = there must be none).
-   * `next.revision` must be `expectedRevision + 1`. Durable before it resolves.
+   * `next.revision` must be `expectedRevision + 1`; a first record may begin at any revision (a lost one that is rebuilt goes on
+   * above what agents stored). Durable before it resolves.
    * Resolves to false when somebody else was first.
    */
   compareAndSwap(cluster: string, expectedRevision: number, next: ClusterRecord): Promise<boolean>
