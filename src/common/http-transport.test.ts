@@ -1,0 +1,114 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createHttpTransport, type HttpTransport } from './http-transport.ts'
+
+/** Below 32768: other ports belong to the kernel. */
+let nextPort = 21_400
+
+let server: Server | undefined
+let transport: HttpTransport | undefined
+
+async function agentThat(answers: RequestListener): Promise<{ address: string; server: Server }> {
+  const made = createServer(answers)
+  server = made
+  await new Promise<void>((resolve) => made.listen(nextPort++, '127.0.0.1', resolve))
+  return { address: `127.0.0.1:${(made.address() as AddressInfo).port}`, server: made }
+}
+
+function connect(options: { maxAnswerBytes?: number } = {}): HttpTransport {
+  transport = createHttpTransport({ token: 'the-token', ...options })
+  return transport
+}
+
+afterEach(() => {
+  transport?.close()
+  server?.closeAllConnections()
+  server?.close()
+})
+
+describe('the HTTP transport', () => {
+  it('posts JSON with the bearer token and gives the parsed answer', async () => {
+    const { address } = await agentThat((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () =>
+        response.end(JSON.stringify({ path: request.url, token: request.headers.authorization, body: JSON.parse(Buffer.concat(chunks).toString()) as unknown })),
+      )
+    })
+    const answer = await connect().post(address, '/v1/promise', { epoch: 4 }, 1_000)
+    expect(answer).toEqual({ path: '/v1/promise', token: 'Bearer the-token', body: { epoch: 4 } })
+  })
+
+  it('uses one connection for requests that follow each other', async () => {
+    const { address, server: agent } = await agentThat((_, response) => response.end('{}'))
+    let connections = 0
+    agent.on('connection', () => connections++)
+    const client = connect()
+    await client.post(address, '/', {}, 1_000)
+    await client.post(address, '/', {}, 1_000)
+    expect(connections).toBe(1)
+  })
+
+  it('sends again when the agent closed the kept connection under it', async () => {
+    const sockets: Socket[] = []
+    let requests = 0
+    const { address, server: agent } = await agentThat((request, response) => {
+      requests++
+      if (requests === 2) request.socket.resetAndDestroy()
+      else response.end('{"fine":true}')
+    })
+    agent.on('connection', (socket) => sockets.push(socket))
+    const client = connect()
+    await client.post(address, '/', {}, 1_000)
+    await expect(client.post(address, '/', {}, 1_000)).resolves.toEqual({ fine: true })
+    expect(sockets).toHaveLength(2)
+  })
+
+  it('says REGENT_AGENT_UNREACHABLE with the address when nobody listens', async () => {
+    await expect(connect().post('127.0.0.1:21399', '/v1/assign', {}, 1_000)).rejects.toMatchObject({
+      code: 'REGENT_AGENT_UNREACHABLE',
+      message: expect.stringContaining('127.0.0.1:21399 (/v1/assign)') as string,
+    })
+  })
+
+  it('gives up at the deadline, whether the headers or the rest of the body are missing', async () => {
+    const { address } = await agentThat((request, response) => {
+      if (request.url === '/half') response.write('{"a":')
+    })
+    const client = connect()
+    for (const path of ['/nothing', '/half']) {
+      const began = process.hrtime.bigint()
+      await expect(client.post(address, path, {}, 80)).rejects.toMatchObject({
+        code: 'REGENT_AGENT_UNREACHABLE',
+        message: expect.stringContaining('did not answer within 80 ms') as string,
+      })
+      expect(Number(process.hrtime.bigint() - began) / 1e6).toBeLessThan(1_000)
+    }
+  })
+
+  it('keeps the code and words of an agent that refuses', async () => {
+    const { address } = await agentThat((_, response) => {
+      response.writeHead(409, { 'content-type': 'application/problem+json' })
+      response.end(JSON.stringify({ code: 'REGENT_STALE_ORDER', detail: 'revision 7 is older than 9' }))
+    })
+    await expect(connect().post(address, '/', {}, 1_000)).rejects.toMatchObject({
+      code: 'REGENT_STALE_ORDER',
+      message: `agent ${address}: revision 7 is older than 9`,
+    })
+  })
+
+  it.each([
+    ['an answer that is no JSON', 200, 'pardon?'],
+    ['an error of somebody else', 502, '{"code":"toString"}'],
+    ['an empty answer', 200, ''],
+    ['an answer past the limit', 200, JSON.stringify('x'.repeat(2_000))],
+  ])('does not believe %s', async (_, status, text) => {
+    const { address } = await agentThat((_request, response) => response.writeHead(status).end(text))
+    await expect(connect({ maxAnswerBytes: 1_000 }).post(address, '/', {}, 1_000)).rejects.toMatchObject({ code: 'REGENT_AGENT_UNREACHABLE' })
+  })
+
+  it.each(['nowhere', ':9400', 'host:', 'host:99999', 'host:x'])('refuses the address "%s"', async (address) => {
+    await expect(connect().post(address, '/', {}, 1_000)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST', message: expect.stringContaining(address) as string })
+  })
+})

@@ -1,0 +1,109 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { link, open, readFile, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock, Disk, Machine, Random, Timers, World } from './ports.ts'
+
+/**
+ * The ports of `ports.ts` on this machine: its clocks, timers, randomness, file system and kernel.
+ */
+
+/** `monotonicMs` is CLOCK_MONOTONIC: the same for every process since this machine booted. */
+export const realClock: Clock = {
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
+  wallMs: () => Date.now(),
+}
+
+/** Node runs anything longer than this after 1 ms instead, so no timer is set beyond it. */
+const longestTimerMs = 2_147_483_647
+
+export const realTimers: Timers = {
+  after(ms, task) {
+    const timer = setTimeout(task, Math.min(ms, longestTimerMs))
+    return { cancel: () => clearTimeout(timer) }
+  },
+  every(ms, task) {
+    const timer = setInterval(task, Math.min(ms, longestTimerMs))
+    return { cancel: () => clearInterval(timer) }
+  },
+  sleep(ms, signal) {
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        clearTimeout(timer)
+        reject(signal?.reason as Error)
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      }, Math.min(ms, longestTimerMs))
+      if (signal?.aborted) abort()
+      else signal?.addEventListener('abort', abort, { once: true })
+    })
+  },
+}
+
+export const realRandom: Random = {
+  hex: (length) => randomBytes(Math.ceil(length / 2)).toString('hex').slice(0, length),
+  uuid: () => randomUUID(),
+}
+
+export const realWorld: World = { clock: realClock, timers: realTimers, random: realRandom }
+
+export const realDisk: Disk = {
+  async read(path) {
+    try {
+      return await readFile(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  },
+
+  async writeAt(path, offset, bytes) {
+    await using file = await open(path, 'r+')
+    await writeFully(file, bytes, offset)
+    // The file keeps its size and blocks, so syncing the data alone is durable, and spares a journal commit for the time stamp.
+    await file.datasync()
+  },
+
+  async allocate(path, size) {
+    // Filled under another name first: a crash half-way must not leave a short file that later reads as a damaged one.
+    const draft = `${path}.${process.pid}.new`
+    try {
+      await writeZeroes(draft, size)
+      await link(draft, path)
+    } finally {
+      await unlink(draft).catch(ignoreMissing)
+    }
+    await syncFolder(dirname(path))
+  },
+}
+
+/** @param bootIdFile another file than the kernel's, for machines in tests that share one kernel. */
+export function realMachine(bootIdFile = '/proc/sys/kernel/random/boot_id'): Machine {
+  return { bootId: async () => (await readFile(bootIdFile, 'utf8')).trim() }
+}
+
+type FileHandle = Awaited<ReturnType<typeof open>>
+
+async function writeFully(file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+  let written = 0
+  while (written < bytes.length) {
+    written += (await file.write(bytes, written, bytes.length - written, offset + written)).bytesWritten
+  }
+}
+
+/** Real zeroes, not a hole: a full disk later must find the blocks already taken. */
+async function writeZeroes(path: string, size: number): Promise<void> {
+  await using file = await open(path, 'w', 0o600)
+  await writeFully(file, new Uint8Array(size), 0)
+  await file.sync()
+}
+
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r')
+  await folder.sync()
+}
+
+function ignoreMissing(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+}
