@@ -62,6 +62,12 @@ describe('reading and printing', () => {
     expect([set.last(a), set.last(a.toUpperCase()), set.last(`${a}:app`), set.last(b)]).toEqual([9, 9, 4, 0])
   })
 
+  test('what one server issued can be left out, tagged or not', () => {
+    const set = parse(`${a}:1-3:app:4,${b}:1-2`)
+    expect(set.withoutSource(a.toUpperCase()).toString()).toBe(`${b}:1-2`)
+    expect(set.withoutSource(b).toString()).toBe(`${a}:1-3:app:4`)
+  })
+
   test('texts that arrive again are not parsed again, and are still right after many others', () => {
     const first = parseGtidSet(`${a}:1-5`)
     expect(parseGtidSet(`${a}:1-5`)).toBe(first)

@@ -55,6 +55,12 @@ export class GtidSet {
     return this.#mapEach((intervals, source) => intersectionOf(intervals, other.#intervals.get(source) ?? []))
   }
 
+  /** Without everything that one server issued, tagged or not. */
+  withoutSource(uuid: string): GtidSet {
+    const server = uuid.toLowerCase()
+    return this.#mapEach((intervals, source) => (uuidOf(source) === server ? [] : intervals))
+  }
+
   /** Whether every transaction of the other set is in this one. */
   contains(other: GtidSet): boolean {
     if (other === this) return true
@@ -105,6 +111,11 @@ export class GtidSet {
   }
 }
 
+function uuidOf(source: GtidSource): string {
+  const colon = source.indexOf(':')
+  return colon === -1 ? source : source.slice(0, colon)
+}
+
 function inOrder(intervals: IntervalsBySource): IntervalsBySource {
   return new Map([...intervals].sort(([left], [right]) => (left < right ? -1 : 1)))
 }
@@ -113,9 +124,9 @@ function print(intervalsBySource: IntervalsBySource): string {
   const parts: string[] = []
   let printedUuid = ''
   for (const [source, intervals] of intervalsBySource) {
-    const [uuid = '', tag] = source.split(':')
+    const uuid = uuidOf(source)
     if (uuid !== printedUuid) parts.push(parts.length === 0 ? '' : ',', uuid)
-    if (tag !== undefined) parts.push(':', tag)
+    parts.push(source.slice(uuid.length))
     printIntervals(intervals, parts)
     printedUuid = uuid
   }
