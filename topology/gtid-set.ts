@@ -51,12 +51,6 @@ export class GtidSet {
     })
   }
 
-  /** Without any transaction, tagged or not, of this server. */
-  withoutSource(uuid: string): GtidSet {
-    const own = uuid.toLowerCase()
-    return this.#mapEach((intervals, source) => (source === own || source.startsWith(`${own}:`) ? [] : intervals))
-  }
-
   intersect(other: GtidSet): GtidSet {
     return this.#mapEach((intervals, source) => intersectionOf(intervals, other.#intervals.get(source) ?? []))
   }
