@@ -1,0 +1,63 @@
+import { Value } from 'typebox/value'
+import { clusterSpecSchema, type ClusterSpec } from '../../failover/spec.ts'
+import { RegentError } from '../common/errors.ts'
+import { complaintAbout } from '../common/schema-complaint.ts'
+import { refuseNewer } from './cluster-file.ts'
+import { replaceJson } from './durable-file.ts'
+import { readJson, readYaml } from './input-file.ts'
+import type { StateLayout } from './state-layout.ts'
+
+const specVersion = 1
+
+/** What options of the command line say about the spec; undefined = not said. They win over the file. */
+export interface SpecOptions {
+  readonly instances?: number | undefined
+  readonly mode?: 'semisync' | undefined
+  readonly acks?: number | undefined
+  readonly durability?: 'strict' | 'available' | undefined
+}
+
+/**
+ * The spec of cluster `name`: the file given with --config (YAML) where there is one, options over it, defaults below.
+ * Throws `REGENT_BAD_FILE` with the path in the file, the value and what is allowed.
+ */
+export async function composeSpec(name: string, configFile: string | undefined, options: SpecOptions): Promise<ClusterSpec> {
+  const fromFile = configFile === undefined ? {} : await readYaml(configFile, 'the file given with --config')
+  const where = configFile === undefined ? 'the options' : `the file given with --config, ${configFile}`
+  if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile)) throw bad(where, 'the top level must be a mapping')
+  refuseNewer(where, fromFile, specVersion)
+  const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+  const spec = checkSpec(where, name, { ...fromFile, ...said })
+  if (spec.acks !== null && spec.acks > spec.instances - 1) {
+    throw new RegentError('REGENT_BAD_REQUEST', `acks is ${spec.acks} (--acks, or acks in --config); ${spec.instances} instances have ${spec.instances - 1} replicas, so allowed is 0 to ${spec.instances - 1}`)
+  }
+  return spec
+}
+
+export async function writeSpec(layout: StateLayout, spec: ClusterSpec): Promise<void> {
+  await replaceJson(layout.spec, spec)
+}
+
+/** The spec a cluster runs with. Throws `REGENT_BAD_FILE` or `REGENT_NEWER_VERSION`. */
+export async function readSpec(layout: StateLayout, name: string): Promise<ClusterSpec> {
+  const value = await readJson(layout.spec, `the spec of cluster ${name}`)
+  refuseNewer(layout.spec, value, specVersion)
+  return checkSpec(layout.spec, name, value)
+}
+
+function checkSpec(where: string, name: string, value: unknown): ClusterSpec {
+  const spec: unknown = Value.Default(clusterSpecSchema, Value.Clone(value))
+  if (!Value.Check(clusterSpecSchema, spec)) throw bad(where, complaintAbout(clusterSpecSchema, spec) ?? 'does not have the expected shape')
+  const stranger = Object.keys(spec.policies).find((instance) => !isInstanceOf(name, instance))
+  if (stranger !== undefined) throw bad(where, `policies has the key "${stranger.slice(0, 60)}"; allowed are the instances ${name}-0 to ${name}-15`)
+  return spec
+}
+
+function isInstanceOf(name: string, instance: string): boolean {
+  const ordinal = instance.startsWith(`${name}-`) ? instance.slice(name.length + 1) : ''
+  return /^(?:\d|1[0-5])$/.test(ordinal)
+}
+
+function bad(where: string, why: string): RegentError {
+  return new RegentError('REGENT_BAD_FILE', `${where}: ${why}`)
+}

@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import { homedir } from 'node:os'
+
+/** Where everything of one local cluster lies below its folder. */
+export interface StateLayout {
+  readonly dir: string
+  readonly cluster: string
+  readonly spec: string
+  readonly secrets: string
+  readonly apiToken: string
+  readonly agentToken: string
+  readonly accountSecret: string
+  readonly clientPassword: string
+  readonly adminPassword: string
+  readonly instances: string
+  readonly logs: string
+  readonly run: string
+  readonly control: string
+  readonly pids: string
+  readonly stopped: string
+  readonly lock: string
+  readonly routes: string
+  readonly records: string
+}
+
+/** The layout of a cluster's folder; `dir` is absolute. */
+export function layoutOf(dir: string): StateLayout {
+  const secrets = join(dir, 'secrets')
+  const run = join(dir, 'run')
+  return {
+    dir,
+    cluster: join(dir, 'cluster.json'),
+    spec: join(dir, 'spec.json'),
+    secrets,
+    apiToken: join(secrets, 'api-token'),
+    agentToken: join(secrets, 'agent-token'),
+    accountSecret: join(secrets, 'account-secret'),
+    clientPassword: join(secrets, 'client-password'),
+    adminPassword: join(secrets, 'admin-password'),
+    instances: join(dir, 'instances'),
+    logs: join(dir, 'logs'),
+    run,
+    control: join(run, 'supervisor.sock'),
+    pids: join(run, 'pids.json'),
+    stopped: join(run, 'stopped'),
+    lock: join(run, 'command.lock'),
+    routes: join(dir, 'routes.json'),
+    records: join(dir, 'records'),
+  }
+}
+
+/** What `down --purge` removes of a folder that a person chose with --data: what Regent made, and nothing else. */
+export function ownEntries(layout: StateLayout): readonly string[] {
+  return [layout.instances, layout.logs, layout.run, layout.records, layout.secrets, layout.routes, layout.spec, layout.cluster]
+}
+
+/** The volume of one instance. */
+export function volumeOf(layout: StateLayout, instance: string): string {
+  return join(layout.instances, instance)
+}
+
+export function agentConfigPath(layout: StateLayout, instance: string): string {
+  return join(volumeOf(layout, instance), 'agent.json')
+}
+
+/** Where an agent writes which mysqld is its own: `{pid, startTicks}`. */
+export function mysqldPidPath(volume: string): string {
+  return join(volume, 'run', 'mysqld.json')
+}
+
+export function logPath(layout: StateLayout, process: string): string {
+  return join(layout.logs, `${process}.log`)
+}
+
+/** The folder that holds every cluster's: REGENT_HOME, else below XDG_STATE_HOME, else ~/.local/state. */
+export function stateHome(env: Readonly<Record<string, string | undefined>> = process.env): string {
+  if (env['REGENT_HOME']) return env['REGENT_HOME']
+  return join(env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'regent')
+}
