@@ -31,6 +31,7 @@ export const catalogue = {
   REGENT_SERVER_ERROR: { status: 502, title: 'MySQL refused a statement', remedy: 'The message has the server’s own words.' },
   REGENT_SERVER_DOWN: { status: 502, title: 'MySQL is not running', remedy: 'regent topology says why.' },
   REGENT_STORED_STATE_CORRUPT: { status: 500, title: 'The agent’s own file is damaged', remedy: 'Both copies fail their checksum: give the instance up or restore its volume; never delete the file by hand.' },
+  REGENT_BINLOG_UNREADABLE: { status: 500, title: 'A binlog cannot be read', remedy: 'The message names the file; nothing of it is cut: archive the volume, then seed the instance again from a healthy one.' },
   REGENT_STORE_CONFLICT: { status: 409, title: 'Somebody else changed the record first', remedy: 'Nothing to do: the newer record is read and the decision made again.' },
   REGENT_STORE_UNAVAILABLE: { status: 503, title: 'The record cannot be read or written', remedy: 'Bring the store back; primaries stay writable meanwhile.' },
   REGENT_STORE_UNSAFE: { status: 500, title: 'The store could lose what it confirmed', remedy: 'Configure it as the message says, or accept the risk with --allow-volatile-store.' },

@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import { GtidSet } from '../topology/gtid-set.ts'
+import type { GtidText } from '../topology/observation.ts'
+import { decodePreviousGtids, eventTypes, unreadable } from './binlog-events.ts'
+import { scanBinlog, stopScan, type BinlogScan } from './binlog-file.ts'
+import { GroupFold } from './binlog-groups.ts'
+import { GtidCollector } from './gtid-collector.ts'
+
+/** The binlog files of a data directory, oldest first, as absolute paths: the lines of its index file. */
+export async function binlogFiles(dataDir: string, indexName = 'binlog.index'): Promise<readonly string[]> {
+  const lines = (await readFile(join(dataDir, indexName), 'utf8')).split('\n').filter((line) => line !== '')
+  return lines.map((line) => (isAbsolute(line) ? line : join(dataDir, line)))
+}
+
+/** The newest binlog file, or undefined where the index lists none. Rejects where there is no index. */
+export async function lastBinlogFile(dataDir: string): Promise<string | undefined> {
+  return (await binlogFiles(dataDir)).at(-1)
+}
+
+export interface BinlogSet {
+  /** Everything in the binlogs ever: executed, and prepared by transactions that a crash cut short. */
+  readonly set: GtidText
+  readonly lastFile: string
+}
+
+/**
+ * All transactions in the binlogs of an instance, read from the last file: what was there before it (Previous_gtids) and what
+ * is in it. A server that runs may be ahead of it. A transaction that the file ends within is not counted: the server forgets it too.
+ *
+ * Throws `REGENT_BINLOG_UNREADABLE`, also where there is no binlog.
+ */
+export async function readBinlogSet(dataDir: string, signal?: AbortSignal): Promise<BinlogSet> {
+  const lastFile = await lastBinlogFile(dataDir)
+  if (lastFile === undefined) throw unreadable(`the binlog index in ${dataDir} lists no file`)
+  const { previous, own } = await readFileSets(lastFile, signal)
+  return { set: previous.union(own).toString(), lastFile }
+}
+
+export interface FileSets {
+  /** What was executed before this file began. */
+  readonly previous: GtidSet
+  /** What is in this file, whole. */
+  readonly own: GtidSet
+  /** Transactions without a GTID in it. */
+  readonly anonymous: number
+  readonly scan: BinlogScan
+}
+
+/** One pass over a file. Throws `REGENT_BINLOG_UNREADABLE`, also where it has no Previous_gtids event. */
+export async function readFileSets(path: string, signal?: AbortSignal): Promise<FileSets> {
+  const collected = new GtidCollector()
+  let previous: GtidSet | undefined
+  let anonymous = 0
+  const fold = new GroupFold((group) => {
+    if (group.ending.kind === 'incomplete') return
+    if (group.gtid === null) anonymous += 1
+    else collected.add(group.gtid)
+  })
+  const scan = await scanBinlog(
+    path,
+    (event) => {
+      if (event.type === eventTypes.previousGtids) previous = GtidSet.parse(decodePreviousGtids(event.body))
+      fold.add(event)
+    },
+    signal,
+  )
+  fold.finish()
+  if (previous === undefined) throw unreadable(`${path} has no Previous_gtids event`)
+  return { previous, own: collected.set(), anonymous, scan }
+}
+
+export interface BinlogHead {
+  readonly previous: GtidSet
+  /** Where the Previous_gtids event ends: the part of the file that any copy of its transactions begins with. */
+  readonly end: number
+}
+
+/** Only the beginning of a file. Throws `REGENT_BINLOG_UNREADABLE`. */
+export async function readBinlogHead(path: string): Promise<BinlogHead> {
+  let head: BinlogHead | undefined
+  await scanBinlog(path, (event) => {
+    if (event.type === eventTypes.formatDescription) return undefined
+    if (event.type === eventTypes.previousGtids) head = { previous: GtidSet.parse(decodePreviousGtids(event.body)), end: event.end }
+    return stopScan
+  })
+  if (head === undefined) throw unreadable(`${path} has no Previous_gtids event behind its Format_description event`)
+  return head
+}
