@@ -1,0 +1,26 @@
+import { Type } from 'typebox'
+
+/** How an operation ended, or what a dry run found. */
+export interface OperationResult {
+  /** It is done; false for a dry run and where nothing had to be done. */
+  readonly done: boolean
+  readonly dryRun: boolean
+  readonly sentence: string
+  /** Id of the recovery with the timeline. */
+  readonly recovery?: string
+  /** Steps, one line each: what a dry run would do. */
+  readonly plan?: readonly string[]
+}
+
+export const operationResultSchema = Type.Unsafe<OperationResult>(
+  Type.Object(
+    {
+      done: Type.Boolean({ description: 'False for a dry run and where nothing had to be done.' }),
+      dryRun: Type.Boolean(),
+      sentence: Type.String(),
+      recovery: Type.Optional(Type.String({ description: 'Id of the recovery with the timeline.' })),
+      plan: Type.Optional(Type.Array(Type.String(), { description: 'Steps, one line each.' })),
+    },
+    { $id: 'OperationResult', description: 'How an operation ended, or what a dry run found.' },
+  ),
+)

@@ -1,0 +1,81 @@
+import { Type, type Static, type TSchema } from 'typebox'
+
+/**
+ * What the API shows of a cluster. Each schema is the TypeScript type, the shape every answer is written by, and an
+ * entry of the OpenAPI document.
+ */
+
+/** Everything in it readonly, at any depth. */
+type Frozen<T> = T extends readonly (infer Item)[] ? readonly Frozen<Item>[] : T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T
+
+/** That, or null where it is not known or there is none. */
+export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+/** A schema that is kept under its name in the OpenAPI document. */
+export function refTo<Schema extends TSchema>(schema: Schema) {
+  return Type.Unsafe<Static<Schema>>({ $ref: `${(schema as { $id?: string }).$id}#` })
+}
+
+export const instanceRowSchema = Type.Object(
+  {
+    name: Type.String(),
+    host: Type.String(),
+    port: Type.Integer(),
+    role: Type.Enum(['primary', 'replica', 'none'], { description: 'none: the record does not name it, or it has no assignment.' }),
+    process: Type.Enum(['absent', 'starting', 'running', 'stopped', 'exiting', 'dead', 'unknown'], {
+      description: 'The operating system’s view of mysqld; unknown: its agent was never heard.',
+    }),
+    reachable: Type.Boolean({ description: 'Its agent is heard in time.' }),
+    inSyncSet: Type.Boolean({ description: 'Its acknowledgement counts.' }),
+    lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
+    backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
+    readOnly: nullable(Type.Boolean()),
+    offline: nullable(Type.Boolean({ description: 'offline_mode: clients are refused.' })),
+    fenced: Type.Boolean({ description: 'By a person.' }),
+    version: nullable(Type.String({ description: 'Of MySQL.' })),
+    executed: nullable(Type.String({ description: 'gtid_executed.' })),
+    problems: Type.Array(Type.String()),
+  },
+  { $id: 'InstanceRow', description: 'One instance as its agent last reported it.' },
+)
+
+const clusterFields = {
+  name: Type.String(),
+  mode: Type.Enum(['semisync']),
+  durability: Type.Enum(['strict', 'available']),
+  epoch: Type.Integer({ description: 'Grows with every change of primary; 0 before the first.' }),
+  revision: Type.Integer({ description: 'Of the record.' }),
+  primary: nullable(Type.String({ description: 'Instance named by the record.' })),
+  writable: Type.Boolean({ description: 'The primary takes writes now.' }),
+  syncSet: Type.Array(Type.String()),
+  acks: Type.Integer({ description: 'Acknowledgements a write needs.' }),
+  acksWanted: Type.Integer(),
+  sentence: Type.String({ description: 'What Regent does, or why it does nothing.' }),
+  blocked: Type.Boolean({ description: 'Something stands still that should not.' }),
+  paused: Type.Boolean({ description: 'Nothing is decided automatically.' }),
+  instances: Type.Array(refTo(instanceRowSchema)),
+}
+
+export const clusterViewSchema = Type.Object(clusterFields, { $id: 'ClusterView', description: 'One cluster at a glance.' })
+
+/** A server and those that replicate from it. */
+export interface TreeNode {
+  readonly name: string
+  readonly replicas: readonly TreeNode[]
+}
+
+export const treeNodeSchema = Type.Unsafe<TreeNode>(
+  Type.Object(
+    { name: Type.String(), replicas: Type.Array(Type.Unsafe<TreeNode>({ $ref: 'TreeNode#' })) },
+    { $id: 'TreeNode', description: 'A server and those that replicate from it.' },
+  ),
+)
+
+export const topologyViewSchema = Type.Object(
+  { ...clusterFields, tree: Type.Array(Type.Unsafe<TreeNode>({ $ref: 'TreeNode#' }), { description: 'Roots: servers that follow none of the cluster.' }) },
+  { $id: 'TopologyView', description: 'A cluster and who replicates from whom.' },
+)
+
+export type InstanceRow = Frozen<Static<typeof instanceRowSchema>>
+export type ClusterView = Frozen<Static<typeof clusterViewSchema>>
+export type TopologyView = Frozen<Static<typeof topologyViewSchema>>

@@ -1,0 +1,75 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Recovery } from '../../failover/notes.ts'
+import type { OrderName } from '../../failover/order.ts'
+import type { ClusterView } from './api/views.ts'
+
+/** What a manager counts and shows to Prometheus. */
+export interface ManagerMetrics {
+  /** A decision with something to do was made; `kind` is its action's. */
+  decided(cluster: string, kind: string): void
+  /** A recovery ended. */
+  recovered(cluster: string, recovery: Pick<Recovery, 'kind' | 'outcome'>): void
+  /** Writes of a cluster were interrupted for this long, by this kind of recovery. */
+  outage(cluster: string, kind: Recovery['kind'], ms: number): void
+  /** An agent answered an order, or refused it, after this long. */
+  agentAnswered(order: OrderName, ms: number): void
+  /** Takes the state of every cluster over into the gauges; clusters and instances that are gone vanish. */
+  collect(views: readonly ClusterView[], leads: boolean): void
+  /** The text that Prometheus reads, and its content type. */
+  text(): Promise<string>
+  readonly contentType: string
+}
+
+const outageBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+const roundTripBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+
+/** Metrics in a registry of their own: two managers in one process (a test) do not share theirs. */
+export function createMetrics(): ManagerMetrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const gauges = stateGauges(registry)
+  const registers = [registry]
+  const decisions = new Counter({ name: 'regent_decisions_total', help: 'Decisions with something to do, by what was done.', labelNames: ['cluster', 'kind'], registers })
+  const recoveries = new Counter({ name: 'regent_recoveries_total', help: 'Recoveries that ended.', labelNames: ['cluster', 'kind', 'outcome'], registers })
+  const outages = new Histogram({ name: 'regent_outage_seconds', help: 'How long writes were interrupted.', labelNames: ['cluster', 'kind'], buckets: outageBuckets, registers })
+  const roundTrips = new Histogram({ name: 'regent_agent_round_trip_seconds', help: 'Time until an agent answered an order.', labelNames: ['order'], buckets: roundTripBuckets, registers })
+
+  return {
+    decided: (cluster, kind) => decisions.inc({ cluster, kind }),
+    recovered: (cluster, { kind, outcome }) => recoveries.inc({ cluster, kind, outcome }),
+    outage: (cluster, kind, ms) => outages.observe({ cluster, kind }, ms / 1_000),
+    agentAnswered: (order, ms) => roundTrips.observe({ order }, ms / 1_000),
+    collect: gauges,
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+function stateGauges(registry: Registry): ManagerMetrics['collect'] {
+  const gauge = (name: string, help: string, ...labelNames: string[]) => new Gauge({ name, help, labelNames, registers: [registry] })
+  const leader = gauge('regent_leader', '1 while this manager leads.')
+  const perCluster = {
+    epoch: gauge('regent_epoch', 'Epoch of the cluster.', 'cluster'),
+    writable: gauge('regent_writable', '1 while the primary takes writes.', 'cluster'),
+    syncSet: gauge('regent_sync_set_size', 'Replicas whose acknowledgement counts.', 'cluster'),
+    acks: gauge('regent_acks', 'Acknowledgements a write needs.', 'cluster'),
+  }
+  const role = gauge('regent_instance_role', '1 for the role an instance has.', 'cluster', 'instance', 'role')
+  const lag = gauge('regent_replica_lag_seconds', 'How far a replica is behind; absent when idle or unknown.', 'cluster', 'instance')
+
+  return (views, leads) => {
+    leader.set(Number(leads))
+    for (const each of [...Object.values(perCluster), role, lag]) each.reset()
+    for (const view of views) {
+      const cluster = { cluster: view.name }
+      perCluster.epoch.set(cluster, view.epoch)
+      perCluster.writable.set(cluster, Number(view.writable))
+      perCluster.syncSet.set(cluster, view.syncSet.length)
+      perCluster.acks.set(cluster, view.acks)
+      for (const instance of view.instances) {
+        role.set({ ...cluster, instance: instance.name, role: instance.role }, 1)
+        if (instance.lagSeconds !== null) lag.set({ ...cluster, instance: instance.name }, instance.lagSeconds)
+      }
+    }
+  }
+}
