@@ -22,7 +22,11 @@ export interface Timings {
   readonly removeFromSyncSetMs: number
   /** mysqld ended and no manager was heard for this long: the primary's agent starts it again by itself. */
   readonly restartAloneMs: number
+  /** A mysqld that does not answer this long after its start is given up. */
+  readonly startMs: number
   readonly orderDeadlineMs: number
+  /** How long a commit waits for promises that are under way beyond those it needs, so that these members stay in the sync set. */
+  readonly stragglerMs: number
   readonly leadershipMs: number
 }
 
@@ -38,7 +42,9 @@ export const defaultTimings: Timings = {
   leaseRenewMs: 1_500,
   removeFromSyncSetMs: 2_000,
   restartAloneMs: 15_000,
+  startMs: 60_000,
   orderDeadlineMs: 5_000,
+  stragglerMs: 60,
   leadershipMs: 3_000,
 }
 

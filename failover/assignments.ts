@@ -1,0 +1,136 @@
+import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import type { Action } from './decision.ts'
+import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
+import { countedMembers, type ClusterRecord } from './record.ts'
+import { binlogOf, endpointOf, isFenced, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
+
+/**
+ * What everybody should be, given the record, and the orders for those who are not told yet. The order in which they are
+ * sent matters: the primary opens its gates and switches semi-sync on before anybody connects (switching it with a
+ * replica connected takes a second), and forgets a member before that member may come back as something else.
+ */
+export function assignmentOrders(situation: Situation, options: { mayRestart: boolean } = { mayRestart: false }): readonly Action[] {
+  const { record } = situation
+  const primary = liveView(situation.snapshot, record.primary)
+  const actions: Action[] = []
+  if (primary && (options.mayRestart || primaryNeedsOrder(situation, primary))) {
+    actions.push({ kind: 'assign', to: primary.name, order: primaryAssignment(situation, primary, options.mayRestart) })
+  }
+  for (const view of liveViews(situation.snapshot)) {
+    if (view.observation.member === record.primary || !replicaNeedsOrder(situation, view, primary)) continue
+    const order = replicaAssignment(situation, view, primary)
+    if (order) actions.push({ kind: 'assign', to: view.name, order })
+  }
+  return actions
+}
+
+export function primaryAssignment(situation: Situation, view: LiveView, mayRestart: boolean): PrimaryAssignment {
+  const { record, cluster } = situation
+  return {
+    version: orderVersion,
+    cluster,
+    member: record.primary,
+    epoch: record.epoch,
+    revision: record.revision,
+    role: 'primary',
+    peers: peersOf(situation),
+    fenced: isFenced(situation.notes, view.name),
+    counted: countedMembers(record).map(instanceOf),
+    catchingUp: catchingUp(situation),
+    acks: record.acksWanted,
+    mayRestart,
+  }
+}
+
+/** Uncounted replicas that stored, at this revision, that they are not counted: only they may be let in without an acknowledgement. */
+function catchingUp(situation: Situation): readonly InstanceName[] {
+  const { record } = situation
+  return liveViews(situation.snapshot)
+    .filter(({ observation: { member, stored } }) => {
+      const assignment = stored.assignment
+      return (
+        member !== record.primary &&
+        !countedMembers(record).includes(member) &&
+        assignment?.role === 'replica' &&
+        !assignment.counted &&
+        assignment.epoch === record.epoch &&
+        assignment.revision >= record.revision
+      )
+    })
+    .map((view) => view.name)
+}
+
+function primaryNeedsOrder(situation: Situation, { observation, name }: LiveView): boolean {
+  const { record } = situation
+  const { stored, server } = observation
+  if (stored.promise > record.epoch) return false
+  const told = stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && stored.revision >= record.revision
+  if (!told) return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
+  const open = new Set(server?.openGates)
+  return stored.assignment.fenced !== isFenced(situation.notes, name) || (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
+}
+
+/** A replica that is let in now and has not stored this revision yet would lose its connection for a moment: it is told first. */
+function waitsForUncounted(situation: Situation, openGates: readonly InstanceName[]): boolean {
+  const { record } = situation
+  const counted = countedMembers(record).map(instanceOf)
+  const stored = catchingUp(situation)
+  return openGates.some((replica) => {
+    const view = viewNamed(situation.snapshot, replica)
+    const leaves = record.syncSet.some((member) => instanceOf(member) === replica)
+    return view?.reachable === true && !leaves && !counted.includes(replica) && !stored.includes(replica)
+  })
+}
+
+function replicaNeedsOrder(situation: Situation, { observation, name }: LiveView, primary: LiveView | undefined): boolean {
+  const { record, notes } = situation
+  const { stored } = observation
+  if (stored.promise > record.epoch || stored.seeding) return false
+  const counted = countedMembers(record).includes(observation.member)
+  const { assignment } = stored
+  const same =
+    assignment?.role === 'replica' &&
+    assignment.epoch === record.epoch &&
+    assignment.revision === record.revision &&
+    assignment.counted === counted &&
+    assignment.source === instanceOf(record.primary) &&
+    assignment.fenced === isFenced(notes, name)
+  return !same && (!counted || isReadyAsSource(record, primary))
+}
+
+/** The primary applied this revision: gates and k in force, so that a counted replica may connect. */
+function isReadyAsSource(record: ClusterRecord, primary: LiveView | undefined): boolean {
+  const observation = primary?.observation
+  return observation?.stored.assignment?.role === 'primary' && observation.stored.assignment.epoch === record.epoch && observation.converged.revision >= record.revision
+}
+
+function replicaAssignment(situation: Situation, view: LiveView, primary: LiveView | undefined): ReplicaAssignment | undefined {
+  const { record, cluster } = situation
+  const source = viewNamed(situation.snapshot, instanceOf(record.primary))
+  if (source === undefined) return undefined
+  const server = primary?.observation.server
+  return {
+    version: orderVersion,
+    cluster,
+    member: view.observation.member,
+    epoch: record.epoch,
+    revision: record.revision,
+    role: 'replica',
+    peers: peersOf(situation),
+    fenced: isFenced(situation.notes, view.name),
+    source: endpointOf(source),
+    counted: countedMembers(record).includes(view.observation.member),
+    sourceUuid: server?.uuid ?? '',
+    sourceHolds: primary && primary.observation.process === 'running' ? binlogOf(primary.observation).toString() : '',
+    sourcePurged: server?.purged ?? '',
+  }
+}
+
+export function peersOf(situation: Situation): readonly Endpoint[] {
+  return situation.snapshot.instances.map(endpointOf)
+}
+
+/** The parts every order shares. `epoch` is the record's for assignments and the one to be promised for promises. */
+export function orderFor(situation: Situation, member: MemberId, epoch: number) {
+  return { version: orderVersion, cluster: situation.cluster, member, epoch, revision: situation.record.revision } as const
+}

@@ -1,0 +1,65 @@
+import { GtidSet } from '../topology/gtid-set.ts'
+import { instanceOf, ordinalOf } from '../topology/member.ts'
+import { step, type FlowStep } from './crash-failover.ts'
+import { orderVersion } from './order.ts'
+import { recordVersion, type ClusterRecord } from './record.ts'
+import { holdsOf, isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from './situation.ts'
+import { acksFor } from './spec.ts'
+
+/**
+ * A cluster without a record. Nothing is believed before everybody answered: the most advanced leads, and only when it holds what
+ * all others hold. A record that is lost while instances hold promises is rebuilt above the highest promise (design §8).
+ */
+export function bootstrapStep(input: DecisionInput): FlowStep {
+  const wanted = wantedInstances(input)
+  const silent = input.snapshot.instances.filter((view): boolean => !isLive(view))
+  if (input.snapshot.instances.length < wanted) return step(`waiting for ${wanted} instances to exist`, [{ kind: 'scale', count: wanted }])
+  if (silent.length > 0) return wait(`waiting for the agents of ${silent.map((view) => view.name).join(', ')} before anything is believed`)
+  const live = liveViews(input.snapshot)
+  const highest = Math.max(...live.map(({ observation }) => observation.stored.promise))
+  return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
+}
+
+function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
+  const starting = live.filter((view) => !isServing(view, input.timings))
+  if (starting.length > 0) return wait(`waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
+  const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
+  if (foreign) {
+    return wait(`${foreign.name} has tables that are not InnoDB (${foreign.observation.server?.foreignTables.join(', ')}): convert them first, they cannot be kept safe`)
+  }
+  return commitLeader(input, live, 1, 1, 'bootstrap')
+}
+
+/** Everybody promises one more than the highest promise first, so that nothing of the lost record can go on. */
+function rebuild(input: DecisionInput, live: readonly LiveView[], highest: number): FlowStep {
+  const done = live.every(({ observation }) => observation.promiseReport?.epoch === highest)
+  const revision = Math.max(...live.map(({ observation }) => observation.stored.revision))
+  if (done) return commitLeader(input, live, highest, revision + 1, 'the record was lost and is rebuilt from what all instances stored')
+  const epoch = live.some(({ observation }) => observation.promiseReport?.epoch === highest) ? highest : highest + 1
+  const orders = live
+    .filter(({ observation }) => observation.promiseReport?.epoch !== epoch && !input.inFlight.has(observation.instance))
+    .map(({ name, observation }) => ({
+      kind: 'promise' as const,
+      to: name,
+      order: { version: orderVersion, cluster: input.cluster, member: observation.member, epoch, revision, after: '', waitMs: 0 },
+    }))
+  return step(`the record is lost; asking all ${live.length} instances to promise epoch ${epoch}`, orders, { blocked: true, revisitMs: 1_000 })
+}
+
+function commitLeader(input: DecisionInput, live: readonly LiveView[], epoch: number, revision: number, reason: string): FlowStep {
+  const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
+  const leaders = live.filter(({ name, observation }) => holdsOf(observation).contains(union) && ordinalOf(name) < wantedInstances(input))
+  const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
+  if (leader === undefined) {
+    const each = live.map(({ name, observation }) => `${name} lacks ${union.subtract(holdsOf(observation)).count()}`).join(', ')
+    return wait(`no instance holds everything the others hold (${each} transactions): take away the volume whose data is not wanted`)
+  }
+  const acks = acksFor(input.spec, wantedInstances(input))
+  const next: ClusterRecord = { version: recordVersion, cluster: input.cluster, epoch, revision, primary: leader.observation.member, syncSet: [], leaving: [], acks, acksWanted: acks, intent: null }
+  const why = `${reason}: ${instanceOf(next.primary)} leads${union.isEmpty() ? '' : `, it holds all ${union.count()} transactions`}`
+  return step(why, [{ kind: 'commit', next, why }])
+}
+
+function wait(sentence: string): FlowStep {
+  return step(sentence, [], { blocked: true, revisitMs: 500 })
+}

@@ -1,0 +1,156 @@
+import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import { peersOf, orderFor, assignmentOrders } from './assignments.ts'
+import type { Action } from './decision.ts'
+import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, type Revocation } from './durability.ts'
+import { elect, type Election, type Wishes } from './election.ts'
+import type { ClusterRecord } from './record.ts'
+import { endpointOf, isLive, isServing, liveView, names, wantedInstances, type Situation } from './situation.ts'
+import { ordinalOf } from '../topology/member.ts'
+import type { Verdict } from './verdict.ts'
+
+/** What a step of a flow wants: actions, a sentence, and whether the flow stands still. */
+export interface FlowStep {
+  readonly sentence: string
+  readonly actions: readonly Action[]
+  readonly blocked: boolean
+  readonly reasons: readonly string[]
+  readonly revisitMs: number | null
+}
+
+export function step(sentence: string, actions: readonly Action[] = [], more: Partial<FlowStep> = {}): FlowStep {
+  return { sentence, actions, blocked: false, reasons: [], revisitMs: null, ...more }
+}
+
+/**
+ * One step of a failover: revoke, elect, commit (design §5). Called again after each observation until the record
+ * has moved; every step follows from what members have promised, so that any manager can go on where another died.
+ */
+export function failoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
+  const next = situation.record.epoch + 1
+  const revoked = revocation(situation, next)
+  if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
+  const wanted = whoMustPromise(situation)
+  const asked = wanted.filter((member) => promisedBy(situation, member, next) === undefined)
+  const able = asked.filter((member) => canPromise(situation, member))
+  if (enoughCould(situation)) {
+    const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
+    return step(sentence, able.map((member) => promiseAction(situation, member, next)))
+  }
+  return restartInPlace(situation, verdict, revoked)
+}
+
+/** Members of S, and the primary's own agent where its word is needed. */
+function whoMustPromise(situation: Situation): readonly MemberId[] {
+  const { record } = situation
+  return isUnsettled(situation) ? [...record.syncSet, record.primary] : record.syncSet
+}
+
+function canPromise(situation: Situation, member: MemberId): boolean {
+  const view = liveView(situation.snapshot, member)
+  if (view === undefined || view.observation.stored.seeding) return false
+  return member === situation.record.primary || isServing(view, situation.timings)
+}
+
+/** Whether those who can be asked, with those who promised already, would suffice. */
+function enoughCould(situation: Situation): boolean {
+  const quorum = revocationQuorum(situation.record)
+  if (quorum === null) return false
+  const able = situation.record.syncSet.filter((member) => canPromise(situation, member) && !liveView(situation.snapshot, member)?.observation.stored.forgetful)
+  return able.length >= quorum && (!isUnsettled(situation) || canPromise(situation, situation.record.primary))
+}
+
+export function promiseAction(situation: Situation, member: MemberId, epoch: number, after = '', waitMs = 0): Action {
+  return { kind: 'promise', to: instanceOf(member), order: { ...orderFor(situation, member, epoch), after, waitMs } }
+}
+
+function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocation, to: InstanceName | null): FlowStep {
+  const wishes: Wishes = { to, excluded: leavers(situation) }
+  const election = elect(situation, revoked.promised, revoked.union, wishes)
+  if (election.winner) {
+    const late = stragglers(situation)
+    if (late !== null) return step(`failing over to ${instanceOf(election.winner.member)} as soon as the others have promised`, [], { revisitMs: late })
+    const record = commitTo(situation, election.winner, revoked.promised)
+    const sentence = `failing over to ${instanceOf(election.winner.member)}, which holds everything acknowledged: ${verdict.sentence}`
+    return step(sentence, [{ kind: 'commit', next: record, why: sentence }], { reasons: election.reasons })
+  }
+  if (election.mustFetch) return fetchFirst(situation, revoked, election.mustFetch, election)
+  return restartInPlace(situation, verdict, { ...revoked, missing: 'nobody who promised may be promoted' }, election.reasons)
+}
+
+/**
+ * The record after a change of primary. S′ are members that promised and have no errant transactions, if at least k of them hold the
+ * candidate's whole set; else it is empty and writes wait until they do. If the primary stays the same, S and k stay.
+ */
+export function commitTo(situation: Situation, candidate: Promised, promised: readonly Promised[]): ClusterRecord {
+  const { record } = situation
+  const base = { ...record, epoch: record.epoch + 1, revision: record.revision + 1, primary: candidate.member, leaving: [], acks: record.acks, acksWanted: record.acks, intent: null }
+  const pool = promised.filter(({ member, holds, report, view }) => member !== candidate.member && candidate.holds.contains(holds) && canFollow(report.asPrimary, view.observation.process))
+  const whole = pool.filter(({ holds }) => holds.contains(candidate.holds))
+  return { ...base, syncSet: whole.length >= record.acks ? pool.map(({ member }) => member) : [] }
+}
+
+/** A dead old primary has a tail to be trimmed first: it is no member of S′. */
+function canFollow(asPrimary: boolean, process: string): boolean {
+  return !asPrimary || process === 'running'
+}
+
+/** Milliseconds a commit still waits for promises under way; null when there is nothing to wait for. */
+export function stragglers({ inFlight, nowMs, timings }: Situation): number | null {
+  const waits = [...inFlight.values()].filter(({ order }) => order === 'promise').map(({ sinceMs }) => sinceMs + timings.stragglerMs - nowMs)
+  const longest = Math.max(0, ...waits)
+  return longest > 0 ? longest : null
+}
+
+/** What the candidate lacks it fetches from the member that has it, under an intent put into the record first. */
+function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promised, election: Election): FlowStep {
+  const { record, manager } = situation
+  const name = instanceOf(candidate.member)
+  const mine = record.intent?.kind === 'fetch' && record.intent.by === manager && record.intent.candidate === candidate.member
+  if (!mine) {
+    const next: ClusterRecord = { ...record, revision: record.revision + 1, intent: { kind: 'fetch', by: manager, candidate: candidate.member } }
+    const why = `${name} will fetch what it lacks before it is promoted`
+    return step(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
+  }
+  const lacking = revoked.union.subtract(candidate.holds)
+  const from = revoked.promised.find(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
+  if (!from) return step(`${name} lacks ${lacking.count()} transactions and nobody who has them runs`, [], { blocked: true, reasons: election.reasons })
+  const order = { ...orderFor(situation, candidate.member, record.epoch + 1), from: endpointOf(from.view), until: revoked.union.toString(), deadlineMs: situation.timings.orderDeadlineMs }
+  return step(`failing over: ${name} fetches ${lacking.count()} transactions from ${instanceOf(from.member)}`, [{ kind: 'fetch', to: name, order }], { reasons: election.reasons })
+}
+
+/** Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by that. */
+export function restartInPlace(situation: Situation, verdict: Verdict, revoked: Pick<Revocation, 'missing'>, reasons: readonly string[] = []): FlowStep {
+  const { record } = situation
+  const name = instanceOf(record.primary)
+  const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
+  if (!isLive(view)) {
+    const sentence = `no automatic failover: ${verdict.sentence}, and ${revoked.missing}; bring back ${names(missingMembers(situation))} or, giving up what only they may hold, use: regent failover --accept-loss`
+    return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
+  }
+  if (view.observation.stored.promise > record.epoch) return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
+  const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${revoked.missing}`
+  return step(sentence, assignmentOrders(situation, { mayRestart: true }), { reasons, blocked: true, revisitMs: 1_000 })
+}
+
+/** The same primary, S and k in the next epoch: for members that promised in vain. */
+export function bump(situation: Situation, why: string): FlowStep {
+  const { record } = situation
+  const promised = situation.snapshot.instances.filter(isLive).map((view) => view.observation.stored.promise)
+  const epoch = Math.max(record.epoch + 1, ...promised)
+  return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1, intent: null } }])
+}
+
+function missingMembers(situation: Situation): readonly MemberId[] {
+  const { record } = situation
+  return [record.primary, ...record.syncSet].filter((member) => {
+    const view = liveView(situation.snapshot, member)
+    return view === undefined || view.observation.stored.forgetful
+  })
+}
+
+/** Instances beyond the number wanted. */
+export function leavers(situation: Situation): readonly InstanceName[] {
+  return peersOf(situation)
+    .map(({ instance }) => instance)
+    .filter((instance) => ordinalOf(instance) >= wantedInstances(situation))
+}

@@ -1,0 +1,79 @@
+import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import type { MemberId } from '../topology/member.ts'
+import type { PromiseReport } from '../topology/observation.ts'
+import type { ClusterRecord } from './record.ts'
+import { liveView, type LiveView, type Situation } from './situation.ts'
+
+/**
+ * The arithmetic of design §5. Invariant: while |S| ≥ k, every acknowledged write is held by the primary and by at least k members of S; so any
+ * |S| − k + 1 members of S include a holder of everything acknowledged.
+ */
+
+/** How many members of S must promise before an epoch is revoked through S; null when S alone can never do it. */
+export function revocationQuorum(record: Pick<ClusterRecord, 'syncSet' | 'acks'>): number | null {
+  const { syncSet, acks } = record
+  return syncSet.length >= acks && acks > 0 ? syncSet.length - acks + 1 : null
+}
+
+/** A member that promised the next epoch, stopped, and said what it holds. */
+export interface Promised {
+  readonly member: MemberId
+  readonly view: LiveView
+  readonly report: PromiseReport
+  readonly holds: GtidSet
+}
+
+export interface Revocation {
+  readonly revoked: boolean
+  /** Members of S (and the primary, where it counts) that promised. */
+  readonly promised: readonly Promised[]
+  /** Everything that may have been acknowledged. */
+  readonly union: GtidSet
+  /** What is missing, as a sentence; '' when revoked. */
+  readonly missing: string
+}
+
+/** Its report under the promise of `epoch`, if it gave one that counts. */
+export function promisedBy(situation: Situation, member: MemberId, epoch: number): Promised | undefined {
+  const view = liveView(situation.snapshot, member)
+  if (view === undefined) return undefined
+  const { promiseReport: report, stored } = view.observation
+  if (report === null || report.epoch !== epoch || stored.promise !== epoch || stored.seeding) return undefined
+  return { member, view, report, holds: parseGtidSet(report.holds) }
+}
+
+/**
+ * Whether the record's epoch is revoked by promises of `epoch`: |S| − k + 1 members of S, or the primary's own agent. While the
+ * primary's tail is unsettled its own agent must be among them, and its binlog belongs to the union.
+ */
+export function revocation(situation: Situation, epoch: number): Revocation {
+  const { record } = situation
+  const members = record.syncSet.flatMap((member) => promisedBy(situation, member, epoch) ?? [])
+  const remembering = members.filter(({ view }) => !view.observation.stored.forgetful)
+  const primary = promisedBy(situation, record.primary, epoch)
+  const quorum = revocationQuorum(record)
+  const byPrimary = primary?.report.asPrimary === true
+  const bySyncSet = quorum !== null && remembering.length >= quorum
+  const unsettled = isUnsettled(situation)
+  const revoked = unsettled ? byPrimary : byPrimary || bySyncSet
+  const primaryCounts = byPrimary && (unsettled || !bySyncSet)
+  const promised = primaryCounts ? [...remembering, primary] : remembering
+  const union = promised.reduce((all, { holds }) => all.union(holds), GtidSet.empty)
+  return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
+}
+
+/** The primary's tail may have been acknowledged by a stop nobody ordered, as far as was last heard. */
+export function isUnsettled(situation: Situation): boolean {
+  const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === situation.record.primary)
+  return view?.observation?.stored.unsettled === true
+}
+
+function missingSentence(situation: Situation, given: number, unsettled: boolean): string {
+  const { record } = situation
+  if (unsettled) return `the agent of the primary must promise, because its mysqld was stopped by another hand and may have acknowledged what no replica holds`
+  const quorum = revocationQuorum(record)
+  if (quorum === null) {
+    return `the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
+  }
+  return `${quorum} members of the sync set must promise and ${given} did`
+}

@@ -1,0 +1,91 @@
+import type { GtidSet } from '../topology/gtid-set.ts'
+import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import type { Promised } from './durability.ts'
+import { isFenced, type Situation } from './situation.ts'
+
+/** How the new primary is chosen: among those who promised, who hold everything, and whom nothing forbids. */
+export interface Election {
+  readonly winner: Promised | null
+  /** The best that is allowed but lacks some of the union: it would have to fetch first. */
+  readonly mustFetch: Promised | null
+  /** Why each other one was not chosen, a line each. */
+  readonly reasons: readonly string[]
+}
+
+export interface Wishes {
+  /** A person named it. */
+  readonly to: InstanceName | null
+  /** Instances that must not win: those that leave. */
+  readonly excluded: readonly InstanceName[]
+}
+
+/**
+ * Elects among `promised`. Order: preferred before neutral, higher priority, shorter applier backlog (the backlog is outage),
+ * lower ordinal.
+ */
+export function elect(situation: Situation, promised: readonly Promised[], union: GtidSet, wishes: Wishes): Election {
+  const allowed: Promised[] = []
+  const reasons: string[] = []
+  for (const candidate of promised) {
+    const why = whyNot(situation, candidate, wishes)
+    if (why === null) allowed.push(candidate)
+    else reasons.push(`${instanceOf(candidate.member)} is not chosen: ${why}`)
+  }
+  const ranked = allowed.toSorted((a, b) => compare(situation, a, b))
+  const holding = ranked.filter(({ holds }) => holds.contains(union))
+  const winner = holding[0] ?? null
+  for (const loser of ranked) {
+    if (loser !== winner) reasons.push(`${instanceOf(loser.member)} is not chosen: ${whyBehind(situation, loser, winner, union)}`)
+  }
+  return { winner, mustFetch: winner === null ? (ranked[0] ?? null) : null, reasons }
+}
+
+/** The member election would prefer among these if all held the same; for plans before anybody promised. */
+export function preferredOf(situation: Situation, members: readonly MemberId[]): MemberId | null {
+  const allowed = members.filter((member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)))
+  return allowed.toSorted((a, b) => comparePolicy(situation, a, b) || compareOrdinal(a, b))[0] ?? null
+}
+
+function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
+  const name = instanceOf(member)
+  if (wishes.to !== null && name !== wishes.to) return `${wishes.to} was asked for`
+  if (wishes.excluded.includes(name)) return 'it is about to leave'
+  if (report.asPrimary) return 'it is the old primary'
+  if (policyOf(situation, member).promotion === 'never') return 'its policy is never'
+  if (isFenced(situation.notes, name)) return 'it is fenced'
+  const { stored, probe } = view.observation
+  if (stored.forgetful) return 'its machine crashed and it has not caught up since'
+  if (stored.filterSeen) return 'it has had a replication filter'
+  return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace' ? `its disk: ${view.observation.probeDetail || probe}` : null
+}
+
+function whyBehind(situation: Situation, loser: Promised, winner: Promised | null, union: GtidSet): string {
+  const lacking = union.subtract(loser.holds).count()
+  if (lacking > 0) return `it lacks ${lacking} transactions`
+  if (winner === null) return 'nobody was'
+  if (comparePolicy(situation, winner.member, loser.member) < 0) return `${instanceOf(winner.member)} is preferred by policy`
+  return backlogOf(winner) < backlogOf(loser)
+    ? `it has ${backlogOf(loser)} transactions to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
+    : `equal, and ${instanceOf(winner.member)} has the lower ordinal`
+}
+
+function compare(situation: Situation, a: Promised, b: Promised): number {
+  return comparePolicy(situation, a.member, b.member) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
+}
+
+function comparePolicy(situation: Situation, a: MemberId, b: MemberId): number {
+  const [left, right] = [policyOf(situation, a), policyOf(situation, b)]
+  return Number(right.promotion === 'prefer') - Number(left.promotion === 'prefer') || right.priority - left.priority
+}
+
+function compareOrdinal(a: MemberId, b: MemberId): number {
+  return ordinalOf(instanceOf(a)) - ordinalOf(instanceOf(b))
+}
+
+function backlogOf({ view }: Promised): number {
+  return view.observation.server?.channel?.backlogTransactions ?? 0
+}
+
+function policyOf(situation: Situation, member: MemberId): { promotion: string; priority: number } {
+  return situation.spec.policies[instanceOf(member)] ?? { promotion: 'neutral', priority: 0 }
+}

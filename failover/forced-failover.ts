@@ -1,0 +1,31 @@
+import type { InstanceName } from '../topology/member.ts'
+import { instanceOf } from '../topology/member.ts'
+import { commitTo, failoverStep, promiseAction, step, type FlowStep } from './crash-failover.ts'
+import { promisedBy, revocation } from './durability.ts'
+import { elect } from './election.ts'
+import { GtidSet } from '../topology/gtid-set.ts'
+import { isServing, liveViews, names, type Situation } from './situation.ts'
+import type { Verdict } from './verdict.ts'
+
+/**
+ * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds the most leads. What
+ * could be lost is in the sentence. While a safe failover is possible, that one is done.
+ */
+export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
+  const { record } = situation
+  const next = record.epoch + 1
+  if (revocation(situation, next).revoked) return failoverStep(situation, verdict, to)
+  const candidates = liveViews(situation.snapshot).filter((view) => view.observation.member !== record.primary && isServing(view, situation.timings))
+  const members = candidates.map((view) => view.observation.member)
+  const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
+  const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
+  if (asked.length > 0) {
+    return step(`forced failover: asking ${names(asked)} to promise epoch ${next}`, asked.map((member) => promiseAction(situation, member, next)), { revisitMs: 500 })
+  }
+  const most = promised.toSorted((a, b) => b.holds.count() - a.holds.count())[0]?.holds ?? GtidSet.empty
+  const { winner, reasons } = elect(situation, promised, to === null ? most : GtidSet.empty, { to, excluded: [] })
+  if (winner === null) return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
+  const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
+  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} hold are given up; ${verdict.sentence}`
+  return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised), why }], { reasons })
+}

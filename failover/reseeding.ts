@@ -1,0 +1,55 @@
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import { orderFor, peersOf } from './assignments.ts'
+import { step, type FlowStep } from './crash-failover.ts'
+import { binlogOf, endpointOf, errantOf, holdsOf, isFollowing, isServing, liveView, liveViews, type LiveView, type Situation } from './situation.ts'
+
+/**
+ * An instance that cannot follow as it is gets a copy of another: it has errant transactions, lacks what the primary purged,
+ * is empty while there is much to copy, or had a replication filter. What it alone has is archived first by its agent (safety rule 8).
+ */
+export function reseedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record, timings } = situation
+  const source = situation.snapshot.instances.find((view) => view.observation?.member === record.primary)
+  for (const view of liveViews(situation.snapshot)) {
+    const { observation } = view
+    if (observation.member === record.primary || record.syncSet.includes(observation.member) || !source) continue
+    if (!observation.stored.seeding && !isServing(view, timings)) continue
+    if (situation.inFlight.has(view.name) || observation.stored.assignment?.epoch !== record.epoch) continue
+    const why = whyReseed(situation, view, primary)
+    if (why === null) continue
+    if (situation.spec.reseed === 'manual' && !observation.stored.seeding) {
+      return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
+    }
+    const donor = donorFor(situation, view, primary)
+    const order = {
+      ...orderFor(situation, observation.member, record.epoch),
+      donor: endpointOf(donor),
+      source: endpointOf(source),
+      destroys: holdsOf(observation).toString(),
+      sourceHolds: binlogOf(primary.observation).toString(),
+      peers: peersOf(situation),
+    }
+    return step(`${view.name} ${why}; it is archived and seeded again from ${donor.name}`, [{ kind: 'reseed', to: view.name, order }])
+  }
+  return undefined
+}
+
+function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
+  const { observation } = view
+  if (observation.stored.seeding) return 'began a seeding that has not ended'
+  const errant = errantOf(observation, primary.observation)
+  if (!errant.isEmpty()) return `has ${errant.count()} errant transactions (${errant.toString().slice(0, 120)})`
+  const holds = holdsOf(observation)
+  if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? ''))) return 'lacks transactions that the primary no longer has in its binlogs'
+  if (observation.stored.filterSeen) return 'has had a replication filter'
+  const behind = binlogOf(primary.observation).subtract(holds).count()
+  return holds.isEmpty() && behind > situation.spec.cloneAboveTransactions ? `is empty and lacks ${behind} transactions` : null
+}
+
+/** A follower from the sync set that runs, rather than the primary: a copy costs the donor. */
+function donorFor(situation: Situation, view: LiveView, primary: LiveView): LiveView {
+  const { record, timings, snapshot } = situation
+  const replicas = record.syncSet.map((member) => liveView(snapshot, member)).filter((candidate) => isFollowing(candidate, record, timings))
+  const able = replicas.filter((candidate) => candidate.name !== view.name && !candidate.observation.stored.forgetful)
+  return able.length > 1 ? (able.at(-1) ?? primary) : (able[0] ?? primary)
+}

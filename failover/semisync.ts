@@ -1,0 +1,167 @@
+import { analyse } from '../topology/analyse.ts'
+import type { Analysis } from '../topology/analysis.ts'
+import { instanceOf } from '../topology/member.ts'
+import { assignmentOrders } from './assignments.ts'
+import { bootstrapStep } from './bootstrap.ts'
+import { bump, failoverStep, restartInPlace, step, type FlowStep } from './crash-failover.ts'
+import type { Action, Decision } from './decision.ts'
+import { revocation } from './durability.ts'
+import { forcedFailoverStep } from './forced-failover.ts'
+import { reseedStep } from './reseeding.ts'
+import { scalingStep } from './scaling.ts'
+import { isLive, liveView, liveViews, type DecisionInput, type LiveView, type Situation } from './situation.ts'
+import { syncSetShortfall, syncSetStep } from './sync-set.ts'
+import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
+import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
+
+/** The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything else. */
+export function decideSemisync(input: DecisionInput): Decision {
+  const analyses = analyseInput(input)
+  const flow = flowStep(input)
+  const decided = { analyses, blocked: flow.blocked, reasons: flow.reasons, sentence: flow.sentence, revisitMs: flow.revisitMs }
+  return { ...decided, actions: flow.actions }
+}
+
+function flowStep(input: DecisionInput): FlowStep {
+  if (input.snapshot.instances.length > 0 && !input.snapshot.instances.some(isLive)) {
+    return step('no action: this manager reaches no instance at all and suspects itself', [], { blocked: true, revisitMs: 1_000 })
+  }
+  if (input.record === undefined) return input.notes.paused ? step('no action: paused before the first primary was chosen') : bootstrapStep(input)
+  const situation: Situation = { ...input, record: input.record }
+  const past = fromThePast(situation)
+  if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
+  const routed = routeActions(situation)
+  const flow = primaryFlow(situation)
+  return { ...flow, actions: [...routed, ...flow.actions] }
+}
+
+/** What an agent stored is newer than the record: the store was put back. Nothing is ordered; a person decides. */
+function fromThePast({ snapshot, record }: Situation): string | null {
+  const ahead = liveViews(snapshot).find(({ observation: { stored } }) => {
+    const acted = stored.assignment?.epoch ?? 0
+    return acted > record.epoch || stored.promise > record.epoch + 1 || (acted === record.epoch && stored.revision > record.revision)
+  })
+  if (ahead === undefined) return null
+  const { promise, revision } = ahead.observation.stored
+  return `record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
+}
+
+function primaryFlow(situation: Situation): FlowStep {
+  const { record, notes, requests, manager } = situation
+  const verdict = judgePrimary(situation)
+  const forced = requests.find((request) => request.kind === 'failover')
+  if (forced && verdict.kind !== 'well') return forced.acceptLoss ? forcedFailoverStep(situation, verdict, forced.to) : failoverStep(situation, verdict, forced.to)
+  if (callsForFailover(verdict)) return crashFlow(situation, verdict)
+  if (record.intent && record.intent.by !== manager) return takeBack(situation)
+  if (record.intent?.kind === 'switchover') return switchoverStep(situation, record.intent)
+  if (record.intent) return undoSwitchover(situation, 'the primary is back before the fetch ended')
+  const primary = liveView(situation.snapshot, record.primary)
+  if (isUpForSure(verdict) && promisedInVain(situation)) return bump(situation, `giving members that promised ahead back to ${instanceOf(record.primary)}: ${verdict.sentence}`)
+  if (notes.paused) return steady(situation, verdict, `paused: ${notes.paused.reason}`)
+  if (primary && verdict.kind === 'well') return withAssignments(situation, wishes(situation, primary) ?? steady(situation, verdict))
+  return steady(situation, verdict)
+}
+
+/** Gates before an automatic failover: a person's pause or fence, the policy, the anti-flapping window. Each says so. */
+function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
+  const { record, manager } = situation
+  const { intent } = record
+  if (intent && (intent.by !== manager || intent.kind === 'switchover')) return dropIntent(situation, intent.kind)
+  const held = whyHeldBack(situation)
+  if (held === null) return withAssignments(situation, failoverStep(situation, verdict, null))
+  const primary = liveView(situation.snapshot, record.primary)
+  const dead = primary !== undefined && primary.observation.process !== 'running' && primary.observation.process !== 'stopped'
+  if (dead && !isHeldByPerson(situation)) return restartInPlace(situation, verdict, { missing: held })
+  return step(`no failover: ${verdict.sentence}, but ${held}`, assignmentOrders(situation), { blocked: true, revisitMs: 1_000 })
+}
+
+function isHeldByPerson({ notes }: Situation): boolean {
+  return notes.paused !== null
+}
+
+function whyHeldBack(situation: Situation): string | null {
+  const { notes, spec, record, wallMs } = situation
+  if (revocation(situation, record.epoch + 1).revoked) return null
+  if (notes.paused) return `the cluster is paused (${notes.paused.reason}); regent failover does it by hand`
+  const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
+  if (fence?.keepPrimary) return `${fence.instance} is fenced on purpose; regent unfence ${fence.instance} ends that`
+  if (!spec.failover.automatic) return 'automatic failover is off; regent failover does it by hand'
+  const since = notes.lastFailoverWallMs === null ? Infinity : wallMs - notes.lastFailoverWallMs
+  return since < spec.failover.windowMs
+    ? `the last automatic failover was ${Math.round(since / 1_000)} s ago (window ${spec.failover.windowMs / 1_000} s); regent failover does it by hand`
+    : null
+}
+
+/** An intent that no longer leads anywhere is taken out before promises are asked for; those given already stay good. */
+function dropIntent({ record }: Situation, kind: string): FlowStep {
+  const why = `the ${kind} that was under way is given up: the primary is lost`
+  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, intent: null } }])
+}
+
+/** Another manager's intent: replaced before anything else is done. */
+function takeBack(situation: Situation): FlowStep {
+  return undoSwitchover(situation, `the manager that began a ${situation.record.intent?.kind ?? 'change'} is gone`)
+}
+
+function isUpForSure(verdict: Verdict): boolean {
+  return verdict.kind === 'well' || verdict.kind === 'agentLost'
+}
+
+function promisedInVain({ snapshot, record, inFlight }: Situation): boolean {
+  const asking = [...inFlight.values()].some(({ order }) => order === 'promise' || order === 'demote')
+  return !asking && liveViews(snapshot).some(({ observation }) => observation.stored.promise > record.epoch)
+}
+
+/** What is wished of a healthy cluster, most urgent first. */
+function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  const { stored, converged } = primary.observation
+  const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
+  if (request) {
+    const plan = planSwitchover(situation, request.to)
+    if ('candidate' in plan) return beginSwitchover(situation, plan.candidate, { request: request.id, deadlineWallMs: request.deadlineWallMs, reason: request.reason })
+  }
+  if (stored.assignment?.epoch !== record.epoch || stored.revision < record.revision || converged.revision < record.revision) return undefined
+  return syncSetStep(situation, primary) ?? scalingStep(situation) ?? reseedStep(situation, primary)
+}
+
+function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
+  const shortfall = syncSetShortfall(situation)
+  const { record } = situation
+  const state = `no action: primary ${verdict.sentence}, ${record.syncSet.length} of ${situation.snapshot.instances.length - 1} replicas in the sync set`
+  const sentence = [prefix, state, shortfall].filter((part) => part !== '').join('; ')
+  const primary = liveView(situation.snapshot, record.primary)
+  const closed = primary?.observation.server && !primary.observation.converged.done ? `; ${primary.observation.converged.sentence}` : ''
+  return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: verdict.revisitMs })
+}
+
+function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
+  const already = new Set(flow.actions.map((action) => ('to' in action ? action.to : '')))
+  const commits = flow.actions.some((action) => action.kind === 'commit')
+  if (commits) return flow
+  const orders: readonly Action[] = assignmentOrders(situation).filter((action) => action.kind !== 'assign' || !already.has(action.to))
+  return { ...flow, actions: [...flow.actions, ...orders] }
+}
+
+/** After a commit the published address is swapped in one write, whatever else is still to converge (safety rule 7). */
+function routeActions({ record, published, snapshot }: Situation): readonly Action[] {
+  const instance = instanceOf(record.primary)
+  const view = snapshot.instances.find((candidate) => candidate.name === instance)
+  if (view === undefined || (published?.epoch === record.epoch && published.instance === instance && published.host === view.host && published.port === view.port)) return []
+  if (published && published.epoch > record.epoch) return []
+  return [{ kind: 'route', route: { epoch: record.epoch, instance, host: view.host, port: view.port } }]
+}
+
+function analyseInput(input: DecisionInput): readonly Analysis[] {
+  const { record, notes, snapshot, timings, spec } = input
+  const expected = {
+    primary: record ? instanceOf(record.primary) : null,
+    epoch: record?.epoch ?? 0,
+    revision: record?.revision ?? 0,
+    syncSet: (record?.syncSet ?? []).map(instanceOf),
+    acks: record?.acks ?? 0,
+    fenced: notes.fenced.map(({ instance }) => instance),
+    paused: notes.paused !== null,
+  }
+  return analyse(snapshot, expected, { frozenMs: timings.frozenMs, maxLagSeconds: spec.maxLagSeconds })
+}

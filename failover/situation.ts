@@ -1,0 +1,134 @@
+import { parseGtidSet, GtidSet } from '../topology/gtid-set.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import type { Observation } from '../topology/observation.ts'
+import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
+import type { PrimaryRoute } from '../src/common/platform.ts'
+import type { ClusterNotes } from './notes.ts'
+import type { Endpoint } from './order.ts'
+import type { ClusterRecord } from './record.ts'
+import type { ClusterSpec } from './spec.ts'
+import type { Timings } from './timings.ts'
+
+/** What a person asked for through the API and no record says yet. */
+export type Request =
+  | { readonly kind: 'switchover'; readonly id: string; readonly to: InstanceName | null; readonly deadlineWallMs: number; readonly reason: string }
+  | { readonly kind: 'failover'; readonly id: string; readonly to: InstanceName | null; readonly acceptLoss: boolean }
+
+/** Everything `decide` is given. It reads no clock and remembers nothing: what must be remembered is in here. */
+export interface DecisionInput {
+  readonly cluster: string
+  readonly snapshot: Snapshot
+  readonly record: ClusterRecord | undefined
+  readonly notes: ClusterNotes
+  readonly spec: ClusterSpec
+  readonly timings: Timings
+  readonly requests: readonly Request[]
+  /** Monotonic and wall milliseconds of this decision. */
+  readonly nowMs: number
+  readonly wallMs: number
+  /** Random id of this manager run. */
+  readonly manager: string
+  readonly published: PrimaryRoute | undefined
+  /** Since when (monotonic) each replica has not been following as the record wants; absent while it follows. */
+  readonly strayingSince: ReadonlyMap<InstanceName, number>
+  /** Orders sent and not answered yet, by instance, with when (monotonic) they were sent. */
+  readonly inFlight: ReadonlyMap<InstanceName, { readonly order: string; readonly sinceMs: number }>
+  /** Why a request cannot go on, by its id: an order that served it was refused or timed out. */
+  readonly failedRequests: ReadonlyMap<string, string>
+}
+
+/** A decision's input once there is a record. */
+export interface Situation extends DecisionInput {
+  readonly record: ClusterRecord
+}
+
+/** An instance with an observation that is believed now. */
+export interface LiveView extends InstanceView {
+  readonly observation: Observation
+}
+
+export function isLive(view: InstanceView | undefined): view is LiveView {
+  return view !== undefined && view.reachable && view.observation !== null
+}
+
+export function viewNamed(snapshot: Snapshot, name: InstanceName): InstanceView | undefined {
+  return snapshot.instances.find((view) => view.name === name)
+}
+
+/** The view of a member: of its instance, unless that now lives on another volume and so is somebody else. */
+export function viewOf(snapshot: Snapshot, member: MemberId): InstanceView | undefined {
+  const view = viewNamed(snapshot, instanceOf(member))
+  return view?.observation && view.observation.member !== member ? undefined : view
+}
+
+export function liveView(snapshot: Snapshot, member: MemberId): LiveView | undefined {
+  const view = viewOf(snapshot, member)
+  return isLive(view) ? view : undefined
+}
+
+export function liveViews(snapshot: Snapshot): readonly LiveView[] {
+  return snapshot.instances.filter(isLive)
+}
+
+export function endpointOf(view: InstanceView): Endpoint {
+  return { instance: view.name, host: view.host, port: view.port, agent: view.agent }
+}
+
+/** mysqld runs and answered lately. */
+export function isServing(view: InstanceView | undefined, timings: Timings): view is LiveView {
+  if (!isLive(view)) return false
+  const { process, server, silentMs } = view.observation
+  return process === 'running' && server !== null && silentMs < timings.frozenMs
+}
+
+/** Everything an instance has, received or executed or waiting, as far as it was seen. */
+export function holdsOf(observation: Observation): GtidSet {
+  if (observation.promiseReport) return parseGtidSet(observation.promiseReport.holds)
+  const server = observation.server
+  const seen = server
+    ? parseGtidSet(server.executed).union(parseGtidSet(server.received)).union(parseGtidSet(server.owned))
+    : GtidSet.empty
+  return observation.binlogSet === null ? seen : seen.union(parseGtidSet(observation.binlogSet))
+}
+
+/** Everything in the primary's binlog: what is executed and what waits. */
+export function binlogOf(observation: Observation): GtidSet {
+  return holdsOf(observation)
+}
+
+/**
+ * What a replica holds that its source never had. Observations are of different moments, so the source's own newer
+ * transactions (its `server_uuid`) do not count: they arrived after the source was looked at.
+ */
+export function errantOf(replica: Observation, source: Observation): GtidSet {
+  const extra = holdsOf(replica).subtract(binlogOf(source))
+  const uuid = source.server?.uuid
+  return uuid === undefined ? extra : extra.withoutSource(uuid)
+}
+
+/** Follows the record's primary in the record's epoch, both threads running. */
+export function isFollowing(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
+  if (!isServing(view, timings)) return false
+  const { stored, server } = view.observation
+  const channel = server?.channel
+  return (
+    stored.assignment?.role === 'replica' &&
+    stored.assignment.epoch === record.epoch &&
+    stored.assignment.source === instanceOf(record.primary) &&
+    channel?.ioRunning === 'yes' &&
+    channel.sqlRunning
+  )
+}
+
+export function isFenced(notes: ClusterNotes, instance: InstanceName): boolean {
+  return notes.fenced.some((fence) => fence.instance === instance)
+}
+
+/** Instances this cluster should have: as scaled by a person, else as in the spec. */
+export function wantedInstances(input: DecisionInput): number {
+  return input.notes.instances ?? input.spec.instances
+}
+
+export function names(members: readonly MemberId[]): string {
+  return members.length === 0 ? 'nobody' : members.map(instanceOf).join(', ')
+}

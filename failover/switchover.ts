@@ -1,0 +1,153 @@
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import { orderFor, peersOf } from './assignments.ts'
+import { bump, commitTo, leavers, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
+import { promisedBy } from './durability.ts'
+import { preferredOf } from './election.ts'
+import { countedMembers, type ClusterRecord, type SwitchoverIntent } from './record.ts'
+import { endpointOf, errantOf, isFenced, isFollowing, liveView, type Situation } from './situation.ts'
+import { judgePrimary } from './verdict.ts'
+
+/** Who would take over, or why nobody can. */
+export type SwitchoverPlan = { readonly candidate: MemberId; readonly steps: readonly string[] } | { readonly refusal: string }
+
+/** Applied while writes wait: a candidate further behind than this is refused, because its backlog would be outage. */
+const maxBacklog = 1_000
+
+/** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
+export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {
+  const { record } = situation
+  const standing = whyNotNow(situation)
+  if (standing) return { refusal: standing }
+  if (to !== null) {
+    const refusal = whyNotTo(situation, to)
+    return refusal ? { refusal } : planFor(situation, memberNamed(record, to))
+  }
+  const staying = countedMembers(record).filter((member) => !leavers(situation).includes(instanceOf(member)))
+  const able = staying.filter((member) => whyNotTo(situation, instanceOf(member)) === null)
+  const best = preferredOf(situation, able)
+  if (best) return planFor(situation, best)
+  const why = staying.map((member) => whyNotTo(situation, instanceOf(member))).join('; ')
+  return { refusal: `no replica can take over${why ? `: ${why}` : ': nobody is in the sync set'}` }
+}
+
+function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
+  const { record } = situation
+  const [from, to] = [instanceOf(record.primary), instanceOf(candidate)]
+  return {
+    candidate,
+    steps: [
+      `put the intent into the record (revision ${record.revision + 1})`,
+      `${from} stops taking writes; running statements get ${situation.spec.switchover.graceMs} ms, then they are killed; it promises epoch ${record.epoch + 1}`,
+      `${to} catches up with its last transaction and promises`,
+      `commit: ${to} is primary of epoch ${record.epoch + 1}`,
+      `${to} opens, the others follow it, the route moves`,
+    ],
+  }
+}
+
+function whyNotNow(situation: Situation): string | null {
+  const { record } = situation
+  if (record.intent) return `a ${record.intent.kind} is under way`
+  const verdict = judgePrimary(situation)
+  if (verdict.kind !== 'well') return `the primary is not well: ${verdict.sentence}`
+  const primary = liveView(situation.snapshot, record.primary)?.observation
+  if (primary?.stored.promise !== record.epoch) return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
+  if (record.acks === 0 && countedMembers(record).length === 0) return 'no replica is in the sync set'
+  return null
+}
+
+function whyNotTo(situation: Situation, to: InstanceName): string | null {
+  const { record, timings, spec } = situation
+  if (to === instanceOf(record.primary)) return `${to} is the primary already`
+  if (!peersOf(situation).some(({ instance }) => instance === to)) return `there is no instance ${to}; there are ${peersOf(situation).map(({ instance }) => instance).join(', ')}`
+  const member = countedMembers(record).find((candidate) => instanceOf(candidate) === to)
+  if (member === undefined) return `${to} is not in the sync set`
+  const view = liveView(situation.snapshot, member)
+  if (!isFollowing(view, record, timings)) return `${to} does not follow the primary`
+  const primary = liveView(situation.snapshot, record.primary)
+  const errant = primary ? errantOf(view.observation, primary.observation) : undefined
+  if (errant && !errant.isEmpty()) return `${to} has ${errant.count()} errant transactions`
+  if (isFenced(situation.notes, to)) return `${to} is fenced`
+  if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
+  return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)
+}
+
+function whyTooFarBehind(to: InstanceName, channel: { backlogTransactions: number; lagSeconds: number | null } | null | undefined, maxLagSeconds: number): string | null {
+  if (channel && channel.backlogTransactions > maxBacklog) return `${to} has ${channel.backlogTransactions} transactions to apply (at most ${maxBacklog})`
+  return (channel?.lagSeconds ?? 0) > maxLagSeconds ? `${to} lags ${channel?.lagSeconds} s (at most ${maxLagSeconds} s)` : null
+}
+
+function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
+  return countedMembers(record).find((member) => instanceOf(member) === name) ?? record.primary
+}
+
+/** The first step: the intent, before anything is touched. */
+export function beginSwitchover(situation: Situation, candidate: MemberId, request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>): FlowStep {
+  const { record, manager } = situation
+  const intent: SwitchoverIntent = { kind: 'switchover', by: manager, candidate, ...request }
+  const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
+  return step(why, [{ kind: 'commit', next: { ...record, revision: record.revision + 1, intent }, why }])
+}
+
+/** One step of a switchover whose intent this manager put into the record. Until the commit it can be undone. */
+export function switchoverStep(situation: Situation, intent: SwitchoverIntent): FlowStep {
+  const failure = whyGiveUp(situation, intent)
+  if (failure !== null) return undoSwitchover(situation, failure)
+  const { record } = situation
+  const next = record.epoch + 1
+  const primary = promisedBy(situation, record.primary, next)
+  if (!primary?.report.asPrimary) return demote(situation, intent)
+  const candidate = promisedBy(situation, intent.candidate, next)
+  const asked = countedMembers(record).filter((member) => promisedBy(situation, member, next) === undefined && isFollowing(liveView(situation.snapshot, member), record, situation.timings))
+  if (candidate === undefined) {
+    const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.wallMs) / 2))
+    const sentence = `switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
+    return step(sentence, asked.map((member) => promiseAction(situation, member, next, member === intent.candidate ? primary.report.holds : '', waitMs)))
+  }
+  if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
+  const late = stragglers(situation)
+  if (late !== null) return step(`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], { revisitMs: late })
+  const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? []).filter(({ view }) => !view.observation.stored.forgetful)
+  const why = `switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${intent.reason}`
+  return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others]), why }])
+}
+
+function whyGiveUp(situation: Situation, intent: SwitchoverIntent): string | null {
+  const failed = situation.failedRequests.get(intent.request)
+  if (failed !== undefined) return failed
+  if (situation.wallMs > intent.deadlineWallMs) return 'its deadline passed'
+  const verdict = judgePrimary(situation)
+  const candidate = liveView(situation.snapshot, intent.candidate)
+  if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return verdict.sentence
+  return candidate === undefined || candidate.observation.process !== 'running' ? `${instanceOf(intent.candidate)} is gone` : null
+}
+
+function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
+  const { record, spec } = situation
+  const remainingMs = Math.max(1, intent.deadlineWallMs - situation.wallMs)
+  const name = instanceOf(record.primary)
+  const order = { ...orderFor(situation, record.primary, record.epoch + 1), graceMs: Math.min(spec.switchover.graceMs, remainingMs), deadlineMs: Math.ceil(remainingMs * 0.8) }
+  return step(`switching over to ${instanceOf(intent.candidate)}: ${name} stops taking writes`, [{ kind: 'demote', to: name, order }], { revisitMs: remainingMs + 1 })
+}
+
+function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string): FlowStep {
+  const { record, timings } = situation
+  const source = liveView(situation.snapshot, record.primary)
+  if (source === undefined) return undoSwitchover(situation, 'the old primary is gone')
+  const order = { ...orderFor(situation, intent.candidate, record.epoch + 1), from: endpointOf(source), until: parseGtidSet(until).toString(), deadlineMs: timings.orderDeadlineMs }
+  return step(`switching over: ${instanceOf(intent.candidate)} fetches the rest from ${source.name}`, [{ kind: 'fetch', to: instanceOf(intent.candidate), order }])
+}
+
+/**
+ * Takes the intent back. Before any promise the old primary just opens again; after promises were given the same primary, S and k are committed
+ * in the next epoch.
+ */
+export function undoSwitchover(situation: Situation, why: string): FlowStep {
+  const { record } = situation
+  const sentence = `switchover undone: ${why}; ${instanceOf(record.primary)} goes on as primary`
+  const promisedAhead = situation.snapshot.instances.some((view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch)
+  if (promisedAhead) return bump(situation, sentence)
+  return step(sentence, [{ kind: 'commit', why: sentence, next: { ...record, revision: record.revision + 1, intent: null } }])
+}
+

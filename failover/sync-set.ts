@@ -1,0 +1,142 @@
+import { instanceOf, type MemberId } from '../topology/member.ts'
+import { leavers, step, type FlowStep } from './crash-failover.ts'
+import { countedMembers, type ClusterRecord } from './record.ts'
+import { binlogOf, errantOf, holdsOf, isFollowing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { acksFor } from './spec.ts'
+
+/** A replica that lacks more transactions than this is not let into the sync set yet. */
+const maxLacking = 200
+
+/**
+ * The next step, if any, of bringing the sync set and k to what they should be; one compare-and-swap at a time, each in the order proven in design §5.
+ * `primary` runs, answered, and has stored this revision.
+ */
+export function syncSetStep(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const steps = [finishRaise, cancelLeaving, finishLeaving, addMember, lowerAcks, beginRaise, beginLeaving]
+  for (const next of steps) {
+    const found = next(situation, primary)
+    if (found) return found
+  }
+  return undefined
+}
+
+function change(situation: Situation, why: string, fields: Partial<ClusterRecord>): FlowStep {
+  const { record } = situation
+  return step(why, [{ kind: 'commit', why, next: { ...record, ...fields, revision: record.revision + 1 } }])
+}
+
+function wantedAcks(situation: Situation): number {
+  return acksFor(situation.spec, wantedInstances(situation))
+}
+
+/** A marker acknowledged at this revision: k counted members hold everything before it. */
+function isMarked(situation: Situation, primary: LiveView): boolean {
+  return primary.observation.markedRevision >= situation.record.revision
+}
+
+function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  if (record.acksWanted === record.acks || !isMarked(situation, primary)) return undefined
+  return change(situation, `writes now need ${record.acksWanted} acknowledgements`, { acks: record.acksWanted })
+}
+
+function cancelLeaving(situation: Situation): FlowStep | undefined {
+  const { record, timings } = situation
+  const back = record.leaving.find((member) => isFollowing(viewOf(situation.snapshot, member), record, timings) && !mustLeave(situation, member))
+  if (back === undefined) return undefined
+  return change(situation, `${instanceOf(back)} follows again and stays in the sync set`, { leaving: record.leaving.filter((member) => member !== back) })
+}
+
+function finishLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  const leaver = record.leaving[0]
+  if (leaver === undefined || !isMarked(situation, primary)) return undefined
+  return change(situation, `${instanceOf(leaver)} left the sync set; a marker proved that the others hold everything`, {
+    syncSet: record.syncSet.filter((member) => member !== leaver),
+    leaving: record.leaving.filter((member) => member !== leaver),
+  })
+}
+
+function addMember(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  for (const view of situation.snapshot.instances) {
+    const member = view.observation?.member
+    if (member === undefined || member === record.primary || record.syncSet.includes(member)) continue
+    if (!mayJoin(situation, member, primary)) continue
+    const size = record.syncSet.length
+    if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary)) continue
+    return change(situation, `${view.name} follows and joins the sync set`, { syncSet: [...record.syncSet, member] })
+  }
+  return undefined
+}
+
+/** A follower of this epoch without errant transactions, not far behind, that forgot nothing and is meant to stay. */
+function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boolean {
+  const { record, timings } = situation
+  const view = liveView(situation.snapshot, member)
+  if (!isFollowing(view, record, timings) || mustLeave(situation, member)) return false
+  const { stored } = view.observation
+  if (stored.assignment?.revision !== record.revision) return false
+  const lacking = binlogOf(primary.observation).subtract(holdsOf(view.observation)).count()
+  return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
+}
+
+function mustLeave(situation: Situation, member: MemberId): boolean {
+  const stored = viewOf(situation.snapshot, member)?.observation?.stored
+  return leavers(situation).includes(instanceOf(member)) || stored?.forgetful === true || stored?.seeding === true || stored?.filterSeen === true
+}
+
+function enoughHoldEverything(situation: Situation, members: readonly MemberId[], wanted: number, primary: LiveView): boolean {
+  const everything = binlogOf(primary.observation)
+  const holding = members.filter((member) => {
+    const view = liveView(situation.snapshot, member)
+    return isFollowing(view, situation.record, situation.timings) && holdsOf(view.observation).contains(everything)
+  })
+  return holding.length >= wanted
+}
+
+function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record, spec } = situation
+  const wanted = wantedAcks(situation)
+  const able = record.syncSet.filter((member) => !isStraying(situation, member)).length
+  const target = spec.durability === 'available' ? Math.min(wanted, able) : wanted
+  if (target >= record.acks || record.acks !== record.acksWanted) return undefined
+  if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary)) return undefined
+  const loudly = target < wanted ? ' (durability available: fewer than wanted, because too few replicas can acknowledge)' : ''
+  return change(situation, `writes now need ${target} acknowledgements${loudly}`, { acks: target, acksWanted: target })
+}
+
+function beginRaise(situation: Situation): FlowStep | undefined {
+  const { record } = situation
+  if (record.acks !== record.acksWanted || wantedAcks(situation) <= record.acks) return undefined
+  const healthy = countedMembers(record).filter((member) => !isStraying(situation, member)).length
+  if (healthy <= record.acks) return undefined
+  return change(situation, `the primary waits for ${record.acks + 1} acknowledgements from now on`, { acksWanted: record.acks + 1 })
+}
+
+function beginLeaving(situation: Situation): FlowStep | undefined {
+  const { record, nowMs, timings, strayingSince } = situation
+  if (record.leaving.length > 0 || record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted)) return undefined
+  const due = countedMembers(record).find((member) => {
+    const since = strayingSince.get(instanceOf(member))
+    return mustLeave(situation, member) || (since !== undefined && nowMs - since >= timings.removeFromSyncSetMs)
+  })
+  if (due === undefined) return undefined
+  return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
+}
+
+function isStraying(situation: Situation, member: MemberId): boolean {
+  return situation.strayingSince.has(instanceOf(member))
+}
+
+/** What keeps writes waiting or less protected than asked for; '' when nothing does. */
+export function syncSetShortfall(situation: Situation): string {
+  const { record } = situation
+  const live = countedMembers(record).filter((member) => !isStraying(situation, member))
+  if (live.length < record.acks) {
+    return `writes wait: ${record.acks} acknowledgements are needed and only ${live.length === 0 ? 'nobody' : names(live)} can give one`
+  }
+  if (record.acks < wantedAcks(situation)) return `writes need ${record.acks} acknowledgements instead of ${wantedAcks(situation)}`
+  if (record.acks === 0) return 'not protected: writes need no acknowledgement'
+  return live.length === record.acks ? `the loss of ${names(live)} would make writes wait` : ''
+}

@@ -1,0 +1,92 @@
+import type { Observation } from '../topology/observation.ts'
+import { instanceOf } from '../topology/member.ts'
+import { isLive, isServing, viewOf, type LiveView, type Situation } from './situation.ts'
+
+/**
+ * What is known of the primary, and from whom.
+ * `well` · `starting` it was allowed to start and has not answered yet ·
+ * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still hear
+ * the server: no reason to fail over · `unknown` nobody can testify.
+ */
+export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unknown'
+
+export interface Verdict {
+  readonly kind: VerdictKind
+  readonly sentence: string
+  readonly witnesses: readonly string[]
+  /** Look again after this long; null when only events matter. */
+  readonly revisitMs: number | null
+}
+
+/** A verdict that calls for another primary. */
+export function callsForFailover(verdict: Verdict): boolean {
+  return verdict.kind === 'dead' || verdict.kind === 'frozen'
+}
+
+/** Judges the primary. Its own agent's word is enough; without it, two kinds of witnesses are needed (design §8). */
+export function judgePrimary(situation: Situation): Verdict {
+  const name = instanceOf(situation.record.primary)
+  const view = viewOf(situation.snapshot, situation.record.primary)
+  if (view === undefined) return verdict('dead', `${name} is gone or lives on another volume`, ['the platform'])
+  if (isLive(view)) return judgeByOwnAgent(name, view.observation, situation)
+  return judgeByOthers(situation, name, view.heardAtMs)
+}
+
+function judgeByOwnAgent(name: string, seen: Observation, { timings }: Situation): Verdict {
+  const own = ['its own agent']
+  switch (seen.process) {
+    case 'dead':
+    case 'exiting':
+    case 'absent':
+      return verdict('dead', `mysqld of ${name} is dead${seen.processNote ? `: ${seen.processNote}` : ''}`, own)
+    case 'starting':
+      return seen.processSinceMs < timings.startMs
+        ? verdict('starting', `mysqld of ${name} is starting`, own, timings.startMs - seen.processSinceMs)
+        : verdict('dead', `mysqld of ${name} did not come up within ${timings.startMs} ms`, own)
+    case 'stopped':
+      return frozenAfter(name, 'is stopped (SIGSTOP)', seen.processSinceMs, timings.frozenMs)
+    case 'running':
+      return judgeRunning(name, seen, timings.frozenMs)
+  }
+}
+
+function judgeRunning(name: string, seen: Observation, frozenMs: number): Verdict {
+  const own = ['its own agent']
+  if (seen.probe === 'readOnlyFilesystem') return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
+  if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
+  if (seen.silentMs > 0 && seen.probe === 'stuck') return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
+  return verdict('well', `${name} is healthy`, own)
+}
+
+function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: number): Verdict {
+  return sinceMs >= frozenMs
+    ? verdict('frozen', `mysqld of ${name} ${what} for ${Math.round(sinceMs)} ms`, ['its own agent'])
+    : verdict('unknown', `mysqld of ${name} ${what} for ${Math.round(sinceMs)} ms, frozen after ${frozenMs} ms`, ['its own agent'], frozenMs - sinceMs)
+}
+
+function judgeByOthers(situation: Situation, name: string, heardAtMs: number | null): Verdict {
+  const { timings, nowMs, snapshot } = situation
+  if (heardAtMs === null) return verdict('unknown', `the agent of ${name} was never heard by this manager`, [], timings.unreachableMs)
+  const silent = nowMs - heardAtMs
+  if (silent < timings.unreachableMs) return verdict('unknown', `the agent of ${name} is silent for ${Math.round(silent)} ms`, [], timings.unreachableMs - silent)
+  const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
+  const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
+  if (hearing.length > 0) {
+    return verdict('agentLost', `the agent of ${name} is unreachable but ${hearing.map((view) => view.name).join(', ')} still hear its server: no failover`, [], timings.unreachableMs)
+  }
+  const lost = replicas.filter((view) => view.observation.stored.assignment?.source === name)
+  if (lost.length === 0) return verdict('unknown', `the agent of ${name} is unreachable and no replica can testify`, ['this manager'], timings.unreachableMs)
+  const witnesses = ['this manager', ...lost.map((view) => view.name)]
+  return verdict('dead', `${name} is unreachable for this manager and for ${lost.map((view) => view.name).join(', ')}`, witnesses)
+}
+
+/** Its receiver has a source that still speaks. */
+function hearsSource(seen: Observation, name: string, unreachableMs: number): boolean {
+  const channel = seen.server?.channel
+  if (channel === null || channel === undefined || seen.stored.assignment?.source !== name) return false
+  return channel.ioRunning === 'yes' && (channel.silentMs ?? 0) + seen.silentMs < unreachableMs
+}
+
+function verdict(kind: VerdictKind, sentence: string, witnesses: readonly string[], revisitMs: number | null = null): Verdict {
+  return { kind, sentence, witnesses, revisitMs }
+}
