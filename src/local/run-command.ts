@@ -21,7 +21,7 @@ export function runCommand(argv: readonly string[], options: CommandOptions): Pr
     const child = execFile(
       file,
       parameters,
-      { timeout: options.deadlineMs, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024, env: options.env as NodeJS.ProcessEnv | undefined },
+      { timeout: options.deadlineMs, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024, env: options.env },
       (error, stdout, stderr) => {
         resolve({ ok: error === null, stdout, stderr, failure: error === null ? '' : failureLine(file, error, stderr, options) })
       },
