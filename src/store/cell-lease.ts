@@ -1,0 +1,66 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { Clock, Machine } from '../common/ports.ts'
+import type { Cells, Lease } from './cells.ts'
+import { checkShape, parseVersioned } from './shape.ts'
+import type { Leadership } from './store.ts'
+
+const leaseVersion = 1
+
+const leaseShape = Compile(
+  Type.Object(
+    {
+      version: Type.Integer({ minimum: 1 }),
+      manager: Type.String(),
+      fencingToken: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+      bootId: Type.String(),
+      expiresMonotonicMs: Type.Number(),
+    },
+    { additionalProperties: false },
+  ),
+)
+
+interface Held {
+  readonly manager: string
+  readonly fencingToken: number
+  readonly bootId: string
+  readonly expiresMonotonicMs: number
+}
+
+const nobody: Held = { manager: '', fencingToken: 0, bootId: '', expiresMonotonicMs: 0 }
+
+/**
+ * A leader's lease kept in a cell, for managers on one machine: its end is counted on the machine's monotonic clock, which all
+ * processes share, and it ends with the boot it was taken in. The token grows with every taking that is not a renewal in time.
+ */
+export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly machine: Machine }): Lease {
+  async function change(wanted: (held: Held, now: { bootId: string; monotonicMs: number }) => Held | undefined, signal: AbortSignal): Promise<Held | undefined> {
+    const bootId = await world.machine.bootId()
+    for (;;) {
+      const cell = await cells.read('leader', signal)
+      const held = cell === undefined ? nobody : checkShape(leaseShape, parseVersioned(cell.text, leaseVersion, where), where)
+      const next = wanted(held, { bootId, monotonicMs: world.clock.monotonicMs() })
+      if (next === undefined) return undefined
+      const revision = cell?.revision ?? 0
+      // Lost only to somebody whose swap was done, so that some manager always comes through; the deadline ends it otherwise.
+      if (await cells.swap('leader', revision, { revision: revision + 1, text: JSON.stringify({ version: leaseVersion, ...next }) }, signal)) return next
+    }
+  }
+  const where = `${cells.place}: leader`
+
+  return {
+    async lead(manager, ttlMs, signal): Promise<Leadership | undefined> {
+      const taken = await change((held, now) => {
+        const live = held.manager !== '' && held.bootId === now.bootId && held.expiresMonotonicMs > now.monotonicMs
+        if (live && held.manager !== manager) return undefined
+        const fencingToken = live ? held.fencingToken : held.fencingToken + 1
+        return { manager, fencingToken, bootId: now.bootId, expiresMonotonicMs: now.monotonicMs + ttlMs }
+      }, signal)
+      return taken && { manager, fencingToken: taken.fencingToken }
+    },
+
+    async resign(manager, signal) {
+      await change((held) => (held.manager === manager ? { ...nobody, fencingToken: held.fencingToken } : undefined), signal)
+    },
+  }
+}

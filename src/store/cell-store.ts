@@ -1,0 +1,120 @@
+import { emptyNotes } from '../../failover/notes.ts'
+import { describeError, RegentError } from '../common/errors.ts'
+import type { Timers } from '../common/ports.ts'
+import type { Cells, Lease } from './cells.ts'
+import type { Store } from './store.ts'
+import { parseNotes, parseRecord, printNotes, printRecord } from './wire.ts'
+
+/** Every operation ends by then, one way or the other: the default of all stores. */
+export const storeDeadlineMs = 2_000
+
+/** An update of the notes that lost this often in a row has met something that is not a race. */
+const updateAttempts = 200
+
+const longestLeaseMs = 3_600_000
+
+/**
+ * A store over a place that holds cells: names checked, texts parsed and printed, a deadline on everything, and every failure
+ * of the place as `REGENT_STORE_UNAVAILABLE`.
+ */
+export function cellStore(cells: Cells, lease: Lease, limits: { readonly timers: Timers; readonly deadlineMs: number }): Store {
+  const within = <Result>(what: string, work: (signal: AbortSignal) => Promise<Result>) =>
+    withDeadline(`${cells.place}: ${what}`, limits, work)
+
+  async function notesOf(cluster: string) {
+    const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
+    return {
+      revision: cell?.revision ?? 0,
+      notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`),
+    }
+  }
+
+  return {
+    async readRecord(cluster) {
+      checkCluster(cluster)
+      const cell = await within(`reading the record of ${cluster}`, (signal) => cells.read(`record.${cluster}`, signal))
+      if (cell === undefined) return undefined
+      const where = `${cells.place}: record of ${cluster}`
+      const record = parseRecord(cell.text, where)
+      if (record.cluster !== cluster) throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
+      if (record.revision !== cell.revision) {
+        throw new RegentError('REGENT_BAD_FILE', `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`)
+      }
+      return record
+    },
+
+    async compareAndSwap(cluster, expectedRevision, next) {
+      checkCluster(cluster)
+      const where = `next record of ${cluster}`
+      if (next.cluster !== cluster) throw new RegentError('REGENT_INTERNAL', `${where}: it is of the cluster "${next.cluster}"`)
+      if (expectedRevision !== 0 && next.revision !== expectedRevision + 1) {
+        throw new RegentError('REGENT_INTERNAL', `${where}: revision ${next.revision} does not follow ${expectedRevision}`)
+      }
+      const cell = { revision: next.revision, text: printRecord(next, where) }
+      return within(`writing the record of ${cluster}`, (signal) => cells.swap(`record.${cluster}`, expectedRevision, cell, signal))
+    },
+
+    async readNotes(cluster) {
+      checkCluster(cluster)
+      return (await notesOf(cluster)).notes
+    },
+
+    async updateNotes(cluster, change) {
+      checkCluster(cluster)
+      for (let attempt = 0; attempt < updateAttempts; attempt++) {
+        const { revision, notes } = await notesOf(cluster)
+        const next = change(notes)
+        if (next === notes) return notes
+        const cell = { revision: revision + 1, text: printNotes(next, `next notes of ${cluster}`) }
+        if (await within(`writing the notes of ${cluster}`, (signal) => cells.swap(`notes.${cluster}`, revision, cell, signal))) return next
+      }
+      throw new RegentError('REGENT_STORE_CONFLICT', `${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`)
+    },
+
+    async lead(manager, ttlMs) {
+      checkManager(manager)
+      if (!(ttlMs > 0 && ttlMs <= longestLeaseMs)) throw new RegentError('REGENT_BAD_REQUEST', `ttlMs is ${ttlMs}; it must be from 1 to ${longestLeaseMs}`)
+      return within(`leadership for ${manager}`, (signal) => lease.lead(manager, ttlMs, signal))
+    },
+
+    async resign(manager) {
+      checkManager(manager)
+      await within(`resignation of ${manager}`, (signal) => lease.resign(manager, signal))
+    },
+
+    close: () => cells.close(),
+  }
+}
+
+/** Runs `work`; past the deadline its signal is aborted and the answer no longer waited for. */
+async function withDeadline<Result>(
+  what: string,
+  limits: { readonly timers: Timers; readonly deadlineMs: number },
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController()
+  const late = Promise.withResolvers<never>()
+  const timer = limits.timers.after(limits.deadlineMs, () => {
+    const error = new RegentError('REGENT_STORE_UNAVAILABLE', `${what}: no answer within ${limits.deadlineMs} ms`)
+    controller.abort(error)
+    late.reject(error)
+  })
+  try {
+    return await Promise.race([work(controller.signal), late.promise])
+  } catch (error) {
+    if (error instanceof RegentError) throw error
+    throw new RegentError('REGENT_STORE_UNAVAILABLE', `${what}: ${describeError(error)}`, { cause: error })
+  } finally {
+    timer.cancel()
+  }
+}
+
+function checkCluster(cluster: string): void {
+  if (!/^[a-z][a-z0-9-]{0,38}$/.test(cluster)) {
+    throw new RegentError('REGENT_BAD_NAME', `cluster "${cluster}": a cluster's name begins with a letter and has at most 39 lower-case letters, digits and dashes`)
+  }
+}
+
+function checkManager(manager: string): void {
+  if (!/^[!-~]{1,200}$/.test(manager)) throw new RegentError('REGENT_BAD_NAME', `manager "${manager}": it must be 1 to 200 visible ASCII characters`)
+}

@@ -1,0 +1,196 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { emptyNotes } from '../../failover/notes.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+import type { Store } from './store.ts'
+
+/** Two stores on the same place, as two managers have them. */
+export interface TwoStores {
+  readonly first: Store
+  readonly second: Store
+  readonly end: () => Promise<void>
+}
+
+export const shop: ClusterRecord = {
+  version: 1,
+  cluster: 'shop',
+  epoch: 1,
+  revision: 1,
+  primary: 'shop-0@a0',
+  syncSet: ['shop-1@b1', 'shop-2@c2'],
+  leaving: ['shop-2@c2'],
+  acks: 1,
+  acksWanted: 1,
+  intent: { kind: 'switchover', by: 'run-1', candidate: 'shop-1@b1', request: 'r1', deadlineWallMs: 1_700_000_000_000, reason: 'drain' },
+}
+
+export function after(record: ClusterRecord, change: Partial<ClusterRecord> = {}): ClusterRecord {
+  return { ...record, revision: record.revision + 1, ...change }
+}
+
+/** What every store does, whatever it is made of. */
+export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
+  let stores: TwoStores
+  beforeEach(async () => {
+    stores = await open()
+  })
+  afterEach(async () => {
+    await stores.first.close()
+    await stores.second.close()
+    await stores.end()
+  })
+
+  describe('records', () => {
+    it('have none before the first', async () => {
+      expect(await stores.first.readRecord('shop')).toBeUndefined()
+    })
+
+    it('are read by another manager exactly as they were written', async () => {
+      expect(await stores.first.compareAndSwap('shop', 0, shop)).toBe(true)
+      expect(await stores.second.readRecord('shop')).toEqual(shop)
+      expect(await stores.second.compareAndSwap('shop', 1, after(shop, { epoch: 2, intent: null }))).toBe(true)
+      expect(await stores.first.readRecord('shop')).toEqual({ ...shop, epoch: 2, revision: 2, intent: null })
+    })
+
+    it('begin at any revision where there is none, and only there', async () => {
+      const rebuilt = { ...shop, revision: 41 }
+      expect(await stores.first.compareAndSwap('shop', 0, rebuilt)).toBe(true)
+      expect(await stores.second.compareAndSwap('shop', 0, { ...shop, revision: 77 })).toBe(false)
+      expect(await stores.second.compareAndSwap('shop', 41, after(rebuilt))).toBe(true)
+      expect((await stores.first.readRecord('shop'))?.revision).toBe(42)
+    })
+
+    it('are not replaced by who read an older revision or never read one', async () => {
+      await stores.first.compareAndSwap('shop', 0, shop)
+      await stores.first.compareAndSwap('shop', 1, after(shop))
+      expect(await stores.second.compareAndSwap('shop', 1, after(shop, { acks: 0 }))).toBe(false)
+      expect(await stores.second.compareAndSwap('shop', 7, { ...shop, revision: 8 })).toBe(false)
+      expect(await stores.second.compareAndSwap('else', 3, { ...other('else'), revision: 4 })).toBe(false)
+      expect(await stores.second.readRecord('shop')).toEqual(after(shop))
+      expect(await stores.second.readRecord('else')).toBeUndefined()
+    })
+
+    it('have exactly one winner for each revision, also for the first', async () => {
+      for (let revision = 0; revision < 6; revision++) {
+        const tries = [0, 1, 2, 3, 4, 5].map((number) => ({ ...shop, revision: revision + 1, acksWanted: 1 + number }))
+        const won = await Promise.all(tries.map((next, number) => (number % 2 === 0 ? stores.first : stores.second).compareAndSwap('shop', revision, next)))
+        expect(won.filter(Boolean)).toHaveLength(1)
+        expect(await stores.first.readRecord('shop')).toEqual(tries[won.indexOf(true)])
+      }
+    })
+
+    it('of one cluster do not touch those of another', async () => {
+      await stores.first.compareAndSwap('shop', 0, shop)
+      await stores.first.compareAndSwap('shop-2', 0, other('shop-2'))
+      expect(await stores.second.compareAndSwap('shop-2', 1, after(other('shop-2')))).toBe(true)
+      expect(await stores.second.readRecord('shop')).toEqual(shop)
+    })
+
+    it('that could not be read back are refused and nothing is written', async () => {
+      await expect(stores.first.compareAndSwap('shop', 0, { ...shop, syncSet: ['shop-0@a0'], leaving: [] })).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+      await expect(stores.first.compareAndSwap('shop', 1, { ...shop, revision: 3 })).rejects.toMatchObject({ code: 'REGENT_INTERNAL' })
+      await expect(stores.first.compareAndSwap('shop', 0, other('else'))).rejects.toMatchObject({ code: 'REGENT_INTERNAL' })
+      expect(await stores.first.readRecord('shop')).toBeUndefined()
+    })
+
+    it.each(['', '../shop', 'Shop', 'shop/x', 'a'.repeat(40), '{shop}', 'shop.x'])('of a cluster called %j are refused', async (cluster) => {
+      await expect(stores.first.readRecord(cluster)).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
+      await expect(stores.first.compareAndSwap(cluster, 0, { ...shop, cluster })).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
+      await expect(stores.first.updateNotes(cluster, (notes) => notes)).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
+    })
+  })
+
+  describe('notes', () => {
+    it('are empty before the first update', async () => {
+      expect(await stores.first.readNotes('shop')).toEqual(emptyNotes)
+    })
+
+    it('keep every update of managers that write at the same time', async () => {
+      const updates = Array.from({ length: 16 }, (_, number) => number)
+      await Promise.all(
+        updates.map((number) =>
+          (number % 2 === 0 ? stores.first : stores.second).updateNotes('shop', (notes) => ({
+            ...notes,
+            incarnations: { ...notes.incarnations, [`shop-${number}@v${number}`]: `run-${number}` },
+          })),
+        ),
+      )
+      const { incarnations } = await stores.second.readNotes('shop')
+      expect(Object.keys(incarnations)).toHaveLength(updates.length)
+    })
+
+    it('resolve to what was written, and write nothing where nothing changed', async () => {
+      const paused = await stores.first.updateNotes('shop', (notes) => ({ ...notes, paused: { reason: 'upgrade', wallMs: 5 } }))
+      expect(paused).toEqual({ ...emptyNotes, paused: { reason: 'upgrade', wallMs: 5 } })
+      expect(await stores.second.updateNotes('shop', (notes) => notes)).toEqual(paused)
+    })
+
+    it('stay as they were when the change fails or makes something that is no notes', async () => {
+      await expect(
+        stores.first.updateNotes('shop', () => {
+          throw new Error('not this time')
+        }),
+      ).rejects.toThrow('not this time')
+      await expect(stores.first.updateNotes('shop', (notes) => ({ ...notes, instances: 17 }))).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+      expect(await stores.first.readNotes('shop')).toEqual(emptyNotes)
+    })
+  })
+
+  describe('leadership', () => {
+    it('is one manager’s until it resigns, and the fencing token grows with the change of hands', async () => {
+      const led = await stores.first.lead('a', 60_000)
+      expect(led).toMatchObject({ manager: 'a' })
+      expect(await stores.second.lead('b', 60_000)).toBeUndefined()
+      expect(await stores.first.lead('a', 60_000)).toEqual(led)
+      await stores.second.resign('b')
+      expect(await stores.second.lead('b', 60_000)).toBeUndefined()
+      await stores.first.resign('a')
+      const next = await stores.second.lead('b', 60_000)
+      expect(next?.manager).toBe('b')
+      expect(next?.fencingToken).toBeGreaterThan(led?.fencingToken ?? Number.POSITIVE_INFINITY)
+      expect(await stores.first.lead('a', 60_000)).toBeUndefined()
+    })
+
+    it('ends by itself when it is not renewed, and not while it is', async () => {
+      const led = await stores.first.lead('a', 1_500)
+      for (let renewal = 0; renewal < 3; renewal++) {
+        await pause(600)
+        expect(await stores.first.lead('a', 1_500)).toEqual(led)
+        expect(await stores.second.lead('b', 1_500)).toBeUndefined()
+      }
+      const next = await firstThatLeads(stores.second, 'b')
+      expect(next.fencingToken).toBeGreaterThan(led?.fencingToken ?? Number.POSITIVE_INFINITY)
+    })
+
+    it('taken again after it ended has a new token', async () => {
+      const led = await stores.first.lead('a', 1)
+      await pause(20)
+      const again = await stores.first.lead('a', 60_000)
+      expect(again?.fencingToken).toBeGreaterThan(led?.fencingToken ?? Number.POSITIVE_INFINITY)
+    })
+
+    it('goes to exactly one of many who ask at once', async () => {
+      const asked = await Promise.all(['a', 'b', 'c', 'd'].map((manager, number) => (number % 2 === 0 ? stores.first : stores.second).lead(manager, 60_000)))
+      expect(asked.filter((one) => one !== undefined)).toHaveLength(1)
+    })
+
+    it.each([0, -1, Number.NaN, 4_000_000])('is refused for %d ms', async (ttlMs) => {
+      await expect(stores.first.lead('a', ttlMs)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    })
+  })
+}
+
+function other(cluster: string): ClusterRecord {
+  return { ...shop, cluster, primary: `${cluster}-0@a0`, syncSet: [], leaving: [], intent: null }
+}
+
+async function firstThatLeads(store: Store, manager: string) {
+  for (const started = performance.now(); performance.now() - started < 10_000; await pause(20)) {
+    const led = await store.lead(manager, 400)
+    if (led !== undefined) return led
+  }
+  throw new Error(`${manager} never led`)
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

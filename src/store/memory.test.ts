@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { itKeepsTheContract, shop, after } from './contract.ts'
+import { memoryStore, type MemoryCells } from './memory.ts'
+
+describe('The memory store', () => {
+  itKeepsTheContract(() => {
+    const cells: MemoryCells = new Map()
+    return Promise.resolve({ first: memoryStore({ cells }), second: memoryStore({ cells }), end: () => Promise.resolve() })
+  })
+
+  it('that fails before a write has written nothing', async () => {
+    const cells: MemoryCells = new Map()
+    const failing = memoryStore({ cells, before: ({ kind }) => (kind === 'swap' ? Promise.reject(new Error('cable cut')) : Promise.resolve()) })
+    await expect(failing.compareAndSwap('shop', 0, shop)).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE' })
+    expect(await failing.readRecord('shop')).toBeUndefined()
+  })
+
+  it('that fails after a write rejects, and a new read finds what was written', async () => {
+    const cells: MemoryCells = new Map()
+    const failing = memoryStore({ cells, after: ({ kind }) => (kind === 'swap' ? Promise.reject(new Error('cable cut')) : Promise.resolve()) })
+    await expect(failing.compareAndSwap('shop', 0, shop)).rejects.toThrow('memory store: writing the record of shop: cable cut')
+    expect(await failing.readRecord('shop')).toEqual(shop)
+  })
+
+  it('that answers too late rejects at its deadline and writes nothing afterwards', async () => {
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
+    const cells: MemoryCells = new Map()
+    const slow = memoryStore({ cells, deadlineMs: 30, before: () => held })
+    await expect(slow.compareAndSwap('shop', 0, shop)).rejects.toThrow('no answer within 30 ms')
+    letGo()
+    await held
+    expect(await memoryStore({ cells }).readRecord('shop')).toBeUndefined()
+  })
+
+  it('gives up an update of notes that somebody always overtakes', async () => {
+    const cells: MemoryCells = new Map()
+    const overtaken = memoryStore({
+      cells,
+      before: async ({ kind, name }) => {
+        const cell = cells.get(name)
+        if (kind === 'swap') cells.set(name, { revision: (cell?.revision ?? 0) + 1, text: cell?.text ?? '{"version":1,"paused":null,"fenced":[],"instances":null,"lastFailoverWallMs":null,"incarnations":{},"recoveries":[]}' })
+      },
+    })
+    await expect(overtaken.updateNotes('shop', (notes) => ({ ...notes, instances: 3 }))).rejects.toMatchObject({ code: 'REGENT_STORE_CONFLICT' })
+  })
+
+  it('refuses a record that stands under another name or revision than its own', async () => {
+    const cells: MemoryCells = new Map()
+    const store = memoryStore({ cells })
+    cells.set('record.mall', { revision: 1, text: JSON.stringify(shop) })
+    await expect(store.readRecord('mall')).rejects.toThrow('cluster is "shop"; it must be "mall"')
+    cells.set('record.shop', { revision: 1, text: JSON.stringify(after(shop)) })
+    await expect(store.readRecord('shop')).rejects.toThrow('revision is 2, and it was stored as 1')
+  })
+})

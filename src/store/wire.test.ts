@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
+import { codeOf, describeError } from '../common/errors.ts'
+import { shop } from './contract.ts'
+import { decodeText } from './shape.ts'
+import { parseNotes, parseRecord, printNotes, printRecord } from './wire.ts'
+
+const notes: ClusterNotes = {
+  ...emptyNotes,
+  paused: { reason: 'upgrade', wallMs: 1 },
+  fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 2.5 }],
+  instances: 5,
+  lastFailoverWallMs: 3,
+  incarnations: { 'shop-0@a0': 'f00' },
+  recoveries: [
+    {
+      id: 'r1',
+      kind: 'failover',
+      startedWallMs: 3,
+      analysis: 'DeadPrimary',
+      sentence: 'shop-0 died',
+      from: 'shop-0@a0',
+      to: null,
+      fromEpoch: 1,
+      toEpoch: 2,
+      outcome: 'running',
+      timeline: [{ atMs: 0.25, what: 'detected' }],
+    },
+  ],
+}
+
+const recordWith = (change: object) => JSON.stringify({ ...shop, ...change })
+const notesWith = (change: object) => JSON.stringify({ ...notes, ...change })
+const recordWithout = (field: string) => JSON.stringify(Object.fromEntries(Object.entries(shop).filter(([key]) => key !== field)))
+
+function failureOf(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    return `${codeOf(error)} ${describeError(error)}`
+  }
+  return 'no error'
+}
+
+describe('A stored record', () => {
+  it('is read back as it was written', () => {
+    expect(parseRecord(printRecord(shop, 'here'), 'here')).toEqual(shop)
+    const fetching = { ...shop, intent: { kind: 'fetch', by: 'x', candidate: 'shop-1@b1' } } as const
+    expect(parseRecord(printRecord(fetching, 'here'), 'here')).toEqual(fetching)
+  })
+
+  it.each([
+    ['not JSON', '{', 'is not JSON'],
+    ['empty', '', 'is not JSON'],
+    ['a list', '[]', 'must be a JSON object'],
+    ['null', 'null', 'must be a JSON object'],
+    ['no version', recordWithout('version'), 'version is missing'],
+    ['a version of zero', recordWith({ version: 0 }), 'version is 0'],
+    ['a version in words', recordWith({ version: 'one' }), 'version is "one"'],
+    ['a missing field', recordWithout('acks'), 'lacks "acks"'],
+    ['an unknown key', recordWith({ acksWated: 1 }), 'unknown key "acksWated"'],
+    ['epoch zero', recordWith({ epoch: 0 }), 'epoch is 0'],
+    ['revision zero', recordWith({ revision: 0 }), 'revision is 0'],
+    ['a fraction', recordWith({ epoch: 1.5 }), 'epoch is 1.5'],
+    ['an epoch no number can count on from', recordWith({ epoch: 2 ** 53 }), 'epoch is 9007199254740992'],
+    ['an epoch in quotes', recordWith({ epoch: '1' }), 'epoch is "1"'],
+    ['acks below zero', recordWith({ acks: -1 }), 'acks is -1'],
+    ['acksWanted below acks', recordWith({ acks: 2, acksWanted: 1 }), 'acksWanted is 1'],
+    ['no primary', recordWith({ primary: null }), 'primary is null'],
+    ['a primary without a volume', recordWith({ primary: 'shop-0' }), 'primary is "shop-0"'],
+    ['a member of another cluster', recordWith({ primary: 'mall-0@a0' }), '"mall-0@a0" is not a member of the cluster shop'],
+    ['a member of a cluster whose name begins alike', recordWith({ primary: 'shop-a-0@a0' }), 'is not a member of the cluster shop'],
+    ['the primary in its own sync set', recordWith({ syncSet: ['shop-0@a0', 'shop-2@c2'] }), 'is in its own syncSet'],
+    ['a leaver that is not in the sync set', recordWith({ syncSet: ['shop-1@b1'] }), 'leaving has "shop-2@c2"'],
+    ['a member twice', recordWith({ syncSet: ['shop-2@c2', 'shop-2@c2'] }), '"shop-2@c2" is in syncSet or leaving twice'],
+    ['a sync set that is a text', recordWith({ syncSet: 'shop-1@b1' }), 'syncSet is "shop-1@b1"'],
+    ['an intent of an unknown kind', recordWith({ intent: { kind: 'dance', by: 'x' } }), 'intent'],
+    ['half an intent', recordWith({ intent: { kind: 'fetch', by: 'x' } }), 'lacks "candidate"'],
+    ['an intent with the fields of another kind', recordWith({ intent: { kind: 'fetch', by: 'x', candidate: 'shop-1@b1', reason: '' } }), 'unknown key "reason"'],
+  ])('with %s is refused, naming what is wrong', (_, text, complaint) => {
+    const failure = failureOf(() => parseRecord(text, 'record of shop'))
+    expect(failure).toContain('REGENT_BAD_FILE record of shop')
+    expect(failure).toContain(complaint)
+  })
+
+  it('of a newer version is refused with a sentence, whatever else is in it', () => {
+    expect(failureOf(() => parseRecord('{"version":2,"shape":"unknown"}', 'record of shop'))).toBe(
+      'REGENT_NEWER_VERSION record of shop was written by a newer Regent: version 2, and this one understands up to 1',
+    )
+  })
+
+  it('that breaks a rule is never printed', () => {
+    expect(failureOf(() => printRecord({ ...shop, epoch: 0 }, 'next record'))).toContain('REGENT_BAD_FILE next record: epoch is 0')
+  })
+})
+
+describe('Stored notes', () => {
+  it('are read back as they were written', () => {
+    expect(parseNotes(printNotes(notes, 'here'), 'here')).toEqual(notes)
+    expect(parseNotes(printNotes(emptyNotes, 'here'), 'here')).toEqual(emptyNotes)
+  })
+
+  it.each([
+    ['a number of instances out of range', notesWith({ instances: 17 }), 'instances is 17'],
+    ['paused without a reason', notesWith({ paused: { wallMs: 1 } }), 'paused lacks "reason"'],
+    ['an unknown key', notesWith({ fence: [] }), 'unknown key "fence"'],
+    ['a fence without a name', notesWith({ fenced: [{ instance: '', keepPrimary: true, wallMs: 1 }] }), 'fenced.0.instance is ""'],
+    ['an incarnation of nobody', notesWith({ incarnations: { shop: 'x' } }), 'unknown key "shop"'],
+    ['too many recoveries', notesWith({ recoveries: Array(51).fill(notes.recoveries[0]) }), 'recoveries'],
+    ['an outcome nobody knows', notesWith({ recoveries: [{ ...notes.recoveries[0], outcome: 'fine' }] }), 'recoveries.0.outcome is "fine"'],
+    ['a time that is a text', notesWith({ recoveries: [{ ...notes.recoveries[0], timeline: [{ atMs: '1', what: '' }] }] }), 'recoveries.0.timeline.0.atMs is "1"'],
+  ])('with %s are refused, naming what is wrong', (_, text, complaint) => {
+    const failure = failureOf(() => parseNotes(text, 'notes of shop'))
+    expect(failure).toContain('REGENT_BAD_FILE notes of shop')
+    expect(failure).toContain(complaint)
+  })
+
+  it('of a newer version are refused with a sentence', () => {
+    expect(failureOf(() => parseNotes(notesWith({ version: 9 }), 'notes of shop'))).toContain('REGENT_NEWER_VERSION')
+  })
+})
+
+describe('Bytes of a stored object', () => {
+  it('that are not UTF-8, or far too many, are refused', () => {
+    expect(failureOf(() => decodeText(Uint8Array.of(0x7b, 0xff), 'record of shop'))).toBe('REGENT_BAD_FILE record of shop is not UTF-8 text')
+    expect(failureOf(() => decodeText(new Uint8Array(9 * 1024 * 1024), 'record of shop'))).toContain('REGENT_BAD_FILE record of shop has 9437184 bytes')
+  })
+})

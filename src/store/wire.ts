@@ -1,0 +1,135 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { notesVersion, type ClusterNotes } from '../../failover/notes.ts'
+import { recordVersion, type ClusterRecord, type Intent } from '../../failover/record.ts'
+import type { MemberId } from '../../topology/member.ts'
+import { RegentError } from '../common/errors.ts'
+import { checkShape, excerpt, parseVersioned } from './shape.ts'
+
+/**
+ * The two objects of a cluster as they are stored: strict JSON. What is read decides which server may take writes, so
+ * whatever is not exactly as expected is refused, never guessed at.
+ */
+
+const strict = { additionalProperties: false } as const
+const instanceNamePattern = '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$'
+const memberPattern = '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}@[^@\\s]{1,200}$'
+
+const member = Type.Unsafe<MemberId>(Type.String({ pattern: memberPattern }))
+const members = Type.Array(member)
+const count = (minimum: number) => Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER })
+const name = Type.String({ minLength: 1 })
+const wallMs = Type.Number({ minimum: 0 })
+const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+/** Apart from the record, so that an error speaks of the kind of intent that is there. */
+const fetchIntentShape = Compile(Type.Object({ kind: Type.Literal('fetch'), by: name, candidate: member }, strict))
+const switchoverIntentShape = Compile(
+  Type.Object({ kind: Type.Literal('switchover'), by: name, candidate: member, request: name, deadlineWallMs: wallMs, reason: Type.String() }, strict),
+)
+
+const recordShape = Compile(
+  Type.Object(
+    {
+      version: count(1),
+      cluster: Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}$' }),
+      epoch: count(1),
+      revision: count(1),
+      primary: member,
+      syncSet: members,
+      leaving: members,
+      acks: count(0),
+      acksWanted: count(0),
+      intent: orNull(Type.Object({ kind: Type.Enum(['fetch', 'switchover']) })),
+    },
+    strict,
+  ),
+)
+
+const recoveryShape = Type.Object(
+  {
+    id: name,
+    kind: Type.Enum(['bootstrap', 'failover', 'switchover', 'restart']),
+    startedWallMs: wallMs,
+    analysis: Type.String(),
+    sentence: Type.String(),
+    from: orNull(member),
+    to: orNull(member),
+    fromEpoch: count(0),
+    toEpoch: orNull(count(1)),
+    outcome: Type.Enum(['running', 'succeeded', 'undone', 'abandoned']),
+    timeline: Type.Array(Type.Object({ atMs: Type.Number(), what: Type.String() }, strict)),
+  },
+  strict,
+)
+
+const notesShape = Compile(
+  Type.Object(
+    {
+      version: count(1),
+      paused: orNull(Type.Object({ reason: Type.String(), wallMs }, strict)),
+      fenced: Type.Array(Type.Object({ instance: Type.String({ pattern: instanceNamePattern }), keepPrimary: Type.Boolean(), wallMs }, strict)),
+      instances: orNull(Type.Integer({ minimum: 1, maximum: 16 })),
+      lastFailoverWallMs: orNull(wallMs),
+      incarnations: Type.Record(Type.String({ pattern: memberPattern }), name, strict),
+      recoveries: Type.Array(recoveryShape, { maxItems: 50 }),
+    },
+    strict,
+  ),
+)
+
+/**
+ * Reads a stored record.
+ * @param where names the place in errors
+ * @throws RegentError `REGENT_NEWER_VERSION`, or `REGENT_BAD_FILE` naming the first field that is wrong and its value
+ */
+export function parseRecord(text: string, where: string): ClusterRecord {
+  const shaped = checkShape(recordShape, parseVersioned(text, recordVersion, where), where)
+  const record: ClusterRecord = { ...shaped, intent: shaped.intent && checkIntent(shaped.intent, `${where}: intent`) }
+  const problem = contradictionIn(record)
+  if (problem !== undefined) throw new RegentError('REGENT_BAD_FILE', `${where}: ${problem}`)
+  return record
+}
+
+/**
+ * The record as it is stored, in the newest version. One that could not be read back is never written.
+ * @throws RegentError `REGENT_BAD_FILE`
+ */
+export function printRecord(record: ClusterRecord, where: string): string {
+  const text = JSON.stringify({ ...record, version: recordVersion })
+  parseRecord(text, where)
+  return text
+}
+
+/** Reads stored notes; errors as those of `parseRecord`. */
+export function parseNotes(text: string, where: string): ClusterNotes {
+  return checkShape(notesShape, parseVersioned(text, notesVersion, where), where)
+}
+
+/** The notes as they are stored; errors as those of `printRecord`. */
+export function printNotes(notes: ClusterNotes, where: string): string {
+  const text = JSON.stringify({ ...notes, version: notesVersion })
+  parseNotes(text, where)
+  return text
+}
+
+function checkIntent(intent: { readonly kind: Intent['kind'] }, where: string): Intent {
+  return intent.kind === 'fetch' ? checkShape(fetchIntentShape, intent, where) : checkShape(switchoverIntentShape, intent, where)
+}
+
+/** What must hold between the fields of every record (design §5), as a sentence where it does not. */
+function contradictionIn(record: ClusterRecord): string | undefined {
+  const stranger = [record.primary, ...record.syncSet].find((one) => one.replace(/-[0-9]+@.*$/, '') !== record.cluster)
+  if (stranger !== undefined) return `${excerpt(stranger)} is not a member of the cluster ${record.cluster}`
+  const twice = firstTwice(record.syncSet) ?? firstTwice(record.leaving)
+  if (twice !== undefined) return `${excerpt(twice)} is in syncSet or leaving twice`
+  if (record.syncSet.includes(record.primary)) return `the primary ${excerpt(record.primary)} is in its own syncSet`
+  const leaver = record.leaving.find((one) => !record.syncSet.includes(one))
+  if (leaver !== undefined) return `leaving has ${excerpt(leaver)}, which is not in syncSet`
+  if (record.acksWanted < record.acks) return `acksWanted is ${record.acksWanted}; it must not be less than acks, ${record.acks}`
+  return undefined
+}
+
+function firstTwice(members: readonly MemberId[]): MemberId | undefined {
+  return members.find((member, index) => members.indexOf(member) !== index)
+}
