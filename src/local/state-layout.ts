@@ -18,7 +18,6 @@ export interface StateLayout {
   readonly control: string
   readonly pids: string
   readonly stopped: string
-  readonly lock: string
   readonly routes: string
   readonly records: string
 }
@@ -43,7 +42,6 @@ export function layoutOf(dir: string): StateLayout {
     control: join(run, 'supervisor.sock'),
     pids: join(run, 'pids.json'),
     stopped: join(run, 'stopped'),
-    lock: join(run, 'command.lock'),
     routes: join(dir, 'routes.json'),
     records: join(dir, 'records'),
   }

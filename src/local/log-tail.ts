@@ -1,0 +1,76 @@
+import { open } from 'node:fs/promises'
+import { isMissing } from './input-file.ts'
+import { logPath, type StateLayout } from './state-layout.ts'
+
+const tailBytes = 65_536
+/** pino's number for `error`. */
+const errorLevel = 50
+const linesPerProcess = 5
+
+/** The last `count` lines of a log, of its last 64 KiB; none where it does not exist. */
+export async function lastLines(path: string, count: number): Promise<readonly string[]> {
+  const text = await readTail(path)
+  return text.split('\n').filter((line) => line.trim() !== '').slice(-count)
+}
+
+/**
+ * The lines of the processes' logs, written since `sinceWallMs`, that most likely say why a start failed: errors, and what
+ * is no log line at all (a crash prints those). Each with its process's name before it.
+ */
+export async function explainingLines(layout: StateLayout, processes: readonly string[], sinceWallMs: number): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const process of processes) {
+    const lines = recent(await lastLines(logPath(layout, process), 200), sinceWallMs).map(summary)
+    const telling = new Set(lines.filter((line) => line !== undefined))
+    found.push(...[...telling].slice(-linesPerProcess).map((line) => `${process}: ${line}`))
+  }
+  return found
+}
+
+/** Everything after the last line that says it is older; lines that are not JSON carry no time of their own. */
+function recent(lines: readonly string[], sinceWallMs: number): readonly string[] {
+  const old = lines.findLastIndex((line) => (entryOf(line)?.time ?? Infinity) < sinceWallMs)
+  return lines.slice(old + 1)
+}
+
+interface LogEntry {
+  readonly level: number
+  readonly time: number
+  readonly msg: string
+  readonly error: string
+}
+
+/** Undefined for a line that pino did not write. */
+export function entryOf(line: string): LogEntry | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+  const { level, time, msg, err } = value as { level?: unknown; time?: unknown; msg?: unknown; err?: { message?: unknown } }
+  if (typeof level !== 'number' || typeof time !== 'number') return undefined
+  return { level, time, msg: typeof msg === 'string' ? msg : '', error: typeof err?.message === 'string' ? err.message : '' }
+}
+
+/** The message of an error line with the error's own words, a line that is not pino's as it is, nothing for the rest. */
+function summary(line: string): string | undefined {
+  const entry = entryOf(line)
+  if (entry === undefined) return line
+  if (entry.level < errorLevel) return undefined
+  return entry.error === '' || entry.error === entry.msg ? entry.msg : `${entry.msg}: ${entry.error}`
+}
+
+async function readTail(path: string): Promise<string> {
+  try {
+    await using file = await open(path, 'r')
+    const { size } = await file.stat()
+    const buffer = Buffer.alloc(Math.min(size, tailBytes))
+    await file.read(buffer, 0, buffer.length, size - buffer.length)
+    return buffer.toString('utf8')
+  } catch (error) {
+    if (isMissing(error)) return ''
+    throw error
+  }
+}
