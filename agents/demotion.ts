@@ -1,0 +1,74 @@
+import { RegentError } from '../src/common/errors.ts'
+import type { DemoteOrder } from '../failover/order.ts'
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import type { Parts } from './parts.ts'
+
+/** How often a condition without an event is looked at again. */
+const pollMs = 2
+
+/**
+ * First half of a switchover, at the primary (design §5, "Switchover"): stop taking writes, let what waits finish, promise. Anything that fails before the promise is undone
+ * here, and the primary writes again; the error says what stood in the way.
+ */
+export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
+  const { clock } = parts.world
+  const deadlineMs = clock.monotonicMs() + order.deadlineMs
+  await refuseWithoutAcknowledgements(parts)
+  await giveGrace(parts, Math.min(order.graceMs, order.deadlineMs / 2))
+  try {
+    await stopWrites(parts, deadlineMs)
+    await waitUntilNothingWaits(parts, deadlineMs)
+  } catch (error) {
+    await openAgain(parts)
+    throw error
+  }
+  await parts.file.update({ promise: order.epoch, revision: order.revision })
+  const executed = parseGtidSet((await parts.server.readHolds()).executed).toString()
+  parts.memory.promiseReport = { epoch: order.epoch, holds: executed, executed, asPrimary: true }
+}
+
+/** `SET GLOBAL super_read_only` hangs for ever when nobody acknowledges: never sent then. */
+async function refuseWithoutAcknowledgements({ server, observer }: Parts): Promise<void> {
+  const state = await observer.refresh()
+  const { enabled, acks } = state.semiSyncSource
+  const counted = state.dumpThreads.filter((thread) => thread.semiSync).length
+  if (enabled && counted < acks) {
+    throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `demotion refused: writes need ${acks} acknowledgements and ${counted} replicas can give one`)
+  }
+  const waiting = enabled ? await server.waitingSessions() : 0
+  if (waiting > 1_000) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `demotion refused: ${waiting} sessions wait for an acknowledgement`)
+}
+
+/** What runs long gets its grace while writes still flow: it costs no outage. */
+async function giveGrace({ server, world }: Parts, graceMs: number): Promise<void> {
+  const until = world.clock.monotonicMs() + graceMs
+  while ((await server.busySessions()) > 0 && world.clock.monotonicMs() < until) {
+    await world.timers.sleep(Math.min(20, graceMs))
+  }
+}
+
+/** Closed for writes; a lock that stands in the way past a moment loses its session. */
+async function stopWrites({ server, world }: Parts, deadlineMs: number): Promise<void> {
+  const remaining = () => Math.max(1, deadlineMs - world.clock.monotonicMs())
+  try {
+    await server.setReadOnly('closed', Math.min(300, remaining()))
+  } catch (error) {
+    if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
+    await server.killForeignSessions()
+    await server.setReadOnly('closed', remaining())
+  }
+  await server.setOffline(true)
+  await server.killForeignSessions()
+}
+
+async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: number): Promise<void> {
+  while ((await server.waitingSessions()) > 0) {
+    if (world.clock.monotonicMs() >= deadlineMs) throw new RegentError('REGENT_TIMED_OUT', 'demotion undone: sessions still wait for an acknowledgement at the deadline')
+    await world.timers.sleep(pollMs)
+  }
+}
+
+async function openAgain({ server }: Parts): Promise<void> {
+  await server.setReadOnly('open')
+  await server.setOffline(false)
+}

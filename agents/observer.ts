@@ -1,0 +1,110 @@
+import { describeError, RegentError } from '../src/common/errors.ts'
+import type { Clock, Timer, Timers } from '../src/common/ports.ts'
+import type { Timings } from '../failover/timings.ts'
+import type { ServerState, WriteProbe } from '../topology/observation.ts'
+import type { ProcessPort } from './process-port.ts'
+import type { ServerPort } from './server-port.ts'
+import type { VolumePort } from './volume-port.ts'
+
+/**
+ * Keeps looking at the server: everything it says, and whether a write goes through. A query that does not answer in time is
+ * itself what was observed, never a hang.
+ */
+export class Observer {
+  readonly #ports: { process: ProcessPort; server: ServerPort; volume: VolumePort; clock: Clock; timers: Timers; timings: Timings }
+  readonly #changed: () => void
+  #server: ServerState | null = null
+  #answeredAtMs: number
+  #unanswered = false
+  #reading: Promise<ServerState> | null = null
+  #probe: { result: WriteProbe; detail: string } = { result: 'unknown', detail: '' }
+  #freeBytes: number | null = null
+  #timers: Timer[] = []
+
+  constructor(ports: Observer['#ports'], changed: () => void) {
+    this.#ports = ports
+    this.#changed = changed
+    this.#answeredAtMs = ports.clock.monotonicMs()
+  }
+
+  start(): void {
+    const { timers, timings } = this.#ports
+    this.#timers = [timers.every(timings.observeMs, () => this.#look()), timers.every(timings.writeProbeMs, () => void this.#tryWrite())]
+    this.#look()
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) timer.cancel()
+  }
+
+  get server(): ServerState | null {
+    return this.#server
+  }
+
+  get probe(): { readonly result: WriteProbe; readonly detail: string } {
+    return this.#probe
+  }
+
+  get freeBytes(): number | null {
+    return this.#freeBytes
+  }
+
+  /** Milliseconds since the server last answered everything; 0 while it answers. */
+  get silentMs(): number {
+    return this.#unanswered ? this.#ports.clock.monotonicMs() - this.#answeredAtMs : 0
+  }
+
+  /** Reads the server now and resolves to what it says; rejects as the server port does. */
+  async refresh(): Promise<ServerState> {
+    this.#reading ??= this.#read().finally(() => (this.#reading = null))
+    return this.#reading
+  }
+
+  /** The process ended: what was read of it is over. */
+  forget(): void {
+    this.#server = null
+    this.#unanswered = false
+    this.#probe = { result: 'unknown', detail: '' }
+    this.#answeredAtMs = this.#ports.clock.monotonicMs()
+  }
+
+  async #read(): Promise<ServerState> {
+    const { server, clock, process } = this.#ports
+    const { pid } = process
+    try {
+      const state = await server.readState()
+      if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
+      this.#server = state
+      this.#answeredAtMs = clock.monotonicMs()
+      this.#unanswered = false
+      return state
+    } catch (error) {
+      this.#unanswered = this.#server !== null && process.state === 'running'
+      throw error
+    } finally {
+      this.#changed()
+    }
+  }
+
+  #look(): void {
+    if (this.#isAlive()) this.refresh().catch(() => undefined)
+  }
+
+  #isAlive(): boolean {
+    return this.#ports.process.state === 'running' || this.#ports.process.state === 'stopped' || this.#ports.process.state === 'starting'
+  }
+
+  async #tryWrite(): Promise<void> {
+    const { server, volume, timings } = this.#ports
+    const before = this.#probe
+    try {
+      const disk = await volume.probe()
+      this.#freeBytes = disk.freeBytes
+      if (disk.failure) this.#probe = { result: disk.failure, detail: disk.detail }
+      else if (this.#isAlive() && this.#server) this.#probe = await server.probeWrite(timings.queryDeadlineMs)
+    } catch (error) {
+      this.#probe = { result: 'unknown', detail: describeError(error) }
+    }
+    if (this.#probe.result !== before.result) this.#changed()
+  }
+}

@@ -1,0 +1,69 @@
+import type { Timings } from '../failover/timings.ts'
+import type { Transport, World } from '../src/common/ports.ts'
+import type { PromiseReport } from '../topology/observation.ts'
+import type { AgentConfig } from './config.ts'
+import type { Notices } from './notices.ts'
+import type { Observer } from './observer.ts'
+import type { ProcessPort } from './process-port.ts'
+import type { ServerPort } from './server-port.ts'
+import type { StoredStateFile } from './stored-state.ts'
+import type { VolumePort } from './volume-port.ts'
+
+/** What the parts of one agent share. Everything that reaches outside is a port. */
+export interface Parts {
+  readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'lowSpaceBytes'>
+  /** Password of this instance's replication account. */
+  readonly replicationPassword: string
+  readonly timings: Timings
+  readonly world: World
+  readonly transport: Transport
+  readonly file: StoredStateFile
+  readonly process: ProcessPort
+  readonly server: ServerPort
+  readonly volume: VolumePort
+  readonly notices: Notices
+  readonly observer: Observer
+  /** What is true only for this run of the agent. */
+  readonly memory: Memory
+}
+
+/** Not on disk: found out again after a restart. */
+export interface Memory {
+  promiseReport: PromiseReport | null
+  /** What the primary held at the newest assignment: needed to judge a tail, errant transactions, forgetfulness. */
+  sourceHolds: string | null
+  /** Sentence and progress of convergence. */
+  converged: { revision: number; done: boolean; sentence: string }
+  markedRevision: number
+  /** The server process (pid) for which this agent opened the primary in `epoch`; reset when it dies. */
+  openedFor: { epoch: number; pid: number } | null
+  /** How the primary's mysqld ended was already looked at, for this pid. */
+  judgedPid: number | null
+  binlogSet: string | null
+  /** The manager allowed the primary's server to start again although it ended by itself. */
+  mayRestart: boolean
+  /** The lease ran out, or space did: the primary keeps itself closed. */
+  closedBecause: string | null
+  seedingProgress: { stage: string; percent: number } | null
+  /** Monotonic milliseconds of the last order or confirmation of a manager. */
+  managerHeardAtMs: number
+  /** When each peer was heard, monotonic. */
+  readonly peersHeard: Map<string, number>
+}
+
+export function freshMemory(nowMs: number): Memory {
+  return {
+    promiseReport: null,
+    sourceHolds: null,
+    converged: { revision: 0, done: false, sentence: 'starting' },
+    markedRevision: 0,
+    openedFor: null,
+    judgedPid: null,
+    binlogSet: null,
+    mayRestart: false,
+    closedBecause: null,
+    seedingProgress: null,
+    managerHeardAtMs: nowMs,
+    peersHeard: new Map(),
+  }
+}

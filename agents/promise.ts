@@ -1,0 +1,49 @@
+import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import type { PromiseOrder } from '../failover/order.ts'
+import type { PromiseReport } from '../topology/observation.ts'
+import type { Parts } from './parts.ts'
+
+/**
+ * Promises an epoch (design §5, "Revoke"): the promise goes to disk, *then* everything that could acknowledge is stopped, *then* what is
+ * held is read and reported. `checkOrder` has passed. A promise given twice is reported twice.
+ */
+export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
+  const { file, server, process } = parts
+  const wasPrimary = file.current.assignment?.role === 'primary'
+  if (!wasPrimary && order.after !== '' && process.state === 'running' && file.current.promise < order.epoch) {
+    await server.waitReceived(order.after, order.waitMs)
+  }
+  if (file.current.promise !== order.epoch) parts.memory.promiseReport = null
+  await file.update({ promise: order.epoch, revision: order.revision })
+  await stopUnderPromise(parts)
+}
+
+/**
+ * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the report says what is
+ * held. Also run when the agent starts, since it may have died between the promise and the stop.
+ */
+export async function stopUnderPromise(parts: Parts): Promise<void> {
+  const { file, memory } = parts
+  const { promise: epoch, assignment } = file.current
+  if (memory.promiseReport?.epoch === epoch) return
+  memory.promiseReport = assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
+}
+
+/** A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself. */
+async function stopAsPrimary({ process, volume, memory }: Parts, epoch: number): Promise<PromiseReport> {
+  if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
+  const holds = await volume.readBinlogSet()
+  memory.binlogSet = holds
+  return { epoch, holds, executed: holds, asPrimary: true }
+}
+
+async function stopAsReplica({ process, server, volume, file }: Parts, epoch: number): Promise<PromiseReport | null> {
+  if (process.state !== 'running') return null
+  await server.stopReceiver()
+  await server.setSemiSyncReplica(false)
+  await volume.syncRelayLogs()
+  if (!file.current.stoppedInOrder) await file.update({ stoppedInOrder: true })
+  const { executed, received, owned } = await server.readHolds()
+  const holds = [executed, received, owned].map(parseGtidSet).reduce((all, set) => all.union(set), GtidSet.empty)
+  return { epoch, holds: holds.toString(), executed: parseGtidSet(executed).toString(), asPrimary: false }
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { describeError, RegentError } from '../src/common/errors.ts'
+import type { Disk } from '../src/common/ports.ts'
+import type { Assignment } from '../failover/order.ts'
+import type { StoredSummary } from '../topology/observation.ts'
+
+export const storedStateVersion = 1
+
+/** What an agent keeps on its volume and acts by, whatever else is lost (safety rule 3). */
+export interface StoredState {
+  readonly version: number
+  /** Random id of this volume, made once. */
+  readonly volume: string
+  /** Random, new at each agent start: a volume that went back in time shows an old one. */
+  readonly incarnation: string
+  readonly previousIncarnation: string
+  /** The highest epoch promised. Only grows. */
+  readonly promise: number
+  /** The newest revision of the record acted on. Only grows. */
+  readonly revision: number
+  readonly assignment: Assignment | null
+  readonly bootId: string
+  /** The receiver was stopped and relay logs were fsynced since they last grew. */
+  readonly stoppedInOrder: boolean
+  readonly unsettled: boolean
+  readonly forgetful: boolean
+  readonly seeding: boolean
+  readonly filterSeen: boolean
+  /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
+  readonly mayHaveTail: boolean
+}
+
+/** Room for each of the two copies. Preallocated, so that a full disk cannot stop a promise. */
+const slotBytes = 65_536
+const magic = 'RGNT'
+const headerBytes = 4 + 4 + 8 + 4 + 32
+
+/** The agent's file: two preallocated slots, each with a sequence number and a checksum; the newer sound one counts. */
+export class StoredStateFile {
+  readonly #disk: Disk
+  readonly #path: string
+  #current: StoredState
+  #sequence: bigint
+
+  private constructor(disk: Disk, path: string, current: StoredState, sequence: bigint) {
+    this.#disk = disk
+    this.#path = path
+    this.#current = current
+    this.#sequence = sequence
+  }
+
+  /** Opens the file, or makes it with `fresh`. Throws `REGENT_STORED_STATE_CORRUPT` when both copies are damaged and `REGENT_NEWER_VERSION`. */
+  static async open(disk: Disk, path: string, fresh: () => StoredState): Promise<StoredStateFile> {
+    const bytes = await disk.read(path)
+    if (bytes === undefined || isBlank(bytes)) {
+      if (bytes === undefined) await disk.allocate(path, slotBytes * 2)
+      const file = new StoredStateFile(disk, path, fresh(), 0n)
+      await file.update({})
+      return file
+    }
+    const slots = [readSlot(bytes, 0), readSlot(bytes, 1)].filter((slot) => slot !== undefined)
+    const newest = slots.toSorted((a, b) => Number(b.sequence - a.sequence))[0]
+    if (newest === undefined) throw new RegentError('REGENT_STORED_STATE_CORRUPT', `${path}: both copies fail their checksum, so what this instance promised is unknown`)
+    if (newest.state.version > storedStateVersion) {
+      throw new RegentError('REGENT_NEWER_VERSION', `${path} has version ${newest.state.version}, this agent understands up to ${storedStateVersion}`)
+    }
+    return new StoredStateFile(disk, path, newest.state, newest.sequence)
+  }
+
+  get current(): StoredState {
+    return this.#current
+  }
+
+  /** Writes the changed state and resolves once it is on disk. Promise and revision never go back: a smaller one throws `REGENT_STALE_ORDER`. */
+  async update(change: Partial<StoredState>): Promise<StoredState> {
+    const next = { ...this.#current, ...change, version: storedStateVersion }
+    if (next.promise < this.#current.promise || next.revision < this.#current.revision) {
+      throw new RegentError('REGENT_STALE_ORDER', `promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`)
+    }
+    const sequence = this.#sequence + 1n
+    const slot = encodeSlot(next, sequence)
+    try {
+      await this.#disk.writeAt(this.#path, Number(sequence % 2n) * slotBytes, slot)
+    } catch (error) {
+      throw new RegentError('REGENT_INTERNAL', `cannot write ${this.#path}: ${describeError(error)}`, { cause: error })
+    }
+    this.#sequence = sequence
+    this.#current = next
+    return next
+  }
+}
+
+/** The part of it that is reported. */
+export function summaryOf(stored: StoredState): StoredSummary {
+  const { assignment } = stored
+  return {
+    promise: stored.promise,
+    revision: stored.revision,
+    assignment: assignment && {
+      epoch: assignment.epoch,
+      revision: assignment.revision,
+      role: assignment.role,
+      counted: assignment.role === 'replica' && assignment.counted,
+      fenced: assignment.fenced,
+      source: assignment.role === 'replica' ? assignment.source.instance : null,
+    },
+    unsettled: stored.unsettled,
+    forgetful: stored.forgetful,
+    seeding: stored.seeding,
+    filterSeen: stored.filterSeen,
+    incarnation: stored.incarnation,
+    previousIncarnation: stored.previousIncarnation,
+  }
+}
+
+/**
+ * Preallocated and never written whole: the agent died before or in its first write, which goes to the second slot, so nothing was promised.
+ */
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, slotBytes).every((byte) => byte === 0) && readSlot(bytes, 1) === undefined
+}
+
+function encodeSlot(state: StoredState, sequence: bigint): Uint8Array {
+  const payload = Buffer.from(JSON.stringify(state))
+  if (payload.length > slotBytes - headerBytes) throw new RegentError('REGENT_INTERNAL', `the stored state needs ${payload.length} bytes, at most ${slotBytes - headerBytes} fit`)
+  const slot = Buffer.alloc(headerBytes + payload.length)
+  slot.write(magic, 0, 'latin1')
+  slot.writeUInt32LE(storedStateVersion, 4)
+  slot.writeBigUInt64LE(sequence, 8)
+  slot.writeUInt32LE(payload.length, 16)
+  checksum(sequence, payload).copy(slot, 20)
+  payload.copy(slot, headerBytes)
+  return slot
+}
+
+function readSlot(bytes: Uint8Array, index: number): { state: StoredState; sequence: bigint } | undefined {
+  const slot = Buffer.from(bytes).subarray(index * slotBytes, (index + 1) * slotBytes)
+  if (slot.length < headerBytes || slot.toString('latin1', 0, 4) !== magic) return undefined
+  const sequence = slot.readBigUInt64LE(8)
+  const payload = slot.subarray(headerBytes, headerBytes + slot.readUInt32LE(16))
+  if (!checksum(sequence, payload).equals(slot.subarray(20, headerBytes))) return undefined
+  return { state: JSON.parse(payload.toString()) as StoredState, sequence }
+}
+
+function checksum(sequence: bigint, payload: Uint8Array): Buffer {
+  return createHash('sha256').update(String(sequence)).update(payload).digest()
+}

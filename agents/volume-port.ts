@@ -1,0 +1,35 @@
+import type { GtidText } from '../topology/observation.ts'
+
+/** How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been acknowledged. */
+export interface Ending {
+  readonly how: 'crashed' | 'stopped' | 'unknown'
+  readonly sentence: string
+}
+
+/** What becomes of the tail of a dead former primary that its successor does not hold. */
+export type TailJudgement =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'trim'; readonly gtids: GtidText; readonly sentence: string }
+  | { readonly kind: 'refuse'; readonly gtids: GtidText; readonly sentence: string }
+
+/** The instance's volume while mysqld may be dead: binlogs, relay logs, archives, free space. */
+export interface VolumePort {
+  /** Fsyncs the relay logs and their index: what is reported as held must survive a power cut. */
+  syncRelayLogs(): Promise<void>
+  /** Every GTID in the binlogs, from the files. */
+  readBinlogSet(): Promise<GtidText>
+  /** How mysqld ended since its last start. */
+  endedHow(): Promise<Ending>
+  /** Judges, without changing anything, the tail against what the new primary holds. */
+  judgeTail(sourceHolds: GtidText): Promise<TailJudgement>
+  /** Archives the tail, cuts it, and makes the next start take a new `server_uuid`. Only after a judgement of `trim`. */
+  trimTail(sourceHolds: GtidText): Promise<string>
+  /** Archives transactions from the binlogs, readable with mysqlbinlog; resolves to the archive's path. */
+  archiveErrant(gtids: GtidText): Promise<string>
+  /** Puts the seeded copy `from` in place of the data folder; the old one is kept beside until the copy is in place, then removed. New `server_uuid`. */
+  swapIn(from: string): Promise<void>
+  /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
+  freshSeedFolder(): Promise<string>
+  /** The message of the first write that fails here, or null; and bytes free. */
+  probe(): Promise<{ readonly freeBytes: number; readonly failure: 'diskFull' | 'readOnlyFilesystem' | null; readonly detail: string }>
+}
