@@ -1,0 +1,94 @@
+import type { Analysis } from './analysis.ts'
+import { counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { holdsOf } from './holdings.ts'
+import { isHeard, isServing, type ServingView } from './instance-state.ts'
+import type { DumpThread, Observation } from './observation.ts'
+import { readsFromPrimary, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
+import type { InstanceView } from './snapshot.ts'
+
+/** Whether what clients were told is safe, and whether writes can be acknowledged at all. */
+export function analyseDurability(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
+  const atPrimary = condition.kind === 'serving' ? analyseAcknowledging(condition.view, input) : []
+  return [...atPrimary, ...analyseSyncSet(condition, input), ...input.snapshot.instances.flatMap(analyseMemory)]
+}
+
+function analyseAcknowledging(view: ServingView, input: AnalysisInput): readonly Analysis[] {
+  return [...analyseWaiting(view), ...analyseStrangers(view, input), ...analyseUnacknowledged(view, input)]
+}
+
+function analyseWaiting({ name, observation }: ServingView): readonly Analysis[] {
+  const { semiSyncSource, dumpThreads } = observation.server
+  const acknowledging = dumpThreads.filter(({ semiSync }) => semiSync).length
+  if (!semiSyncSource.enabled || semiSyncSource.waiting === 0 || acknowledging >= semiSyncSource.acks) return []
+  // A group commit counts as one waiting session.
+  const waiting = `at least ${counted(semiSyncSource.waiting, 'session')} of primary ${name} wait${semiSyncSource.waiting === 1 ? 's' : ''}`
+  const sentence = `${waiting} for ${counted(semiSyncSource.acks, 'acknowledgement')}, and ${acknowledging === 0 ? 'no' : `only ${acknowledging}`} acknowledging ${acknowledging > 1 ? 'replicas are' : 'replica is'} connected`
+  return [critical('LockedSemiSyncPrimary', name, sentence)]
+}
+
+/** Acknowledgements of servers outside of the sync set count for MySQL; to a failover they are worth nothing. */
+function analyseStrangers({ name, observation }: ServingView, input: AnalysisInput): readonly Analysis[] {
+  if (!observation.server.semiSyncSource.enabled) return []
+  const members = input.snapshot.instances.filter((view) => input.expected.syncSet.includes(view.name))
+  const strangers = observation.server.dumpThreads.filter((thread) => thread.semiSync && !members.some((member) => serves(thread, member)))
+  return strangers.map(({ user, host, serverUuid }) =>
+    critical('StrangerAcknowledges', name, `primary ${name} counts acknowledgements of ${user}@${host} (${serverUuid || 'no server_uuid announced'}), which is not in the sync set`),
+  )
+}
+
+/** By the `server_uuid` announced; by its address where the member's own is not known yet. */
+function serves(thread: DumpThread, member: InstanceView): boolean {
+  const server = member.observation?.server
+  return server ? server.uuid === thread.serverUuid : member.host === thread.host
+}
+
+/** Reported until enough members hold everything: then what was told too early has become true. */
+function analyseUnacknowledged({ name, observation }: ServingView, input: AnalysisInput): readonly Analysis[] {
+  const { unacknowledged } = observation.server.semiSyncSource
+  const { acks, syncSet } = input.expected
+  if (unacknowledged === 0 || acks === 0) return []
+  const everything = holdsOf(observation)
+  const holders = servingReplicas(input).filter((view) => syncSet.includes(view.name) && holdsOf(view.observation).contains(everything))
+  if (holders.length >= acks) return []
+  const sentence = `primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ${counted(acks, 'acknowledgement')} a commit needs; ${holders.length} of ${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? 'holds' : 'hold'} all of its binlog`
+  return [critical('UnacknowledgedCommits', name, sentence)]
+}
+
+/** Alive by their own agents' word. Where that is missing and yet everything flows, it is the agents that are missing. */
+function analyseSyncSet(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
+  const { primary, syncSet, acks } = input.expected
+  if (primary === null) return []
+  if (acks === 0) return [warning('NotProtected', primary, unprotectedSentence(input))]
+  const alive = servingReplicas(input).filter(({ name }) => syncSet.includes(name))
+  if (alive.length >= acks) return []
+  const members = syncSet.length === 0 ? 'the sync set is empty' : `${alive.length} of ${counted(syncSet.length, 'sync replica')} (${syncSet.join(', ')}) ${alive.length === 1 ? 'is' : 'are'} known to be alive`
+  return [(isAcknowledged(condition, input) ? warning : critical)('NotEnoughSyncReplicas', primary, `a write at primary ${primary} needs ${counted(acks, 'acknowledgement')}: ${members}`)]
+}
+
+/** Enough members are alive or, as far as the primary sees, connected; and nobody waits. */
+function isAcknowledged(condition: PrimaryCondition, { snapshot, expected, limits }: AnalysisInput): boolean {
+  if (condition.kind !== 'serving' || condition.view.observation.server.semiSyncSource.waiting > 0) return false
+  const members = snapshot.instances.filter(({ name }) => expected.syncSet.includes(name))
+  return members.filter((view) => (isHeard(view) ? isServing(view, limits) : readsFromPrimary(view, condition))).length >= expected.acks
+}
+
+function unprotectedSentence({ snapshot, expected }: AnalysisInput): string {
+  return snapshot.instances.length === 1
+    ? `${expected.primary} is the only instance: what it loses is lost`
+    : `writes at primary ${expected.primary} wait for no acknowledgement: a failover may lose them`
+}
+
+/** What members know of themselves is on their disks: it stays true while they are unreachable. */
+function analyseMemory({ name, observation }: InstanceView): readonly Analysis[] {
+  return observation === null ? [] : [...analyseTail(observation, name), ...analyseForgetful(observation, name)]
+}
+
+function analyseTail({ stored }: Observation, name: string): readonly Analysis[] {
+  if (!stored.unsettled) return []
+  return [warning('UnsettledTail', name, `${name} stopped without an order and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled`)]
+}
+
+function analyseForgetful({ stored }: Observation, name: string): readonly Analysis[] {
+  if (!stored.forgetful) return []
+  return [warning('ForgetfulReplica', name, `the machine of ${name} crashed and may have forgotten what it acknowledged; it counts for nothing until it has caught up`)]
+}

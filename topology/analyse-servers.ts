@@ -1,0 +1,52 @@
+import type { Analysis, AnalysisCode } from './analysis.ts'
+import { critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { isHeard, type HeardView } from './instance-state.ts'
+import type { WriteProbe } from './observation.ts'
+
+/** From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself off. */
+const highBinlogNumber = 900_000
+
+/** What is wrong with single servers, whatever their role: their disks, limits and settings. */
+export function analyseServers(input: AnalysisInput): readonly Analysis[] {
+  return input.snapshot.instances.filter(isHeard).flatMap((view) => [...analyseProbe(view, input), ...analyseSettings(view)])
+}
+
+const probeFindings: Readonly<Record<WriteProbe, readonly [AnalysisCode, string] | null>> = {
+  ok: null,
+  unknown: null,
+  stuck: null,
+  locked: ['GlobalLock', 'a global lock holds every write'],
+  diskFull: ['DiskFull', 'its disk is full'],
+  lowSpace: ['LowSpace', 'it was closed to writes before its disk is full'],
+  readOnlyFilesystem: ['ReadOnlyFilesystem', 'its file system is read-only'],
+  tooManyConnections: ['TooManyConnections', 'all of its connections are taken'],
+}
+
+/** The last probe of a server that ended since says nothing. */
+function analyseProbe({ name, observation }: HeardView, { expected }: AnalysisInput): readonly Analysis[] {
+  const found = observation.process === 'running' ? probeFindings[observation.probe] : null
+  if (found === null) return []
+  const [code, what] = found
+  const isPrimary = name === expected.primary
+  const detail = observation.probeDetail === '' ? '' : ` (${observation.probeDetail})`
+  const sentence = `${isPrimary ? 'primary' : 'replica'} ${name}: ${what}${detail}${spaceOf(observation.freeBytes, code)}`
+  return [(isPrimary ? critical : warning)(code, name, sentence)]
+}
+
+function spaceOf(freeBytes: number | null, code: AnalysisCode): string {
+  return freeBytes !== null && (code === 'DiskFull' || code === 'LowSpace') ? `; ${(freeBytes / 1_048_576).toFixed(1)} MiB are free` : ''
+}
+
+function analyseSettings({ name, observation }: HeardView): readonly Analysis[] {
+  const { server, stored } = observation
+  if (server === null) return []
+  const { foreignTables, persisted, binlogNumber } = server
+  const filtered = server.channel?.filtered === true
+  const findings: readonly (readonly [boolean, AnalysisCode, string])[] = [
+    [filtered || stored.filterSeen, 'ReplicationFilter', `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`],
+    [foreignTables.length > 0, 'ForeignTables', `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`],
+    [persisted.length > 0, 'PersistedVariables', `${name} has settings persisted that Regent manages: ${persisted.join(', ')}`],
+    [binlogNumber >= highBinlogNumber, 'BinlogNumberHigh', `${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`],
+  ]
+  return findings.filter(([applies]) => applies).map(([, code, sentence]) => warning(code, name, sentence))
+}

@@ -1,0 +1,36 @@
+import type { Analysis } from './analysis.ts'
+import { counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import type { InstanceView } from './snapshot.ts'
+
+/** What a person wished, and what makes this manager doubt itself or its record. */
+export function analyseStanding({ snapshot, expected }: AnalysisInput): readonly Analysis[] {
+  const paused = expected.paused ? [warning('Paused', null, 'automatic actions are paused: nothing fails over until they are resumed')] : []
+  const fenced = expected.fenced.map((name) => {
+    const consequence = name === expected.primary ? 'nobody can write until it is unfenced' : 'it takes no connections until it is unfenced'
+    return warning('Fenced', name, `${name} is fenced by a person: ${consequence}`)
+  })
+  return [...analyseReach(snapshot.instances), ...snapshot.instances.flatMap((view) => analyseRecord(view, expected)), ...paused, ...fenced]
+}
+
+/** A manager that can reach nobody. It must suspect itself, and judge nobody. */
+export function isIsolated(instances: readonly InstanceView[]): boolean {
+  return instances.length > 0 && instances.every(({ reachable }) => !reachable)
+}
+
+function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
+  if (!isIsolated(instances)) return []
+  return [critical('ManagerIsolated', null, `this manager reaches none of ${counted(instances.length, 'agent')}: it suspects itself and does nothing`)]
+}
+
+/**
+ * Agents only know what a record said: one that knows more was given orders from a record that is newer than this one
+ * (restored from a backup). A promise may be one epoch ahead while a failover is under way.
+ */
+function analyseRecord({ name, observation }: InstanceView, { epoch, revision }: AnalysisInput['expected']): readonly Analysis[] {
+  if (observation === null) return []
+  const { promise, revision: stored, assignment } = observation.stored
+  const isNewer = promise > epoch + 1 || stored > revision || (assignment !== null && assignment.epoch > epoch)
+  if (!isNewer) return []
+  const knows = `epoch ${Math.max(promise, assignment?.epoch ?? 0)}, revision ${stored}`
+  return [critical('RecordFromThePast', name, `the record (epoch ${epoch}, revision ${revision}) is older than what ${name} stored (${knows}): a person must decide`)]
+}

@@ -1,0 +1,34 @@
+import { analyseDurability } from './analyse-durability.ts'
+import { analysePrimary } from './analyse-primary.ts'
+import { analyseReplicas } from './analyse-replicas.ts'
+import { analyseServers } from './analyse-servers.ts'
+import { analyseStanding, isIsolated } from './analyse-standing.ts'
+import type { Analysis, Severity } from './analysis.ts'
+import type { Expected, Limits } from './analysis-input.ts'
+import { primaryCondition } from './primary-condition.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/**
+ * Everything that is wrong with a cluster, each with a sentence that names instance and numbers, the worst first.
+ *
+ * The codes are orchestrator's in source/replica terms; unlike orchestrator, which polls servers, this reads what the agents beside
+ * the servers say, and falls back on replicas as witnesses only where an agent is silent.
+ */
+export function analyse(snapshot: Snapshot, expected: Expected, limits: Limits): readonly Analysis[] {
+  const input = { snapshot, expected, limits }
+  if (isIsolated(snapshot.instances)) return bySeverity(analyseStanding(input))
+  const condition = primaryCondition(input)
+  return bySeverity([
+    ...analysePrimary(condition, input),
+    ...analyseDurability(condition, input),
+    ...analyseStanding(input),
+    ...analyseReplicas(condition, input),
+    ...analyseServers(input),
+  ])
+}
+
+const ranks: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }
+
+function bySeverity(findings: readonly Analysis[]): readonly Analysis[] {
+  return findings.toSorted((left, right) => ranks[left.severity] - ranks[right.severity])
+}

@@ -1,0 +1,94 @@
+import type { Cases } from './case.ts'
+import { aDumpThreadOf, gtids } from '../testing.ts'
+
+export const durabilityCases: Cases = {
+  'acknowledgements': {
+    'sessions wait and no acknowledging replica is connected': {
+      views: { 'shop-0': { server: { dumpThreads: [], semiSyncSource: { waiting: 4 } } } },
+      findings: [
+        'LockedSemiSyncPrimary critical shop-0: at least 4 sessions of primary shop-0 wait for 1 acknowledgement, and no acknowledging replica is connected',
+      ],
+    },
+    'sessions wait for two and only one acknowledging replica is connected': {
+      views: { 'shop-0': { server: { dumpThreads: [aDumpThreadOf('shop-1'), aDumpThreadOf('shop-2', { semiSync: false })], semiSyncSource: { acks: 2, waiting: 1 } } } },
+      expected: { acks: 2 },
+      findings: [
+        'LockedSemiSyncPrimary critical shop-0: at least 1 session of primary shop-0 waits for 2 acknowledgements, and only 1 acknowledging replica is connected',
+      ],
+    },
+    'sessions that wait while enough replicas are connected are no finding': {
+      views: { 'shop-0': { server: { semiSyncSource: { waiting: 4 } } } },
+      findings: [],
+    },
+    'fewer of the sync set are alive than a write needs': {
+      views: { 'shop-1': { process: 'dead', processSinceMs: 50 } },
+      expected: { syncSet: ['shop-1'] },
+      findings: [
+        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of regent_shop-2@127.24.1.3 (00000000-0000-0000-0000-000000000002), which is not in the sync set',
+        'NotEnoughSyncReplicas critical shop-0: a write at primary shop-0 needs 1 acknowledgement: 0 of 1 sync replica (shop-1) are known to be alive',
+        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is dead for 50 ms',
+      ],
+    },
+    'an empty sync set stops every write': {
+      views: { 'shop-0': { server: { dumpThreads: [] } } },
+      expected: { syncSet: [] },
+      findings: [
+        'NotEnoughSyncReplicas critical shop-0: a write at primary shop-0 needs 1 acknowledgement: the sync set is empty',
+      ],
+    },
+    'a stranger acknowledges': {
+      views: { 'shop-0': { server: { dumpThreads: [aDumpThreadOf('shop-1'), aDumpThreadOf('shop-2', { user: 'reporting', host: '10.9.9.9', serverUuid: '' })] } } },
+      findings: [
+        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of reporting@10.9.9.9 (no server_uuid announced), which is not in the sync set',
+      ],
+    },
+    'an instance outside of the sync set acknowledges': {
+      expected: { syncSet: ['shop-1'] },
+      findings: [
+        'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of regent_shop-2@127.24.1.3 (00000000-0000-0000-0000-000000000002), which is not in the sync set',
+      ],
+    },
+    'a member whose server_uuid is not known yet is known by its address': {
+      views: { 'shop-2': { unheard: true } },
+      findings: [
+        'InstanceUnreachable warning shop-2: the agent of shop-2 was never heard by this manager',
+      ],
+    },
+    'commits went out without acknowledgement and the replicas lack some': {
+      views: { 'shop-0': { server: { executed: gtids('shop-0', 110), semiSyncSource: { unacknowledged: 3 } } } },
+      findings: [
+        'UnacknowledgedCommits critical shop-0: primary shop-0 confirmed 3 commits to clients without the 1 acknowledgement a commit needs; 0 of 2 sync replicas hold all of its binlog',
+      ],
+    },
+    'commits that went out without acknowledgement are forgotten once enough hold everything': {
+      views: { 'shop-0': { server: { semiSyncSource: { unacknowledged: 3 } } } , 'shop-2': { server: { executed: gtids('shop-0', 50), received: gtids('shop-0', 60) } } },
+      findings: [],
+    },
+    'nothing is waited for: nothing is protected': {
+      expected: { acks: 0, syncSet: ['shop-1', 'shop-2'] },
+      findings: [
+        'NotProtected warning shop-0: writes at primary shop-0 wait for no acknowledgement: a failover may lose them',
+      ],
+    },
+    'a single instance is not protected': {
+      expected: { acks: 0, syncSet: [] },
+      shape: { instances: 1 },
+      findings: [
+        'NotProtected warning shop-0: shop-0 is the only instance: what it loses is lost',
+      ],
+    },
+    'a stop that nobody ordered left its mark, also on an agent that is silent now': {
+      views: { 'shop-2': { reachable: false, stored: { unsettled: true } } },
+      findings: [
+        'UnsettledTail warning shop-2: shop-2 stopped without an order and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled',
+        'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable; its server is still connected to the primary',
+      ],
+    },
+    'a machine crashed': {
+      views: { 'shop-1': { stored: { forgetful: true } } },
+      findings: [
+        'ForgetfulReplica warning shop-1: the machine of shop-1 crashed and may have forgotten what it acknowledged; it counts for nothing until it has caught up',
+      ],
+    },
+  },
+}

@@ -1,0 +1,59 @@
+import type { Cases } from './case.ts'
+
+export const serversCases: Cases = {
+  'single servers': {
+    'the primary’s disk is full': {
+      views: { 'shop-0': { probe: 'diskFull', probeDetail: 'errno 28', freeBytes: 0 } },
+      findings: [
+        'DiskFull critical shop-0: primary shop-0: its disk is full (errno 28); 0.0 MiB are free',
+      ],
+    },
+    'the primary was closed before its disk is full': {
+      views: { 'shop-0': { probe: 'lowSpace', freeBytes: 52428800, server: { readOnly: true, superReadOnly: true } } },
+      findings: [
+        'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: read_only, super_read_only are on',
+        'LowSpace critical shop-0: primary shop-0: it was closed to writes before its disk is full; 50.0 MiB are free',
+      ],
+    },
+    'file systems went read-only, connections ran out, a lock is held': {
+      views: { 'shop-0': { probe: 'readOnlyFilesystem' }, 'shop-1': { probe: 'locked' }, 'shop-2': { probe: 'tooManyConnections' } },
+      findings: [
+        'ReadOnlyFilesystem critical shop-0: primary shop-0: its file system is read-only',
+        'GlobalLock warning shop-1: replica shop-1: a global lock holds every write',
+        'TooManyConnections warning shop-2: replica shop-2: all of its connections are taken',
+      ],
+    },
+    'a global lock at the primary stops every write': {
+      views: { 'shop-0': { probe: 'locked', probeDetail: 'held by session 12' } },
+      findings: [
+        'GlobalLock critical shop-0: primary shop-0: a global lock holds every write (held by session 12)',
+      ],
+    },
+    'the last probe of a server that is dead says nothing': {
+      views: { 'shop-1': { process: 'dead', processSinceMs: 8, probe: 'diskFull' } },
+      findings: [
+        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is dead for 8 ms',
+      ],
+    },
+    'a replication filter is set, another was': {
+      views: { 'shop-1': { server: { channel: { filtered: true } } }, 'shop-2': { stored: { filterSeen: true } } },
+      findings: [
+        'ReplicationFilter warning shop-1: shop-1 has a replication filter: it may lack rows that its GTIDs claim',
+        'ReplicationFilter warning shop-2: shop-2 had a replication filter: it may lack rows that its GTIDs claim',
+      ],
+    },
+    'tables are not InnoDB and settings were persisted': {
+      views: { 'shop-0': { server: { foreignTables: ['app.log', 'app.cache'], persisted: ['super_read_only'] } } },
+      findings: [
+        'ForeignTables warning shop-0: shop-0 has tables that are not InnoDB, which no failover or CLONE keeps whole: app.log, app.cache',
+        'PersistedVariables warning shop-0: shop-0 has settings persisted that Regent manages: super_read_only',
+      ],
+    },
+    'binlog numbers run out': {
+      views: { 'shop-0': { server: { binlogNumber: 900000 } }, 'shop-1': { server: { binlogNumber: 899999 } } },
+      findings: [
+        'BinlogNumberHigh warning shop-0: shop-0 writes binlog file number 900000; semi-sync breaks past 999999',
+      ],
+    },
+  },
+}

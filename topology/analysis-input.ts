@@ -1,0 +1,50 @@
+import type { Analysis, AnalysisCode, Severity } from './analysis.ts'
+import type { InstanceName } from './member.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** How the cluster should be, as the record and a person's wishes say; this room does not know the record itself. */
+export interface Expected {
+  /** Null before there is one. */
+  readonly primary: InstanceName | null
+  readonly epoch: number
+  readonly revision: number
+  readonly syncSet: readonly InstanceName[]
+  readonly acks: number
+  readonly fenced: readonly InstanceName[]
+  readonly paused: boolean
+}
+
+export interface Limits {
+  /** A server, or a replica's source, that was silent for this long does not work. */
+  readonly frozenMs: number
+  readonly maxLagSeconds: number
+}
+
+export interface AnalysisInput {
+  readonly snapshot: Snapshot
+  readonly expected: Expected
+  readonly limits: Limits
+}
+
+export function critical(code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+  return finding('critical', code, instance, sentence)
+}
+
+export function warning(code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+  return finding('warning', code, instance, sentence)
+}
+
+function finding(severity: Severity, code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+  return { code, severity, instance, sentence }
+}
+
+/** `2 replicas`, `1 replica`. */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** A text of unknown length in a sentence. */
+export function abbreviated(text: string): string {
+  const longest = 200
+  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`
+}

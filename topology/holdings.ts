@@ -1,0 +1,18 @@
+import { GtidSet, parseGtidSet } from './gtid-set.ts'
+import type { Observation } from './observation.ts'
+
+/** Everything an instance has, executed, received or waiting for an acknowledgement, as far as it was seen. */
+export function holdsOf(seen: Observation): GtidSet {
+  if (seen.promiseReport !== null) return parseGtidSet(seen.promiseReport.holds)
+  const texts = [seen.server?.executed, seen.server?.received, seen.server?.owned, seen.binlogSet]
+  return texts.reduce<GtidSet>((holds, text) => (text ? holds.union(parseGtidSet(text)) : holds), GtidSet.empty)
+}
+
+/**
+ * What a replica holds that its source never had. Observations are of different moments, so the source's own transactions
+ * (its `server_uuid`) do not count: they came into being after the source was looked at.
+ */
+export function errantOf(replica: Observation, source: Observation): GtidSet {
+  const extra = holdsOf(replica).subtract(holdsOf(source))
+  return source.server === null ? extra : extra.withoutSource(source.server.uuid)
+}
