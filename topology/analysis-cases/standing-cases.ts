@@ -36,6 +36,12 @@ export const standingCases: Cases = {
         'RecordFromThePast critical shop-1: the record (epoch 1, revision 1) is older than what shop-1 stored (epoch 3, revision 1): a person must decide',
       ],
     },
+    'an agent was given orders of a newer epoch than the record’s': {
+      views: { 'shop-1': { stored: { promise: 2, assignment: { epoch: 2, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } } } },
+      findings: [
+        'RecordFromThePast critical shop-1: the record (epoch 1, revision 1) is older than what shop-1 stored (epoch 2, revision 1): a person must decide',
+      ],
+    },
     'a promise one epoch ahead belongs to a failover under way': {
       views: { 'shop-1': { stored: { promise: 2 } } },
       findings: [],
