@@ -1,0 +1,103 @@
+import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { carriesToken } from '../../common/bearer-token.ts'
+import { RegentError } from '../../common/errors.ts'
+import type { Logger } from '../../common/logger.ts'
+import type { ClusterService } from '../cluster-service.ts'
+import type { ManagerMetrics } from '../metrics.ts'
+import { refuseOtherMethods } from './allowed-methods.ts'
+import { clusterRoutes } from './cluster-routes.ts'
+import { answerBrokenRequest, answerNotFound, answerProblem, pathOf } from './errors.ts'
+import { eventRoutes } from './event-routes.ts'
+import { createEventStreams, type EventStreams } from './event-streams.ts'
+import { healthRoutes, openPaths } from './health-routes.ts'
+import { acceptJsonOnly } from './json-body.ts'
+import { documentRoutes, openApiRoute } from './openapi.ts'
+import { operationRoutes } from './operation-routes.ts'
+import { limitRate } from './rate-limit.ts'
+import { recoveryRoutes } from './recovery-routes.ts'
+import { stopGracefully } from './shutdown.ts'
+import { validateAsItCame } from './validation.ts'
+
+export interface ApiLimits {
+  /** Per client address. */
+  readonly requestsPerSecond: number
+  readonly bodyBytes: number
+  /** Server-sent event streams at a time. */
+  readonly eventStreams: number
+  readonly heartbeatMs: number
+  /** Time that requests under way get when the manager stops. */
+  readonly shutdownMs: number
+}
+
+export const defaultLimits: ApiLimits = { requestsPerSecond: 50, bodyBytes: 65_536, eventStreams: 64, heartbeatMs: 15_000, shutdownMs: 10_000 }
+
+export interface ApiOptions {
+  readonly clusters: ClusterService
+  /** Asked of every request under /api; `readTokenFile` reads it. */
+  readonly token: string
+  readonly log: Logger
+  readonly metrics: ManagerMetrics
+  readonly limits?: Partial<ApiLimits>
+}
+
+/**
+ * The manager's HTTP side, ready for `listen` or `inject`. `close` takes no new requests, ends the event streams and
+ * waits for what is under way.
+ */
+export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
+  const limits = { ...defaultLimits, ...options.limits }
+  const streams = createEventStreams(limits.heartbeatMs)
+  const loggerInstance: FastifyBaseLogger = options.log
+  const app = fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: 10_000,
+    return503OnClosing: false,
+    frameworkErrors: answerProblem,
+    clientErrorHandler: answerBrokenRequest,
+  })
+  app.setErrorHandler(answerProblem)
+  app.setNotFoundHandler(answerNotFound)
+  app.setValidatorCompiler(validateAsItCame)
+  acceptJsonOnly(app)
+  logAnswers(app)
+  stopGracefully(app, streams, limits.shutdownMs)
+  await limitRate(app, limits.requestsPerSecond, openPaths)
+  await documentRoutes(app)
+  const refuse = refuseOtherMethods(app)
+  healthRoutes(app, options.clusters, options.metrics)
+  refuse()
+  await app.register(async (scope) => guardedRoutes(scope, options, { streams, limit: limits.eventStreams }), { prefix: '/api/v1' })
+  await app.ready()
+  return app
+}
+
+function guardedRoutes(scope: FastifyInstance, { clusters, token }: ApiOptions, events: { streams: EventStreams; limit: number }): void {
+  scope.addHook('onRequest', async (request) => {
+    if (!carriesToken(request.headers.authorization, token)) {
+      throw new RegentError('REGENT_UNAUTHORIZED', request.headers.authorization === undefined ? 'the request carries no token' : 'the token is not the manager’s')
+    }
+  })
+  // A query would be ignored; somebody who wrote ?dryRun=true must not be surprised by that.
+  scope.addHook('onRequest', async (request) => {
+    const [key] = Object.keys(request.query as object)
+    if (key !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `"${key.slice(0, 60)}" in the query is not understood; options go into the body, as JSON`)
+  })
+  scope.setNotFoundHandler(answerNotFound)
+  const refuse = refuseOtherMethods(scope)
+  clusterRoutes(scope, clusters)
+  recoveryRoutes(scope, clusters)
+  eventRoutes(scope, clusters, events.streams, events.limit)
+  operationRoutes(scope, clusters)
+  openApiRoute(scope)
+  refuse()
+}
+
+/** What changes something is worth a line each; what only reads is not, unless asked for. */
+function logAnswers(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const level = request.method === 'POST' ? 'info' : 'debug'
+    request.log[level]({ method: request.method, path: pathOf(request), status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
+  })
+}

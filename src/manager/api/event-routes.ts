@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { RegentError } from '../../common/errors.ts'
+import type { ClusterService } from '../cluster-service.ts'
+import type { EventStreams } from './event-streams.ts'
+import { clusterParams, type ClusterParams } from './requests.ts'
+import { routeSchema } from './route-schema.ts'
+
+/** A cluster's state as server-sent events: the present one at once, then each change. At most `limit` streams at a time. */
+export function eventRoutes(app: FastifyInstance, clusters: ClusterService, streams: EventStreams, limit: number): void {
+  app.get<{ Params: ClusterParams }>(
+    '/clusters/:cluster/events',
+    {
+      exposeHeadRoute: false,
+      schema: routeSchema({
+        operationId: 'watchCluster',
+        tag: 'clusters',
+        summary: 'Server-sent events: "state" with a ClusterView, now and after every change',
+        params: clusterParams,
+        answer: Type.String(),
+        answerType: 'text/event-stream',
+      }),
+    },
+    (request, reply) => {
+      const { cluster } = request.params
+      const now = clusters.view(cluster)
+      if (streams.size >= limit) {
+        void reply.header('retry-after', 5)
+        throw new RegentError('REGENT_TOO_MANY_REQUESTS', `${limit} event streams are open already, as many as there may be`)
+      }
+      reply.hijack()
+      const stream = streams.open(reply.raw)
+      stream.send('state', now)
+      stream.onEnd(clusters.subscribe(cluster, (event) => stream.send(event.type, event.view)))
+    },
+  )
+}

@@ -1,0 +1,149 @@
+import type { FastifyInstance } from 'fastify'
+import type { Recovery } from '../../../failover/notes.ts'
+import { RegentError } from '../../common/errors.ts'
+import { createLogger } from '../../common/logger.ts'
+import type { ClusterEvent, ClusterService } from '../cluster-service.ts'
+import { createMetrics } from '../metrics.ts'
+import { createApi, type ApiLimits } from './create-api.ts'
+import type { ExplainView } from './explain-view.ts'
+import type { OperationResult } from './operation-result.ts'
+import type { ClusterView, InstanceRow, TopologyView } from './views.ts'
+
+/** A cluster service in memory, for tests of the API: one cluster, "shop", and a record of what was asked of it. */
+export interface MemoryClusters extends ClusterService {
+  leads: boolean
+  readonly asked: { operation: string; cluster: string; request: unknown }[]
+  /** What every operation answers; a promise that rejects makes it fail. */
+  answer: () => Promise<OperationResult>
+  readonly listeners: Set<(event: ClusterEvent) => void>
+}
+
+export const testToken = 'test-token-0123456789'
+
+export const authorized = { authorization: `Bearer ${testToken}` }
+
+export function shopInstance(ordinal: number, over: Partial<InstanceRow> = {}): InstanceRow {
+  return {
+    name: `shop-${ordinal}`,
+    host: `127.24.0.${ordinal + 1}`,
+    port: 3306,
+    role: ordinal === 0 ? 'primary' : 'replica',
+    process: 'running',
+    reachable: true,
+    inSyncSet: ordinal > 0,
+    lagSeconds: ordinal === 0 ? null : 0.25,
+    backlog: ordinal === 0 ? null : 3,
+    readOnly: ordinal > 0,
+    offline: false,
+    fenced: false,
+    version: '9.7.1',
+    executed: '3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5',
+    problems: [],
+    ...over,
+  }
+}
+
+export const shop: ClusterView = {
+  name: 'shop',
+  mode: 'semisync',
+  durability: 'strict',
+  epoch: 4,
+  revision: 17,
+  primary: 'shop-0',
+  writable: true,
+  syncSet: ['shop-1', 'shop-2'],
+  acks: 1,
+  acksWanted: 1,
+  sentence: 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set',
+  blocked: false,
+  paused: false,
+  instances: [shopInstance(0), shopInstance(1), shopInstance(2, { role: 'none', process: 'unknown', reachable: false, lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null, problems: ['never heard'] })],
+}
+
+const shopTopology: TopologyView = { ...shop, tree: [{ name: 'shop-0', replicas: [{ name: 'shop-1', replicas: [] }] }, { name: 'shop-2', replicas: [] }] }
+
+const shopExplained: ExplainView = {
+  sentence: shop.sentence,
+  blocked: false,
+  reasons: ['shop-2 was not chosen: never heard'],
+  analyses: [{ code: 'InstanceUnreachable', severity: 'warning', instance: 'shop-2', sentence: 'shop-2 was never heard' }],
+  record: {
+    version: 1,
+    cluster: 'shop',
+    epoch: 4,
+    revision: 17,
+    primary: 'shop-0@a',
+    syncSet: ['shop-1@b', 'shop-2@c'],
+    leaving: [],
+    acks: 1,
+    acksWanted: 1,
+    intent: { kind: 'switchover', by: 'run', candidate: 'shop-1@b', request: 'r', deadlineWallMs: 1_700_000_000_000.5, reason: '' },
+  },
+}
+
+export const shopRecovery: Recovery = {
+  id: 'r1',
+  kind: 'failover',
+  startedWallMs: 1_700_000_000_000,
+  analysis: 'DeadPrimary',
+  sentence: 'shop-0 died',
+  from: 'shop-0@a',
+  to: 'shop-1@b',
+  fromEpoch: 3,
+  toEpoch: 4,
+  outcome: 'succeeded',
+  timeline: [{ atMs: 0, what: 'noticed' }, { atMs: 12.375, what: 'committed' }],
+}
+
+export function memoryClusters(): MemoryClusters {
+  const known = (cluster: string): void => {
+    if (cluster !== 'shop') throw new RegentError('REGENT_NOT_FOUND', `there is no cluster "${cluster}"; there is: shop`)
+  }
+  const get = <View>(view: View) => (cluster: string): View => {
+    known(cluster)
+    return view
+  }
+  const operate = (operation: string) => async (cluster: string, request: unknown): Promise<OperationResult> => {
+    known(cluster)
+    service.asked.push({ operation, cluster, request })
+    return service.answer()
+  }
+  const service: MemoryClusters = {
+    leads: true,
+    asked: [],
+    answer: async () => ({ done: true, dryRun: false, sentence: 'done' }),
+    listeners: new Set(),
+    list: () => [shop],
+    view: get(shop),
+    topology: get(shopTopology),
+    explain: get(shopExplained),
+    recoveries: get([shopRecovery]),
+    recovery(cluster, id) {
+      known(cluster)
+      if (id !== shopRecovery.id) throw new RegentError('REGENT_NOT_FOUND', `there is no recovery "${id}" of shop; there is: r1`)
+      return shopRecovery
+    },
+    switchover: operate('switchover'),
+    failover: operate('failover'),
+    fence: operate('fence'),
+    unfence: operate('unfence'),
+    pause: operate('pause'),
+    resume: operate('resume'),
+    scale: operate('scale'),
+    subscribe(cluster, listener) {
+      known(cluster)
+      service.listeners.add(listener)
+      return () => void service.listeners.delete(listener)
+    },
+  }
+  return service
+}
+
+/** The API over such a service, and the lines it logs. */
+export async function testApi(limits: Partial<ApiLimits> = {}): Promise<{ app: FastifyInstance; clusters: MemoryClusters; logged: string[] }> {
+  const clusters = memoryClusters()
+  const logged: string[] = []
+  const log = createLogger({ level: 'debug', name: 'manager', destination: { write: (line) => void logged.push(line) } })
+  const app = await createApi({ clusters, token: testToken, log, metrics: createMetrics(), limits: { requestsPerSecond: 100_000, ...limits } })
+  return { app, clusters, logged }
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { shop, shopInstance } from './api/testing.ts'
+import { createMetrics } from './metrics.ts'
+
+async function lines(metrics: ReturnType<typeof createMetrics>): Promise<readonly string[]> {
+  return (await metrics.text()).split('\n')
+}
+
+describe('the metrics', () => {
+  it('show the state of every cluster and instance', async () => {
+    const metrics = createMetrics()
+    metrics.collect([shop], true)
+    expect(await lines(metrics)).toEqual(
+      expect.arrayContaining([
+        'regent_leader 1',
+        'regent_epoch{cluster="shop"} 4',
+        'regent_writable{cluster="shop"} 1',
+        'regent_sync_set_size{cluster="shop"} 2',
+        'regent_acks{cluster="shop"} 1',
+        'regent_instance_role{cluster="shop",instance="shop-0",role="primary"} 1',
+        'regent_replica_lag_seconds{cluster="shop",instance="shop-1"} 0.25',
+      ]),
+    )
+  })
+
+  it('forget instances and clusters that are gone, and roles that changed', async () => {
+    const metrics = createMetrics()
+    metrics.collect([shop, { ...shop, name: 'old' }], true)
+    metrics.collect([{ ...shop, writable: false, instances: [shopInstance(0, { role: 'replica' })] }], false)
+    const text = await metrics.text()
+    expect(text).toContain('regent_leader 0')
+    expect(text).toContain('regent_writable{cluster="shop"} 0')
+    expect(text).not.toContain('cluster="old"')
+    expect(text).not.toContain('role="primary"')
+    expect(text).not.toContain('regent_replica_lag_seconds{')
+  })
+
+  it('count decisions, recoveries, outages and round trips, in seconds', async () => {
+    const metrics = createMetrics()
+    metrics.decided('shop', 'commit')
+    metrics.decided('shop', 'commit')
+    metrics.recovered('shop', { kind: 'failover', outcome: 'succeeded' })
+    metrics.outage('shop', 'failover', 87)
+    metrics.agentAnswered('promise', 3)
+    expect(await lines(metrics)).toEqual(
+      expect.arrayContaining([
+        'regent_decisions_total{cluster="shop",kind="commit"} 2',
+        'regent_recoveries_total{cluster="shop",kind="failover",outcome="succeeded"} 1',
+        'regent_outage_seconds_bucket{le="0.05",cluster="shop",kind="failover"} 0',
+        'regent_outage_seconds_bucket{le="0.1",cluster="shop",kind="failover"} 1',
+        'regent_agent_round_trip_seconds_sum{order="promise"} 0.003',
+      ]),
+    )
+  })
+
+  it('are of one manager each, and include the process', async () => {
+    const first = createMetrics()
+    first.decided('shop', 'commit')
+    const second = await createMetrics().text()
+    expect(second).not.toContain('regent_decisions_total{')
+    expect(second).toContain('process_resident_memory_bytes')
+  })
+})
