@@ -87,6 +87,11 @@ describe('the HTTP transport', () => {
     }
   })
 
+  it.each([0.25, -3])('takes the rest of a deadline as it was computed: %d ms', async (rest) => {
+    const { address } = await agentThat(() => undefined)
+    await expect(connect().post(address, '/', {}, rest)).rejects.toMatchObject({ code: 'REGENT_AGENT_UNREACHABLE' })
+  })
+
   it('keeps the code and words of an agent that refuses', async () => {
     const { address } = await agentThat((_, response) => {
       response.writeHead(409, { 'content-type': 'application/problem+json' })

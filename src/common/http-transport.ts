@@ -35,7 +35,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   return {
     async post(address, path, body, deadlineMs) {
       const exchange = { address, path, body: JSON.stringify(body), deadlineMs }
-      const answer = await send(exchange, AbortSignal.timeout(deadlineMs))
+      const answer = await send(exchange, AbortSignal.timeout(wholeMs(deadlineMs)))
       return parse(exchange, answer)
     },
     close: () => connections.destroy(),
@@ -115,6 +115,11 @@ function refusalIn(exchange: Exchange, value: unknown): RegentError | undefined 
 
 function unreachable(exchange: Exchange, what: string, cause?: unknown): RegentError {
   return new RegentError('REGENT_AGENT_UNREACHABLE', `agent ${exchange.address} (${exchange.path}): ${what}`, { cause })
+}
+
+/** What is left until a deadline has a fraction, or is past it already; `AbortSignal.timeout` takes neither. */
+function wholeMs(ms: number): number {
+  return Math.max(1, Math.ceil(ms))
 }
 
 function hostAndPort(address: string): { host: string; port: number } {
