@@ -98,5 +98,10 @@ function aptGet(apt: PrivateApt, parameters: readonly string[], deadlineMs: numb
 }
 
 function orFail(result: CommandResult, what: string): void {
-  if (!result.ok) throw new RegentError('REGENT_SETUP_FAILED', `${what}: ${result.failure}`)
+  if (!result.ok) throw new RegentError('REGENT_SETUP_FAILED', `${what}: ${aptReason(result.stderr) ?? result.failure}`)
+}
+
+/** The cause among apt's complaints: it ends with "Some index files failed to download", which explains nothing. */
+export function aptReason(stderr: string): string | undefined {
+  return /^[EW]: (?:Failed to fetch|The repository) .*$/m.exec(stderr)?.[0].slice(3).replace(/\s+/g, ' ').trim()
 }

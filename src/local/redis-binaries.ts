@@ -32,13 +32,31 @@ export async function findRedis(say: Say = () => undefined): Promise<RedisBinari
     }
     return redisBeside(named, `REGENT_REDIS_SERVER=${named}`)
   }
+  return (await redisOnPath(say)) ?? (await unpackedRedis(say))
+}
+
+/** A redis-server on PATH that cannot be used is passed over: nobody asked for it by name. */
+async function redisOnPath(say: Say): Promise<RedisBinaries | undefined> {
   const path = await onPath('redis-server')
-  if (path !== undefined) return redisBeside(path, path)
+  if (path === undefined) return undefined
+  try {
+    return await redisBeside(path, path)
+  } catch (error) {
+    if (!(error instanceof RegentError)) throw error
+    say(`Redis: passing over the one on PATH. ${error.message}`)
+    return undefined
+  }
+}
+
+async function unpackedRedis(say: Say): Promise<RedisBinaries> {
   const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, say))
   return describe(programOf(tree, 'usr/bin/redis-server'), programOf(tree, 'usr/bin/redis-cli'), `${tree.root} (remove that folder to have it unpacked again)`)
 }
 
 async function redisBeside(server: string, where: string): Promise<RedisBinaries> {
+  if ((await firstExecutable([server])) === undefined) {
+    throw new RegentError('REGENT_REDIS_MISSING', `${where} is not an executable file. Set REGENT_REDIS_SERVER to the path of a redis-server, or unset it.`)
+  }
   const cli = (await firstExecutable([join(dirname(server), 'redis-cli')])) ?? (await onPath('redis-cli'))
   if (cli === undefined) {
     throw new RegentError('REGENT_REDIS_MISSING', `${where} has no redis-cli beside it, and there is none on PATH; Regent needs that as well.`)
