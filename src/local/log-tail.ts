@@ -3,8 +3,6 @@ import { isMissing } from './input-file.ts'
 import { logPath, type StateLayout } from './state-layout.ts'
 
 const tailBytes = 65_536
-/** pino's number for `error`. */
-const errorLevel = 50
 const linesPerProcess = 5
 
 /** The last `count` lines of a log, of its last 64 KiB; none where it does not exist. */
@@ -29,18 +27,18 @@ export async function explainingLines(layout: StateLayout, processes: readonly s
 
 /** Everything after the last line that says it is older; lines that are not JSON carry no time of their own. */
 function recent(lines: readonly string[], sinceWallMs: number): readonly string[] {
-  const old = lines.findLastIndex((line) => (entryOf(line)?.time ?? Infinity) < sinceWallMs)
+  const old = lines.findLastIndex((line) => (entryOf(line)?.wallMs ?? Infinity) < sinceWallMs)
   return lines.slice(old + 1)
 }
 
-interface LogEntry {
-  readonly level: number
-  readonly time: number
+export interface LogEntry {
+  readonly level: string
+  readonly wallMs: number
   readonly msg: string
   readonly error: string
 }
 
-/** Undefined for a line that pino did not write. */
+/** One line of a log as `common/logger.ts` writes it; undefined for any other. */
 export function entryOf(line: string): LogEntry | undefined {
   let value: unknown
   try {
@@ -50,15 +48,15 @@ export function entryOf(line: string): LogEntry | undefined {
   }
   if (typeof value !== 'object' || value === null) return undefined
   const { level, time, msg, err } = value as { level?: unknown; time?: unknown; msg?: unknown; err?: { message?: unknown } }
-  if (typeof level !== 'number' || typeof time !== 'number') return undefined
-  return { level, time, msg: typeof msg === 'string' ? msg : '', error: typeof err?.message === 'string' ? err.message : '' }
+  if (typeof level !== 'string' || typeof time !== 'string') return undefined
+  return { level, wallMs: Date.parse(time), msg: typeof msg === 'string' ? msg : '', error: typeof err?.message === 'string' ? err.message : '' }
 }
 
-/** The message of an error line with the error's own words, a line that is not pino's as it is, nothing for the rest. */
+/** The message of an error line with the error's own words, a line that is none as it is, nothing for the rest. */
 function summary(line: string): string | undefined {
   const entry = entryOf(line)
   if (entry === undefined) return line
-  if (entry.level < errorLevel) return undefined
+  if (entry.level !== 'error' && entry.level !== 'fatal') return undefined
   return entry.error === '' || entry.error === entry.msg ? entry.msg : `${entry.msg}: ${entry.error}`
 }
 

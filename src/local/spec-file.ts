@@ -10,12 +10,7 @@ import type { StateLayout } from './state-layout.ts'
 const specVersion = 1
 
 /** What options of the command line say about the spec; undefined = not said. They win over the file. */
-export interface SpecOptions {
-  readonly instances?: number | undefined
-  readonly mode?: 'semisync' | undefined
-  readonly acks?: number | undefined
-  readonly durability?: 'strict' | 'available' | undefined
-}
+export type SpecOptions = { readonly [Field in keyof ClusterSpec]?: ClusterSpec[Field] | undefined }
 
 /**
  * The spec of cluster `name`: the file given with --config (YAML) where there is one, options over it, defaults below.
@@ -26,7 +21,7 @@ export async function composeSpec(name: string, configFile: string | undefined, 
   const where = configFile === undefined ? 'the options' : `the file given with --config, ${configFile}`
   if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile)) throw bad(where, 'the top level must be a mapping')
   refuseNewer(where, fromFile, specVersion)
-  const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+  const said = Object.fromEntries(Object.keys(clusterSpecSchema.properties).flatMap((key) => (options[key as keyof ClusterSpec] === undefined ? [] : [[key, options[key as keyof ClusterSpec]]])))
   const spec = checkSpec(where, name, { ...fromFile, ...said })
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
     throw new RegentError('REGENT_BAD_REQUEST', `acks is ${spec.acks} (--acks, or acks in --config); ${spec.instances} instances have ${spec.instances - 1} replicas, so allowed is 0 to ${spec.instances - 1}`)

@@ -1,0 +1,59 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { AgentConfig } from '../../agents/config.ts'
+import { contradictionIn, defaultTimings } from '../../failover/timings.ts'
+import { RegentError } from '../common/errors.ts'
+import { logLevels } from '../common/logger.ts'
+import { complaintAbout } from '../common/schema-complaint.ts'
+import { refuseNewer } from '../local/cluster-file.ts'
+import { readJson } from '../local/input-file.ts'
+
+const path = (description: string) => Type.String({ pattern: '^/', minLength: 1, maxLength: 4096, description })
+const program = (description: string, minItems: number) => Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), { minItems, maxItems: 32, description })
+const port = (description: string) => Type.Integer({ minimum: 1, maximum: 65_535, description })
+const strict = { additionalProperties: false } as const
+
+const timingNames = Object.keys(defaultTimings)
+const timingsSchema = Type.Object(
+  Object.fromEntries(timingNames.map((name) => [name, Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400_000 }))])),
+  { ...strict, description: 'Durations that differ from the defaults. Milliseconds.' },
+)
+
+/** The agent's configuration file. Every path is absolute. */
+export const agentConfigSchema = Type.Object(
+  {
+    version: Type.Literal(1, { description: 'Version of this format.' }),
+    cluster: Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}$', description: 'Name of the cluster.' }),
+    instance: Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$', description: 'Name of the instance.' }),
+    host: Type.String({ minLength: 1, maxLength: 253, description: 'Address that mysqld and the agent listen on.' }),
+    port: port('Port of mysqld for clients and replicas.'),
+    adminPort: port('Port of mysqld’s administrative interface.'),
+    agentPort: port('Port of the agent.'),
+    mysqld: program('Command line that starts mysqld, without options.', 1),
+    mysqlbinlog: program('Command line of mysqlbinlog; empty where it is missing.', 0),
+    pluginDir: Type.String({ maxLength: 4096, description: 'Where the server’s plugins lie; empty for its own default.' }),
+    shareDir: Type.String({ maxLength: 4096, description: 'Where the server’s messages lie; empty for its own default.' }),
+    volume: path('The instance’s volume: data/, agent/, run/ and archive/ are kept below it.'),
+    tokenFile: path('File with the bearer token of the cluster’s agents.'),
+    accountSecretFile: path('File with the secret from which account passwords are derived.'),
+    bootIdFile: path('Where the kernel’s boot id is read.'),
+    timings: timingsSchema,
+    lowSpaceBytes: Type.Integer({ minimum: 0, maximum: 1_099_511_627_776, description: 'With less free space a primary stops taking writes.' }),
+    serverSettings: Type.Record(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }), Type.String({ maxLength: 4096 }), { description: 'Further settings of mysqld, by name; managed ones are refused.' }),
+    logLevel: Type.String({ pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' }),
+  },
+  strict,
+)
+
+/** Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
+export async function readAgentConfig(file: string): Promise<AgentConfig> {
+  const value = await readJson(file, 'the configuration of the agent')
+  refuseNewer(file, value, 1)
+  const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the configuration of the agent, ${file}: ${why}`)
+  if (!Value.Check(agentConfigSchema, value)) throw refuse(complaintAbout(agentConfigSchema, value) ?? 'does not have the expected shape')
+  const config: AgentConfig = { ...value, timings: value.timings }
+  if (!config.instance.startsWith(`${config.cluster}-`)) throw refuse(`instance is "${config.instance}"; allowed is ${config.cluster}-<ordinal>, as cluster is "${config.cluster}"`)
+  const contradiction = contradictionIn({ ...defaultTimings, ...config.timings })
+  if (contradiction !== undefined) throw refuse(`timings contradict each other: ${contradiction}`)
+  return config
+}

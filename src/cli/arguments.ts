@@ -1,0 +1,65 @@
+import { InvalidArgumentError } from 'commander'
+import { isIP } from 'node:net'
+
+/** Parsers for options and arguments: each gives the value, or refuses it saying what is allowed. */
+
+export function integerFrom(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
+    if (value >= minimum && value <= maximum) return value
+    throw new InvalidArgumentError(`Allowed is an integer from ${minimum} to ${maximum}.`)
+  }
+}
+
+export function oneOf<Word extends string>(...words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const word = words.find((candidate) => candidate === text)
+    if (word !== undefined) return word
+    throw new InvalidArgumentError(`Allowed is ${words.join(' or ')}.`)
+  }
+}
+
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 }
+
+/** `500ms`, `10s`, `2m` as milliseconds, within limits. A bare number is refused: its unit would be a guess. */
+export function durationFrom(minimumMs: number, maximumMs: number): (text: string) => number {
+  return (text) => {
+    const [, digits, unit] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? []
+    const value = Number(digits) * (unitsMs[unit ?? ''] ?? NaN)
+    if (value >= minimumMs && value <= maximumMs) return value
+    throw new InvalidArgumentError(`Allowed is a number with its unit (ms, s or m) from ${minimumMs} ms to ${maximumMs / 1_000} s, for example 10s.`)
+  }
+}
+
+export function clusterArgument(text: string): string {
+  if (/^[a-z](?:[a-z0-9-]{0,37}[a-z0-9])?$/.test(text)) return text
+  throw new InvalidArgumentError('Allowed are 1 to 39 lower-case letters, digits and dashes, a letter first and no dash last.')
+}
+
+export function instanceArgument(text: string): string {
+  if (/^[a-z](?:[a-z0-9-]{0,37}[a-z0-9])?-\d{1,2}$/.test(text)) return text
+  throw new InvalidArgumentError('Instances are named <cluster>-<ordinal>, for example demo-0.')
+}
+
+export function pathArgument(text: string): string {
+  if (text !== '' && !text.includes('\0')) return text
+  throw new InvalidArgumentError('Allowed is the path of a file or folder.')
+}
+
+/** An absolute http or https URL without credentials: tokens come from files. */
+export function apiUrlArgument(text: string): string {
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text.replace(/\/+$/, '')
+  throw new InvalidArgumentError('Allowed is an http:// or https:// URL without user and password, for example http://127.0.0.1:9500.')
+}
+
+export function storeArgument(text: string): string {
+  const url = URL.parse(text)
+  if (text === 'file' || (url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '')) return text
+  throw new InvalidArgumentError('Allowed is file, or the URL of a Redis: redis://host:port or rediss://host:port.')
+}
+
+export function addressArgument(text: string): string {
+  if (isIP(text) !== 0) return text
+  throw new InvalidArgumentError('Allowed is an IP address.')
+}

@@ -1,0 +1,24 @@
+import { Option, type Command } from 'commander'
+import { apiUrlArgument, oneOf, pathArgument } from './arguments.ts'
+
+/** How results are printed. */
+export interface OutputOptions {
+  readonly output: 'text' | 'json'
+}
+
+/** Which manager is asked. */
+export interface ApiOptions extends OutputOptions {
+  readonly api?: string
+  readonly tokenFile?: string
+}
+
+export function withOutput(command: Command): Command {
+  return command.addOption(new Option('-o, --output <format>', 'how results (and errors) are printed: text or json').argParser(oneOf('text', 'json')).default('text'))
+}
+
+/** For commands that ask a manager: a local cluster's, unless told otherwise. */
+export function withApi(command: Command): Command {
+  return withOutput(command)
+    .addOption(new Option('--api <url>', 'base URL of the manager (default: REGENT_API, else the local cluster’s)').argParser(apiUrlArgument))
+    .addOption(new Option('--token-file <file>', 'file with the API’s token (default: REGENT_TOKEN_FILE, else the local cluster’s)').argParser(pathArgument))
+}

@@ -1,0 +1,26 @@
+import { Option, type Command } from 'commander'
+import { clusterArgument, instanceArgument } from './arguments.ts'
+import { withApi, type ApiOptions } from './common-options.ts'
+import type { Io } from './io.ts'
+
+interface FailoverOptions extends ApiOptions {
+  readonly to?: string
+  readonly acceptLoss?: true
+  readonly dryRun?: true
+}
+
+const deadlineMs = 90_000
+
+export function addFailover(program: Command, io: Io): void {
+  const command = program
+    .command('failover')
+    .description('Make another instance primary now, although the primary cannot hand over. Refused where an acknowledged write could be lost, unless --accept-loss is given.')
+    .argument('[cluster]', 'the cluster', clusterArgument)
+    .addOption(new Option('--to <instance>', 'the new primary (default: the one that election chooses)').argParser(instanceArgument))
+    .option('--accept-loss', 'go on although acknowledged writes may be lost; the message says which')
+    .option('--dry-run', 'say what would be done, and do nothing')
+  withApi(command).action(async (cluster: string | undefined, options: FailoverOptions) => {
+    const { operate } = await import('./operate.ts')
+    await operate(io, options, cluster, { path: '/failover', body: { to: options.to, acceptLoss: options.acceptLoss, dryRun: options.dryRun }, deadlineMs })
+  })
+}

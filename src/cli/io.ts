@@ -1,0 +1,31 @@
+/** Where a command writes and what it may know of its surroundings: the process's own, or a test's. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Results: standard output. */
+  out(line: string): void
+  /** Errors, warnings and progress: standard error. */
+  note(line: string): void
+  /** Standard output is a terminal that shows colours. */
+  readonly colour: boolean
+  /** Standard output is a terminal. */
+  readonly terminal: boolean
+  /** Aborted by Ctrl-C. */
+  readonly interrupted: AbortSignal
+}
+
+/** The process's own streams. NO_COLOR (no-color.org) and TERM=dumb switch colours off. */
+export function processIo(): Io {
+  const interrupt = new AbortController()
+  process.once('SIGINT', () => interrupt.abort())
+  // A reader that went away (`| head`) is no error of ours.
+  process.stdout.on('error', () => process.exit(0))
+  const terminal = process.stdout.isTTY === true
+  return {
+    env: process.env,
+    out: (line) => void process.stdout.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${line}\n`),
+    colour: terminal && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
+    terminal,
+    interrupted: interrupt.signal,
+  }
+}

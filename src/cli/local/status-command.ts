@@ -1,0 +1,15 @@
+import type { Command } from 'commander'
+import { clusterArgument } from '../arguments.ts'
+import { withOutput, type OutputOptions } from '../common-options.ts'
+import type { Io } from '../io.ts'
+
+export function addStatus(local: Command, io: Io): void {
+  const command = local
+    .command('status')
+    .description('Say how to connect to a cluster, and which processes are its.')
+    .argument('[name]', 'name of the cluster', clusterArgument)
+  withOutput(command).action(async (name: string | undefined, options: OutputOptions) => {
+    const [{ findCluster }, { printStatus }] = await Promise.all([import('../../local/cluster-index.ts'), import('./status.ts')])
+    await printStatus(io, await findCluster(name), options.output)
+  })
+}

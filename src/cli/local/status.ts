@@ -1,0 +1,118 @@
+import { supervisorStatus } from '../../local/background.ts'
+import type { FoundCluster } from '../../local/cluster-index.ts'
+import type { LocalInstance } from '../../local/cluster-file.ts'
+import { mysqldOf, readBook } from '../../local/process-book.ts'
+import { isAlive, type ProcessIdentity } from '../../local/process-identity.ts'
+import { readRoute } from '../../local/routes.ts'
+import { clientUser, readSecret } from '../../local/secrets.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import type { ClusterView } from '../../manager/api/views.ts'
+import { ApiClient } from '../api-client.ts'
+import { localTarget } from '../connect.ts'
+import type { Io } from '../io.ts'
+import { renderTable } from '../table.ts'
+
+/** What `local status -o json` prints; scripts rely on it. */
+export interface LocalStatus {
+  readonly name: string
+  readonly api: string
+  readonly tokenFile: string
+  readonly client: { readonly user: string; readonly password: string }
+  readonly instances: readonly InstanceStatus[]
+  readonly dir: string
+  /** `up` · `down` · `unsupervised` when processes run but nothing restarts them. */
+  readonly state: 'up' | 'down' | 'unsupervised'
+  /** Where the primary is, as it was published last. */
+  readonly primary: { readonly instance: string; readonly address: string; readonly port: number; readonly epoch: number } | null
+  /** Takes writes; null when the manager does not answer. */
+  readonly writable: boolean | null
+  readonly supervisorPid: number | null
+  readonly managerPid: number | null
+}
+
+export interface InstanceStatus {
+  readonly name: string
+  readonly address: string
+  readonly port: number
+  /** Of mysqld; null when it does not run. */
+  readonly pid: number | null
+  readonly agentPid: number | null
+  /** `unknown` when the manager does not answer. */
+  readonly role: 'primary' | 'replica' | 'none' | 'unknown'
+  readonly agentPort: number
+  readonly volume: string
+}
+
+export async function localStatus(found: FoundCluster): Promise<LocalStatus> {
+  const { dir, cluster } = found
+  const layout = layoutOf(dir)
+  const [book, view, route, supervised] = await Promise.all([readBook(layout), viewOf(found), readRoute(layout.routes), supervisorStatus(layout)])
+  const roleOf = (name: string): InstanceStatus['role'] => (view === undefined ? 'unknown' : (view.instances.find((row) => row.name === name)?.role ?? 'none'))
+  const instances = await Promise.all(
+    cluster.instances.map(async (instance) => ({ ...(await instanceStatus(instance, book.processes[instance.name])), role: roleOf(instance.name) })),
+  )
+  const managerPid = await pidOf(book.processes['manager'])
+  const anything = managerPid !== null || instances.some((instance) => instance.pid !== null || instance.agentPid !== null)
+  const target = localTarget(dir, cluster)
+  return {
+    name: cluster.name,
+    api: target.url,
+    tokenFile: target.tokenFile,
+    client: { user: clientUser, password: await readSecret(layout.clientPassword) },
+    instances,
+    dir,
+    state: supervised !== undefined ? 'up' : anything ? 'unsupervised' : 'down',
+    primary: route === undefined ? null : { instance: route.instance, address: route.host, port: route.port, epoch: route.epoch },
+    writable: view?.writable ?? null,
+    supervisorPid: supervised === undefined ? null : await pidOf(book.supervisor ?? undefined),
+    managerPid,
+  }
+}
+
+/** Prints a cluster's status: for people where to connect and who is who, as JSON everything. */
+export async function printStatus(io: Io, found: FoundCluster, output: 'text' | 'json'): Promise<void> {
+  const status = await localStatus(found)
+  if (output === 'json') return io.out(JSON.stringify(status))
+  for (const line of renderStatus(status, layoutOf(found.dir).clientPassword)) io.out(line)
+}
+
+/** Passwords stay in their files: what is on a screen is in a screenshot tomorrow. */
+export function renderStatus(status: LocalStatus, passwordFile: string): readonly string[] {
+  const shown = (pid: number | null) => (pid === null ? '–' : String(pid))
+  const rows = status.instances.map((one) => [one.name, one.role, `${one.address}:${one.port}`, shown(one.pid), shown(one.agentPid)])
+  const primary = status.primary === null ? 'not published yet' : `${status.primary.address}:${status.primary.port}  (${status.primary.instance}, epoch ${status.primary.epoch})`
+  return [
+    `${status.name} is ${stateWords(status)}`,
+    ...renderTable(['instance', 'role', 'mysql', 'mysqld pid', 'agent pid'], rows).map((line) => `  ${line}`),
+    `primary   ${primary}`,
+    `client    user ${status.client.user}, database app, password in ${passwordFile}`,
+    `api       ${status.api}, token in ${status.tokenFile}`,
+    `try       regent local sql ${status.name}   regent topology ${status.name}   regent switchover ${status.name}`,
+  ]
+}
+
+function stateWords(status: LocalStatus): string {
+  if (status.state === 'down') return `down; "regent local up ${status.name}" brings it back`
+  if (status.state === 'unsupervised') return `without its supervisor; "regent local up ${status.name}" starts it again`
+  if (status.writable === null) return 'up, but its manager does not answer'
+  return status.writable ? 'up and takes writes' : `up, but takes no writes: "regent explain ${status.name}" says why`
+}
+
+async function instanceStatus(instance: LocalInstance, agent: ProcessIdentity | undefined) {
+  const { name, address, port, agentPort, volume } = instance
+  return { name, address, port, pid: await pidOf(await mysqldOf(volume)), agentPid: await pidOf(agent), agentPort, volume }
+}
+
+async function pidOf(identity: ProcessIdentity | undefined): Promise<number | null> {
+  return identity !== undefined && (await isAlive(identity)) ? identity.pid : null
+}
+
+/** Undefined when the manager does not answer: the status is also for when it does not. */
+async function viewOf({ dir, cluster }: FoundCluster): Promise<ClusterView | undefined> {
+  try {
+    const client = await ApiClient.open(localTarget(dir, cluster))
+    return await client.get<ClusterView>(`/clusters/${cluster.name}`, 2_000)
+  } catch {
+    return undefined
+  }
+}

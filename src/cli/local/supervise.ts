@@ -1,0 +1,21 @@
+import { createLogger } from '../../common/logger.ts'
+import { regentCommand, Supervisor } from '../../local/supervisor.ts'
+
+/** Runs until it is told to shut down, or by SIGTERM. An error nobody caught ends it; what it ran goes on and is found by the next one. */
+export async function supervise(dir: string): Promise<void> {
+  const log = createLogger({ level: 'info', name: 'supervisor' })
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'unexpected error')
+    process.exit(1)
+  })
+  try {
+    const supervisor = await Supervisor.start({ dir, regent: regentCommand(), log: (sentence) => log.info(sentence) })
+    process.on('SIGTERM', () => void supervisor.shutdown())
+    await supervisor.ended
+    log.info('ended')
+    process.exit(0)
+  } catch (error) {
+    log.fatal({ err: error }, 'the supervisor cannot start')
+    process.exit(1)
+  }
+}

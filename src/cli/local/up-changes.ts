@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util'
+import { RegentError } from '../../common/errors.ts'
+import type { FoundCluster } from '../../local/cluster-index.ts'
+import { readHosts } from '../../local/hosts-file.ts'
+import { readSpec } from '../../local/spec-file.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import type { UpOptions } from './up-command.ts'
+
+/**
+ * Refuses options of `up` that contradict a cluster that exists: a second `up` never changes silently what the first one
+ * made. Throws `REGENT_ALREADY_RUNNING` for one that is up, `REGENT_REFUSED` for one that is down.
+ */
+export async function refuseChanges(found: FoundCluster, options: UpOptions, isUp: boolean): Promise<void> {
+  const { name } = found.cluster
+  const change = shapeChange(found, options) ?? (await hostsChange(found, options)) ?? (isUp ? await settingChange(found, options) : undefined)
+  if (change !== undefined) throw new RegentError(isUp ? 'REGENT_ALREADY_RUNNING' : 'REGENT_REFUSED', `${name} ${isUp ? 'is up' : 'exists already'} ${change}`)
+}
+
+/** What only a new cluster can have otherwise. */
+function shapeChange({ cluster }: FoundCluster, options: UpOptions): string | undefined {
+  const count = cluster.instances.length
+  if (options.instances !== undefined && options.instances !== count) return `with ${count} instances, not ${options.instances}; "regent local scale ${cluster.name} ${options.instances}" changes that once it is up`
+  if (options.store !== undefined && options.store !== cluster.store) return 'with its record in another store than --store names; a record does not move'
+  return undefined
+}
+
+async function hostsChange({ cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
+  if (options.hosts === undefined || isDeepStrictEqual(await readHosts(options.hosts, 1), cluster.hosts)) return undefined
+  return 'with other addresses than --hosts names; instances do not move'
+}
+
+/** What takes effect when the processes start. */
+async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
+  const spec = await readSpec(layoutOf(dir), cluster.name)
+  const restart = `"regent local down ${cluster.name}" first, then up with it`
+  if (options.port !== undefined && options.port !== cluster.api.port) return `with its API on port ${cluster.api.port}, not ${options.port}; ${restart}`
+  if (options.durability !== undefined && options.durability !== spec.durability) return `with durability ${spec.durability}, not ${options.durability}; ${restart}`
+  if (options.acks !== undefined && options.acks !== spec.acks) return `with ${spec.acks ?? 'the default number of'} acknowledgements, not ${options.acks}; ${restart}`
+  if (options.config !== undefined) return `so --config would have no effect; ${restart}`
+  return undefined
+}

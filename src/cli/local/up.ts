@@ -1,0 +1,108 @@
+import { resolve } from 'node:path'
+import { RegentError } from '../../common/errors.ts'
+import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '../../local/background.ts'
+import { readClusterIfThere, type LocalCluster, type MysqlPrograms } from '../../local/cluster-file.ts'
+import { folderOf, rememberFolder, type FoundCluster } from '../../local/cluster-index.ts'
+import { withFileLock } from '../../local/file-lock.ts'
+import { readHosts } from '../../local/hosts-file.ts'
+import { findMysql } from '../../local/mysql-binaries.ts'
+import { createCluster, reopenCluster, type PreparedCluster } from '../../local/prepare.ts'
+import { composeSpec, readSpec } from '../../local/spec-file.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import type { Io } from '../io.ts'
+import { printStatus } from './status.ts'
+import { refuseChanges } from './up-changes.ts'
+import type { UpOptions } from './up-command.ts'
+import { waitUntilWritable } from './wait-until-writable.ts'
+
+const defaultApiPort = 9500
+
+/**
+ * Brings a cluster up and waits until it takes writes. What was never up before and does not get there is stopped again;
+ * a cluster with data is left running, for it may only need longer.
+ */
+export async function up(io: Io, name: string, options: UpOptions): Promise<void> {
+  const dir = options.data === undefined ? await folderOf(name) : resolve(options.data)
+  const began = Date.now()
+  const before = await existing(name, dir)
+  const was = before !== undefined && (await supervisorStatus(layoutOf(dir))) !== undefined ? 'up' : before === undefined ? 'new' : 'down'
+  if (before !== undefined && was === 'up') await refuseChanges({ dir, cluster: before }, options, true)
+  else await withFileLock(await commandLock(), () => io.note('waiting for another regent local command …'), () => start(io, { name, dir, options }))
+  const cluster = await readClusterIfThere(dir)
+  if (cluster === undefined) throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster any more: somebody took it down meanwhile`)
+  await settle(io, { dir, cluster }, was === 'new', began)
+  if (was === 'up') io.note(`${name} is up already`)
+  await printStatus(io, { dir, cluster }, options.output)
+}
+
+interface Wanted {
+  readonly name: string
+  readonly dir: string
+  readonly options: UpOptions
+}
+
+async function existing(name: string, dir: string): Promise<LocalCluster | undefined> {
+  const cluster = await readClusterIfThere(dir)
+  if (cluster !== undefined && cluster.name !== name) throw new RegentError('REGENT_REFUSED', `${dir} holds the cluster ${cluster.name}; choose another folder for ${name} with --data`)
+  const known = await folderOf(name)
+  if (cluster === undefined && known !== dir && (await readClusterIfThere(known)) !== undefined) {
+    throw new RegentError('REGENT_REFUSED', `the cluster ${name} lives in ${known}; leave --data out, or remove it first with "regent local down ${name} --purge"`)
+  }
+  return cluster
+}
+
+/** Under the commands' lock: another one may have started it while this one waited. */
+async function start(io: Io, wanted: Wanted): Promise<void> {
+  const { name, dir, options } = wanted
+  const layout = layoutOf(dir)
+  if ((await supervisorStatus(layout)) !== undefined) return
+  const before = await existing(name, dir)
+  const prepared = before === undefined ? await create(io, wanted) : await reopen(io, wanted, before)
+  if (options.data !== undefined) await rememberFolder(name, dir)
+  io.note(`${before === undefined ? 'starting' : 'bringing back'} ${name} with ${prepared.cluster.instances.length} instances in ${dir}`)
+  try {
+    await startSupervisor(layout, () => prepared.claim.release())
+  } catch (error) {
+    await stopCluster(layout)
+    throw error
+  }
+}
+
+async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedCluster> {
+  const spec = await composeSpec(name, options.config, options)
+  const hosts = options.hosts === undefined ? [] : await readHosts(options.hosts, spec.instances)
+  const mysql = await programs(io)
+  return createCluster({ name, dir, spec, hosts, apiPort: options.port ?? defaultApiPort, store: options.store ?? 'file', mysql })
+}
+
+async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalCluster): Promise<PreparedCluster> {
+  await refuseChanges({ dir, cluster: before }, options, false)
+  const stored = await readSpec(layoutOf(dir), name)
+  const said = { instances: stored.instances, acks: options.acks, durability: options.durability }
+  const spec = await composeSpec(name, options.config, options.config === undefined ? { ...stored, ...defined(said) } : said)
+  return reopenCluster(dir, before, { spec, apiPort: options.port ?? before.api.port, mysql: await programs(io) })
+}
+
+function defined<Options extends object>(options: Options): Partial<Options> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
+}
+
+async function programs(io: Io): Promise<MysqlPrograms> {
+  const { mysqld, mysql, mysqlbinlog, pluginDir, shareDir } = await findMysql((line) => io.note(line))
+  return { mysqld: [...mysqld], mysql: [...mysql], mysqlbinlog: [...mysqlbinlog], pluginDir, shareDir }
+}
+
+async function settle(io: Io, found: FoundCluster, isNew: boolean, began: number): Promise<void> {
+  try {
+    await waitUntilWritable(io, found, began)
+  } catch (error) {
+    const { name } = found.cluster
+    if (!isNew) {
+      io.note(`${name} goes on in the background; "regent topology ${name}" and "regent explain ${name}" say how it is`)
+      throw error
+    }
+    io.note(`stopping ${name} again; its logs stay in ${layoutOf(found.dir).logs}, and "regent local down ${name} --purge" removes everything`)
+    await stopCluster(layoutOf(found.dir))
+    throw error
+  }
+}

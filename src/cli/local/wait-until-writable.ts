@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RegentError } from '../../common/errors.ts'
+import { supervisorStatus } from '../../local/background.ts'
+import type { FoundCluster } from '../../local/cluster-index.ts'
+import { explainingLines } from '../../local/log-tail.ts'
+import { layoutOf, type StateLayout } from '../../local/state-layout.ts'
+import type { ClusterView } from '../../manager/api/views.ts'
+import { ApiClient } from '../api-client.ts'
+import { localTarget } from '../connect.ts'
+import type { Io } from '../io.ts'
+
+/** Initialising sixteen servers on two cores takes minutes. */
+const deadlineMs = 300_000
+const lookEveryMs = 200
+/** A process that ended this often since it was started will not get up by itself. */
+const hopelessEnds = 3
+
+/**
+ * Waits until the cluster takes writes, telling what Regent says it does meanwhile. Throws `REGENT_REFUSED` with the lines
+ * of the logs that explain it when a process keeps ending, `REGENT_TIMED_OUT` when it takes too long.
+ */
+export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, began: number): Promise<void> {
+  const layout = layoutOf(dir)
+  const client = await ApiClient.open(localTarget(dir, cluster))
+  const tell = teller(io)
+  const until = performance.now() + deadlineMs
+  for (;;) {
+    await refuseHopeless(layout, began)
+    const view = await client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000).catch(waitForManager)
+    tell(view === undefined ? 'waiting for the manager' : view.sentence)
+    if (view?.writable === true) return
+    if (performance.now() > until) throw await tooLate(layout, cluster.instances.map((instance) => instance.name), began)
+    await sleep(lookEveryMs, undefined, { signal: io.interrupted }).catch(() => {
+      throw new RegentError('REGENT_REFUSED', 'interrupted')
+    })
+  }
+}
+
+/** Each sentence once, when it comes. */
+function teller(io: Io): (sentence: string) => void {
+  const began = performance.now()
+  let last = ''
+  return (sentence) => {
+    if (sentence !== last) io.note(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${sentence}`)
+    last = sentence
+  }
+}
+
+/** A manager that does not listen yet, knows no cluster yet or does not lead yet is not there yet. */
+function waitForManager(error: unknown): undefined {
+  const early = ['REGENT_API_UNREACHABLE', 'REGENT_TIMED_OUT', 'REGENT_NOT_FOUND', 'REGENT_NOT_LEADER', 'REGENT_SHUTTING_DOWN', 'REGENT_STORE_UNAVAILABLE']
+  if (error instanceof RegentError && early.includes(error.code)) return undefined
+  throw error
+}
+
+async function refuseHopeless(layout: StateLayout, began: number): Promise<void> {
+  const processes = await supervisorStatus(layout)
+  if (processes === undefined) throw new RegentError('REGENT_REFUSED', await explained('the supervisor ended', layout, ['supervisor'], began))
+  const failing = processes.filter((process) => process.ends >= hopelessEnds)
+  if (failing.length === 0) return
+  const [first] = failing
+  throw new RegentError('REGENT_REFUSED', await explained(`${first?.name} ended ${first?.ends} times (${first?.lastEnd})`, layout, failing.map((process) => process.name), began))
+}
+
+async function tooLate(layout: StateLayout, instances: readonly string[], began: number): Promise<RegentError> {
+  return new RegentError('REGENT_TIMED_OUT', await explained(`it took no writes within ${deadlineMs / 1000} s`, layout, ['supervisor', 'manager', ...instances], began))
+}
+
+async function explained(what: string, layout: StateLayout, processes: readonly string[], began: number): Promise<string> {
+  const lines = await explainingLines(layout, processes, began)
+  return lines.length === 0 ? `${what}; the logs in ${layout.logs} have no error` : [`${what}; the logs say:`, ...lines.map((line) => `  ${line}`)].join('\n')
+}

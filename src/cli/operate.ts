@@ -1,0 +1,21 @@
+import type { OperationResult } from '../manager/api/operation-result.ts'
+import type { ApiOptions } from './common-options.ts'
+import { connect } from './connect.ts'
+import type { Io } from './io.ts'
+
+export interface Operation {
+  /** Below the cluster's path. */
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+  readonly deadlineMs: number
+}
+
+/** Asks the manager to do something to a cluster, and prints how it ended or what it would do. */
+export async function operate(io: Io, options: ApiOptions, cluster: string | undefined, operation: Operation): Promise<void> {
+  const { client, path } = await connect(io, options, cluster)
+  const result = await client.post<OperationResult>(`${path}${operation.path}`, operation.body, operation.deadlineMs)
+  if (options.output === 'json') return io.out(JSON.stringify(result))
+  io.out(result.dryRun ? `dry run: ${result.sentence}` : result.sentence)
+  for (const step of result.plan ?? []) io.out(`  ${step}`)
+  if (result.recovery !== undefined) io.out(`timeline: regent recoveries ${path.split('/').at(-1) ?? ''} ${result.recovery}`)
+}

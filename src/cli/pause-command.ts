@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import { clusterArgument } from './arguments.ts'
+import { withApi, type ApiOptions } from './common-options.ts'
+import type { Io } from './io.ts'
+
+const deadlineMs = 15_000
+
+export function addPause(program: Command, io: Io): void {
+  const verbs = [
+    ['pause', 'Decide nothing automatically until resume: no failover, no repair. What a person asks for is still done.'],
+    ['resume', 'Decide automatically again.'],
+  ] as const
+  for (const [verb, description] of verbs) {
+    const command = program.command(verb).description(description).argument('[cluster]', 'the cluster', clusterArgument)
+    withApi(command).action(async (cluster: string | undefined, options: ApiOptions) => {
+      const { operate } = await import('./operate.ts')
+      const body = verb === 'pause' ? { reason: 'asked for with regent pause' } : {}
+      await operate(io, options, cluster, { path: `/${verb}`, body, deadlineMs })
+    })
+  }
+}

@@ -1,0 +1,44 @@
+import { Command } from 'commander'
+import { addAgent } from './agent-command.ts'
+import { addCompletion } from './completion-command.ts'
+import { exitCodeMeanings } from './exit-codes.ts'
+import { addExplain } from './explain-command.ts'
+import { addFailover } from './failover-command.ts'
+import { addFence } from './fence-command.ts'
+import type { Io } from './io.ts'
+import { addLocal } from './local/local-command.ts'
+import { addManager } from './manager-command.ts'
+import { addPause } from './pause-command.ts'
+import { addRecoveries } from './recoveries-command.ts'
+import { addSwitchover } from './switchover-command.ts'
+import { addTopology } from './topology-command.ts'
+
+/**
+ * The whole command line. Building it loads definitions only: what a command needs to do its work it imports when it runs,
+ * so that `regent --help` and completion answer at once.
+ */
+export function buildProgram(io: Io): Command {
+  const program = new Command('regent')
+  program
+    .description('Keeps MySQL clusters highly available: sub-second failover, no acknowledged write lost, a reason for everything.')
+    .configureOutput({ writeOut: (text) => io.out(text.replace(/\n$/, '')), writeErr: (text) => io.note(text.replace(/\n$/, '')) })
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .exitOverride()
+    .addHelpText('after', helpEnd)
+  for (const add of [addLocal, addTopology, addExplain, addRecoveries, addSwitchover, addFailover, addFence, addPause, addManager, addAgent, addCompletion]) add(program, io)
+  return program
+}
+
+const helpEnd = `
+A cluster is left out where there is only one. Instances are named <cluster>-<ordinal>.
+
+Environment:
+  REGENT_API         base URL of the manager to ask; otherwise the local cluster's
+  REGENT_TOKEN_FILE  file with the API's token; otherwise the local cluster's
+  REGENT_HOME        folder of the local clusters (default: $XDG_STATE_HOME/regent, else ~/.local/state/regent)
+  REGENT_MYSQLD      path of the mysqld that local clusters run
+  NO_COLOR           switches colours off
+
+Exit codes:
+${Object.entries(exitCodeMeanings).map(([code, meaning]) => `  ${code}  ${meaning}`).join('\n')}`

@@ -1,0 +1,35 @@
+import { CommanderError } from 'commander'
+import { codeOf, describeError, RegentError } from '../common/errors.ts'
+import { exitCodeOf, exitCodes } from './exit-codes.ts'
+import type { Io } from './io.ts'
+import { paintFor } from './paint.ts'
+import { buildProgram } from './program.ts'
+
+/** Runs one command line (without node and script) and resolves to the exit code. Errors are told on standard error. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const program = buildProgram(io)
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return Number(process.exitCode ?? exitCodes.ok)
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    tell(io, error, wantsJson(argv))
+    return exitCodeOf(error)
+  }
+}
+
+function tell(io: Io, error: unknown, json: boolean): void {
+  const [code, message] = [codeOf(error), describeError(error)]
+  const remedy = error instanceof RegentError ? error.remedy : ''
+  if (json) return io.note(JSON.stringify({ code, message, remedy }))
+  const paint = paintFor(io.colour)
+  io.note(`${paint.red('error')}: ${message}`)
+  if (remedy !== '') io.note(`  ${remedy}`)
+  io.note(`  ${paint.dim(code)}`)
+  if (!(error instanceof RegentError) && error instanceof Error && io.env['REGENT_DEBUG']) io.note(error.stack ?? '')
+}
+
+/** Errors come in the format that results were asked for; the options may not have been parsed when one happens. */
+function wantsJson(argv: readonly string[]): boolean {
+  return argv.some((word, at) => word === '-ojson' || word === '--output=json' || ((word === '-o' || word === '--output') && argv[at + 1] === 'json'))
+}
