@@ -1,0 +1,60 @@
+import { isIP } from 'node:net'
+import type { RedisOptions } from 'ioredis'
+import { RegentError } from '../common/errors.ts'
+
+/** Where a Redis is, and how to log in. */
+export interface RedisAddress {
+  /** `redis://host:port/db`: for people, without user and password. */
+  readonly shown: string
+  readonly options: RedisLogin
+}
+
+export type RedisLogin = Pick<RedisOptions, 'host' | 'port' | 'db' | 'username' | 'password' | 'tls'>
+
+const form = 'redis://[user:password@]host[:port][/database], or rediss:// for TLS'
+
+/**
+ * Reads `redis://[user:password@]host[:port][/database]`; `rediss:` is the same over TLS, with the certificate checked against the
+ * host's name. Errors never repeat the URL, since it may hold a password.
+ * @throws RegentError `REGENT_BAD_REQUEST`
+ */
+export function parseRedisAddress(text: string): RedisAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') throw refusal('it is not of that form')
+  if (url.search !== '' || url.hash !== '') throw refusal('it has parameters, and none are known')
+  const db = databaseIn(url)
+  const port = Number(url.port || 6379)
+  return { shown: `${url.protocol}//${url.hostname}:${port}/${db}`, options: { port, db, ...hostIn(url), ...loginIn(url) } }
+}
+
+function databaseIn(url: URL): number {
+  const digits = /^\/?([0-9]{0,5})$/.exec(url.pathname)?.[1]
+  if (digits === undefined) throw refusal(`the database is "${url.pathname.slice(1, 40)}"; it must be a number`)
+  return Number(digits)
+}
+
+function hostIn(url: URL): RedisLogin {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (url.protocol === 'redis:') return { host }
+  return { host, tls: isIP(host) === 0 ? { servername: host } : {} }
+}
+
+function loginIn(url: URL): RedisLogin {
+  return {
+    ...(url.username !== '' && { username: decoded(url.username) }),
+    ...(url.password !== '' && { password: decoded(url.password) }),
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    // Not kept as the cause: it could repeat what it failed on.
+    throw refusal('user or password has a % that is no percent-encoding; write it as %25')
+  }
+}
+
+function refusal(reason: string): RegentError {
+  return new RegentError('REGENT_BAD_REQUEST', `The address of the Redis store must be ${form}; ${reason}.`)
+}

@@ -1,0 +1,99 @@
+import type { Redis } from 'ioredis'
+import { RegentError } from '../common/errors.ts'
+import { realTimers } from '../common/real-world.ts'
+import { cellStore, storeDeadlineMs } from './cell-store.ts'
+import type { CellName, Cells, Lease } from './cells.ts'
+import { RedisConnection } from './redis-connection.ts'
+import { parseRedisAddress } from './redis-address.ts'
+import { decodeText } from './shape.ts'
+import type { Store } from './store.ts'
+
+export interface RedisStoreOptions {
+  /** Also accept a Redis that could lose what it confirmed. */
+  readonly allowVolatile?: boolean
+  readonly deadlineMs?: number
+}
+
+/**
+ * A store in one Redis, whose writes are on disk before they are confirmed.
+ * @param url see `parseRedisAddress`
+ * @throws RegentError `REGENT_STORE_UNSAFE` naming the settings that must change, `REGENT_STORE_UNAVAILABLE`, `REGENT_BAD_REQUEST`
+ */
+export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<Store> {
+  const address = parseRedisAddress(url)
+  const { allowVolatile = false, deadlineMs = storeDeadlineMs } = options
+  const connection = new RedisConnection(address, { allowVolatile, deadlineMs })
+  const cells = redisCells(connection, address.shown, !allowVolatile)
+  const store = cellStore(cells, redisLease(connection), { timers: realTimers, deadlineMs })
+  try {
+    await store.readNotes('regent')
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
+}
+
+/** Replication is looked at in the same step as the swap: a replica may have come since the connection was checked. */
+const swapScript = `
+if ARGV[4] == 'guarded' then
+  local replication = redis.call('INFO', 'replication')
+  if not replication:find('role:master', 1, true) or not replication:find('connected_slaves:0', 1, true) then return 'unsafe' end
+end
+if (redis.call('HGET', KEYS[1], 'revision') or '0') ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'revision', ARGV[2], 'text', ARGV[3])
+return 'won'`
+
+/** The token outlives the lease, and every taking that is no renewal raises it. */
+const leadScript = `
+local leader = redis.call('GET', KEYS[1])
+if leader and leader ~= ARGV[1] then return false end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if leader then return tonumber(redis.call('GET', KEYS[2])) end
+return redis.call('INCR', KEYS[2])`
+
+const resignScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return true`
+
+const leaseKeys = ['regent:{leader}:lease', 'regent:{leader}:token'] as const
+
+/** A cell is a hash of revision and text. */
+function redisCells(connection: RedisConnection, place: string, guarded: boolean): Cells {
+  return {
+    place,
+    read: (name, signal) =>
+      connection.run(signal, async (client) => {
+        const [revision, text] = await client.hmgetBuffer(keyOf(name), 'revision', 'text')
+        if (!revision || !text) return undefined
+        return { revision: Number(revision.toString()), text: decodeText(text, `${place}: ${keyOf(name)}`) }
+      }),
+    swap: (name, expectedRevision, next, signal) =>
+      connection.run(signal, async (client) => {
+        const outcome = await client.eval(swapScript, 1, keyOf(name), expectedRevision, next.revision, next.text, guarded ? 'guarded' : 'volatile')
+        if (outcome !== 'unsafe') return outcome === 'won'
+        throw new RegentError('REGENT_STORE_UNSAFE', `${place} got a replica or became one since it was checked; nothing was written. INFO replication tells which; REPLICAOF NO ONE there ends it.`)
+      }),
+    close: () => connection.close(),
+  }
+}
+
+function redisLease(connection: RedisConnection): Lease {
+  return {
+    lead: (manager, ttlMs, signal) =>
+      connection.run(signal, async (client: Redis) => {
+        const token = await client.eval(leadScript, 2, ...leaseKeys, manager, Math.ceil(ttlMs))
+        return typeof token === 'number' ? { manager, fencingToken: token } : undefined
+      }),
+    resign: (manager, signal) =>
+      connection.run(signal, async (client: Redis) => {
+        await client.eval(resignScript, 1, leaseKeys[0], manager)
+      }),
+  }
+}
+
+/** `record.shop` → `regent:{shop}:record`. */
+function keyOf(name: CellName): string {
+  const [kind, cluster] = name.split('.')
+  return `regent:{${cluster ?? ''}}:${kind}`
+}
