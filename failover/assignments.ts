@@ -1,8 +1,9 @@
+import { holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Action } from './decision.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { binlogOf, endpointOf, isFenced, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
+import { endpointOf, isFenced, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /**
  * What everybody should be, given the record, and the orders for those who are not told yet. The order in which they are
@@ -121,7 +122,7 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
     source: endpointOf(source),
     counted: countedMembers(record).includes(view.observation.member),
     sourceUuid: server?.uuid ?? '',
-    sourceHolds: primary && primary.observation.process === 'running' ? binlogOf(primary.observation).toString() : '',
+    sourceHolds: primary && primary.observation.process === 'running' ? holdsOf(primary.observation).toString() : '',
     sourcePurged: server?.purged ?? '',
   }
 }

@@ -1,9 +1,10 @@
+import { holdsOf } from '../topology/holdings.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf } from '../topology/member.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { orderVersion } from './order.ts'
 import { recordVersion, type ClusterRecord } from './record.ts'
-import { holdsOf, isLive, isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from './situation.ts'
+import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /**
@@ -12,16 +13,17 @@ import { acksFor } from './spec.ts'
  */
 export function bootstrapStep(input: DecisionInput): FlowStep {
   const wanted = wantedInstances(input)
-  const silent = input.snapshot.instances.filter((view): boolean => !isLive(view))
-  if (input.snapshot.instances.length < wanted) return step(`waiting for ${wanted} instances to exist`, [{ kind: 'scale', count: wanted }])
-  if (silent.length > 0) return wait(`waiting for the agents of ${silent.map((view) => view.name).join(', ')} before anything is believed`)
+  const { instances } = input.snapshot
+  if (instances.length < wanted) return step(`waiting for ${wanted} instances to exist`, [{ kind: 'scale', count: wanted }])
   const live = liveViews(input.snapshot)
+  const silent = instances.map(({ name }) => name).filter((name) => !live.some((view) => view.name === name))
+  if (silent.length > 0) return wait(`waiting for the agents of ${silent.join(', ')} before anything is believed`)
   const highest = Math.max(...live.map(({ observation }) => observation.stored.promise))
   return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
 }
 
 function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
-  const starting = live.filter((view) => !isServing(view, input.timings))
+  const starting = live.filter((view): boolean => !isServing(view, input.timings))
   if (starting.length > 0) return wait(`waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
   const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
   if (foreign) {

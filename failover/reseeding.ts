@@ -1,7 +1,8 @@
+import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './crash-failover.ts'
-import { binlogOf, endpointOf, errantOf, holdsOf, isFollowing, isServing, liveView, liveViews, type LiveView, type Situation } from './situation.ts'
+import { endpointOf, isFollowing, isServing, liveView, liveViews, type LiveView, type Situation } from './situation.ts'
 
 /**
  * An instance that cannot follow as it is gets a copy of another: it has errant transactions, lacks what the primary purged,
@@ -26,7 +27,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
       donor: endpointOf(donor),
       source: endpointOf(source),
       destroys: holdsOf(observation).toString(),
-      sourceHolds: binlogOf(primary.observation).toString(),
+      sourceHolds: holdsOf(primary.observation).toString(),
       peers: peersOf(situation),
     }
     return step(`${view.name} ${why}; it is archived and seeded again from ${donor.name}`, [{ kind: 'reseed', to: view.name, order }])
@@ -42,7 +43,7 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   const holds = holdsOf(observation)
   if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? ''))) return 'lacks transactions that the primary no longer has in its binlogs'
   if (observation.stored.filterSeen) return 'has had a replication filter'
-  const behind = binlogOf(primary.observation).subtract(holds).count()
+  const behind = holdsOf(primary.observation).subtract(holds).count()
   return holds.isEmpty() && behind > situation.spec.cloneAboveTransactions ? `is empty and lacks ${behind} transactions` : null
 }
 

@@ -1,4 +1,3 @@
-import { parseGtidSet, GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
@@ -26,8 +25,9 @@ export interface DecisionInput {
   /** Monotonic and wall milliseconds of this decision. */
   readonly nowMs: number
   readonly wallMs: number
-  /** Random id of this manager run. */
+  /** Random id of this manager run, and when (monotonic) it began to listen. */
   readonly manager: string
+  readonly managerSinceMs: number
   readonly published: PrimaryRoute | undefined
   /** Since when (monotonic) each replica has not been following as the record wants; absent while it follows. */
   readonly strayingSince: ReadonlyMap<InstanceName, number>
@@ -79,31 +79,6 @@ export function isServing(view: InstanceView | undefined, timings: Timings): vie
   if (!isLive(view)) return false
   const { process, server, silentMs } = view.observation
   return process === 'running' && server !== null && silentMs < timings.frozenMs
-}
-
-/** Everything an instance has, received or executed or waiting, as far as it was seen. */
-export function holdsOf(observation: Observation): GtidSet {
-  if (observation.promiseReport) return parseGtidSet(observation.promiseReport.holds)
-  const server = observation.server
-  const seen = server
-    ? parseGtidSet(server.executed).union(parseGtidSet(server.received)).union(parseGtidSet(server.owned))
-    : GtidSet.empty
-  return observation.binlogSet === null ? seen : seen.union(parseGtidSet(observation.binlogSet))
-}
-
-/** Everything in the primary's binlog: what is executed and what waits. */
-export function binlogOf(observation: Observation): GtidSet {
-  return holdsOf(observation)
-}
-
-/**
- * What a replica holds that its source never had. Observations are of different moments, so the source's own newer
- * transactions (its `server_uuid`) do not count: they arrived after the source was looked at.
- */
-export function errantOf(replica: Observation, source: Observation): GtidSet {
-  const extra = holdsOf(replica).subtract(binlogOf(source))
-  const uuid = source.server?.uuid
-  return uuid === undefined ? extra : extra.withoutSource(uuid)
 }
 
 /** Follows the record's primary in the record's epoch, both threads running. */

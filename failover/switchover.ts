@@ -1,3 +1,4 @@
+import { errantOf } from '../topology/holdings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { orderFor, peersOf } from './assignments.ts'
@@ -5,7 +6,7 @@ import { bump, commitTo, leavers, promiseAction, step, stragglers, type FlowStep
 import { promisedBy } from './durability.ts'
 import { preferredOf } from './election.ts'
 import { countedMembers, type ClusterRecord, type SwitchoverIntent } from './record.ts'
-import { endpointOf, errantOf, isFenced, isFollowing, liveView, type Situation } from './situation.ts'
+import { endpointOf, isFenced, isFollowing, liveView, type Situation } from './situation.ts'
 import { judgePrimary } from './verdict.ts'
 
 /** Who would take over, or why nobody can. */

@@ -1,7 +1,8 @@
+import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
 import { leavers, step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { binlogOf, errantOf, holdsOf, isFollowing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { isFollowing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /** A replica that lacks more transactions than this is not let into the sync set yet. */
@@ -77,7 +78,7 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
   if (!isFollowing(view, record, timings) || mustLeave(situation, member)) return false
   const { stored } = view.observation
   if (stored.assignment?.revision !== record.revision) return false
-  const lacking = binlogOf(primary.observation).subtract(holdsOf(view.observation)).count()
+  const lacking = holdsOf(primary.observation).subtract(holdsOf(view.observation)).count()
   return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
 }
 
@@ -87,7 +88,7 @@ function mustLeave(situation: Situation, member: MemberId): boolean {
 }
 
 function enoughHoldEverything(situation: Situation, members: readonly MemberId[], wanted: number, primary: LiveView): boolean {
-  const everything = binlogOf(primary.observation)
+  const everything = holdsOf(primary.observation)
   const holding = members.filter((member) => {
     const view = liveView(situation.snapshot, member)
     return isFollowing(view, situation.record, situation.timings) && holdsOf(view.observation).contains(everything)

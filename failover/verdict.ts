@@ -66,8 +66,7 @@ function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: numb
 
 function judgeByOthers(situation: Situation, name: string, heardAtMs: number | null): Verdict {
   const { timings, nowMs, snapshot } = situation
-  if (heardAtMs === null) return verdict('unknown', `the agent of ${name} was never heard by this manager`, [], timings.unreachableMs)
-  const silent = nowMs - heardAtMs
+  const silent = nowMs - (heardAtMs ?? situation.managerSinceMs)
   if (silent < timings.unreachableMs) return verdict('unknown', `the agent of ${name} is silent for ${Math.round(silent)} ms`, [], timings.unreachableMs - silent)
   const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
   const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
