@@ -24,6 +24,7 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   }
   await parts.file.update({ promise: order.epoch, revision: order.revision })
   const executed = parseGtidSet((await parts.server.readHolds()).executed).toString()
+  parts.memory.converged = { ...parts.memory.converged, done: false, sentence: `demoted under the promise of epoch ${order.epoch}` }
   parts.memory.promiseReport = { epoch: order.epoch, holds: executed, executed, asPrimary: true }
 }
 

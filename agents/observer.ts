@@ -6,12 +6,21 @@ import type { ProcessPort } from './process-port.ts'
 import type { ServerPort } from './server-port.ts'
 import type { VolumePort } from './volume-port.ts'
 
+export interface ObserverPorts {
+  readonly process: ProcessPort
+  readonly server: ServerPort
+  readonly volume: VolumePort
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly timings: Timings
+}
+
 /**
  * Keeps looking at the server: everything it says, and whether a write goes through. A query that does not answer in time is
  * itself what was observed, never a hang.
  */
 export class Observer {
-  readonly #ports: { process: ProcessPort; server: ServerPort; volume: VolumePort; clock: Clock; timers: Timers; timings: Timings }
+  readonly #ports: ObserverPorts
   readonly #changed: () => void
   #server: ServerState | null = null
   #answeredAtMs: number
@@ -21,7 +30,7 @@ export class Observer {
   #freeBytes: number | null = null
   #timers: Timer[] = []
 
-  constructor(ports: Observer['#ports'], changed: () => void) {
+  constructor(ports: ObserverPorts, changed: () => void) {
     this.#ports = ports
     this.#changed = changed
     this.#answeredAtMs = ports.clock.monotonicMs()
@@ -58,6 +67,12 @@ export class Observer {
   async refresh(): Promise<ServerState> {
     this.#reading ??= this.#read().finally(() => (this.#reading = null))
     return this.#reading
+  }
+
+  /** What the server said at most `maxAgeMs` ago, else what it says now. */
+  async recent(maxAgeMs: number): Promise<ServerState> {
+    const fresh = this.#server !== null && !this.#unanswered && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
+    return fresh && this.#server ? this.#server : this.refresh()
   }
 
   /** The process ended: what was read of it is over. */

@@ -35,8 +35,12 @@ export interface Memory {
   /** Sentence and progress of convergence. */
   converged: { revision: number; done: boolean; sentence: string }
   markedRevision: number
-  /** The server process (pid) for which this agent opened the primary in `epoch`; reset when it dies. */
-  openedFor: { epoch: number; pid: number } | null
+  /** The mysqld (pid) that was opened as primary; null once it is anything else. */
+  openedPid: number | null
+  /** The opening of a primary under way: decided once, so that a pass that failed half-way goes on as it began. */
+  opening: { pid: number; revision: number; inPlace: boolean } | null
+  /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
+  relayLogsDiscardedPid: number | null
   /** How the primary's mysqld ended was already looked at, for this pid. */
   judgedPid: number | null
   binlogSet: string | null
@@ -57,7 +61,9 @@ export function freshMemory(nowMs: number): Memory {
     sourceHolds: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,
-    openedFor: null,
+    openedPid: null,
+    opening: null,
+    relayLogsDiscardedPid: null,
     judgedPid: null,
     binlogSet: null,
     mayRestart: false,

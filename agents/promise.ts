@@ -26,6 +26,7 @@ export async function stopUnderPromise(parts: Parts): Promise<void> {
   const { file, memory } = parts
   const { promise: epoch, assignment } = file.current
   if (memory.promiseReport?.epoch === epoch) return
+  memory.converged = { ...memory.converged, done: false, sentence: `stopped under the promise of epoch ${epoch}` }
   memory.promiseReport = assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
 }
 

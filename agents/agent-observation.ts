@@ -1,0 +1,63 @@
+import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import { memberId } from '../topology/member.ts'
+import { observationVersion, type Observation } from '../topology/observation.ts'
+import type { Lease } from './lease.ts'
+import type { Parts } from './parts.ts'
+import { summaryOf } from './stored-state.ts'
+
+/** Builds what is sent to the manager from what the agent knows now. Reads nothing. */
+export class ObservationBuilder {
+  readonly #parts: Parts
+  readonly #lease: Lease
+  readonly #run: string
+  readonly #version: string
+  #sequence = 0
+
+  constructor(parts: Parts, lease: Lease, identity: { run: string; version: string }) {
+    this.#parts = parts
+    this.#lease = lease
+    this.#run = identity.run
+    this.#version = identity.version
+  }
+
+  build(): Observation {
+    const { config, file, process, observer, memory, notices, world } = this.#parts
+    const nowMs = world.clock.monotonicMs()
+    this.#sequence += 1
+    return {
+      version: observationVersion,
+      cluster: config.cluster,
+      instance: config.instance,
+      member: memberId(config.instance, file.current.volume),
+      agentRun: this.#run,
+      sequence: this.#sequence,
+      regentVersion: this.#version,
+      process: process.state,
+      processNote: process.note,
+      mysqldPid: process.pid,
+      processSinceMs: nowMs - process.changedAtMs,
+      server: observer.server,
+      silentMs: observer.silentMs,
+      probe: memory.closedBecause?.startsWith('low space') ? 'lowSpace' : observer.probe.result,
+      probeDetail: memory.closedBecause?.startsWith('low space') ? memory.closedBecause : observer.probe.detail,
+      freeBytes: observer.freeBytes,
+      stored: summaryOf(file.current),
+      promiseReport: memory.promiseReport,
+      converged: memory.converged,
+      markedRevision: memory.markedRevision,
+      binlogSet: memory.binlogSet,
+      lease: this.#lease.question,
+      seedingProgress: memory.seedingProgress,
+      peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
+      notices: notices.list,
+    }
+  }
+}
+
+/** Everything this instance holds, as far as it was seen, as text; null before its server answered. */
+export function holdsText({ observer, memory }: Parts): string | null {
+  if (memory.promiseReport) return memory.promiseReport.holds
+  const { server } = observer
+  if (server === null) return memory.binlogSet
+  return [server.executed, server.received, server.owned].map(parseGtidSet).reduce((all, set) => all.union(set), GtidSet.empty).toString()
+}

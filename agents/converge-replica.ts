@@ -1,0 +1,117 @@
+import type { ReplicaAssignment } from '../failover/order.ts'
+import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import type { Channel, ServerState } from '../topology/observation.ts'
+import type { Parts } from './parts.ts'
+import { replicationUser } from './server-port.ts'
+
+/** One pass towards following as assigned. `again` asks for another pass soon. */
+export async function convergeReplica(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
+  const { memory } = parts
+  memory.openedPid = null
+  memory.opening = null
+  await stayClosed(parts, assignment, state)
+  const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)
+  if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
+  if (state.channel?.filtered) await removeFilter(parts)
+  const fresh = await withoutDoubtfulRelayLogs(parts, state)
+  if (!followsAsAssigned(fresh.channel, assignment)) {
+    await follow(parts, assignment, fresh)
+    return { again: true }
+  }
+  return watchChannel(parts, assignment, fresh)
+}
+
+/** Closed for writes, semi-sync source off, nobody reads its binlog as if it were primary. */
+async function stayClosed({ server, notices, memory }: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<void> {
+  const converged = memory.converged.done && memory.converged.revision === assignment.revision
+  if (!state.superReadOnly || !state.readOnly) {
+    await server.setReadOnly('closed')
+    if (converged) notices.add('ClosedAgain', 'read-only was switched off by another hand and is on again')
+  }
+  if (!state.semiSyncSource.enabled) return
+  await server.killDumpThreads(() => false)
+  await server.setSemiSyncSource(0)
+}
+
+/** What it has that its source never had. The source's own newer transactions are none. */
+function errantAgainst(sourceHolds: string | null, state: ServerState, sourceUuid: string): GtidSet {
+  if (sourceHolds === null || sourceHolds === '' || sourceUuid === '') return GtidSet.empty
+  const own = parseGtidSet(state.executed).union(parseGtidSet(state.received))
+  return own.subtract(parseGtidSet(sourceHolds)).withoutSource(sourceUuid)
+}
+
+async function standBy({ server, memory }: Parts, assignment: ReplicaAssignment, why: string, state: ServerState): Promise<{ again: boolean }> {
+  if (state.channel?.ioRunning !== undefined && state.channel.ioRunning !== 'no') await server.stopReceiver()
+  if (!state.offlineMode) await server.setOffline(true)
+  memory.converged = { revision: assignment.revision, done: false, sentence: why }
+  return { again: false }
+}
+
+async function removeFilter({ server, file, notices }: Parts): Promise<void> {
+  await file.update({ filterSeen: true })
+  await server.clearFilters()
+  notices.add('ReplicationFilter', 'a replication filter was set by hand and removed; what it left out is unknown, so this instance will be seeded again')
+}
+
+/** Its machine crashed: what it received may have holes. It starts again from what it executed. */
+async function withoutDoubtfulRelayLogs({ server, memory, process, notices, file, observer }: Parts, state: ServerState): Promise<ServerState> {
+  if (!file.current.forgetful || memory.relayLogsDiscardedPid === process.pid) return state
+  if (state.channel) await server.forgetSource()
+  memory.relayLogsDiscardedPid = process.pid
+  notices.add('ForgetfulReplica', 'its machine crashed: received and unapplied transactions were thrown away and are fetched again')
+  return observer.refresh()
+}
+
+function followsAsAssigned(channel: Channel | null, { source, counted }: ReplicaAssignment): channel is Channel {
+  return channel !== null && channel.sourceHost === source.host && channel.sourcePort === source.port && channel.ioRunning !== 'no' && (channel.ioRunning !== 'yes' || channel.semiSync === counted)
+}
+
+/** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
+async function follow({ server, config, replicationPassword, memory, file, notices }: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<void> {
+  const { source, counted } = assignment
+  const strayed = memory.converged.done && memory.converged.revision === assignment.revision
+  if (strayed && state.channel?.sourceHost !== source.host) notices.add('WrongSource', `it followed ${state.channel?.sourceHost ?? 'nobody'} and follows ${source.instance} again`)
+  if (file.current.stoppedInOrder) await file.update({ stoppedInOrder: false })
+  if (state.channel) await server.stopReceiver()
+  await server.setSemiSyncReplica(counted)
+  if (state.channel?.sourceHost !== source.host || state.channel.sourcePort !== source.port || state.channel.sourceUser !== replicationUser(config.instance)) {
+    await server.pointTo({ host: source.host, port: source.port, user: replicationUser(config.instance), password: replicationPassword })
+  }
+  await server.startApplier()
+  await server.startReceiver()
+  memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${source.instance}` }
+}
+
+async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
+  const { server, memory } = parts
+  const channel = state.channel
+  if (channel?.ioRunning !== 'yes') {
+    // A locked account or a closed port is tried again only after a second by the server itself.
+    if (channel?.ioError) await restartReceiver(server)
+    memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}${channel?.ioError ? `: ${channel.ioError.slice(0, 200)}` : ''}` }
+    return { again: true }
+  }
+  if (!channel.sqlRunning) {
+    if (channel.sqlError === '') await server.startApplier()
+    memory.converged = { revision: assignment.revision, done: false, sentence: `cannot apply: ${channel.sqlError.slice(0, 300) || 'its applier was stopped'}` }
+    return { again: channel.sqlError === '' }
+  }
+  await rememberAgain(parts, state)
+  if (state.offlineMode !== assignment.fenced) await server.setOffline(assignment.fenced)
+  memory.converged = { revision: assignment.revision, done: true, sentence: `follows ${assignment.source.instance}` }
+  return { again: false }
+}
+
+async function restartReceiver(server: Parts['server']): Promise<void> {
+  await server.stopReceiver()
+  await server.startReceiver()
+}
+
+/** Forgetful no more: it follows and holds all that the primary held when it was last told. */
+async function rememberAgain({ file, memory, notices }: Parts, state: ServerState): Promise<void> {
+  if (!file.current.forgetful || memory.sourceHolds === null || memory.sourceHolds === '') return
+  const own = parseGtidSet(state.executed).union(parseGtidSet(state.received))
+  if (!own.contains(parseGtidSet(memory.sourceHolds))) return
+  await file.update({ forgetful: false })
+  notices.add('Remembers', 'it has caught up with everything its primary holds and counts again')
+}

@@ -1,0 +1,82 @@
+import { describeError } from '../src/common/errors.ts'
+import { convergePrimary } from './converge-primary.ts'
+import { convergeReplica } from './converge-replica.ts'
+import { Markers } from './marker.ts'
+import type { Parts } from './parts.ts'
+import { stopUnderPromise } from './promise.ts'
+import { passStartGate } from './start-gate.ts'
+
+/** A pass that did not reach its goal is tried again after this long; nothing signals when a replica has connected. */
+const againMs = 15
+/** After a pass that failed. */
+const retryMs = 200
+
+/**
+ * Makes the server what the stored assignment says and keeps it so, in passes. Passes and orders never overlap: both go through one queue,
+ * in the order they came.
+ */
+export class Converger {
+  readonly #parts: Parts
+  readonly #changed: () => void
+  readonly #markers: Markers
+  #queue: Promise<unknown> = Promise.resolve()
+  #passQueued = false
+  #stopped = false
+
+  constructor(parts: Parts, changed: () => void) {
+    this.#parts = parts
+    this.#changed = changed
+    this.#markers = new Markers(parts, () => this.wake())
+  }
+
+  /** Runs `task` alone, after everything queued before it. */
+  alone<T>(task: () => Promise<T>): Promise<T> {
+    const run = this.#queue.then(task)
+    this.#queue = run.catch(() => undefined)
+    return run
+  }
+
+  /** Asks for a pass, at most one waiting at a time. */
+  wake(): void {
+    if (this.#passQueued || this.#stopped) return
+    this.#passQueued = true
+    void this.alone(async () => {
+      this.#passQueued = false
+      await this.pass()
+    })
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** One pass; never rejects: what went wrong becomes the sentence. */
+  async pass(): Promise<void> {
+    if (this.#stopped) return
+    const { memory, world } = this.#parts
+    const before = JSON.stringify(memory.converged)
+    try {
+      const { again } = await this.#converge()
+      if (again) world.timers.after(againMs, () => this.wake())
+    } catch (error) {
+      memory.converged = { ...memory.converged, done: false, sentence: describeError(error) }
+      world.timers.after(retryMs, () => this.wake())
+    }
+    if (JSON.stringify(memory.converged) !== before) this.#changed()
+  }
+
+  async #converge(): Promise<{ again: boolean }> {
+    const { file, process, memory } = this.#parts
+    const { assignment, promise, seeding } = file.current
+    if (seeding && memory.seedingProgress !== null) return { again: false }
+    if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
+    await passStartGate(this.#parts)
+    if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
+    const state = await this.#parts.observer.recent(againMs)
+    if (assignment === null) {
+      memory.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
+      return { again: false }
+    }
+    return assignment.role === 'primary' ? convergePrimary(this.#parts, assignment, state, this.#markers) : convergeReplica(this.#parts, assignment, state)
+  }
+}

@@ -1,0 +1,112 @@
+import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PromiseOrder, ReseedOrder, Step } from '../failover/order.ts'
+import type { OrderName } from '../failover/order.ts'
+import { holdsText } from './agent-observation.ts'
+import type { Converger } from './converger.ts'
+import { demote } from './demotion.ts'
+import { fetchMissing } from './fetching.ts'
+import type { Lease } from './lease.ts'
+import { checkOrder, type AnyOrder } from './order-checks.ts'
+import type { Parts } from './parts.ts'
+import { promise, stopUnderPromise } from './promise.ts'
+import type { Seeding } from './seeding.ts'
+
+/** Carries out orders, one at a time: checked, written to disk, then done. */
+export class Orders {
+  readonly #parts: Parts
+  readonly #converger: Converger
+  readonly #seeding: Seeding
+  readonly #lease: Lease
+
+  constructor(parts: Parts, converger: Converger, seeding: Seeding, lease: Lease) {
+    this.#parts = parts
+    this.#converger = converger
+    this.#seeding = seeding
+    this.#lease = lease
+  }
+
+  /** Stores an assignment and makes a first pass at it. Peers, gates and source are exactly what it says. */
+  assign(order: Assignment): Promise<readonly Step[]> {
+    return this.#obey('assign', order, async () => {
+      const { file, memory, observer } = this.#parts
+      const now = file.current.assignment
+      const newEpoch = now?.epoch !== order.epoch
+      if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
+      memory.promiseReport = null
+      if (order.role === 'replica') memory.sourceHolds = order.sourceHolds === '' && memory.sourceHolds === null ? null : order.sourceHolds
+      if (order.role === 'primary') memory.mayRestart = order.mayRestart
+      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order) })
+      if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
+      await this.#converger.pass()
+      if (observer.server !== null) void observer.refresh().catch(() => undefined)
+    })
+  }
+
+  promise(order: PromiseOrder): Promise<readonly Step[]> {
+    return this.#obey('promise', order, () => promise(this.#parts, order))
+  }
+
+  demote(order: DemoteOrder): Promise<readonly Step[]> {
+    return this.#obey('demote', order, () => demote(this.#parts, order))
+  }
+
+  fetch(order: FetchOrder): Promise<readonly Step[]> {
+    return this.#obey('fetch', order, async () => {
+      await fetchMissing(this.#parts, order)
+      await stopUnderPromise(this.#parts)
+    })
+  }
+
+  /** Archives and begins the seeding; the copy itself goes on in the background and shows in the observation. */
+  reseed(order: ReseedOrder): Promise<readonly Step[]> {
+    return this.#obey('reseed', order, () => this.#seeding.begin(order))
+  }
+
+  confirmLease(order: LeaseConfirmation): void {
+    this.#parts.memory.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
+    this.#lease.confirmedByManager(order)
+  }
+
+  /** A peer asks whether its epoch may go on. */
+  vote(request: LeaseVoteRequest): LeaseVote {
+    const { file, memory, world } = this.#parts
+    memory.peersHeard.set(request.asking, world.clock.monotonicMs())
+    return { granted: file.current.promise <= request.epoch, promise: file.current.promise }
+  }
+
+  /** Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that can be cut. */
+  async #leavePrimaryRole(): Promise<void> {
+    const { process, memory, file, server } = this.#parts
+    memory.openedPid = null
+    memory.opening = null
+    if (process.state === 'dead' || process.state === 'absent') return
+    const demoted = memory.promiseReport?.epoch === file.current.promise && memory.promiseReport.asPrimary && process.state === 'running'
+    if (!demoted) return process.kill()
+    await server.killDumpThreads(() => false)
+    await file.update({ mayHaveTail: false })
+  }
+
+  async #obey(name: OrderName, order: AnyOrder, act: () => Promise<void>): Promise<readonly Step[]> {
+    const { clock } = this.#parts.world
+    const arrived = clock.monotonicMs()
+    return this.#converger.alone(async () => {
+      const began = clock.monotonicMs()
+      this.#check(name, order)
+      this.#parts.memory.managerHeardAtMs = began
+      await act()
+      return [
+        { name: `${name}: waited`, ms: began - arrived },
+        { name, ms: clock.monotonicMs() - began },
+      ]
+    })
+  }
+
+  #check(name: OrderName, order: AnyOrder): void {
+    const { config, file, process, memory } = this.#parts
+    checkOrder(name, order, { cluster: config.cluster, instance: config.instance, stored: file.current, process: process.state, promiseReport: memory.promiseReport, holds: holdsText(this.#parts) })
+  }
+}
+
+/** Sets that grow with the data are not kept on disk, and a permission to restart is for once. */
+function withoutVolatile(order: Assignment): Assignment {
+  return order.role === 'primary' ? { ...order, mayRestart: false } : { ...order, sourceHolds: '', sourcePurged: '' }
+}

@@ -1,0 +1,89 @@
+import { describeError } from '../src/common/errors.ts'
+import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import type { ReseedOrder } from '../failover/order.ts'
+import type { Parts } from './parts.ts'
+import { replicationUser } from './server-port.ts'
+
+/**
+ * Replaces everything here by a copy of another instance (design §5, "More ways to lose"): archive what is errant, store the mark "holds nothing", clone into a fresh folder,
+ * stop mysqld, swap the folders, start. Never in place: a copy that dies half-way must not be believed.
+ */
+export class Seeding {
+  readonly #parts: Parts
+  readonly #wake: () => void
+
+  constructor(parts: Parts, wake: () => void) {
+    this.#parts = parts
+    this.#wake = wake
+  }
+
+  /** Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder` has passed. */
+  async begin(order: ReseedOrder): Promise<void> {
+    const { file, memory, volume, notices, server } = this.#parts
+    if (memory.seedingProgress !== null) return
+    const errant = parseGtidSet(file.current.seeding ? '' : order.destroys).subtract(parseGtidSet(order.sourceHolds))
+    await this.#ready()
+    if (!errant.isEmpty()) {
+      const archive = await volume.archiveErrant(errant.toString())
+      notices.add('ErrantArchived', `${errant.count()} errant transactions are archived in ${archive}`)
+    }
+    await server.stopReceiver()
+    await file.update({ seeding: true, revision: order.revision })
+    memory.sourceHolds = order.sourceHolds
+    memory.promiseReport = null
+    this.#progress('copying', 0)
+    void this.#copy(order).catch((error: unknown) => {
+      memory.seedingProgress = null
+      notices.add('SeedingFailed', `seeding from ${order.donor.instance} failed and begins again: ${describeError(error)}`)
+      this.#wake()
+    })
+  }
+
+  /** CLONE is a statement: a server whose own data is given up still has to run to fetch the copy. */
+  async #ready(): Promise<void> {
+    const { process, observer, world } = this.#parts
+    if (process.state !== 'running') {
+      if (await process.isEmpty()) await process.initialise()
+      await process.start()
+    }
+    for (let tries = 0; tries < 300; tries += 1) {
+      const answered = await observer.refresh().then(() => true, () => false)
+      if (answered) return
+      await world.timers.sleep(100)
+    }
+  }
+
+  async #copy(order: ReseedOrder): Promise<void> {
+    const { server, process, volume, config, replicationPassword, file, memory, notices } = this.#parts
+    const folder = await volume.freshSeedFolder()
+    const donor = { host: order.donor.host, port: order.donor.port, user: replicationUser(config.instance), password: replicationPassword }
+    await server.setReadOnly('accounts')
+    await server.cloneInto(folder, donor, (stage, percent) => this.#progress(stage, percent))
+    this.#progress('swapping', 100)
+    server.disconnect()
+    await process.kill()
+    await volume.swapIn(folder)
+    await process.start()
+    await this.#ready()
+    await server.forgetSource()
+    await this.#verify(order)
+    await file.update({ seeding: false, filterSeen: false, forgetful: false, mayHaveTail: false, unsettled: false })
+    memory.seedingProgress = null
+    memory.binlogSet = null
+    notices.add('Seeded', `seeded from ${order.donor.instance}`)
+    this.#wake()
+  }
+
+  /** The copy must not hold what was to be destroyed: it is a copy of the cluster, not of this instance. */
+  async #verify(order: ReseedOrder): Promise<void> {
+    const executed = parseGtidSet((await this.#parts.server.readHolds()).executed)
+    const errant = parseGtidSet(order.destroys).subtract(parseGtidSet(order.sourceHolds))
+    const left = executed.intersect(errant)
+    if (!left.isEmpty()) throw new Error(`the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`)
+    if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty()) throw new Error(`the copy from ${order.donor.instance} is empty`)
+  }
+
+  #progress(stage: string, percent: number): void {
+    this.#parts.memory.seedingProgress = { stage, percent }
+  }
+}

@@ -1,0 +1,89 @@
+import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import type { Parts } from './parts.ts'
+
+/**
+ * mysqld runs only when its agent says so (design §5). What the agent does when it finds its mysqld not running: starts it, or says why
+ * it stays down. A former primary is looked at first: how it ended, and whether its tail must be cut.
+ */
+export async function passStartGate(parts: Parts): Promise<void> {
+  const { process, file, memory } = parts
+  if (process.state !== 'dead' && process.state !== 'absent') return
+  if (file.current.seeding) return closed(parts, 'a seeding has not ended; it waits to be seeded again')
+  if (await process.isEmpty()) {
+    say(parts, 'initialising an empty data folder')
+    await process.initialise()
+  }
+  if (file.current.mayHaveTail) {
+    await lookAtEnding(parts)
+    if (!(await mayStartWithTail(parts))) return
+  }
+  memory.mayRestart = false
+  say(parts, 'starting mysqld: read-only, offline, replication stopped')
+  await process.start()
+}
+
+function closed(parts: Parts, why: string): void {
+  parts.memory.converged = { ...parts.memory.converged, done: false, sentence: `mysqld stays down: ${why}` }
+}
+
+function say(parts: Parts, sentence: string): void {
+  parts.memory.converged = { ...parts.memory.converged, done: false, sentence }
+}
+
+/** A stop nobody ordered may have acknowledged what no replica holds: found out once per death, before anything is started or cut. */
+async function lookAtEnding({ process, volume, memory, file, notices }: Parts): Promise<void> {
+  memory.binlogSet ??= await volume.readBinlogSet()
+  if (memory.judgedPid === (process.pid ?? -1)) return
+  const ending = await volume.endedHow()
+  memory.judgedPid = process.pid ?? -1
+  if (ending.how === 'crashed' || file.current.unsettled) return
+  await file.update({ unsettled: true })
+  notices.add('UnsettledTail', `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`)
+}
+
+async function mayStartWithTail(parts: Parts): Promise<boolean> {
+  const { file, memory } = parts
+  const { assignment, promise } = file.current
+  if (assignment?.role === 'replica' && promise === assignment.epoch) return settleTail(parts)
+  const own = assignment?.role === 'primary' && promise === assignment.epoch
+  if (own && (memory.mayRestart || isAlone(parts))) return true
+  closed(parts, own ? 'it was primary; it waits for the manager to fail over or to let it start again' : `it was primary and promised epoch ${promise}`)
+  return false
+}
+
+/** No manager was heard for long: the primary may come back by itself, closed until a marker is acknowledged. */
+function isAlone({ memory, world, timings }: Parts): boolean {
+  return world.clock.monotonicMs() - memory.managerHeardAtMs > timings.restartAloneMs
+}
+
+/** Now a replica of somebody else: its own tail is compared with what that primary holds, and cut where that is proven safe. */
+async function settleTail(parts: Parts): Promise<boolean> {
+  const { memory, file, volume, notices } = parts
+  if (memory.sourceHolds === null) {
+    closed(parts, 'it waits to hear what the new primary holds, to judge its own tail')
+    return false
+  }
+  const extra = parseGtidSet(memory.binlogSet ?? '').subtract(parseGtidSet(memory.sourceHolds))
+  if (extra.isEmpty()) {
+    await file.update({ mayHaveTail: false, unsettled: false })
+    return true
+  }
+  if (file.current.unsettled) return keepUnsettledTail(parts, extra)
+  const judgement = await volume.judgeTail(memory.sourceHolds)
+  if (judgement.kind === 'trim') {
+    const archive = await volume.trimTail(memory.sourceHolds)
+    notices.add('TailTrimmed', `${extra.count()} unacknowledged transactions were archived in ${archive} and cut off before mysqld started`)
+  }
+  if (judgement.kind === 'refuse') notices.add('TailKept', `the tail of ${extra.count()} transactions cannot be cut: ${judgement.sentence}; it will be archived and seeded again`)
+  memory.binlogSet = null
+  await file.update({ mayHaveTail: false })
+  return true
+}
+
+/** Perhaps acknowledged, and the new primary does not hold it: never cut. It starts, shows as errant, and is archived loudly. */
+async function keepUnsettledTail({ notices, file, volume }: Parts, extra: GtidSet): Promise<boolean> {
+  const archive = await volume.archiveErrant(extra.toString())
+  notices.add('UnsettledTail', `${extra.count()} transactions that may have been acknowledged are not on the new primary; they are archived in ${archive}`)
+  await file.update({ mayHaveTail: false })
+  return true
+}

@@ -1,0 +1,69 @@
+import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeError } from '../src/common/errors.ts'
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import { readBinlogSet } from './binlog-set.ts'
+import { syncFolder } from './binlog-archive.ts'
+import type { AgentConfig } from './config.ts'
+import { endedHow } from './ended-how.ts'
+import { archiveErrant } from './errant-archive.ts'
+import { syncRelayLogs } from './relay-logs.ts'
+import { forgetServerUuid, readTrimPlan, trimTail } from './unacknowledged-tail.ts'
+import type { VolumePort } from './volume-port.ts'
+import { volumeLayout } from './volume-layout.ts'
+
+/** The instance's volume on this machine's file system. */
+export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {
+  const layout = volumeLayout(config.volume)
+  const { dataDir, archiveDir } = layout
+  return {
+    syncRelayLogs: () => syncRelayLogs(dataDir),
+    readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
+    endedHow: () => endedHow(layout),
+    async judgeTail(sourceHolds) {
+      const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
+      if (plan.kind === 'nothing') return plan
+      return { kind: plan.kind, gtids: plan.gtids, sentence: plan.kind === 'refuse' ? plan.reason : `the tail begins at ${plan.offset} of ${plan.file}` }
+    },
+    async trimTail(sourceHolds) {
+      const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
+      return plan.kind === 'trim' ? trimTail(plan, { dataDir, archiveDir, instance: config.instance, wallMs: wallMs() }) : ''
+    },
+    archiveErrant: (gtids) => archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
+    async freshSeedFolder() {
+      await rm(layout.seedDir, { recursive: true, force: true })
+      return layout.seedDir
+    },
+    async swapIn(from) {
+      const old = `${dataDir}.old`
+      await rm(old, { recursive: true, force: true })
+      await rename(dataDir, old)
+      await rename(from, dataDir)
+      await forgetServerUuid(dataDir)
+      await syncFolder(config.volume)
+      await rm(old, { recursive: true, force: true })
+    },
+    probe: () => probe(config.volume),
+  }
+}
+
+/** Writes and fsyncs a small file where the agent keeps its own: what fails tells a full disk from a read-only file system. */
+async function probe(volume: string): ReturnType<VolumePort['probe']> {
+  const path = join(volume, 'agent', 'probe')
+  const { bavail, bsize } = await statfs(volume)
+  const freeBytes = bavail * bsize
+  try {
+    await mkdir(join(volume, 'agent'), { recursive: true })
+    const file = await open(path, 'w')
+    try {
+      await file.writeFile('probe')
+    } finally {
+      await file.close()
+    }
+    return { freeBytes, failure: null, detail: '' }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const failure = code === 'ENOSPC' || code === 'EDQUOT' ? 'diskFull' : code === 'EROFS' || code === 'EIO' ? 'readOnlyFilesystem' : null
+    return { freeBytes, failure, detail: describeError(error) }
+  }
+}
