@@ -85,14 +85,15 @@ export function decodePreviousGtids(body: Buffer): string {
 }
 
 export interface QueryEvent {
-  /** The statement's first characters, at most 200. */
+  /** The statement, or its first 4096 bytes. */
   readonly text: string
+  readonly isWhole: boolean
   /** It is an atomic DDL, tied to its InnoDB transaction by an Xid. */
   readonly hasXid: boolean
 }
 
 const queryPostHeader = 13
-const shownCharacters = 200
+const keptCharacters = 4096
 
 export function decodeQuery(body: Buffer): QueryEvent {
   const cursor = new Cursor(body)
@@ -101,8 +102,10 @@ export function decodeQuery(body: Buffer): QueryEvent {
   cursor.skip(2)
   const variablesLength = cursor.u16()
   const textStart = queryPostHeader + variablesLength + databaseLength + 1
+  const textEnd = Math.min(textStart + keptCharacters, body.length)
   return {
-    text: body.toString('latin1', Math.min(textStart, body.length), Math.min(textStart + shownCharacters, body.length)),
+    text: body.toString('latin1', Math.min(textStart, textEnd), textEnd),
+    isWhole: textEnd === body.length,
     hasXid: hasDdlXid(new Cursor(body.subarray(queryPostHeader, queryPostHeader + variablesLength))),
   }
 }

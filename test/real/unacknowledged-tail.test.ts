@@ -7,7 +7,7 @@ import { readBinlogSet } from '../../agents/binlog-set.ts'
 import { leftAfterTrim, readTrimPlan, trimTail, type TrimPlan } from '../../agents/unacknowledged-tail.ts'
 import { fingerprint, type Fingerprint } from '../support/fingerprint.ts'
 import { LoneServer, removeTemplate, value } from '../support/lone-server.ts'
-import { alone, nonTransactional, together, type StatementCase } from '../support/statement-cases.ts'
+import { alone, histogram, irrevocable, together, type StatementCase } from '../support/statement-cases.ts'
 
 let server: LoneServer
 
@@ -90,10 +90,10 @@ describe('an unacknowledged tail', () => {
     expect(JSON.parse(await readFile(join(archive, 'description.json'), 'utf8'))).toMatchObject({ kind: 'tail', instance: 'shop-0', gtids: missing.toString() })
   })
 
-  it.each(nonTransactional)('with $name is not cut off: nobody could take it back', async (nonTransactionalCase) => {
+  it.each(irrevocable)('with $name is not cut off, since nobody could take it back', async (irrevocableCase) => {
     server = await LoneServer.create()
-    const { plan } = await killWhileWaiting([nonTransactionalCase], await server.start())
-    expect(plan).toMatchObject({ kind: 'refuse', reason: expect.stringContaining(nonTransactionalCase.reason ?? '') as string })
+    const { plan } = await killWhileWaiting([irrevocableCase], await server.start())
+    expect(plan).toMatchObject({ kind: 'refuse', reason: expect.stringContaining(irrevocableCase.reason ?? '') as string })
   })
 
   it(`of one statement that cannot wait beside others leaves no trace: ${alone.map(({ name }) => name).join(', ')}`, async () => {
@@ -105,6 +105,23 @@ describe('an unacknowledged tail', () => {
       await trim(killed.plan)
       root = await expectAsBefore(killed)
     }
+  })
+
+  it('of ANALYZE … UPDATE HISTOGRAM leaves the histogram and nothing else', async () => {
+    server = await LoneServer.create()
+    const killed = await killWhileWaiting([histogram], await server.start())
+    await trim(killed.plan)
+    const after = await fingerprint(await server.start(), server.dataDir)
+    expect(after.schema['histograms']).toHaveLength(1)
+    expect({ ...after, schema: { ...after.schema, histograms: [] } }).toEqual(killed.before)
+  })
+
+  it('that is not cut off comes back when the server starts', async () => {
+    server = await LoneServer.create()
+    const killed = await killWhileWaiting(together.slice(2, 8), await server.start())
+    const after = await fingerprint(await server.start(), server.dataDir)
+    expect(GtidSet.parse(after.executed).subtract(killed.held).count()).toBe(6)
+    expect(after.checksums).not.toEqual(killed.before.checksums)
   })
 
   it('that had been committed after all is seen in gtid_executed after the cut', async () => {

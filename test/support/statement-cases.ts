@@ -71,6 +71,11 @@ export const together: readonly StatementCase[] = [
   { name: 'XA COMMIT', setup: preparedXa('xa_commit'), statement: "xa commit 'xa_commit'" },
   { name: 'XA ROLLBACK', setup: preparedXa('xa_rollback'), statement: "xa rollback 'xa_rollback'" },
   { name: 'XA COMMIT ONE PHASE', setup: table('xa_one_phase'), session: openXa('xa_one_phase'), statement: "xa commit 'xa_one_phase' one phase" },
+  on('fulltext_index', 'create fulltext index f on $.t (v)'),
+  on('rename_swap', 'rename table $.t to $.x, $.u to $.t', 'create table rename_swap.u like rename_swap.t;'),
+  on('drop_two_tables', 'drop table $.t, $.u', 'create table drop_two_tables.u like drop_two_tables.t;'),
+  on('call_procedure', 'call $.p()', "create procedure call_procedure.p() insert into call_procedure.t values (4, 'four');"),
+  on('spatial_reference', "create spatial reference system 990001 name 'regent' definition 'GEOGCS[\"x\",DATUM[\"d\",SPHEROID[\"s\",6377397.155,299.1528128]],PRIMEM[\"Greenwich\",0],UNIT[\"degree\",0.017453292519943278],AXIS[\"Lat\",NORTH],AXIS[\"Lon\",EAST]]'"),
   on('analyze_table', 'analyze table $.t'),
   on('optimize_table', 'optimize table $.t'),
 ]
@@ -93,7 +98,13 @@ export const alone: readonly StatementCase[] = [
 
 const myisam = 'create database heap; create table heap.m (id int) engine=myisam; create table heap.t (id int primary key);'
 
-export const nonTransactional: readonly StatementCase[] = [
+/** Leaves its histogram, which is statistics only. */
+export const histogram: StatementCase = on('histogram', 'analyze table $.t update histogram on v')
+
+/** What must not be cut off, since nobody could take it back. */
+export const irrevocable: readonly StatementCase[] = [
   { name: 'a write to a MyISAM table', setup: myisam, statement: 'insert into heap.m values (1)', reason: 'not transactional' },
   { name: 'DDL on a MyISAM table', setup: myisam, statement: 'alter table heap.m add x int', reason: 'without an Xid (alter table …)' },
+  { name: 'DROP DATABASE with a MyISAM table', setup: myisam, statement: 'drop database heap', reason: 'without an Xid (DROP TABLE …)' },
+  { name: 'DISCARD TABLESPACE', setup: myisam, statement: 'alter table heap.t discard tablespace', reason: 'discards or imports a tablespace' },
 ]
