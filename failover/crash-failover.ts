@@ -1,6 +1,6 @@
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { peersOf, orderFor, assignmentOrders } from './assignments.ts'
-import type { Action } from './decision.ts'
+import type { Action, FlowKind } from './decision.ts'
 import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, type Revocation } from './durability.ts'
 import { elect, type Election, type Wishes } from './election.ts'
 import type { ClusterRecord } from './record.ts'
@@ -11,6 +11,7 @@ import type { Verdict } from './verdict.ts'
 /** What a step of a flow wants: actions, a sentence, and whether the flow stands still. */
 export interface FlowStep {
   readonly sentence: string
+  readonly flow: FlowKind | null
   readonly actions: readonly Action[]
   readonly blocked: boolean
   readonly reasons: readonly string[]
@@ -18,7 +19,11 @@ export interface FlowStep {
 }
 
 export function step(sentence: string, actions: readonly Action[] = [], more: Partial<FlowStep> = {}): FlowStep {
-  return { sentence, actions, blocked: false, reasons: [], revisitMs: null, ...more }
+  return { sentence, actions, flow: null, blocked: false, reasons: [], revisitMs: null, ...more }
+}
+
+function failing(sentence: string, actions: readonly Action[], more: Partial<FlowStep> = {}): FlowStep {
+  return step(sentence, actions, { ...more, flow: 'failover' })
 }
 
 /**
@@ -34,7 +39,7 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   const able = asked.filter((member) => canPromise(situation, member))
   if (enoughCould(situation)) {
     const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
-    return step(sentence, able.map((member) => promiseAction(situation, member, next)))
+    return failing(sentence, able.map((member) => promiseAction(situation, member, next)))
   }
   return restartInPlace(situation, verdict, revoked)
 }
@@ -68,10 +73,10 @@ function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocat
   const election = elect(situation, revoked.promised, revoked.union, wishes)
   if (election.winner) {
     const late = stragglers(situation)
-    if (late !== null) return step(`failing over to ${instanceOf(election.winner.member)} as soon as the others have promised`, [], { revisitMs: late })
+    if (late !== null) return failing(`failing over to ${instanceOf(election.winner.member)} as soon as the others have promised`, [], { revisitMs: late })
     const record = commitTo(situation, election.winner, revoked.promised)
     const sentence = `failing over to ${instanceOf(election.winner.member)}, which holds everything acknowledged: ${verdict.sentence}`
-    return step(sentence, [{ kind: 'commit', next: record, why: sentence }], { reasons: election.reasons })
+    return failing(sentence, [{ kind: 'commit', next: record, why: sentence }], { reasons: election.reasons })
   }
   if (election.mustFetch) return fetchFirst(situation, revoked, election.mustFetch, election)
   return restartInPlace(situation, verdict, { ...revoked, missing: 'nobody who promised may be promoted' }, election.reasons)
@@ -109,13 +114,13 @@ function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promis
   if (!mine) {
     const next: ClusterRecord = { ...record, revision: record.revision + 1, intent: { kind: 'fetch', by: manager, candidate: candidate.member } }
     const why = `${name} will fetch what it lacks before it is promoted`
-    return step(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
+    return failing(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
   }
   const lacking = revoked.union.subtract(candidate.holds)
   const from = revoked.promised.find(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
   if (!from) return step(`${name} lacks ${lacking.count()} transactions and nobody who has them runs`, [], { blocked: true, reasons: election.reasons })
   const order = { ...orderFor(situation, candidate.member, record.epoch + 1), from: endpointOf(from.view), until: revoked.union.toString(), deadlineMs: situation.timings.orderDeadlineMs }
-  return step(`failing over: ${name} fetches ${lacking.count()} transactions from ${instanceOf(from.member)}`, [{ kind: 'fetch', to: name, order }], { reasons: election.reasons })
+  return failing(`failing over: ${name} fetches ${lacking.count()} transactions from ${instanceOf(from.member)}`, [{ kind: 'fetch', to: name, order }], { reasons: election.reasons })
 }
 
 /** Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by that. */
@@ -129,7 +134,7 @@ export function restartInPlace(situation: Situation, verdict: Verdict, revoked: 
   }
   if (view.observation.stored.promise > record.epoch) return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
   const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${revoked.missing}`
-  return step(sentence, assignmentOrders(situation, { mayRestart: true }), { reasons, blocked: true, revisitMs: 1_000 })
+  return step(sentence, assignmentOrders(situation, { mayRestart: true }), { flow: 'restart', reasons, blocked: true, revisitMs: 1_000 })
 }
 
 /** The same primary, S and k in the next epoch: for members that promised in vain. */

@@ -15,9 +15,13 @@ export type Action =
   | { readonly kind: 'route'; readonly route: PrimaryRoute }
   | { readonly kind: 'scale'; readonly count: number }
 
+export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'
+
 /** What is to be done and, always, one sentence that says why, also when nothing is. */
 export interface Decision {
   readonly sentence: string
+  /** The recovery this is a step of; null when there is none. */
+  readonly flow: FlowKind | null
   readonly actions: readonly Action[]
   readonly analyses: readonly Analysis[]
   /** Something stands still that should not: shown in red. */

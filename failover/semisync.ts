@@ -17,16 +17,14 @@ import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
 /** The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything else. */
 export function decideSemisync(input: DecisionInput): Decision {
   const analyses = analyseInput(input)
-  const flow = flowStep(input)
-  const decided = { analyses, blocked: flow.blocked, reasons: flow.reasons, sentence: flow.sentence, revisitMs: flow.revisitMs }
-  return { ...decided, actions: flow.actions }
+  return { analyses, ...flowStep(input) }
 }
 
 function flowStep(input: DecisionInput): FlowStep {
   if (input.snapshot.instances.length > 0 && !input.snapshot.instances.some(isLive)) {
     return step('no action: this manager reaches no instance at all and suspects itself', [], { blocked: true, revisitMs: 1_000 })
   }
-  if (input.record === undefined) return input.notes.paused ? step('no action: paused before the first primary was chosen') : bootstrapStep(input)
+  if (input.record === undefined) return input.notes.paused ? step('no action: paused before the first primary was chosen') : { ...bootstrapStep(input), flow: 'bootstrap' }
   const situation: Situation = { ...input, record: input.record }
   const past = fromThePast(situation)
   if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
@@ -50,10 +48,10 @@ function primaryFlow(situation: Situation): FlowStep {
   const { record, notes, requests, manager } = situation
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
-  if (forced && verdict.kind !== 'well') return forced.acceptLoss ? forcedFailoverStep(situation, verdict, forced.to) : failoverStep(situation, verdict, forced.to)
+  if (forced && verdict.kind !== 'well') return { ...(forced.acceptLoss ? forcedFailoverStep(situation, verdict, forced.to) : failoverStep(situation, verdict, forced.to)), flow: 'failover' }
   if (callsForFailover(verdict)) return crashFlow(situation, verdict)
   if (record.intent && record.intent.by !== manager) return takeBack(situation)
-  if (record.intent?.kind === 'switchover') return switchoverStep(situation, record.intent)
+  if (record.intent?.kind === 'switchover') return { ...switchoverStep(situation, record.intent), flow: 'switchover' }
   if (record.intent) return undoSwitchover(situation, 'the primary is back before the fetch ended')
   const primary = liveView(situation.snapshot, record.primary)
   if (isUpForSure(verdict) && promisedInVain(situation)) return bump(situation, `giving members that promised ahead back to ${instanceOf(record.primary)}: ${verdict.sentence}`)
@@ -119,7 +117,7 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
   const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
   if (request) {
     const plan = planSwitchover(situation, request.to)
-    if ('candidate' in plan) return beginSwitchover(situation, plan.candidate, { request: request.id, deadlineWallMs: request.deadlineWallMs, reason: request.reason })
+    if ('candidate' in plan) return { ...beginSwitchover(situation, plan.candidate, { request: request.id, deadlineWallMs: request.deadlineWallMs, reason: request.reason }), flow: 'switchover' }
   }
   if (stored.assignment?.epoch !== record.epoch || stored.revision < record.revision || converged.revision < record.revision) return undefined
   return syncSetStep(situation, primary) ?? scalingStep(situation) ?? reseedStep(situation, primary)
