@@ -29,7 +29,8 @@ export function parseRedisAddress(text: string): RedisAddress {
 
 function databaseIn(url: URL): number {
   const digits = /^\/?([0-9]{0,5})$/.exec(url.pathname)?.[1]
-  if (digits === undefined) throw refusal(`the database is "${url.pathname.slice(1, 40)}"; it must be a number`)
+  // Not shown: after a / that should have been percent-encoded it could be the rest of a password.
+  if (digits === undefined) throw refusal('the database after the / must be a number, and a / in a password must be written as %2F')
   return Number(digits)
 }
 

@@ -24,17 +24,34 @@ export const settings: readonly Setting[] = [
  * change; empty for a safe one.
  */
 export function dangersIn(facts: RedisFacts): readonly string[] {
-  const { config, info, sentinels } = facts
-  const wrong = settings.filter(({ name, wanted }) => config[name] !== undefined && config[name] !== wanted)
+  return [...dangerousSettings(facts.config), ...possibleSuccessors(facts)]
+}
+
+function dangerousSettings(config: RedisFacts['config']): readonly string[] {
+  return settings
+    .filter(({ name, wanted }) => config[name] !== wanted)
+    .map(({ name, wanted, why }) => {
+      const value = config[name] === undefined ? 'unknown' : `"${config[name]}"`
+      return `${name} is ${value}, so ${why}: CONFIG SET ${name} ${wanted}, and "${name} ${wanted}" in redis.conf`
+    })
+}
+
+/** Other servers that are, or could become, what clients take for this Redis, without all of its writes. */
+function possibleSuccessors({ info, sentinels }: RedisFacts): readonly string[] {
   const replicas = Number(info['connected_slaves'] ?? 0)
-  return [
-    ...wrong.map(({ name, wanted, why }) => `${name} is "${config[name]}", so ${why}: CONFIG SET ${name} ${wanted}, and "${name} ${wanted}" in redis.conf`),
-    ...(info['role'] !== 'master' ? [`it is a replica of ${info['master_host']}:${info['master_port']}, which lags and forgets: give the address of a Redis of its own, or REPLICAOF NO ONE and no "replicaof" in redis.conf`] : []),
-    ...(replicas > 0 ? [`${replicas} ${replicas === 1 ? 'replica is' : 'replicas are'} connected, and one that lags could take over: REPLICAOF NO ONE on each and no "replicaof" in their redis.conf`] : []),
-    ...(sentinels > 0 ? ['a Sentinel watches it and could make another Redis its successor: SENTINEL REMOVE <name> on each Sentinel'] : []),
-    ...(info['redis_mode'] === 'sentinel' ? ['it is a Sentinel: give the address of a Redis of its own'] : []),
-    ...(info['cluster_enabled'] === '1' ? ['it is a node of a Redis Cluster, whose replicas lag and can take over: "cluster-enabled no" in redis.conf and a restart'] : []),
+  const found: readonly (readonly [boolean, string])[] = [
+    [
+      info['role'] !== 'master',
+      `it is a replica of ${info['master_host']}:${info['master_port']} and may lack what that confirmed: give the address of a Redis of its own, or REPLICAOF NO ONE and no "replicaof" in redis.conf`,
+    ],
+    [
+      replicas > 0,
+      `${replicas} ${replicas === 1 ? 'replica is' : 'replicas are'} connected, and one that lags could take over: REPLICAOF NO ONE on each and no "replicaof" in their redis.conf`,
+    ],
+    [sentinels > 0, 'a Sentinel watches it and could make another Redis its successor: SENTINEL REMOVE <name> on each Sentinel'],
+    [info['cluster_enabled'] === '1', 'it is a node of a Redis Cluster, whose replicas lag and can take over: "cluster-enabled no" in redis.conf and a restart'],
   ]
+  return found.filter(([holds]) => holds).map(([, sentence]) => sentence)
 }
 
 /** The lines `name:value` of an INFO answer. */
