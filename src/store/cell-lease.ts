@@ -34,6 +34,8 @@ const nobody: Held = { manager: '', fencingToken: 0, bootId: '', expiresMonotoni
  * processes share, and it ends with the boot it was taken in. The token grows with every taking that is not a renewal in time.
  */
 export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly machine: Machine }): Lease {
+  const where = `${cells.place}: leader`
+
   async function change(wanted: (held: Held, now: { bootId: string; monotonicMs: number }) => Held | undefined, signal: AbortSignal): Promise<Held | undefined> {
     const bootId = await world.machine.bootId()
     for (;;) {
@@ -46,7 +48,6 @@ export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly
       if (await cells.swap('leader', revision, { revision: revision + 1, text: JSON.stringify({ version: leaseVersion, ...next }) }, signal)) return next
     }
   }
-  const where = `${cells.place}: leader`
 
   return {
     async lead(manager, ttlMs, signal): Promise<Leadership | undefined> {

@@ -86,8 +86,11 @@ export function cellStore(cells: Cells, lease: Lease, limits: { readonly timers:
   }
 }
 
-/** Runs `work`; past the deadline its signal is aborted and the answer no longer waited for. */
-async function withDeadline<Result>(
+/**
+ * Runs `work`; past the deadline its signal is aborted and the answer no longer waited for.
+ * @throws RegentError `REGENT_STORE_UNAVAILABLE` then and for every failure that has no code of its own
+ */
+export async function withDeadline<Result>(
   what: string,
   limits: { readonly timers: Timers; readonly deadlineMs: number },
   work: (signal: AbortSignal) => Promise<Result>,

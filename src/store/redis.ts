@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { RegentError } from '../common/errors.ts'
 import { realTimers } from '../common/real-world.ts'
-import { cellStore, storeDeadlineMs } from './cell-store.ts'
+import { cellStore, storeDeadlineMs, withDeadline } from './cell-store.ts'
 import type { CellName, Cells, Lease } from './cells.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { parseRedisAddress } from './redis-address.ts'
@@ -23,15 +23,14 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   const address = parseRedisAddress(url)
   const { allowVolatile = false, deadlineMs = storeDeadlineMs } = options
   const connection = new RedisConnection(address, { allowVolatile, deadlineMs })
-  const cells = redisCells(connection, address.shown, !allowVolatile)
-  const store = cellStore(cells, redisLease(connection), { timers: realTimers, deadlineMs })
+  const limits = { timers: realTimers, deadlineMs }
   try {
-    await store.readNotes('regent')
+    await withDeadline(`${address.shown}: opening`, limits, (signal) => connection.run(signal, (client) => client.ping()))
   } catch (error) {
-    await store.close()
+    await connection.close()
     throw error
   }
-  return store
+  return cellStore(redisCells(connection, address.shown, !allowVolatile), redisLease(connection), limits)
 }
 
 /** Replication is looked at in the same step as the swap: a replica may have come since the connection was checked. */

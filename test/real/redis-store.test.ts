@@ -60,17 +60,17 @@ describe('The Redis store', () => {
 
   it('that cannot be reached says where it looked', async () => {
     await redis.kill()
-    await expect(redisStore(redis.url)).rejects.toThrow(`redis://127.0.0.1:${redis.port}/0: reading the notes of regent: connect ECONNREFUSED`)
+    await expect(redisStore(redis.url)).rejects.toThrow(`redis://127.0.0.1:${redis.port}/0: opening: connect ECONNREFUSED`)
   })
 
   it('answers by its deadline when Redis is frozen, and works again when it thaws', async () => {
-    const store = await open(redis.url, { deadlineMs: 300 })
+    const store = await open(redis.url, { deadlineMs: 800 })
     await store.compareAndSwap('shop', 0, shop)
     redis.signal('SIGSTOP')
     const started = performance.now()
-    await expect(store.readRecord('shop')).rejects.toThrow('no answer within 300 ms')
+    await expect(store.readRecord('shop')).rejects.toThrow('no answer within 800 ms')
     await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE' })
-    expect(performance.now() - started).toBeLessThan(1_500)
+    expect(performance.now() - started).toBeLessThan(3_000)
     redis.signal('SIGCONT')
     expect(await store.readRecord('shop')).toEqual(shop)
   })
@@ -115,10 +115,10 @@ describe('A connection to Redis that breaks', () => {
   })
 
   it('before a write arrives fails the write, and it cannot arrive after the next read', async () => {
-    const store = await open(`redis://127.0.0.1:${proxy.port}`, { deadlineMs: 500 })
+    const store = await open(`redis://127.0.0.1:${proxy.port}`, { deadlineMs: 1_000 })
     await store.compareAndSwap('shop', 0, shop)
     proxy.next({ kind: 'delay', text: 'HSET', delayMs: 200 })
-    await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toThrow('no answer within 500 ms')
+    await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toThrow('no answer within 1000 ms')
     expect(await store.readRecord('shop')).toEqual(shop)
     await pause(400)
     expect(await store.readRecord('shop')).toEqual(shop)
