@@ -1,0 +1,10 @@
+import type { Observation } from '../../topology/observation.ts'
+
+/** The stream of one agent's observations. */
+export interface AgentFeed {
+  /**
+   * Opens the stream of the agent at `address` and keeps opening it again whenever it ends, until the returned function is called.
+   * `heard` gets every observation; `lost` is called when a stream ends or falls silent.
+   */
+  follow(address: string, listener: { heard(observation: Observation): void; lost(why: string): void }): () => void
+}

@@ -1,0 +1,373 @@
+import { describeError } from '../common/errors.ts'
+import type { Platform, PrimaryRoute } from '../common/platform.ts'
+import type { Timer, Transport, World } from '../common/ports.ts'
+import type { Store } from '../store/store.ts'
+import { decide } from '../../failover/decide.ts'
+import type { Action, Decision } from '../../failover/decision.ts'
+import { emptyNotes, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
+import { agentRoutes, orderVersion } from '../../failover/order.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+import type { DecisionInput, Request } from '../../failover/situation.ts'
+import type { ClusterSpec } from '../../failover/spec.ts'
+import type { Timings } from '../../failover/timings.ts'
+import type { Observation } from '../../topology/observation.ts'
+import { instanceOf } from '../../topology/member.ts'
+import type { AgentFeed } from './agent-feed.ts'
+import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
+import { RecoveryBook } from './recovery-book.ts'
+import { Sightings } from './sightings.ts'
+
+export interface LoopPorts {
+  readonly world: World
+  readonly transport: Transport
+  readonly feed: AgentFeed
+  readonly store: Store
+  readonly platform: Platform
+}
+
+export interface LoopConfig {
+  readonly cluster: string
+  readonly spec: ClusterSpec
+  readonly timings: Timings
+  /** Random id of this manager run. */
+  readonly manager: string
+}
+
+/** What the rest of the manager is told. */
+export interface LoopListener {
+  /** A decision was made; `changed` when its sentence differs from the last. */
+  decided(decision: Decision, changed: boolean): void
+  acted(action: Action): void
+  answered(outcome: OrderOutcome): void
+  recovered(recovery: Recovery): void
+  failed(what: string, error: unknown): void
+}
+
+/**
+ * The loop of one cluster: observe → decide → act, one decision at a time, driven by what happens. It keeps nothing that a successor would need: a manager that dies half-way is replaced by one that
+ * reads the record and the observations and goes on.
+ */
+export class ClusterLoop {
+  readonly #ports: LoopPorts
+  readonly #config: LoopConfig
+  readonly #listener: LoopListener
+  readonly #sightings: Sightings
+  readonly #desk: OrderDesk
+  readonly #book: RecoveryBook
+  readonly #beganMs: number
+  readonly #follows = new Map<string, () => void>()
+  readonly #failedRequests = new Map<string, string>()
+  #requests: readonly Request[] = []
+  #record: ClusterRecord | undefined
+  #notes: ClusterNotes = emptyNotes
+  #published: PrimaryRoute | undefined
+  #decision: Decision | null = null
+  #leads = false
+  #queued = false
+  #deciding = false
+  #scaling = false
+  #routing = false
+  #revisit: Timer | null = null
+  #answeredQuestion = ''
+
+  constructor(ports: LoopPorts, config: LoopConfig, listener: LoopListener) {
+    this.#ports = ports
+    this.#config = config
+    this.#listener = listener
+    this.#beganMs = ports.world.clock.monotonicMs()
+    this.#sightings = new Sightings(config.timings)
+    this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
+    this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
+  }
+
+  /** Begins to listen to agents. Decides only while `lead` said so. */
+  async start(): Promise<void> {
+    await this.#readInstances()
+    this.#ports.platform.onChange(() => void this.#readInstances().catch((error: unknown) => this.#listener.failed('reading the instances', error)))
+  }
+
+  stop(): void {
+    this.#leads = false
+    this.#revisit?.cancel()
+    for (const unfollow of this.#follows.values()) unfollow()
+    this.#follows.clear()
+  }
+
+  /** Leadership came or went. A new leader reads everything before it decides. */
+  async lead(leads: boolean): Promise<void> {
+    if (leads && !this.#leads) await this.reread()
+    this.#leads = leads
+    if (leads) this.wake()
+  }
+
+  get leads(): boolean {
+    return this.#leads
+  }
+
+  get record(): ClusterRecord | undefined {
+    return this.#record
+  }
+
+  get notes(): ClusterNotes {
+    return this.#notes
+  }
+
+  get decision(): Decision | null {
+    return this.#decision
+  }
+
+  get recovery(): Recovery | null {
+    return this.#book.current
+  }
+
+  /** What would be decided from now, for views and dry runs. */
+  input(): DecisionInput {
+    const { clock } = this.#ports.world
+    const nowMs = clock.monotonicMs()
+    const snapshot = this.#sightings.snapshot(nowMs)
+    if (this.#record) this.#sightings.trackStraying(this.#record, snapshot, nowMs)
+    return {
+      ...this.#config,
+      snapshot,
+      record: this.#record,
+      notes: this.#notes,
+      requests: this.#requests,
+      nowMs,
+      wallMs: clock.wallMs(),
+      managerSinceMs: this.#beganMs,
+      published: this.#published,
+      strayingSince: this.#sightings.straying,
+      inFlight: this.#desk.inFlight,
+      failedRequests: this.#failedRequests,
+    }
+  }
+
+  addRequest(request: Request): void {
+    this.#requests = [...this.#requests, request]
+    this.wake()
+  }
+
+  dropRequest(id: string): void {
+    this.#requests = this.#requests.filter((request) => request.id !== id)
+    this.#failedRequests.delete(id)
+  }
+
+  /** Changes the notes durably, then decides. */
+  async changeNotes(change: (notes: ClusterNotes) => ClusterNotes): Promise<void> {
+    this.#notes = await this.#ports.store.updateNotes(this.#config.cluster, change)
+    this.wake()
+  }
+
+  async reread(): Promise<void> {
+    const { store, platform } = this.#ports
+    const { cluster } = this.#config
+    const [record, notes, published] = await Promise.all([store.readRecord(cluster), store.readNotes(cluster), platform.publishedPrimary()])
+    this.#record = record
+    this.#notes = notes
+    this.#published = published
+  }
+
+  /** Asks for a decision as soon as what runs now is done. */
+  wake(): void {
+    if (!this.#leads || this.#queued) return
+    this.#queued = true
+    void Promise.resolve()
+      .then(() => {
+        this.#queued = false
+        return this.#turn()
+      })
+      .catch((error: unknown) => this.#listener.failed('deciding', error))
+  }
+
+  async #turn(): Promise<void> {
+    if (!this.#leads) return
+    if (this.#deciding) return
+    this.#deciding = true
+    try {
+      const decision = decide(this.input())
+      const changed = decision.sentence !== this.#decision?.sentence
+      this.#decision = decision
+      this.#keepBook(decision)
+      this.#listener.decided(decision, changed)
+      this.#planRevisit(decision)
+      for (const action of decision.actions) {
+        await this.#act(action)
+        if (action.kind === 'commit') break
+      }
+    } finally {
+      this.#deciding = false
+    }
+  }
+
+  #planRevisit(decision: Decision): void {
+    const { clock, timers } = this.#ports.world
+    this.#revisit?.cancel()
+    const waits = [decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
+    if (waits.length > 0) this.#revisit = timers.after(Math.max(1, Math.min(...waits)), () => this.wake())
+  }
+
+  async #act(action: Action): Promise<void> {
+    switch (action.kind) {
+      case 'commit':
+        return this.#commit(action)
+      case 'route':
+        return void this.#publish(action.route)
+      case 'scale':
+        return void this.#scale(action.count)
+      default:
+        if (this.#desk.send(action)) this.#listener.acted(action)
+    }
+  }
+
+  /** The only commit point. Whatever happens, what is in the store is read again unless we know it. */
+  async #commit(action: Extract<Action, { kind: 'commit' }>): Promise<void> {
+    const { store } = this.#ports
+    const before = this.#record
+    try {
+      const done = await store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
+      if (!done) {
+        this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`))
+        await this.reread()
+      } else {
+        this.#record = action.next
+        this.#committed(before, action)
+      }
+    } catch (error) {
+      this.#listener.failed('commit', error)
+      await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
+    }
+    this.wake()
+  }
+
+  #committed(before: ClusterRecord | undefined, action: Extract<Action, { kind: 'commit' }>): void {
+    this.#listener.acted(action)
+    this.#book.note(`committed revision ${action.next.revision}, epoch ${action.next.epoch}`)
+    this.#book.committed(action.next, action.why)
+    const failedOver = before !== undefined && before.primary !== action.next.primary && this.#book.current?.kind === 'failover'
+    if (!failedOver) return
+    this.#requests = this.#requests.filter((request) => request.kind !== 'failover')
+    const wallMs = this.#ports.world.clock.wallMs()
+    this.#notes = { ...this.#notes, lastFailoverWallMs: wallMs }
+    this.changeNotes((notes) => ({ ...notes, lastFailoverWallMs: wallMs })).catch((error: unknown) => this.#listener.failed('writing the notes', error))
+  }
+
+  async #publish(route: PrimaryRoute): Promise<void> {
+    if (this.#routing) return
+    this.#routing = true
+    try {
+      if (await this.#ports.platform.publishPrimary(route)) {
+        this.#published = route
+        this.#book.note(`route moved to ${route.instance}`)
+      } else this.#published = await this.#ports.platform.publishedPrimary()
+    } catch (error) {
+      this.#listener.failed('publishing the primary', error)
+    } finally {
+      this.#routing = false
+      this.wake()
+    }
+  }
+
+  async #scale(count: number): Promise<void> {
+    if (this.#scaling) return
+    this.#scaling = true
+    try {
+      await this.#ports.platform.scaleTo(count)
+      await this.#readInstances()
+    } catch (error) {
+      this.#listener.failed(`scaling to ${count}`, error)
+    } finally {
+      this.#scaling = false
+    }
+  }
+
+  #orderAnswered(outcome: OrderOutcome): void {
+    const { action, ms, error } = outcome
+    const observation = observationIn(outcome)
+    if (observation) this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())
+    const took = outcome.answer?.steps.map((step) => `${step.name} ${step.ms.toFixed(1)} ms`).join(', ') ?? ''
+    this.#book.note(`${action.kind} ${action.to}: ${error || `${ms.toFixed(1)} ms${took ? ` (${took})` : ''}`}`)
+    if (error !== '') this.#failRequestOf(outcome)
+    this.#listener.answered(outcome)
+    this.wake()
+  }
+
+  /** A step of a switchover was refused or timed out: the request it served ends. */
+  #failRequestOf({ action, error }: OrderOutcome): void {
+    const intent = this.#record?.intent
+    const serves = action.kind === 'demote' || action.kind === 'fetch' || (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
+    if (intent?.kind === 'switchover' && serves) this.#failedRequests.set(intent.request, error)
+  }
+
+  /** Opens, continues and ends the recovery that decisions are steps of. */
+  #keepBook(decision: Decision): void {
+    if (decision.flow !== null) {
+      const analysis = decision.analyses.find(({ severity }) => severity === 'critical')?.sentence ?? decision.sentence
+      const ended = this.#book.begin({ kind: decision.flow, sentence: decision.sentence, analysis, record: this.#record })
+      if (ended) this.#file(ended)
+      if (this.#book.current?.timeline.length === 0) this.#book.note(`noticed: ${decision.sentence}`)
+      return
+    }
+    const open = this.#book.current
+    if (open === null || !this.#isWhole()) return
+    const moved = open.kind === 'restart' || open.toEpoch !== null
+    const recovery = this.#book.end(moved && open.from !== open.to ? 'succeeded' : open.kind === 'switchover' ? 'undone' : 'succeeded')
+    if (recovery) this.#file(recovery)
+  }
+
+  /** The record's primary takes writes and its address is published. */
+  #isWhole(): boolean {
+    const record = this.#record
+    if (record === undefined || record.intent !== null) return false
+    const seen = this.#sightings.observationOf(instanceOf(record.primary))
+    const open = seen?.converged.done === true && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
+    return open && this.#published?.epoch === record.epoch
+  }
+
+  #file(recovery: Recovery): void {
+    this.#listener.recovered(recovery)
+    this.changeNotes((notes) => ({ ...notes, recoveries: [recovery, ...notes.recoveries].slice(0, 50) })).catch((error: unknown) => this.#listener.failed('writing the notes', error))
+  }
+
+  async #readInstances(): Promise<void> {
+    const instances = await this.#ports.platform.instances()
+    this.#sightings.setInstances(instances)
+    const addresses = new Set(instances.map(({ agent }) => agent))
+    for (const [address, unfollow] of this.#follows) {
+      if (addresses.has(address)) continue
+      unfollow()
+      this.#follows.delete(address)
+    }
+    for (const address of addresses) {
+      if (this.#follows.has(address)) continue
+      this.#follows.set(address, this.#ports.feed.follow(address, { heard: (observation) => this.#heard(observation), lost: () => this.wake() }))
+    }
+    this.wake()
+  }
+
+  #heard(observation: Observation): void {
+    if (observation.cluster !== this.#config.cluster) return
+    if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
+    void this.#confirmLease(observation)
+    const ahead = observation.stored.revision > (this.#record?.revision ?? 0)
+    if (ahead && this.#leads && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
+    else this.wake()
+  }
+
+  /** A manager confirms only from a record read begun later than the question (design §5, "Lease"). */
+  async #confirmLease({ lease, member, instance, stored, agentRun }: Observation): Promise<void> {
+    const asked = `${agentRun} ${lease?.question}`
+    if (!this.#leads || lease === null || asked === this.#answeredQuestion) return
+    this.#answeredQuestion = asked
+    const { store, transport } = this.#ports
+    const { cluster, timings } = this.#config
+    try {
+      const record = await store.readRecord(cluster)
+      const address = this.#sightings.addressOf(instance)
+      if (record === undefined || address === undefined || record.primary !== member || record.epoch !== stored.assignment?.epoch) return
+      const confirmation = { version: orderVersion, cluster, member, epoch: record.epoch, revision: record.revision, question: lease.question }
+      await transport.post(address, agentRoutes.lease, confirmation, timings.leaseRenewMs)
+    } catch (error) {
+      this.#listener.failed(`confirming the lease of ${instance}: ${describeError(error)}`, error)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { request, type ClientRequest } from 'node:http'
+import { createInterface } from 'node:readline'
+import { describeError, RegentError } from '../common/errors.ts'
+import { agentRoutes } from '../../failover/order.ts'
+import { observationVersion, type Observation } from '../../topology/observation.ts'
+import type { AgentFeed } from './agent-feed.ts'
+
+/** A stream without a line for this long is closed and opened again: agents send at least every few hundred milliseconds. */
+const silenceMs = 1_500
+const retryMs = 100
+
+/** Streams of observations over HTTP, newline-delimited JSON. */
+export function createHttpFeed(token: string): AgentFeed {
+  return {
+    follow(address, listener) {
+      let stopped = false
+      let current: ClientRequest | undefined
+      let retry: NodeJS.Timeout | undefined
+      const open = (): void => {
+        if (stopped) return
+        current = openStream(address, token, listener.heard, (why) => {
+          listener.lost(why)
+          retry = setTimeout(open, retryMs)
+        })
+      }
+      open()
+      return () => {
+        stopped = true
+        clearTimeout(retry)
+        current?.destroy()
+      }
+    },
+  }
+}
+
+function openStream(address: string, token: string, heard: (observation: Observation) => void, ended: (why: string) => void): ClientRequest {
+  const [host = '', port = ''] = address.split(':')
+  let over = false
+  const end = (why: string): void => {
+    if (over) return
+    over = true
+    outgoing.destroy()
+    ended(why)
+  }
+  const outgoing = request({ host, port, path: agentRoutes.observations, headers: { authorization: `Bearer ${token}` }, timeout: silenceMs }, (incoming) => {
+    if (incoming.statusCode !== 200) return end(`${address} answered ${incoming.statusCode}`)
+    incoming.on('error', (error) => end(describeError(error)))
+    const lines = createInterface({ input: incoming })
+    lines.on('line', (line) => {
+      try {
+        heard(parseObservation(line))
+      } catch (error) {
+        end(describeError(error))
+      }
+    })
+    lines.on('close', () => end(`${address} ended its stream`))
+  })
+  outgoing.on('socket', (socket) => socket.setNoDelay(true))
+  outgoing.on('timeout', () => end(`${address} sent nothing for ${silenceMs} ms`))
+  outgoing.on('error', (error) => end(describeError(error)))
+  outgoing.end()
+  return outgoing
+}
+
+/** Throws `REGENT_BAD_REQUEST` or `REGENT_NEWER_VERSION`. Fields are not checked one by one: the agent is ours and authenticated, only its version may differ. */
+export function parseObservation(line: string): Observation {
+  const value = parseJson(line)
+  if (typeof value !== 'object' || value === null || typeof (value as Observation).version !== 'number') {
+    throw new RegentError('REGENT_BAD_REQUEST', 'an agent sent something that is no observation')
+  }
+  const observation = value as Observation
+  if (observation.version > observationVersion) {
+    throw new RegentError('REGENT_NEWER_VERSION', `the agent of ${observation.instance} sends version ${observation.version}, this manager understands up to ${observationVersion}`)
+  }
+  return observation
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown
+  } catch (error) {
+    throw new RegentError('REGENT_BAD_REQUEST', `an agent sent a line that is not JSON: ${describeError(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,93 @@
+import { codeOf, describeError } from '../common/errors.ts'
+import type { Transport, World } from '../common/ports.ts'
+import { agentRoutes, type OrderAnswer } from '../../failover/order.ts'
+import type { Timings } from '../../failover/timings.ts'
+import type { Action } from '../../failover/decision.ts'
+import type { Observation } from '../../topology/observation.ts'
+
+/** Orders that were refused are not sent again at once: what refused them has to change first. */
+const refusedPauseMs = 300
+
+export type OrderAction = Extract<Action, { order: unknown }>
+
+export interface OrderOutcome {
+  readonly action: OrderAction
+  readonly ms: number
+  readonly answer: OrderAnswer | null
+  /** '' when it was carried out. */
+  readonly error: string
+}
+
+/**
+ * Sends orders and remembers which are on their way: the same order is never sent to an instance twice at once, and one that was refused
+ * waits a moment. Everything else is decided anew.
+ */
+export class OrderDesk {
+  readonly #world: World
+  readonly #transport: Transport
+  readonly #timings: Timings
+  readonly #addressOf: (instance: string) => string | undefined
+  readonly #answered: (outcome: OrderOutcome) => void
+  readonly #flying = new Map<string, { order: string; sinceMs: number }>()
+  readonly #refused = new Map<string, { text: string; atMs: number }>()
+
+  constructor(ports: { world: World; transport: Transport; timings: Timings }, addressOf: (instance: string) => string | undefined, answered: (outcome: OrderOutcome) => void) {
+    this.#world = ports.world
+    this.#transport = ports.transport
+    this.#timings = ports.timings
+    this.#addressOf = addressOf
+    this.#answered = answered
+  }
+
+  /** By instance, what was sent last and has not been answered. */
+  get inFlight(): ReadonlyMap<string, { readonly order: string; readonly sinceMs: number }> {
+    const byInstance = new Map<string, { order: string; sinceMs: number }>()
+    for (const [key, flying] of this.#flying) byInstance.set(key.slice(0, key.indexOf('/')), flying)
+    return byInstance
+  }
+
+  /** Sends unless the same is under way or was just refused. False when it was held back. */
+  send(action: OrderAction): boolean {
+    const key = `${action.to}/${action.kind}`
+    const text = JSON.stringify({ ...action.order, sourceHolds: '', destroys: '' })
+    const refused = this.#refused.get(key)
+    const nowMs = this.#world.clock.monotonicMs()
+    if (this.#flying.has(key)) return false
+    if (refused?.text === text && nowMs - refused.atMs < refusedPauseMs) return false
+    const address = this.#addressOf(action.to)
+    if (address === undefined) return false
+    this.#flying.set(key, { order: action.kind, sinceMs: nowMs })
+    void this.#deliver(action, address, { key, text })
+    return true
+  }
+
+  async #deliver(action: OrderAction, address: string, { key, text }: { key: string; text: string }): Promise<void> {
+    const { clock } = this.#world
+    const began = clock.monotonicMs()
+    let answer: OrderAnswer | null = null
+    let error = ''
+    try {
+      answer = (await this.#transport.post(address, agentRoutes[action.kind], action.order, this.#deadlineFor(action))) as OrderAnswer
+      this.#refused.delete(key)
+    } catch (thrown) {
+      error = `${codeOf(thrown)}: ${describeError(thrown)}`
+      this.#refused.set(key, { text, atMs: clock.monotonicMs() })
+    }
+    this.#flying.delete(key)
+    this.#answered({ action, ms: clock.monotonicMs() - began, answer, error })
+  }
+
+  #deadlineFor(action: OrderAction): number {
+    const { orderDeadlineMs } = this.#timings
+    if (action.kind === 'demote') return action.order.deadlineMs + action.order.graceMs + orderDeadlineMs
+    if (action.kind === 'promise') return action.order.waitMs + orderDeadlineMs
+    if (action.kind === 'fetch') return action.order.deadlineMs + orderDeadlineMs
+    return action.kind === 'reseed' ? orderDeadlineMs * 12 : orderDeadlineMs
+  }
+}
+
+/** The observation in an answer, if it came with one. */
+export function observationIn(outcome: OrderOutcome): Observation | null {
+  return outcome.answer?.observation ?? null
+}
+

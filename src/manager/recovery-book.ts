@@ -1,0 +1,75 @@
+import type { Clock, Random } from '../common/ports.ts'
+import type { FlowKind } from '../../failover/decision.ts'
+import type { Recovery, TimelineEntry } from '../../failover/notes.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+
+export interface RecoveryStart {
+  readonly kind: FlowKind
+  readonly sentence: string
+  readonly analysis: string
+  readonly record: ClusterRecord | undefined
+}
+
+/** Keeps the timeline of the recovery that is under way: every step with its monotonic milliseconds since detection. */
+export class RecoveryBook {
+  readonly #clock: Clock
+  readonly #random: Random
+  #open: (Recovery & { readonly beganMs: number }) | null = null
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  get current(): Recovery | null {
+    return this.#open
+  }
+
+  /** Begins one unless one of that kind is under way. A switchover that turns into a failover ends as undone. Returns what ended by that. */
+  begin(start: RecoveryStart): Recovery | null {
+    if (this.#open?.kind === start.kind) return null
+    const ended = this.#open === null ? null : this.end('abandoned', `became a ${start.kind}`)
+    const { record } = start
+    this.#open = {
+      id: this.#random.hex(12),
+      kind: start.kind,
+      startedWallMs: this.#clock.wallMs(),
+      analysis: start.analysis,
+      sentence: start.sentence,
+      from: record?.primary ?? null,
+      to: null,
+      fromEpoch: record?.epoch ?? 0,
+      toEpoch: null,
+      outcome: 'running',
+      timeline: [],
+      beganMs: this.#clock.monotonicMs(),
+    }
+    return ended
+  }
+
+  /** Adds a step that ended now. */
+  note(what: string): void {
+    if (this.#open === null) return
+    const entry: TimelineEntry = { atMs: this.#sinceBegan(), what }
+    this.#open = { ...this.#open, timeline: [...this.#open.timeline, entry] }
+  }
+
+  committed(record: ClusterRecord, why: string): void {
+    if (this.#open === null) return
+    const moved = record.epoch > this.#open.fromEpoch
+    this.#open = { ...this.#open, sentence: why, ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}) }
+  }
+
+  /** Ends it and gives it back for the notes; null when none was open. */
+  end(outcome: Recovery['outcome'], sentence?: string): Recovery | null {
+    if (this.#open === null) return null
+    this.note(`ended: ${outcome}`)
+    const { beganMs: _began, ...recovery } = this.#open
+    this.#open = null
+    return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
+  }
+
+  #sinceBegan(): number {
+    return this.#open === null ? 0 : Math.round((this.#clock.monotonicMs() - this.#open.beganMs) * 10) / 10
+  }
+}

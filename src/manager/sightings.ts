@@ -1,0 +1,90 @@
+import type { PlatformInstance } from '../common/platform.ts'
+import { isFollowing } from '../../failover/situation.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+import type { Timings } from '../../failover/timings.ts'
+import type { Observation } from '../../topology/observation.ts'
+import type { Snapshot } from '../../topology/snapshot.ts'
+
+interface Sighting {
+  readonly instance: PlatformInstance
+  readonly observation: Observation | null
+  readonly heardAtMs: number | null
+}
+
+/** What this manager has heard of each instance, and since when replicas stray. */
+export class Sightings {
+  readonly #timings: Timings
+  #byName = new Map<string, Sighting>()
+  readonly #straying = new Map<string, number>()
+
+  constructor(timings: Timings) {
+    this.#timings = timings
+  }
+
+  get straying(): ReadonlyMap<string, number> {
+    return this.#straying
+  }
+
+  /** Takes over which instances exist; what was heard of those that stay is kept. */
+  setInstances(instances: readonly PlatformInstance[]): void {
+    const before = this.#byName
+    this.#byName = new Map(
+      instances.map((instance) => {
+        const known = before.get(instance.name)
+        return [instance.name, { instance, observation: known?.observation ?? null, heardAtMs: known?.heardAtMs ?? null }]
+      }),
+    )
+  }
+
+  addressOf(name: string): string | undefined {
+    return this.#byName.get(name)?.instance.agent
+  }
+
+  observationOf(name: string): Observation | null {
+    return this.#byName.get(name)?.observation ?? null
+  }
+
+  /** Takes an observation; false for one older than what is known, or of an instance that is none of ours. */
+  hear(observation: Observation, nowMs: number): boolean {
+    const known = this.#byName.get(observation.instance)
+    if (known === undefined) return false
+    const last = known.observation
+    if (last?.agentRun === observation.agentRun && last.sequence >= observation.sequence) return false
+    this.#byName.set(observation.instance, { ...known, observation, heardAtMs: nowMs })
+    return true
+  }
+
+  /** The snapshot at `nowMs`: `silentMs` and `processSinceMs` are moved on by how long ago they were reported. */
+  snapshot(nowMs: number): Snapshot {
+    const views = [...this.#byName.values()].map(({ instance, observation, heardAtMs }) => ({
+      ...instance,
+      observation: observation && heardAtMs !== null ? aged(observation, nowMs - heardAtMs) : null,
+      heardAtMs,
+      reachable: heardAtMs !== null && nowMs - heardAtMs < this.#timings.unreachableMs,
+    }))
+    return { instances: views }
+  }
+
+  /** Milliseconds until the next instance would become unreachable; null when none can. */
+  nextSilenceMs(nowMs: number): number | null {
+    const waits = [...this.#byName.values()].flatMap(({ heardAtMs }) => (heardAtMs === null ? [] : [heardAtMs + this.#timings.unreachableMs - nowMs]))
+    const due = waits.filter((wait) => wait > 0)
+    return due.length === 0 ? null : Math.min(...due) + 1
+  }
+
+  /** Notes since when each counted replica does not follow as the record wants. */
+  trackStraying(record: ClusterRecord, snapshot: Snapshot, nowMs: number): void {
+    for (const view of snapshot.instances) {
+      if (view.observation?.member === record.primary || isFollowing(view, record, this.#timings)) this.#straying.delete(view.name)
+      else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)
+    }
+  }
+}
+
+function aged(observation: Observation, ageMs: number): Observation {
+  return {
+    ...observation,
+    processSinceMs: observation.processSinceMs + ageMs,
+    silentMs: observation.silentMs > 0 ? observation.silentMs + ageMs : 0,
+  }
+}
