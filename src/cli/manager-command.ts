@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { addressArgument, integerFrom, oneOf, pathArgument, storeArgument } from './arguments.ts'
 
@@ -25,8 +26,7 @@ export function addManager(program: Command): void {
     .addOption(new Option('--agent-token-file <file>', 'file with the agents’ token (default: secrets/agent-token of the cluster)').argParser(pathArgument))
     .addOption(logLevelOption())
     .action(async (flags: ManagerFlags) => {
-      const [{ resolve }, { readCluster }, { layoutOf }, { runManager }] = await Promise.all([
-        import('node:path'),
+      const [{ readCluster }, { layoutOf }, { runManager }] = await Promise.all([
         import('../local/cluster-file.ts'),
         import('../local/state-layout.ts'),
         import('../manager/run.ts'),

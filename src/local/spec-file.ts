@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import { clusterSpecSchema, type ClusterSpec } from '../../failover/spec.ts'
+import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../../failover/spec.ts'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
 import { refuseNewer } from './cluster-file.ts'
@@ -41,10 +41,18 @@ export async function readSpec(layout: StateLayout, name: string): Promise<Clust
 }
 
 function checkSpec(where: string, name: string, value: unknown): ClusterSpec {
-  const spec: unknown = Value.Default(clusterSpecSchema, Value.Clone(value))
+  const spec = withDefaults(value)
   if (!Value.Check(clusterSpecSchema, spec)) throw bad(where, complaintAbout(clusterSpecSchema, spec) ?? 'does not have the expected shape')
   const stranger = Object.keys(spec.policies).find((instance) => !isInstanceOf(name, instance))
   if (stranger !== undefined) throw bad(where, `policies has the key "${stranger.slice(0, 60)}"; allowed are the instances ${name}-0 to ${name}-15`)
+  return spec
+}
+
+/** typebox fills in what is missing, but not below the keys of a record. */
+function withDefaults(value: unknown): unknown {
+  const spec: unknown = Value.Default(clusterSpecSchema, Value.Clone(value))
+  const policies = typeof spec === 'object' && spec !== null && 'policies' in spec ? spec.policies : undefined
+  for (const policy of Object.values(policies ?? {})) Value.Default(instancePolicySchema, policy)
   return spec
 }
 

@@ -41,6 +41,7 @@ export class Supervisor {
   #bookWrites: Promise<void> = Promise.resolve()
   #reloads: Promise<void> = Promise.resolve()
   #ended = Promise.withResolvers<void>()
+  #shutdown: Promise<void> | undefined
 
   private constructor(options: SupervisorOptions, cluster: LocalCluster, claim: NumberClaim) {
     this.#options = options
@@ -68,7 +69,11 @@ export class Supervisor {
   }
 
   /** Ends the manager and the agents, in this order; every mysqld goes on. */
-  async shutdown(): Promise<void> {
+  shutdown(): Promise<void> {
+    return (this.#shutdown ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
     await this.#reloads.catch(() => undefined)
     await this.#processes.get(managerProcess)?.stop()
     await Promise.all([...this.#processes.values()].map((process) => process.stop()))
@@ -86,8 +91,9 @@ export class Supervisor {
     }, rotateEveryMs)
     const book = await readBook(this.#layout)
     for (const name of this.#wanted()) await this.#add(name).begin(book.processes[name])
-    this.#server = await serveControl(this.#layout.control, (request) => this.#handle(request))
+    this.#server = await serveControl(this.#layout.control, (request) => this.#answer(request))
     this.#note()
+    await this.#bookWrites
   }
 
   #wanted(): readonly string[] {
@@ -115,6 +121,13 @@ export class Supervisor {
     const instance = this.#cluster.instances.find((candidate) => candidate.name === name)
     if (instance === undefined) return { argv: [...this.#options.regent, 'manager', '--cluster-dir', this.#layout.dir], log }
     return { argv: [...instance.wrapper, ...this.#options.regent, 'agent', '--config', agentConfigPath(this.#layout, name)], log }
+  }
+
+  /** Answers once what was done is in the list of processes: who asked may look there next. */
+  async #answer(request: ControlRequest): Promise<unknown> {
+    const answer = await this.#handle(request)
+    await this.#bookWrites
+    return answer
   }
 
   async #handle(request: ControlRequest): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { faults, isFault } from '../../local/fault.ts'
+import { faults, isFault } from '../../local/fault-names.ts'
 import { instanceArgument } from '../arguments.ts'
 import { withOutput, type OutputOptions } from '../common-options.ts'
 import type { Io } from '../io.ts'
