@@ -1,0 +1,44 @@
+import { writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import type { AgentConfig } from '../../agents/config.ts'
+import { agentConfigFor } from '../local/agent-config.ts'
+import { layoutOf } from '../local/state-layout.ts'
+import { clusterIn, fileWith } from '../local/testing.ts'
+import { readAgentConfig } from './agent-config-file.ts'
+
+const cluster = clusterIn('/state')
+const [instance] = cluster.instances
+if (instance === undefined) throw new Error('the cluster has no instance')
+/** What `local up` writes must be what an agent reads: the annotation checks it at compile time. */
+const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instance, { lowSpaceBytes: 1 })
+
+describe('the agent’s configuration file', () => {
+  test('is read as local up writes it', async () => {
+    expect(await readAgentConfig(await fileWith(JSON.stringify(written)))).toEqual(written)
+  })
+
+  const refusals: readonly (readonly [string, object, RegExp])[] = [
+    ['an unknown key', { colour: 'red' }, /unknown key "colour"/],
+    ['a relative path', { volume: 'instances/x' }, /volume is "instances\/x"; allowed is a text/],
+    ['a port out of range', { adminPort: 70_000 }, /adminPort is 70000; allowed is an integer from 1 to 65535/],
+    ['no command for mysqld', { mysqld: [] }, /mysqld is \[\]/],
+    ['an unknown timing', { timings: { leaseMinutes: 1 } }, /timings has the unknown key "leaseMinutes"; allowed are processWatchMs/],
+    ['timings that contradict each other', { timings: { leaseMs: 1500 } }, /leaseRenewMs × 3 must not exceed leaseMs/],
+    ['an instance of another cluster', { instance: 'other-0' }, /allowed is shop-<ordinal>/],
+    ['an unknown log level', { logLevel: 'loud' }, /logLevel is "loud"/],
+    ['a missing field', { host: undefined }, /lacks "host"/],
+    ['a setting that is a number', { serverSettings: { max_connections: 5 } }, /serverSettings.max_connections is 5; allowed is a text/],
+  ]
+  test.each(refusals)('is refused for %s', async (_what, change, message) => {
+    const file = await fileWith(JSON.stringify({ ...written, ...change }))
+    await expect(readAgentConfig(file)).rejects.toThrow(message)
+  })
+
+  test('is refused when it is of a newer version, no JSON or no object', async () => {
+    await expect(readAgentConfig(await fileWith('{"version": 2}'))).rejects.toMatchObject({ code: 'REGENT_NEWER_VERSION' })
+    const file = await fileWith('version: 1')
+    await expect(readAgentConfig(file)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+    await writeFile(file, '[]')
+    await expect(readAgentConfig(file)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+  })
+})

@@ -1,0 +1,172 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../local/testing.ts'
+import { httpServer, regent, topology, type Asked } from './testing.ts'
+
+/** No cluster of this machine may play a part. */
+async function emptyHome(): Promise<string> {
+  const [home, before] = [await temporaryFolder(), process.env['REGENT_HOME']]
+  process.env['REGENT_HOME'] = home
+  onTestFinished(() => {
+    if (before === undefined) delete process.env['REGENT_HOME']
+    else process.env['REGENT_HOME'] = before
+  })
+  return home
+}
+
+async function tokenFile(): Promise<string> {
+  const path = join(await temporaryFolder(), 'token')
+  await writeFile(path, 'abc\n')
+  return path
+}
+
+describe('the command line', () => {
+  const usage: readonly (readonly [string, RegExp])[] = [
+    ['frobnicate', /unknown command 'frobnicate'/],
+    ['local', /Usage: regent local/],
+    ['local up Demo', /lower-case letters/],
+    ['local up -', /lower-case letters/],
+    ['local up demo- ', /no dash last/],
+    ['local up demo extra', /too many arguments/],
+    ['local up --instances 0', /integer from 1 to 16/],
+    ['local up --instances 17', /integer from 1 to 16/],
+    ['local up --instances three', /integer from 1 to 16/],
+    ['local up --instances 3.0', /integer from 1 to 16/],
+    ['local up --mode group', /Allowed is semisync/],
+    ['local up --acks -1', /integer from 0 to 15/],
+    ['local up --acks 16', /integer from 0 to 15/],
+    ['local up --durability none', /Allowed is strict or available/],
+    ['local up --port 0', /integer from 1 to 65535/],
+    ['local up --port 65536', /integer from 1 to 65535/],
+    ['local up --store mysql://x', /file, or the URL of a Redis/],
+    ['local up --store redis:', /file, or the URL of a Redis/],
+    ['local up --output xml', /Allowed is text or json/],
+    ['local up --bogus', /unknown option '--bogus'/],
+    ['local up --instances', /argument missing/],
+    ['local fault demo-0', /missing required argument 'fault'/],
+    ['local fault demo-0 explode', /Allowed choices are kill-mysqld, freeze-mysqld/],
+    ['local fault demo kill', /named <cluster>-<ordinal>/],
+    ['local scale', /missing required argument 'n'/],
+    ['local scale demo 0', /integer from 1 to 16/],
+    ['local scale 99', /integer from 1 to 16/],
+    ['local sql --on demo', /named <cluster>-<ordinal>/],
+    ['local logs -n x', /integer from 0 to 10000/],
+    ['topology --api ftp://x', /http/],
+    ['topology --api http://user:pw@host', /without user and password/],
+    ['switchover --to demo', /named <cluster>-<ordinal>/],
+    ['switchover --timeout 10', /with its unit/],
+    ['switchover --timeout 10h', /with its unit/],
+    ['switchover --timeout 99ms', /from 100 ms/],
+    ['failover --accept-losses', /Did you mean --accept-loss/],
+    ['fence', /missing required argument 'instance'/],
+    ['fence demo', /named <cluster>-<ordinal>/],
+    ['unfence DEMO-0', /named <cluster>-<ordinal>/],
+    ['pause Demo', /lower-case letters/],
+    ['manager', /required option '--cluster-dir <dir>'/],
+    ['manager --cluster-dir x --log-level loud', /trace, debug|trace or debug/],
+    ['manager --cluster-dir x --host nowhere', /IP address/],
+    ['agent', /required option '--config <file>'/],
+    ['completion tcsh', /Allowed choices are bash, zsh, fish/],
+  ]
+  test.each(usage)('refuses "regent %s" with exit code 2, and does nothing', async (line, message) => {
+    const home = await emptyHome()
+    const { code, err } = await regent(line.split(' ').filter((word) => word !== ''))
+    expect(err).toMatch(message)
+    expect(code).toBe(2)
+    expect(await import('node:fs/promises').then(({ readdir }) => readdir(home))).toEqual([])
+  })
+
+  test('refuses a bad file with exit code 2, and makes nothing', async () => {
+    const home = await emptyHome()
+    const file = join(await temporaryFolder(), 'spec.yaml')
+    await writeFile(file, 'instances: 99')
+    const { code, err } = await regent(['local', 'up', 'demo', '--config', file, '-o', 'json'])
+    expect(code).toBe(2)
+    expect(JSON.parse(err.split('\n').at(-1) ?? '')).toMatchObject({ code: 'REGENT_BAD_FILE', message: expect.stringContaining('instances is 99; allowed is an integer from 1 to 16') as string })
+    expect(await import('node:fs/promises').then(({ readdir }) => readdir(home))).toEqual(['lock'])
+  })
+
+  test('prints help on standard output with exit code 0, and every option with its default', async () => {
+    const { code, out } = await regent(['local', 'up', '--help'])
+    expect(code).toBe(0)
+    for (const option of ['--instances', '--mode', '--acks', '--durability', '--data', '--port', '--hosts', '--config', '--store', '--output']) {
+      expect(out.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`${option} .*?\\(default: `))
+    }
+  })
+
+  test('says so with exit code 1 where there is no local cluster to ask', async () => {
+    await emptyHome()
+    const { code, err } = await regent(['topology'])
+    expect(code).toBe(1)
+    expect(err).toContain('there is no local cluster; "regent local up" makes one')
+    expect(err).toContain('REGENT_NOT_FOUND')
+  })
+
+  test('says with exit code 3 that a manager cannot be reached', async () => {
+    const { code, err } = await regent(['topology', 'demo', '--api', 'http://127.0.0.1:1', '--token-file', await tokenFile()])
+    expect(code).toBe(3)
+    expect(err).toMatch(/no manager answers at http:\/\/127.0.0.1:1/)
+  })
+
+  test('needs a token for a manager that is named', async () => {
+    const { code, err } = await regent(['topology', 'demo', '--api', 'http://127.0.0.1:1'])
+    expect([code, err]).toEqual([2, expect.stringContaining('--token-file')])
+  })
+
+  test('takes manager and token from the environment, and prints JSON when asked to', async () => {
+    const asked: Asked[] = []
+    const url = await httpServer((request) => (asked.push(request), { status: 200, body: JSON.stringify(request.path.endsWith('/clusters') ? { clusters: [{ name: 'demo' }] } : topology()) }))
+    const { code, out } = await regent(['topology', '-o', 'json'], { REGENT_API: `${url}/`, REGENT_TOKEN_FILE: await tokenFile() })
+    expect([code, JSON.parse(out)]).toEqual([0, topology()])
+    expect(asked.map((one) => one.path)).toEqual(['/api/v1/clusters', '/api/v1/clusters/demo/topology'])
+    expect(asked[0]?.authorization).toBe('Bearer abc')
+  })
+
+  test('asks for exactly what its options say', async () => {
+    const asked: Asked[] = []
+    const url = await httpServer((request) => (asked.push(request), { status: 200, body: JSON.stringify({ done: true, dryRun: false, sentence: 'done it', plan: ['step one'], recovery: 'r1' }) }))
+    const env = { REGENT_API: url, REGENT_TOKEN_FILE: await tokenFile() }
+    const ran = await regent(['switchover', 'demo', '--to', 'demo-1', '--dry-run', '--timeout', '5s'], env)
+    expect(ran).toEqual({ code: 0, out: 'done it\n  step one\ntimeline: regent recoveries demo r1', err: '' })
+    await regent(['failover', 'demo', '--accept-loss'], env)
+    await regent(['fence', 'demo-2', '--keep-primary'], env)
+    await regent(['unfence', 'demo-2'], env)
+    await regent(['pause', 'demo'], env)
+    await regent(['resume', 'demo'], env)
+    expect(asked.map((one) => [one.method, one.path, one.body])).toEqual([
+      ['POST', '/api/v1/clusters/demo/switchover', { to: 'demo-1', timeoutMs: 5000, dryRun: true, reason: 'asked for with regent switchover' }],
+      ['POST', '/api/v1/clusters/demo/failover', { acceptLoss: true }],
+      ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', keepPrimary: true }],
+      ['POST', '/api/v1/clusters/demo/unfence', { instance: 'demo-2' }],
+      ['POST', '/api/v1/clusters/demo/pause', { reason: 'asked for with regent pause' }],
+      ['POST', '/api/v1/clusters/demo/resume', {}],
+    ])
+  })
+
+  test('prints a refusal as its message, remedy and code with exit code 1, a deadline with 4', async () => {
+    const problem = (code: string, status: number) => ({ status, body: JSON.stringify({ title: 't', status, detail: 'demo-2 is not in the sync set', code }) })
+    const env = { REGENT_TOKEN_FILE: await tokenFile() }
+    const refusing = await httpServer(() => problem('REGENT_REFUSED', 409))
+    expect(await regent(['switchover', 'demo'], { ...env, REGENT_API: refusing })).toEqual({
+      code: 1,
+      out: '',
+      err: 'error: demo-2 is not in the sync set\n  The message says what stands in the way.\n  REGENT_REFUSED',
+    })
+    const late = await httpServer(() => problem('REGENT_TIMED_OUT', 504))
+    expect((await regent(['switchover', 'demo'], { ...env, REGENT_API: late })).code).toBe(4)
+  })
+
+  test('shows one recovery for an id alone, and the list for a cluster’s name', async () => {
+    const asked: string[] = []
+    const url = await httpServer(({ path }) => {
+      asked.push(path)
+      return { status: 200, body: path.endsWith('/clusters') ? JSON.stringify({ clusters: [{ name: 'demo' }] }) : '[]' }
+    })
+    const env = { REGENT_API: url, REGENT_TOKEN_FILE: await tokenFile() }
+    await regent(['recoveries', 'demo'], env)
+    await regent(['recoveries', '7f3a', '-o', 'json'], env)
+    await regent(['recoveries', 'demo', '7f3a', '-o', 'json'], env)
+    expect(asked.filter((path) => path.includes('recoveries'))).toEqual(['/api/v1/clusters/demo/recoveries', '/api/v1/clusters/demo/recoveries/7f3a', '/api/v1/clusters/demo/recoveries/7f3a'])
+  })
+})
