@@ -1,0 +1,269 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Connection } from 'mysql2/promise'
+import { stringify } from 'yaml'
+import type { Recovery } from '../../failover/notes.ts'
+import type { ClusterSpec } from '../../failover/spec.ts'
+import { ApiClient } from '../../src/cli/api-client.ts'
+import { localTarget } from '../../src/cli/connect.ts'
+import { localStatus, type InstanceStatus, type LocalStatus } from '../../src/cli/local/status.ts'
+import { findCluster, type FoundCluster } from '../../src/local/cluster-index.ts'
+import { injectFault } from '../../src/local/fault.ts'
+import type { Fault } from '../../src/local/fault-names.ts'
+import { adminUser, clientUser, readSecret } from '../../src/local/secrets.ts'
+import { layoutOf, type StateLayout } from '../../src/local/state-layout.ts'
+import type { ExplainView } from '../../src/manager/api/explain-view.ts'
+import type { OperationResult } from '../../src/manager/api/operation-result.ts'
+import type { ClusterView, TopologyView } from '../../src/manager/api/views.ts'
+import { processesNaming } from './leftovers.ts'
+import { monotonicMs } from './monotonic.ts'
+import { freePort } from './redis-server.ts'
+import { openSession, queryWithin } from './sql-session.ts'
+import { ViewStream } from './view-stream.ts'
+import { isWhole } from './whole.ts'
+
+const bin = join(import.meta.dirname, '..', '..', 'bin', 'regent')
+const upDeadlineMs = 120_000
+
+type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [Key in keyof T]?: Deep<T[Key]> } : T
+
+export interface StartOptions {
+  readonly name?: string
+  readonly instances?: number
+  /** The cluster's spec, for --config. Without a word about it a second failover may follow the first at once. */
+  readonly spec?: Deep<ClusterSpec>
+  /** Further options of `regent local up`. */
+  readonly flags?: readonly string[]
+  /** Called with each line that `regent local up` says while it works. */
+  readonly progress?: (line: string) => void
+  /** Where the cluster is kept; a temporary folder unless given. */
+  readonly home?: string
+}
+
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Starts a cluster of its own with the real command line, in a folder of its own; resolves when it takes writes. */
+export async function startCluster(options: StartOptions = {}): Promise<TestCluster> {
+  const { name = 'shop', instances = 3, spec = {}, flags = [], progress } = options
+  const home = options.home ?? (await mkdtemp(join(tmpdir(), 'regent-')))
+  const config = join(home, 'spec.yaml')
+  await writeFile(config, stringify({ failover: { windowMs: 0 }, ...spec }))
+  const port = String(await freePort())
+  const arguments_ = ['local', 'up', name, '--instances', String(instances), '--port', port, '--config', config, ...flags]
+  const ran = await runRegent(home, arguments_, { deadlineMs: upDeadlineMs, ...(progress && { progress }) })
+  if (ran.code !== 0) {
+    await runRegent(home, ['local', 'down', name, '--purge'], { deadlineMs: 30_000 })
+    throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
+  }
+  return TestCluster.at(home, name)
+}
+
+/** Runs the command line as a person does, with its state in `home`. */
+export async function runRegent(home: string, words: readonly string[], options: { readonly deadlineMs: number; readonly progress?: (line: string) => void }): Promise<Ran> {
+  const child = spawn(bin, words, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, REGENT_HOME: home }, timeout: options.deadlineMs, killSignal: 'SIGKILL' })
+  const text = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (text.stdout += part))
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    text.stderr += part
+    for (const line of part.split('\n').filter((one) => one.trim() !== '')) options.progress?.(line)
+  })
+  const code = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (status) => resolve(status ?? 1))
+  })
+  return { code, ...text }
+}
+
+/** A running cluster, and what a test can do to it and ask of it. */
+export class TestCluster {
+  readonly name: string
+  readonly home: string
+  readonly layout: StateLayout
+  readonly views: ViewStream
+  readonly #found: FoundCluster
+  readonly #client: ApiClient
+  #adminSessions = new Map<string, Connection>()
+
+  private constructor(home: string, found: FoundCluster, client: ApiClient) {
+    this.home = home
+    this.name = found.cluster.name
+    this.layout = layoutOf(found.dir)
+    this.#found = found
+    this.#client = client
+    this.views = new ViewStream(localTarget(found.dir, found.cluster), this.name)
+  }
+
+  static async at(home: string, name: string): Promise<TestCluster> {
+    const found = await findCluster(name, home)
+    return new TestCluster(home, found, await ApiClient.open(localTarget(found.dir, found.cluster)))
+  }
+
+  /** `regent <words>` on this cluster's machine. */
+  regent(...words: readonly string[]): Promise<Ran> {
+    return runRegent(this.home, words, { deadlineMs: 60_000 })
+  }
+
+  async status(): Promise<LocalStatus> {
+    return localStatus(await this.#foundNow())
+  }
+
+  async instance(name: string): Promise<InstanceStatus> {
+    const found = (await this.status()).instances.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`${this.name} has no instance ${name}`)
+    return found
+  }
+
+  view(): Promise<ClusterView> {
+    return this.get<ClusterView>('')
+  }
+
+  topology(): Promise<TopologyView> {
+    return this.get<TopologyView>('/topology')
+  }
+
+  explain(): Promise<ExplainView> {
+    return this.get<ExplainView>('/explain')
+  }
+
+  /** Newest first. */
+  recoveries(): Promise<readonly Recovery[]> {
+    return this.get<readonly Recovery[]>('/recoveries')
+  }
+
+  /** The instance that the record names; throws where there is none. */
+  async primary(): Promise<string> {
+    const { primary } = await this.view()
+    if (primary === null) throw new Error(`${this.name} has no primary`)
+    return primary
+  }
+
+  async replicas(): Promise<readonly string[]> {
+    const view = await this.view()
+    return view.instances.map((row) => row.name).filter((name) => name !== view.primary)
+  }
+
+  /** GETs a path below the cluster's own. */
+  get<Answer>(path: string): Promise<Answer> {
+    return this.#client.get<Answer>(`/clusters/${this.name}${path}`)
+  }
+
+  /** POSTs to a path below the cluster's own. Rejects with the `RegentError` that the manager refused with. */
+  api(path: string, body: unknown, deadlineMs = 60_000): Promise<OperationResult> {
+    return this.#client.post<OperationResult>(`/clusters/${this.name}${path}`, body, deadlineMs)
+  }
+
+  switchover(body: { readonly to?: string; readonly timeoutMs?: number; readonly dryRun?: boolean } = {}): Promise<OperationResult> {
+    return this.api('/switchover', body)
+  }
+
+  scale(instances: number): Promise<OperationResult> {
+    return this.api('/scale', { instances }, 120_000)
+  }
+
+  /** What `regent local fault` does, in this process; resolves to the monotonic time just before. */
+  async fault(instance: string, what: Fault): Promise<number> {
+    const { cluster } = await this.#foundNow()
+    const at = monotonicMs()
+    await injectFault(this.layout, cluster, instance, what)
+    return at
+  }
+
+  async signalManager(signal: NodeJS.Signals): Promise<void> {
+    const { managerPid } = await this.status()
+    if (managerPid === null) throw new Error(`the manager of ${this.name} does not run`)
+    process.kill(managerPid, signal)
+  }
+
+  /** Waits for a state of the cluster, as the manager tells it. */
+  waitFor(what: string, predicate: (view: ClusterView) => boolean, deadlineMs = 30_000): Promise<ClusterView> {
+    return this.views.waitFor(what, predicate, deadlineMs)
+  }
+
+  /** Waits until every one of so many instances is up, counts and follows. */
+  whole(instances = 3, deadlineMs = 60_000): Promise<ClusterView> {
+    return this.waitFor(`${this.name} is whole, ${instances} of ${instances}`, (view) => isWhole(view, instances), deadlineMs)
+  }
+
+  /** Waits for something that only asking again shows. */
+  async until<Found>(what: string, look: () => Promise<Found | undefined | false>, deadlineMs = 30_000): Promise<Found> {
+    const until = monotonicMs() + deadlineMs
+    for (;;) {
+      const found = await look()
+      if (found !== undefined && found !== false) return found
+      if (monotonicMs() > until) throw new Error(`${what}: not within ${deadlineMs} ms`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** A session of its own; the caller ends it. */
+  async session(instance: string, user: 'admin' | 'client' = 'admin', deadlineMs = 2_000): Promise<Connection> {
+    const { address: host, port } = this.#instance(await this.#foundNow(), instance)
+    return openSession({ host, port, ...(await this.login(user)) }, deadlineMs)
+  }
+
+  async login(user: 'admin' | 'client'): Promise<{ readonly user: string; readonly password: string }> {
+    const admin = user === 'admin'
+    return { user: admin ? adminUser : clientUser, password: await readSecret(admin ? this.layout.adminPassword : this.layout.clientPassword) }
+  }
+
+  /** Runs one statement on one instance and gives its rows; as `admin` in a session that is kept, else in one of its own. */
+  async sql(instance: string, statement: string, options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {}): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const { user = 'admin', deadlineMs = 10_000 } = options
+    const kept = user === 'admin' ? this.#adminSessions.get(instance) : undefined
+    const session = kept ?? (await this.session(instance, user))
+    try {
+      const rows = await queryWithin(session, statement, deadlineMs)
+      if (user === 'admin') this.#adminSessions.set(instance, session)
+      else session.destroy()
+      return rows
+    } catch (error) {
+      session.destroy()
+      this.#adminSessions.delete(instance)
+      // The kept session may have been cut off by what happened since; a fresh one says what is so now.
+      if (kept !== undefined && isLost(error)) return this.sql(instance, statement, options)
+      throw error
+    }
+  }
+
+  /** The only value of a query's only row, as text. */
+  async value(instance: string, statement: string): Promise<string> {
+    const [row] = await this.sql(instance, statement)
+    return String(Object.values(row ?? {})[0])
+  }
+
+  /** Takes the cluster down, removes it, and throws when a process or a file of it is left. */
+  async down(): Promise<void> {
+    await this.views.end()
+    for (const session of this.#adminSessions.values()) session.destroy()
+    const ran = await this.regent('local', 'down', this.name, '--purge')
+    if (ran.code !== 0) throw new Error(`regent local down ended with ${ran.code}: ${ran.stderr}`)
+    const running = await processesNaming(this.home)
+    const files = (await readdir(this.home)).filter((name) => !['lock', 'index.json', 'spec.yaml'].includes(name))
+    await rm(this.home, { recursive: true, force: true })
+    if (running.length > 0) throw new Error(`still running after "regent local down":\n${running.join('\n')}`)
+    if (files.length > 0) throw new Error(`left behind by "regent local down --purge": ${files.join(', ')}`)
+  }
+
+  /** Again, for instances come and go. */
+  #foundNow(): Promise<FoundCluster> {
+    return findCluster(this.name, this.home)
+  }
+
+  #instance({ cluster }: FoundCluster, name: string): { readonly address: string; readonly port: number } {
+    const found = cluster.instances.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`${this.name} has no instance ${name}; it has ${this.#found.cluster.instances.map((one) => one.name).join(', ')}`)
+    return found
+  }
+}
+
+/** The session is gone, rather than the statement refused. */
+function isLost(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return ['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE', 'ER_CLIENT_INTERACTION_TIMEOUT', 'ER_SERVER_SHUTDOWN'].includes(code) || (error instanceof Error && error.message.includes('closed state'))
+}

@@ -1,0 +1,31 @@
+import { createConnection, type Connection } from 'mysql2/promise'
+
+export interface Login {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+  readonly database?: string
+}
+
+/** A session over TCP. Rejects when the server has not let it in within `deadlineMs`. A session that is cut off later says so at its next query. */
+export async function openSession(login: Login, deadlineMs: number): Promise<Connection> {
+  const connection = await createConnection({ ...login, connectTimeout: deadlineMs, multipleStatements: false, supportBigNumbers: true })
+  connection.on('error', () => undefined)
+  return connection
+}
+
+/** The rows of one query. Rejects, and drops the session, when they are not there within `deadlineMs`. */
+export async function queryWithin(connection: Connection, statement: string, deadlineMs: number): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    connection.destroy()
+    late.reject(new Error(`no answer within ${deadlineMs} ms to: ${statement}`))
+  }, deadlineMs)
+  try {
+    const [found] = await Promise.race([connection.query(statement), late.promise])
+    return Array.isArray(found) ? (found as unknown as Readonly<Record<string, unknown>>[]) : []
+  } finally {
+    clearTimeout(timer)
+  }
+}

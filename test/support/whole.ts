@@ -1,0 +1,16 @@
+import type { ClusterView } from '../../src/manager/api/views.ts'
+
+/** Every instance is up and followed by its manager, every replica counts, and the primary takes writes. */
+export function isWhole(view: ClusterView, instances: number): boolean {
+  return view.instances.length === instances && whyNotWhole(view) === undefined
+}
+
+/** What is still missing, in words; undefined when nothing is. */
+export function whyNotWhole(view: ClusterView): string | undefined {
+  if (!view.writable) return 'no instance takes writes'
+  const ailing = view.instances.find((row) => !row.reachable || row.process !== 'running' || row.offline === true || row.role === 'none')
+  if (ailing !== undefined) return `${ailing.name} is not there yet`
+  const wanted = view.instances.length - 1
+  if (view.syncSet.length < wanted) return `the sync set has ${view.syncSet.length} of ${wanted}`
+  return view.acks < view.acksWanted ? `${view.acks} of ${view.acksWanted} acknowledgements` : undefined
+}

@@ -1,0 +1,26 @@
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { startCluster, type StartOptions, type TestCluster } from './cluster.ts'
+import { diagnose } from './diagnosis.ts'
+
+/**
+ * One cluster for all tests of a file, started before the first and taken down after the last, which fails when anything of it
+ * is left. After a failed test the cluster is described.
+ */
+export function withCluster(options: StartOptions = {}): { readonly current: TestCluster } {
+  let cluster: TestCluster | undefined
+  beforeAll(async () => {
+    cluster = await startCluster(options)
+  }, 150_000)
+  afterEach(async ({ task }) => {
+    if (cluster !== undefined && task.result?.state === 'fail') console.error([`── ${task.name}`, ...(await diagnose(cluster))].join('\n'))
+  })
+  afterAll(async () => {
+    await cluster?.down()
+  }, 60_000)
+  return {
+    get current() {
+      if (cluster === undefined) throw new Error('the cluster is not up')
+      return cluster
+    },
+  }
+}

@@ -1,0 +1,43 @@
+/** What a writer's process is told first. Passwords travel here, never in argv. */
+export interface WriterOrders {
+  /** The file with the published primary. */
+  readonly routes: string
+  /** Tried in turn while no primary is published. */
+  readonly instances: readonly { readonly host: string; readonly port: number }[]
+  readonly user: string
+  readonly password: string
+  /** Table of database `app`. */
+  readonly table: string
+  readonly firstId: number
+  readonly everyMs: number
+  /** An attempt that takes longer is given up; whether its write took place is not known. */
+  readonly attemptMs: number
+  /** The process ends by itself after this time. */
+  readonly lifeMs: number
+  /** Write to this address only, whatever is published. */
+  readonly pinned: { readonly host: string; readonly port: number } | null
+}
+
+/** One write that a server acknowledged. Times are the machine's monotonic clock. */
+export interface Acknowledged {
+  readonly id: number
+  readonly host: string
+  readonly beganMs: number
+  readonly ackedMs: number
+}
+
+/** One failure, counted under what the server or the socket said. */
+export interface WriterReport {
+  readonly acknowledged: readonly Acknowledged[]
+  /** Ids whose attempt failed after it may have reached a server. */
+  readonly unknown: readonly number[]
+  readonly errors: Readonly<Record<string, number>>
+}
+
+export type ToWriter = { readonly kind: 'begin'; readonly orders: WriterOrders } | { readonly kind: 'stop' }
+
+export type FromWriter =
+  | { readonly kind: 'acknowledged'; readonly writes: readonly Acknowledged[] }
+  | { readonly kind: 'error'; readonly code: string }
+  | { readonly kind: 'unknown'; readonly id: number }
+  | { readonly kind: 'ended' }

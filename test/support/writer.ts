@@ -1,0 +1,157 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { checkWrites, type WritesCheck } from './writes-check.ts'
+import type { TestCluster } from './cluster.ts'
+import { monotonicMs } from './monotonic.ts'
+import type { Acknowledged, FromWriter, ToWriter, WriterReport } from './writer-wire.ts'
+
+export interface WriterOptions {
+  readonly table?: string
+  readonly everyMs?: number
+  readonly attemptMs?: number
+  readonly lifeMs?: number
+  /** Name of an instance: write to that one only, whatever is published. */
+  readonly pinnedTo?: string
+}
+
+/** A real client that writes unique ids, in a process of its own, and keeps which ones were acknowledged. */
+export class Writer {
+  readonly table: string
+  readonly #child: ChildProcess
+  readonly #cluster: TestCluster
+  readonly #acknowledged: Acknowledged[] = []
+  readonly #unknown: number[] = []
+  readonly #errors = new Map<string, number>()
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(cluster: TestCluster, table: string) {
+    this.#cluster = cluster
+    this.table = table
+    this.#child = fork(join(import.meta.dirname, 'writer-process.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    this.#child.on('message', (message) => this.#hear(message as FromWriter))
+  }
+
+  /** Makes the table where it is missing, and begins to write after the ids that it has. */
+  static async start(cluster: TestCluster, options: WriterOptions = {}): Promise<Writer> {
+    const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000 } = options
+    const { instances, primary } = await cluster.status()
+    const firstId = options.pinnedTo === undefined ? await prepareTable(cluster, table) : 1
+    const pinned = instances.find((instance) => instance.name === options.pinnedTo)
+    const writer = new Writer(cluster, table)
+    writer.#tell({
+      kind: 'begin',
+      orders: {
+        routes: cluster.layout.routes,
+        instances: instances.map(({ address, port }) => ({ host: address, port })),
+        ...(await cluster.login('client')),
+        table,
+        firstId,
+        everyMs,
+        attemptMs,
+        lifeMs,
+        pinned: pinned === undefined ? null : { host: pinned.address, port: pinned.port },
+      },
+    })
+    if (primary !== null && options.pinnedTo === undefined) await writer.next()
+    return writer
+  }
+
+  get report(): WriterReport {
+    return { acknowledged: this.#acknowledged, unknown: this.#unknown, errors: Object.fromEntries(this.#errors) }
+  }
+
+  get count(): number {
+    return this.#acknowledged.length
+  }
+
+  /** Resolves once a write that began after `sinceMs` (now, unless given) was acknowledged, by a server other than `notBy` where that is given. */
+  async next(sinceMs = monotonicMs(), options: { readonly notBy?: string; readonly deadlineMs?: number } = {}): Promise<Acknowledged> {
+    const { notBy, deadlineMs = 30_000 } = options
+    const matches = ({ beganMs, host }: Acknowledged) => beganMs >= sinceMs && host !== notBy
+    const until = monotonicMs() + deadlineMs
+    for (;;) {
+      const found = this.#firstFrom(sinceMs, matches)
+      if (found !== undefined) return found
+      if (monotonicMs() > until) throw new Error(`no write was acknowledged${notBy === undefined ? '' : ` by another server than ${notBy}`} within ${deadlineMs} ms; errors: ${JSON.stringify(this.report.errors)}`)
+      await this.#heard(200)
+    }
+  }
+
+  /** The last write that was acknowledged at or before this time. */
+  lastBefore(atMs: number): Acknowledged | undefined {
+    return this.#acknowledged.findLast(({ ackedMs }) => ackedMs <= atMs)
+  }
+
+  /** Milliseconds from the fault to the first acknowledged write on another server. */
+  async outageSince(faultMs: number, deadlineMs = 30_000): Promise<number> {
+    const before = this.lastBefore(faultMs)
+    const first = await this.next(faultMs, { ...(before && { notBy: before.host }), deadlineMs })
+    return first.ackedMs - faultMs
+  }
+
+  /** The longest time between two acknowledged writes one after the other, since `sinceMs`. */
+  longestPause(sinceMs = 0): { readonly pauseMs: number; readonly fromHost: string; readonly toHost: string } {
+    let longest = { pauseMs: 0, fromHost: '', toHost: '' }
+    for (const [at, after] of this.#acknowledged.entries()) {
+      const before = this.#acknowledged[at - 1]
+      if (before === undefined || after.ackedMs < sinceMs) continue
+      const pauseMs = after.ackedMs - before.ackedMs
+      if (pauseMs > longest.pauseMs) longest = { pauseMs, fromHost: before.host, toHost: after.host }
+    }
+    return longest
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const gone = once(this.#child, 'exit')
+    if (this.#child.connected) this.#tell({ kind: 'stop' })
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 5_000)
+    await gone
+    clearTimeout(timer)
+  }
+
+  /** Stops, and reads every write back on the primary and on every replica once that has caught up. */
+  async check(): Promise<WritesCheck> {
+    await this.stop()
+    return checkWrites(this.#cluster, this.table, this.#acknowledged)
+  }
+
+  #firstFrom(sinceMs: number, matches: (write: Acknowledged) => boolean): Acknowledged | undefined {
+    let at = this.#acknowledged.length
+    while (at > 0 && (this.#acknowledged[at - 1]?.beganMs ?? 0) >= sinceMs) at--
+    return this.#acknowledged.slice(at).find(matches)
+  }
+
+  #hear(message: FromWriter): void {
+    if (message.kind === 'acknowledged') this.#acknowledged.push(...message.writes)
+    if (message.kind === 'unknown') this.#unknown.push(message.id)
+    if (message.kind === 'error') this.#errors.set(message.code, (this.#errors.get(message.code) ?? 0) + 1)
+    for (const wake of this.#waiting) wake()
+  }
+
+  #heard(deadlineMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, deadlineMs)
+      this.#waiting.add(wake)
+    })
+  }
+
+  #tell(message: ToWriter): void {
+    this.#child.send(message)
+  }
+}
+
+/** Nothing in it is unique but `number`, so that a write that took place twice is seen. Gives the first id that is free. */
+async function prepareTable(cluster: TestCluster, table: string): Promise<number> {
+  const primary = await cluster.primary()
+  const as = { user: 'client' } as const
+  await cluster.sql(primary, `create table if not exists app.${table} (number bigint auto_increment primary key, id bigint not null, key (id))`, as)
+  const [row] = await cluster.sql(primary, `select coalesce(max(id), 0) + 1 as first from app.${table}`, as)
+  return Number(row?.['first'])
+}

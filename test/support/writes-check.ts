@@ -1,0 +1,41 @@
+import type { TestCluster } from './cluster.ts'
+import type { Acknowledged } from './writer-wire.ts'
+
+/** What became of the writes that a client was told are safe. */
+export interface WritesCheck {
+  readonly acknowledged: number
+  /** Acknowledged, and not on the primary. */
+  readonly lost: readonly number[]
+  /** On the primary more than once. */
+  readonly duplicated: readonly number[]
+  /** Instances that, having caught up, have other rows than the primary. */
+  readonly differing: readonly string[]
+  /** How many instances were read. */
+  readonly instances: number
+}
+
+/** Reads `app.<table>` on every instance that runs, replicas once they hold what the primary had at the beginning. */
+export async function checkWrites(cluster: TestCluster, table: string, acknowledged: readonly Acknowledged[], deadlineMs = 30_000): Promise<WritesCheck> {
+  const primary = await cluster.primary()
+  const executed = await cluster.value(primary, 'select @@global.gtid_executed')
+  const ids = await idsOn(cluster, primary, table)
+  const differing: string[] = []
+  const replicas = await cluster.replicas()
+  for (const replica of replicas) {
+    await cluster.value(replica, `select wait_for_executed_gtid_set('${executed.replaceAll('\n', '')}', ${deadlineMs / 1000})`)
+    if (String(await idsOn(cluster, replica, table)) !== String(ids)) differing.push(replica)
+  }
+  const there = new Set(ids)
+  return {
+    acknowledged: acknowledged.length,
+    lost: acknowledged.map(({ id }) => id).filter((id) => !there.has(id)),
+    duplicated: ids.filter((id, at) => id === ids[at - 1]),
+    differing,
+    instances: replicas.length + 1,
+  }
+}
+
+async function idsOn(cluster: TestCluster, instance: string, table: string): Promise<readonly number[]> {
+  const rows = await cluster.sql(instance, `select id from app.${table} order by id`, { deadlineMs: 30_000 })
+  return rows.map((row) => Number(row['id']))
+}
