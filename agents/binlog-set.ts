@@ -63,7 +63,7 @@ export async function readFileSets(path: string, signal?: AbortSignal): Promise<
       if (event.type === eventTypes.previousGtids) previous = GtidSet.parse(decodePreviousGtids(event.body))
       fold.add(event)
     },
-    signal,
+    { signal },
   )
   fold.finish()
   if (previous === undefined) throw unreadable(`${path} has no Previous_gtids event`)
