@@ -11,9 +11,9 @@ describe('the tree of a cluster', () => {
       "
       demo  semisync  epoch 3  WRITABLE  primary demo-1  sync set 2, 1 needed
 
-      demo-1     primary  writable  127.24.1.2:3306  9.7.4
-      ├─ demo-0  replica  ok  in sync set  lag 0 s  127.24.1.1:3306  9.7.4
-      └─ demo-2  replica  ok  in sync set  lag 0 s  127.24.1.3:3306  9.7.4
+      demo-1     primary  writable                        127.24.1.2:3306  9.7.4
+      ├─ demo-0  replica  ok        in sync set  lag 0 s  127.24.1.1:3306  9.7.4
+      └─ demo-2  replica  ok        in sync set  lag 0 s  127.24.1.3:3306  9.7.4
 
       no action: primary demo-1 is healthy, 2 of 2 replicas in the sync set
       "
@@ -30,10 +30,10 @@ describe('the tree of a cluster', () => {
       "
       demo  semisync  epoch 3  NOT WRITABLE  primary demo-1  sync set 0, 1 needed
 
-      demo-1     primary  offline  127.24.1.2:3306  9.7.4
-      ├─ demo-0  replica  mysqld dead  not counted  lag 0 s  127.24.1.1:3306  9.7.4
+      demo-1     primary  offline                                           127.24.1.2:3306  9.7.4
+      ├─ demo-0  replica  mysqld dead  not counted                          127.24.1.1:3306  9.7.4
       │      ! mysqld ended: signal SIGKILL
-      └─ demo-2  replica  ailing  not counted  lag 12 s  340 to apply  127.24.1.3:3306  9.7.4
+      └─ demo-2  replica  ailing       not counted  lag 12 s, 340 to apply  127.24.1.3:3306  9.7.4
              ! replication stopped: error 1062
              ! errant transactions
 
@@ -48,9 +48,9 @@ describe('the tree of a cluster', () => {
       "
       demo  semisync  epoch 3  WRITABLE  primary demo-1  sync set 2, 1 needed
 
-      demo-1        primary  writable  127.24.1.2:3306  9.7.4
-      └─ demo-0     replica  ok  in sync set  lag 0 s  127.24.1.1:3306  9.7.4
-      demo-2        replica  ok  in sync set  lag 0 s  127.24.1.3:3306  9.7.4
+      demo-1     primary  writable                        127.24.1.2:3306  9.7.4
+      └─ demo-0  replica  ok        in sync set  lag 0 s  127.24.1.1:3306  9.7.4
+      demo-2     replica  ok        in sync set  lag 0 s  127.24.1.3:3306  9.7.4
 
       no action: primary demo-1 is healthy, 2 of 2 replicas in the sync set
       "
@@ -63,7 +63,7 @@ describe('the tree of a cluster', () => {
       "
       demo  semisync  epoch 0  NOT WRITABLE  no primary  not protected  PAUSED
 
-      demo-0  none     mysqld not started  127.24.1.1:3306  9.7.4
+      demo-0  none  mysqld not started      127.24.1.1:3306  9.7.4
 
       no action: primary demo-1 is healthy, 2 of 2 replicas in the sync set
       "

@@ -6,11 +6,9 @@ import type { Paint } from './paint.ts'
  * whom, and under each instance what is wrong with it in words.
  */
 export function renderTopology(view: TopologyView, paint: Paint): readonly string[] {
-  const rows = new Map(view.instances.map((row) => [row.name, row]))
-  const drawn = new Set<string>()
-  const lines = view.tree.flatMap((root) => renderNode(root, { rows, paint, drawn, width: widthOf(view) }))
-  const missing = view.instances.filter((row) => !drawn.has(row.name)).flatMap((row) => renderRow(row, '', '  ', { paint, width: widthOf(view) }))
-  return [headline(view, paint), '', ...lines, ...missing, '', view.blocked ? paint.red(view.sentence) : view.sentence]
+  const placed = placeAll(view)
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(0, ...placed.map((one) => cellsOf(one)[column]?.length ?? 0)))
+  return [headline(view, paint), '', ...placed.flatMap((one) => renderRow(one, widths, paint)), '', view.blocked ? paint.red(view.sentence) : view.sentence]
 }
 
 /** `demo  semisync  epoch 3  WRITABLE  primary demo-1`. */
@@ -26,42 +24,49 @@ function acknowledgements(view: TopologyView): string {
   return view.acks === 0 && view.acksWanted === 0 ? 'not protected' : `sync set ${view.syncSet.length}, ${view.acksWanted} needed`
 }
 
-interface Drawing {
-  readonly paint: Paint
-  readonly width: number
+/** A row with the branches before its name, and what stands before its problems. */
+interface Placed {
+  readonly row: InstanceRow
+  readonly branches: string
+  readonly below: string
 }
 
-interface TreeDrawing extends Drawing {
-  readonly rows: ReadonlyMap<string, InstanceRow>
-  /** Names drawn already: a circle of replication must not be drawn for ever. */
-  readonly drawn: Set<string>
+/** The tree's rows from top to bottom, then instances that are in no tree. An instance in a circle is placed once. */
+function placeAll(view: TopologyView): readonly Placed[] {
+  const rest = new Map(view.instances.map((row) => [row.name, row]))
+  const place = (node: TreeNode, before: string, branch: string): readonly Placed[] => {
+    const row = rest.get(node.name)
+    if (row === undefined) return []
+    rest.delete(node.name)
+    const below = before + (branch === '├─ ' ? '│  ' : branch === '' ? '' : '   ')
+    const replicas = node.replicas.flatMap((replica, at) => place(replica, below, at === node.replicas.length - 1 ? '└─ ' : '├─ '))
+    return [{ row, branches: before + branch, below: below + (replicas.length > 0 ? '│ ' : '  ') }, ...replicas]
+  }
+  const inTrees = view.tree.flatMap((root) => place(root, '', ''))
+  return [...inTrees, ...[...rest.values()].map((row) => ({ row, branches: '', below: '  ' }))]
 }
 
-function renderNode(node: TreeNode, drawing: TreeDrawing, before = '', branch = ''): readonly string[] {
-  if (drawing.drawn.has(node.name)) return []
-  drawing.drawn.add(node.name)
-  const row = drawing.rows.get(node.name)
-  const below = before + (branch === '├─ ' ? '│  ' : branch === '' ? '' : '   ')
-  const hasReplicas = node.replicas.length > 0
-  const own = row === undefined ? [`${before}${branch}${node.name}  not an instance of this cluster`] : renderRow(row, before + branch, below + (hasReplicas ? '│ ' : '  '), drawing)
-  const replicas = node.replicas.flatMap((replica, at) => renderNode(replica, drawing, below, at === node.replicas.length - 1 ? '└─ ' : '├─ '))
-  return [...own, ...replicas]
+/** Name, role, state, whether it counts, how far behind it is. */
+function cellsOf({ row, branches }: Placed): readonly string[] {
+  const counts = row.role !== 'replica' ? '' : row.inSyncSet ? 'in sync set' : 'not counted'
+  return [branches + row.name, row.role, stateOf(row).words, counts, lagOf(row)]
 }
 
-function renderRow(row: InstanceRow, prefix: string, problemPrefix: string, { paint, width }: Drawing): readonly string[] {
-  const state = stateOf(row)
-  const colour = { good: (text: string) => text, doubtful: paint.yellow, bad: paint.red }[state.level]
-  const name = row.role === 'primary' ? paint.bold(row.name) : row.name
-  const padding = ' '.repeat(Math.max(0, width - prefix.length - row.name.length))
-  const details = [colour(state.words), ...followDetails(row), paint.dim(`${row.host}:${row.port}`), ...(row.version === null ? [] : [paint.dim(row.version)])]
-  return [`${prefix}${name}${padding}  ${row.role.padEnd(7)}  ${details.join('  ')}`, ...row.problems.map((problem) => `${problemPrefix}  ${paint.red('!')} ${problem}`)]
+/** Nothing for a server that does not run: its last words about lag are old. */
+function lagOf(row: InstanceRow): string {
+  if (row.role !== 'replica' || row.process !== 'running' || !row.reachable) return ''
+  const backlog = row.backlog !== null && row.backlog > 0 ? `, ${row.backlog} to apply` : ''
+  return `lag ${row.lagSeconds === null ? '–' : `${row.lagSeconds} s`}${backlog}`
 }
 
-/** Whether it counts, and how far behind it is. */
-function followDetails(row: InstanceRow): readonly string[] {
-  if (row.role !== 'replica') return []
-  const backlog = row.backlog !== null && row.backlog > 0 ? [`${row.backlog} to apply`] : []
-  return [row.inSyncSet ? 'in sync set' : 'not counted', `lag ${row.lagSeconds === null ? '–' : `${row.lagSeconds} s`}`, ...backlog]
+function renderRow(placed: Placed, widths: readonly number[], paint: Paint): readonly string[] {
+  const { row } = placed
+  const padded = cellsOf(placed).map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  const plain = (text: string) => text
+  const colours = [row.role === 'primary' ? paint.bold : plain, plain, { good: plain, doubtful: paint.yellow, bad: paint.red }[stateOf(row).level], plain, plain]
+  const address = paint.dim(`${row.host}:${row.port}${row.version === null ? '' : `  ${row.version}`}`)
+  const line = [...padded.map((cell, column) => (colours[column] ?? plain)(cell)), address].join('  ')
+  return [line, ...row.problems.map((problem) => `${placed.below}  ${paint.red('!')} ${problem}`)]
 }
 
 interface StateWords {
@@ -90,10 +95,4 @@ function processWords(row: InstanceRow): StateWords {
     unknown: 'never heard',
   }
   return { level: row.process === 'starting' ? 'doubtful' : 'bad', words: words[row.process] ?? row.process }
-}
-
-/** Of the widest name with the branch before it, so that roles stand below each other. */
-function widthOf(view: TopologyView): number {
-  const depth = (node: TreeNode, level: number): number => Math.max(level * 3 + node.name.length, ...node.replicas.map((replica) => depth(replica, level + 1)))
-  return Math.max(...view.tree.map((root) => depth(root, 0)), ...view.instances.map((row) => row.name.length))
 }

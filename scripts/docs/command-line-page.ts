@@ -1,0 +1,63 @@
+import type { Argument, Command, Option } from 'commander'
+import { exitCodeMeanings } from '../../src/cli/exit-codes.ts'
+import { processIo } from '../../src/cli/io.ts'
+import { buildProgram } from '../../src/cli/program.ts'
+import { faults } from '../../src/local/fault-names.ts'
+import { environmentTable } from './environment.ts'
+import { code, page, table } from './markdown.ts'
+
+/** docs/cli.md */
+export function commandLinePage(): string {
+  const program = buildProgram(processIo())
+  const exitRows = Object.entries(exitCodeMeanings).map(([number, meaning]) => [number, meaning])
+  return page(
+    'Command line',
+    'the definitions in `src/cli/`',
+    'The command runs from a clone as `bin/regent`. Results go to standard output, errors and progress to standard error. With `-o json` both are JSON, a line each. Colours appear only on a terminal. A cluster is left out where there is only one; instances are named `<cluster>-<ordinal>`.',
+    'Commands that ask a manager ask that of a local cluster, unless `--api` and `--token-file`, or `REGENT_API` and `REGENT_TOKEN_FILE`, name another.',
+    '## Exit codes',
+    table(['code', 'meaning'], exitRows),
+    '## Environment',
+    environmentTable(),
+    ...sections(program, ''),
+  )
+}
+
+function sections(command: Command, path: string): readonly string[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => child.name() !== 'help')
+    .flatMap((child) => {
+      const name = `${path} ${child.name()}`.trim()
+      const children = sections(child, name)
+      return children.length > 0 ? children : section(child, name)
+    })
+}
+
+function section(command: Command, name: string): readonly string[] {
+  const words = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`))
+  const options = command.options.filter((option) => !option.hidden)
+  return [
+    `## regent ${name}`,
+    '```\n' + ['regent', name, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ') + '\n```',
+    command.description(),
+    ...(words.length === 0 ? [] : [table(['argument', 'meaning'], command.registeredArguments.map(argumentRow))]),
+    ...(options.length === 0 ? [] : [table(['option', 'meaning', 'default'], options.map(optionRow))]),
+    ...(name === 'local fault' ? [table(['fault', 'what it does'], Object.entries(faults).map(([fault, what]) => [code(fault), what]))] : []),
+  ]
+}
+
+function argumentRow(argument: Argument): readonly string[] {
+  const fallback = argument.defaultValue === undefined ? '' : `; default ${code(String(argument.defaultValue))}`
+  const choices = argument.argChoices === undefined ? '' : `: ${argument.argChoices.map(code).join(', ')}`
+  return [code(argument.name()), `${argument.description}${choices}${fallback}`]
+}
+
+/** Defaults that depend on something are part of the description, in brackets at its end. */
+function optionRow(option: Option): readonly string[] {
+  const [, meaning = option.description, inWords] = /^(.*?)(?: \(default: (.*)\))?$/.exec(option.description) ?? []
+  const value = option.defaultValue === undefined ? undefined : code(String(option.defaultValue))
+  const fallback = inWords ?? value ?? (option.mandatory ? 'required' : 'no')
+  return [code(option.flags), meaning, fallback]
+}

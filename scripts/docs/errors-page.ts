@@ -1,0 +1,19 @@
+import { catalogue } from '../../src/common/error-catalogue.ts'
+import { RegentError } from '../../src/common/errors.ts'
+import { exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { code, page, table } from './markdown.ts'
+
+/** docs/errors.md */
+export function errorsPage(): string {
+  const codes = Object.keys(catalogue) as (keyof typeof catalogue)[]
+  const rows = codes.map((name) => {
+    const entry = catalogue[name]
+    return [code(name), entry.title, String(entry.status), String(exitCodeOf(new RegentError(name, ''))), entry.remedy]
+  })
+  return page(
+    'Errors',
+    '`src/common/error-catalogue.ts`',
+    'Every error has a stable code. Its message says what was wrong, where, with the value; the catalogue says what to do about it. The API answers errors as `application/problem+json` with `code`, `detail` and `remedy`; the command line prints them on standard error and ends with the exit code.',
+    table(['code', 'what', 'HTTP status', 'exit code', 'what to do'], rows),
+  )
+}
