@@ -1,0 +1,84 @@
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import type { Timer, Timers } from '../src/common/ports.ts'
+import { parseProcessStat, phaseOf, type ProcessPhase, type ProcessStat } from './process-stat.ts'
+
+/** A process that is told from any other with the same pid. */
+export interface ProcessIdentity {
+  readonly pid: number
+  readonly startTicks: number
+}
+
+/** What the kernel says of a pid now; undefined when there is no such process. */
+export function readProcessStat(pid: number): ProcessStat | undefined {
+  try {
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch (error) {
+    return goneOrThrow(error)
+  }
+}
+
+/**
+ * Watches one process by its state in the kernel: it shows a SIGKILL before any socket closes, and a SIGSTOP, which closes none. One file stays open and is read
+ * again each time; it belongs to that very process, so a reused pid is never believed.
+ */
+export class ProcessWatch {
+  readonly identity: ProcessIdentity
+  readonly #changed: (phase: ProcessPhase) => void
+  readonly #buffer = Buffer.alloc(1_024)
+  #file: number | null
+  #timer: Timer | null
+  #phase: ProcessPhase = 'running'
+
+  /** Begins to look every `everyMs`; `changed` is called with each new phase, first of all with what it is when that is not `running`. */
+  constructor(identity: ProcessIdentity, everyMs: number, timers: Timers, changed: (phase: ProcessPhase) => void) {
+    this.identity = identity
+    this.#changed = changed
+    this.#file = openStat(identity.pid)
+    this.#timer = timers.every(everyMs, () => this.look())
+  }
+
+  get phase(): ProcessPhase {
+    return this.#phase
+  }
+
+  /** Looks now. */
+  look(): void {
+    if (this.#phase === 'dead') return
+    const phase = phaseOf(this.#read(), this.identity.startTicks)
+    if (phase === this.#phase) return
+    this.#phase = phase
+    if (phase === 'dead') this.stop()
+    this.#changed(phase)
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+    if (this.#file !== null) closeSync(this.#file)
+    this.#file = null
+  }
+
+  #read(): ProcessStat | undefined {
+    if (this.#file === null) return undefined
+    try {
+      const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0)
+      return parseProcessStat(this.#buffer.toString('latin1', 0, length))
+    } catch (error) {
+      return goneOrThrow(error)
+    }
+  }
+}
+
+function openStat(pid: number): number | null {
+  try {
+    return openSync(`/proc/${pid}/stat`, 'r')
+  } catch (error) {
+    return goneOrThrow(error) ?? null
+  }
+}
+
+function goneOrThrow(error: unknown): undefined {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' || code === 'ESRCH') return undefined
+  throw error
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import type { AgentConfig } from './config.ts'
+import { checkServerSettings, managedSettings, renderServerConfig, serverSettings } from './server-settings.ts'
+
+const config: AgentConfig = {
+  version: 1,
+  cluster: 'shop',
+  instance: 'shop-2',
+  host: '127.24.1.3',
+  port: 3306,
+  adminPort: 3307,
+  agentPort: 9400,
+  mysqld: ['/usr/sbin/mysqld'],
+  mysqlbinlog: [],
+  pluginDir: '',
+  shareDir: '/usr/share/mysql',
+  volume: '/var/lib/regent',
+  tokenFile: '/run/token',
+  accountSecretFile: '/run/secret',
+  bootIdFile: '/proc/sys/kernel/random/boot_id',
+  timings: {},
+  lowSpaceBytes: 0,
+  serverSettings: {},
+  logLevel: 'info',
+}
+
+describe('the server’s configuration', () => {
+  it('starts a server closed, without replication and without semi-sync', () => {
+    const lines = renderServerConfig(config).split('\n')
+    for (const line of ['super_read_only=ON', 'read_only=ON', 'offline_mode=ON', 'skip_replica_start=ON', 'event_scheduler=OFF', 'persisted_globals_load=OFF', 'loose_rpl_semi_sync_source_enabled=OFF', 'loose_rpl_semi_sync_replica_enabled=OFF']) {
+      expect(lines).toContain(line)
+    }
+  })
+
+  it('follows the agent’s configuration', () => {
+    const lines = renderServerConfig(config).split('\n')
+    expect(lines).toEqual(expect.arrayContaining(['server_id=3', 'bind_address=127.24.1.3', 'admin_port=3307', 'datadir=/var/lib/regent/data', 'character_sets_dir=/usr/share/mysql/charsets']))
+    expect(lines.some((line) => line.startsWith('plugin_dir='))).toBe(false)
+  })
+
+  it('has one reason for every line', () => {
+    const lines = renderServerConfig(config).trim().split('\n').slice(2)
+    expect(lines.filter((_, index) => index % 2 === 0).every((line) => line.startsWith('# '))).toBe(true)
+    expect(lines.filter((_, index) => index % 2 === 1).every((line) => /^[a-z_]+=/.test(line))).toBe(true)
+    expect(new Set(serverSettings.map(({ name }) => name)).size).toBe(serverSettings.length)
+  })
+
+  it('takes other settings, and says the managed ones last', () => {
+    const lines = renderServerConfig({ ...config, serverSettings: { 'innodb-buffer-pool-size': '1G', long_query_time: '2', init_connect: 'SET NAMES "utf8mb4" # all' } }).split('\n')
+    expect(lines).toContain('innodb-buffer-pool-size=1G')
+    expect(lines).not.toContain('innodb_buffer_pool_size=134217728')
+    expect(lines).toContain('init_connect="SET NAMES \\"utf8mb4\\" # all"')
+    expect(lines.indexOf('long_query_time=2')).toBeLessThan(lines.indexOf('gtid_mode=ON'))
+  })
+
+  it.each(managedSettings.map((name) => [name] as const))('refuses to let %s be set by anybody else', (name) => {
+    for (const spelling of [name, name.toUpperCase(), name.replaceAll('_', '-'), `loose_${name}`, `skip_${name}`]) {
+      expect(() => checkServerSettings({ [spelling]: '1' }), spelling).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST' }))
+    }
+  })
+
+  it.each([
+    ['log_slave_updates'],
+    ['skip-slave-start'],
+    ['rpl_semi_sync_master_timeout'],
+    ['relay_log_recov'],
+    ['sync_binl'],
+    ['skip-log-bin'],
+    ['disable-log-bin'],
+    ['replicate-do-db'],
+    ['slave_skip_errors'],
+    ['skip-networking'],
+    ['skip-grant-tables'],
+    ['server-id'],
+    ['init-file'],
+    ['initialize'],
+  ])('sees through the spelling %s', (name) => {
+    expect(() => checkServerSettings({ [name]: '1' })).toThrow(/is not for you to set: .{10}/)
+  })
+
+  it.each([
+    ['two lines', { long_query_time: '1\nread_only=OFF' }],
+    ['another section', { '[mysqld': '1' }],
+    ['an empty name', { '': '1' }],
+    ['a value too long', { sql_mode: 'x'.repeat(5_000) }],
+  ])('refuses %s', (_, extra) => {
+    expect(() => checkServerSettings(extra)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST' }))
+  })
+
+  it.each([['long_query_time'], ['innodb_buffer_pool_size'], ['replica_parallel_workers'], ['log_error_suppression_list'], ['max_connections'], ['performance_schema']])('lets %s be set', (name) => {
+    expect(() => checkServerSettings({ [name]: '1' })).not.toThrow()
+  })
+})

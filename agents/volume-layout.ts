@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+
+/** Where everything of one instance lies on its volume. */
+export interface VolumeLayout {
+  readonly volume: string
+  readonly dataDir: string
+  /** A copy of another instance grows here until it takes the place of `dataDir`. */
+  readonly seedDir: string
+  readonly archiveDir: string
+  /** The agent's own: its stored state. */
+  readonly agentDir: string
+  readonly runDir: string
+  readonly socket: string
+  /** Written by mysqld once its interfaces are open. */
+  readonly serverPidFile: string
+  /** Written by the agent: which process is its mysqld. */
+  readonly pidFile: string
+  readonly serverConfig: string
+  readonly errorLog: string
+  /** Where the newest part of the error log begins. */
+  readonly errorLogMark: string
+}
+
+/** The layout of a volume; its path is absolute. */
+export function volumeLayout(volume: string): VolumeLayout {
+  const runDir = join(volume, 'run')
+  const agentDir = join(volume, 'agent')
+  return {
+    volume,
+    dataDir: join(volume, 'data'),
+    seedDir: join(volume, 'data.seed'),
+    archiveDir: join(volume, 'archive'),
+    agentDir,
+    runDir,
+    socket: join(runDir, 'mysqld.sock'),
+    serverPidFile: join(runDir, 'mysqld.pid'),
+    pidFile: join(runDir, 'mysqld.json'),
+    serverConfig: join(runDir, 'my.cnf'),
+    errorLog: join(runDir, 'mysqld-error.log'),
+    errorLogMark: join(agentDir, 'error-log-mark'),
+  }
+}
