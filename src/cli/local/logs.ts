@@ -18,8 +18,7 @@ export async function logs(io: Io, first: string | undefined, second: string | u
   const format = formatter(io, options)
   const paths = processes.map((process) => logPath(layoutOf(found.dir), process))
   const ends = await Promise.all(paths.map(sizeOf))
-  const lines = (await Promise.all(paths.map((path) => lastLines(path, options.lines)))).flat()
-  for (const line of inOrder(lines)) io.out(format(line))
+  for (const line of inOrder(await Promise.all(paths.map((path) => lastLines(path, options.lines))))) io.out(format(line))
   if (options.follow !== true) return
   await Promise.all(paths.map((path, at) => follow(io, path, ends[at] ?? 0, (line) => io.out(format(line)))))
 }
@@ -45,10 +44,12 @@ function formatter(io: Io, options: LogsOptions): (line: string) => string {
   return (line) => String(pretty(line)).replace(/\n$/, '')
 }
 
-/** By their time; a line without one (a crash) stays behind the line before it. */
-export function inOrder(lines: readonly string[]): readonly string[] {
-  let time = ''
-  const timed = lines.map((line) => ({ line, time: (time = /"time":"([^"]+)"/.exec(line)?.[1] ?? time) }))
+/** The lines of several logs by their time; a line without one (a crash) stays behind the line before it. */
+export function inOrder(logs: readonly (readonly string[])[]): readonly string[] {
+  const timed = logs.flatMap((lines) => {
+    let time = ''
+    return lines.map((line) => ({ line, time: (time = /"time":"([^"]+)"/.exec(line)?.[1] ?? time) }))
+  })
   return timed.sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0)).map((entry) => entry.line)
 }
 

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { composeSpec, writeSpec } from '../../local/spec-file.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import { clusterIn, fileWith, temporaryFolder } from '../../local/testing.ts'
+import { refuseChanges } from './up-changes.ts'
+import type { UpOptions } from './up-command.ts'
+
+async function refusal(options: Partial<UpOptions>, isUp: boolean) {
+  const dir = await temporaryFolder()
+  await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, {}))
+  return refuseChanges({ dir, cluster: clusterIn(dir) }, { output: 'text', ...options }, isUp).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
+
+describe('a second up', () => {
+  test('is accepted when it says nothing or what is so already', async () => {
+    expect(await refusal({}, true)).toBeUndefined()
+    expect(await refusal({ instances: 3, store: 'file', port: 9599, durability: 'strict' }, true)).toBeUndefined()
+  })
+
+  test.each<readonly [Partial<UpOptions>, RegExp]>([
+    [{ instances: 5 }, /shop is up with 3 instances, not 5; "regent local scale shop 5" changes that/],
+    [{ store: 'redis://127.0.0.1:6379' }, /in another store/],
+    [{ port: 9600 }, /API on port 9599, not 9600; "regent local down shop" first/],
+    [{ durability: 'available' }, /durability strict, not available/],
+    [{ acks: 2 }, /the default number of acknowledgements, not 2/],
+    [{ config: 'x' }, /--config would have no effect/],
+  ])('is refused when it asks for something else: %j', async (options, message) => {
+    expect(await refusal(options, true)).toMatchObject({ code: 'REGENT_ALREADY_RUNNING', message: expect.stringMatching(message) as string })
+  })
+
+  test('of a cluster that is down may change what takes effect at a start, and nothing else', async () => {
+    expect(await refusal({ port: 9600, durability: 'available', acks: 2, config: 'x' }, false)).toBeUndefined()
+    expect(await refusal({ instances: 5 }, false)).toMatchObject({ code: 'REGENT_REFUSED' })
+    expect(await refusal({ hosts: await fileWith('- address: 10.0.0.1') }, false)).toMatchObject({ code: 'REGENT_REFUSED' })
+  })
+})
