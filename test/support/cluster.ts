@@ -26,13 +26,14 @@ import { isWhole } from './whole.ts'
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'regent')
 const upDeadlineMs = 120_000
+const temporaryPrefix = 'regent-'
 
 type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [Key in keyof T]?: Deep<T[Key]> } : T
 
 export interface StartOptions {
   readonly name?: string
   readonly instances?: number
-  /** The cluster's spec, for --config. Without a word about it a second failover may follow the first at once. */
+  /** The cluster's spec, for --config. Unless it says otherwise, a second failover may follow the first at once. */
   readonly spec?: Deep<ClusterSpec>
   /** Further options of `regent local up`. */
   readonly flags?: readonly string[]
@@ -50,23 +51,33 @@ export interface Ran {
 
 /** Starts a cluster of its own with the real command line, in a folder of its own; resolves when it takes writes. */
 export async function startCluster(options: StartOptions = {}): Promise<TestCluster> {
-  const { name = 'shop', instances = 3, spec = {}, flags = [], progress } = options
-  const home = options.home ?? (await mkdtemp(join(tmpdir(), 'regent-')))
-  const config = join(home, 'spec.yaml')
-  await writeFile(config, stringify({ failover: { windowMs: 0 }, ...spec }))
-  const port = String(await freePort())
-  const arguments_ = ['local', 'up', name, '--instances', String(instances), '--port', port, '--config', config, ...flags]
-  const ran = await runRegent(home, arguments_, { deadlineMs: upDeadlineMs, ...(progress && { progress }) })
-  if (ran.code !== 0) {
+  const temporary = await mkdtemp(join(tmpdir(), temporaryPrefix))
+  const { name = 'shop', home = temporary } = options
+  try {
+    await bringUp({ ...options, name, home }, join(temporary, 'spec.yaml'))
+    if (home !== temporary) await rm(temporary, { recursive: true })
+    return await TestCluster.at(home, name)
+  } catch (error) {
     await runRegent(home, ['local', 'down', name, '--purge'], { deadlineMs: 30_000 })
-    throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
+    await rm(temporary, { recursive: true, force: true })
+    throw error
   }
-  return TestCluster.at(home, name)
+}
+
+async function bringUp(options: StartOptions & { readonly name: string; readonly home: string }, config: string): Promise<void> {
+  const { name, home, instances = 3, spec = {}, flags = [], progress } = options
+  await writeFile(config, stringify({ failover: { windowMs: 0 }, ...spec }))
+  const words = ['local', 'up', name, '--instances', String(instances), '--port', String(await freePort()), '--config', config, ...flags]
+  const ran = await runRegent(home, words, { deadlineMs: upDeadlineMs, ...(progress && { progress }) })
+  await rm(config)
+  if (ran.code !== 0) throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
 }
 
 /** Runs the command line as a person does, with its state in `home`. */
 export async function runRegent(home: string, words: readonly string[], options: { readonly deadlineMs: number; readonly progress?: (line: string) => void }): Promise<Ran> {
-  const child = spawn(bin, words, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, REGENT_HOME: home }, timeout: options.deadlineMs, killSignal: 'SIGKILL' })
+  // Taking a cluster down is not for a second Ctrl-C to break off.
+  const detached = words.includes('down')
+  const child = spawn(bin, words, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, REGENT_HOME: home }, timeout: options.deadlineMs, killSignal: 'SIGKILL', detached })
   const text = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text.stdout += part))
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
@@ -243,11 +254,15 @@ export class TestCluster {
     for (const session of this.#adminSessions.values()) session.destroy()
     const ran = await this.regent('local', 'down', this.name, '--purge')
     if (ran.code !== 0) throw new Error(`regent local down ended with ${ran.code}: ${ran.stderr}`)
-    const running = await processesNaming(this.home)
-    const files = (await readdir(this.home)).filter((name) => !['lock', 'index.json', 'spec.yaml'].includes(name))
-    await rm(this.home, { recursive: true, force: true })
+    const running = await processesNaming(this.layout.dir)
+    const files = this.#isTemporary ? (await readdir(this.home)).filter((name) => !['lock', 'index.json'].includes(name)) : []
+    if (this.#isTemporary) await rm(this.home, { recursive: true, force: true })
     if (running.length > 0) throw new Error(`still running after "regent local down":\n${running.join('\n')}`)
     if (files.length > 0) throw new Error(`left behind by "regent local down --purge": ${files.join(', ')}`)
+  }
+
+  get #isTemporary(): boolean {
+    return this.home.startsWith(join(tmpdir(), temporaryPrefix))
   }
 
   /** Again, for instances come and go. */

@@ -114,6 +114,8 @@ function send(message: FromWriter): void {
 
 let writer: Writer | undefined
 
+// Ctrl-C is the parent's to answer; this process ends with it.
+process.on('SIGINT', () => undefined)
 process.on('disconnect', () => process.exit(0))
 process.on('message', (message: ToWriter) => {
   if (message.kind === 'stop') return writer?.stop()

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestCluster } from '../support/cluster.ts'
+import { runEpisode, type Episode, type Event } from '../support/episode.ts'
+import { Writer } from '../support/writer.ts'
+import { measureCost } from './process-cost.ts'
+import { stepsOf } from './steps.ts'
+
+export const benchCases = ['kill', 'freeze', 'switchover', 'rejoin', 'agent'] as const
+export type BenchCase = (typeof benchCases)[number]
+
+/** Measurements by name, in the order in which they are shown. */
+export type Samples = ReadonlyMap<string, readonly number[]>
+
+export interface CaseResult {
+  readonly name: BenchCase
+  readonly unit: string
+  readonly samples: Samples
+  readonly lost: number
+  readonly acknowledged: number
+}
+
+type Told = (line: string) => void
+
+const idleMs = 20_000
+/** Between one episode and the next, so that each begins from rest. */
+const restMs = 1_000
+
+/** Runs one case on a cluster that is whole. */
+export function runCase(cluster: TestCluster, name: BenchCase, runs: number, told: Told): Promise<CaseResult> {
+  if (name === 'agent') return idle(cluster)
+  return episodes(cluster, name, { runs, told, event: name === 'rejoin' ? 'kill' : name })
+}
+
+async function episodes(cluster: TestCluster, name: BenchCase, { runs, told, event }: { readonly runs: number; readonly told: Told; readonly event: Event }): Promise<CaseResult> {
+  const samples = new Map<string, number[]>()
+  const writer = await Writer.start(cluster, { table: `bench_${name}`, lifeMs: 3_600_000 })
+  const add = (what: string, value: number) => samples.set(what, [...(samples.get(what) ?? []), value])
+  try {
+    for (let run = 1; run <= runs; run++) {
+      await sleep(restMs)
+      const episode = await runEpisode(cluster, writer, event)
+      for (const [what, value] of name === 'rejoin' ? [['back in the sync set', episode.wholeMs] as const] : measured(episode)) add(what, value)
+      told(`${name} ${run}/${runs}: ${Math.round(episode.outageMs)} ms, whole after ${Math.round(episode.wholeMs)} ms`)
+    }
+    const { lost, acknowledged } = await writer.check()
+    return { name, unit: 'ms', samples, lost: lost.length, acknowledged }
+  } finally {
+    await writer.stop()
+  }
+}
+
+function measured(episode: Episode): readonly (readonly [string, number])[] {
+  const steps = [...stepsOf(episode.recovery)].map(([what, atMs]) => [`· ${what}`, episode.noticedMs + atMs] as const)
+  return [['outage seen by the client', episode.outageMs], ['· noticed', episode.noticedMs], ...steps, ['whole again', episode.wholeMs]]
+}
+
+async function idle(cluster: TestCluster): Promise<CaseResult> {
+  const { managerPid, instances } = await cluster.status()
+  const agents = instances.map(({ agentPid }) => agentPid).filter((pid) => pid !== null)
+  if (managerPid === null) throw new Error('the manager does not run')
+  await sleep(5_000)
+  const [manager, ...costs] = await measureCost([managerPid, ...agents], idleMs)
+  const samples = new Map([
+    ['agent: memory, MB', costs.map(({ rssMb }) => rssMb)],
+    ['agent: processor, % of a core', costs.map(({ cpuPercent }) => cpuPercent)],
+    ['manager: memory, MB', [manager?.rssMb ?? NaN]],
+    ['manager: processor, % of a core', [manager?.cpuPercent ?? NaN]],
+  ])
+  return { name: 'agent', unit: '', samples, lost: 0, acknowledged: 0 }
+}

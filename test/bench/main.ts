@@ -1,0 +1,79 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { integerFrom } from '../../src/cli/arguments.ts'
+import { describeError } from '../../src/common/errors.ts'
+import { renderTable } from '../../src/cli/table.ts'
+import { startCluster } from '../support/cluster.ts'
+import { diagnose } from '../support/diagnosis.ts'
+import { benchCases, runCase, type BenchCase, type CaseResult } from './cases.ts'
+import { distributionOf } from './distribution.ts'
+import { describeMachine } from './machine.ts'
+
+const usage = `npm run bench -- [${benchCases.join('|')} …] [--runs 20] [--instances 3] [--json FILE]`
+
+interface BenchOptions {
+  readonly cases: readonly BenchCase[]
+  readonly runs: number
+  readonly instances: number
+  readonly json: string | undefined
+}
+
+function readOptions(): BenchOptions {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { runs: { type: 'string', default: '20' }, instances: { type: 'string', default: '3' }, json: { type: 'string' } },
+  })
+  const cases = positionals.map((word) => {
+    const found = benchCases.find((name) => name === word)
+    if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
+    return found
+  })
+  return { cases: cases.length === 0 ? benchCases : cases, runs: integerFrom(1, 1000)(values.runs), instances: integerFrom(2, 9)(values.instances), json: values.json }
+}
+
+/** Each case has a cluster of its own, so that none inherits another's history. */
+async function bench({ cases, runs, instances, json }: BenchOptions): Promise<void> {
+  const machine = await describeMachine()
+  console.log(`${machine}\n${instances} instances, one client that writes a new id every 10 ms\n`)
+  const results: CaseResult[] = []
+  for (const name of cases) {
+    const result = await onItsOwnCluster(name, runs, instances)
+    results.push(result)
+    console.log(`\n${rendered(result).join('\n')}\n`)
+  }
+  if (json !== undefined) await writeFile(json, `${JSON.stringify({ machine, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`)
+}
+
+async function onItsOwnCluster(name: BenchCase, runs: number, instances: number): Promise<CaseResult> {
+  const cluster = await startCluster({ name: 'bench', instances })
+  try {
+    await cluster.whole(instances)
+    return await runCase(cluster, name, runs, (line) => process.stderr.write(`  ${line}\n`))
+  } catch (error) {
+    process.stderr.write(`${(await diagnose(cluster)).join('\n')}\n`)
+    throw error
+  } finally {
+    await cluster.down()
+  }
+}
+
+function rendered({ name, unit, samples, lost, acknowledged }: CaseResult): readonly string[] {
+  const rows = [...samples].flatMap(([what, values]) => {
+    const found = distributionOf(values)
+    return found === undefined ? [] : [[what, String(found.runs), ...[found.min, found.median, found.p95, found.max].map((value) => value.toFixed(1))]]
+  })
+  const kept = acknowledged === 0 ? [] : [`${acknowledged} acknowledged writes, lost ${lost}`]
+  return [...renderTable([unit === '' ? name : `${name}, ${unit} after it`, 'runs', 'min', 'median', 'p95', 'max'], rows), ...kept]
+}
+
+function asJson({ name, unit, samples, lost, acknowledged }: CaseResult) {
+  const measurements = [...samples].map(([what, values]) => ({ what, ...distributionOf(values), values }))
+  return { name, unit, lost, acknowledged, measurements }
+}
+
+try {
+  await bench(readOptions())
+} catch (error) {
+  console.error(describeError(error))
+  process.exitCode = 1
+}

@@ -1,0 +1,114 @@
+import { parseArgs } from 'node:util'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError } from '../../src/common/errors.ts'
+import { findMysql } from '../../src/local/mysql-binaries.ts'
+import { stateHome } from '../../src/local/state-layout.ts'
+import { startCluster, type TestCluster } from '../support/cluster.ts'
+import { monotonicMs } from '../support/monotonic.ts'
+import { Writer } from '../support/writer.ts'
+import { checkWrites, handOverAndScaleIn, runAct } from './acts.ts'
+import { picture, summary } from './picture.ts'
+import { screenFor, type Screen } from './screen.ts'
+
+/**
+ * `npm run demo [-- --keep]`: a real cluster of three under a real client's writes loses its primary in four ways, and every acknowledged write is
+ * looked for afterwards. Ctrl-C ends it clean. Exits with 1 when anything was lost.
+ */
+const drawEveryMs = 100
+
+async function demo(screen: Screen, keep: boolean, interrupted: AbortSignal): Promise<boolean> {
+  const began = monotonicMs()
+  const { version } = await findMysql()
+  screen.print(`Regent: three MySQL ${version} servers, and one client that writes every 10 ms.`, '')
+  const cluster = await started(screen, keep)
+  let kept = false
+  try {
+    screen.print(`    three servers up after ${((monotonicMs() - began) / 1000).toFixed(1)} s`, '')
+    const fine = await untilInterrupted(() => play(screen, cluster), interrupted)
+    kept = keep
+    screen.print('', `    ${((monotonicMs() - began) / 1000).toFixed(0)} s in all`)
+    if (keep) screen.print(...commandsToTry(cluster))
+    return fine
+  } finally {
+    screen.clear()
+    if (!kept) await ended(screen, cluster)
+  }
+}
+
+function started(screen: Screen, keep: boolean): Promise<TestCluster> {
+  const progress = (line: string) => screen.live([`    ${line}`], line.replace(/^\s*[\d.]+ s\s*/, ''))
+  const spec = { policies: { 'demo-2': { promotion: 'prefer' as const, priority: 0 } } }
+  return startCluster({ name: 'demo', instances: 3, spec, progress, ...(keep && { home: stateHome() }) })
+}
+
+async function play(screen: Screen, cluster: TestCluster): Promise<boolean> {
+  await cluster.whole(3)
+  const writer = await Writer.start(cluster)
+  const stopDrawing = draw(screen, cluster, writer)
+  try {
+    const stage = { screen, cluster, writer }
+    await sleep(1_000)
+    await runAct(stage, { event: 'switchover', title: 'a planned switchover', command: 'regent switchover demo' })
+    await runAct(stage, { event: 'kill', title: 'the primary’s mysqld is killed', command: 'regent local fault <primary> kill-mysqld' })
+    await runAct(stage, { event: 'freeze', title: 'the primary’s mysqld freezes', command: 'regent local fault <primary> freeze-mysqld' })
+    await handOverAndScaleIn(stage)
+    return await checkWrites(stage)
+  } finally {
+    stopDrawing()
+    await writer.stop()
+  }
+}
+
+/** Draws what changed, at most every `drawEveryMs`; the client's counter counts as a change. */
+function draw(screen: Screen, cluster: TestCluster, writer: Writer): () => void {
+  const timer = setInterval(() => {
+    const view = cluster.views.latest
+    if (view === undefined) return
+    const last = writer.lastBefore(Infinity)?.ackedMs ?? monotonicMs()
+    screen.live(picture(view, { count: writer.count, sinceMs: monotonicMs() - last }, screen.colour), summary(view))
+  }, drawEveryMs)
+  return () => {
+    clearInterval(timer)
+    screen.clear()
+  }
+}
+
+async function ended(screen: Screen, cluster: TestCluster): Promise<void> {
+  await cluster.down()
+  screen.print('    the cluster is stopped and removed; nothing is left running', '')
+}
+
+function commandsToTry({ name, layout }: TestCluster): readonly string[] {
+  return [
+    '',
+    `It goes on in ${layout.dir}. Try:`,
+    `  bin/regent topology ${name} --watch`,
+    `  bin/regent local fault ${name}-0 kill-mysqld`,
+    `  bin/regent recoveries ${name}`,
+    `  bin/regent local scale ${name} 3`,
+    `  bin/regent local sql ${name}`,
+    `  bin/regent local down ${name} --purge`,
+    '',
+  ]
+}
+
+async function untilInterrupted<Result>(begin: () => Promise<Result>, interrupted: AbortSignal): Promise<Result> {
+  if (interrupted.aborted) throw new Error('interrupted')
+  const stopped = new Promise<never>((_resolve, reject) => interrupted.addEventListener('abort', () => reject(new Error('interrupted')), { once: true }))
+  const work = begin()
+  // What is under way when the demo is interrupted fails as the cluster goes down; that is no news any more.
+  work.catch(() => undefined)
+  return Promise.race([work, stopped])
+}
+
+const interrupt = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
+
+try {
+  const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
+  const fine = await demo(screenFor(process.stdout, process.env), values.keep, interrupt.signal)
+  process.exit(fine ? 0 : 1)
+} catch (error) {
+  console.error(interrupt.signal.aborted ? 'interrupted' : describeError(error))
+  process.exit(interrupt.signal.aborted ? 130 : 1)
+}

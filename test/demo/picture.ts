@@ -1,0 +1,47 @@
+import { paintFor } from '../../src/cli/paint.ts'
+import { renderTopology, stateOf } from '../../src/cli/topology-tree.ts'
+import type { Recovery } from '../../failover/notes.ts'
+import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../src/manager/api/views.ts'
+import type { Episode } from '../support/episode.ts'
+
+/** The tree as `regent topology` shows it, with what the client notices below. */
+export function picture(view: ClusterView, writes: { readonly count: number; readonly sinceMs: number }, colour: boolean): readonly string[] {
+  const paint = paintFor(colour)
+  const waiting = writes.sinceMs > 100 ? paint.yellow(`waiting for ${(writes.sinceMs / 1000).toFixed(1)} s`) : 'every 10 ms'
+  return ['', ...renderTopology(asTopology(view), paint), '', `client: ${paint.bold(thousands(writes.count))} writes acknowledged, ${waiting}`].map((line) => `  ${line}`)
+}
+
+/** The same in one line, for where there is no terminal. */
+export function summary(view: ClusterView): string {
+  const rows = view.instances.map((row) => `${row.name} ${row.role === 'none' ? '' : `${row.role} `}${stateOf(row).words}`)
+  return `${rows.join(', ')}; ${view.writable ? 'WRITABLE' : 'not writable'}, sync set ${view.syncSet.length}`
+}
+
+/** How one episode went: who handed over to whom, the outage, and each step since it was noticed. */
+export function report(episode: Episode, colour: boolean, width: number): readonly string[] {
+  const paint = paintFor(colour)
+  const words = episode.event === 'switchover' ? 'the client paused' : 'the client waited'
+  return [
+    `    ${words} ${paint.bold(paint.green(`${Math.round(episode.outageMs)} ms`))}    ${episode.from} → ${episode.to}, epoch ${episode.recovery.fromEpoch} → ${episode.recovery.toEpoch ?? '?'}, whole again after ${(episode.wholeMs / 1000).toFixed(1)} s`,
+    ...timeline(episode.recovery, width).map((line) => paint.dim(`    ${line}`)),
+    '',
+  ]
+}
+
+export function thousands(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+function timeline({ timeline: steps }: Recovery, width: number): readonly string[] {
+  return steps.map(({ atMs, what }) => {
+    const line = `${atMs.toFixed(1).padStart(8)} ms  ${what}`
+    return line.length > width - 4 ? `${line.slice(0, width - 5)}…` : line
+  })
+}
+
+/** Events carry no tree: the record's primary is the root of all that follow it. */
+function asTopology(view: ClusterView): TopologyView {
+  const follows = ({ name, process, reachable }: InstanceRow) => name !== view.primary && reachable && process === 'running'
+  const replicas: readonly TreeNode[] = view.instances.filter(follows).map(({ name }) => ({ name, replicas: [] }))
+  return { ...view, tree: view.primary === null ? [] : [{ name: view.primary, replicas }] }
+}

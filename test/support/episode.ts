@@ -1,0 +1,58 @@
+import type { Recovery } from '../../failover/notes.ts'
+import type { TestCluster } from './cluster.ts'
+import { monotonicMs } from './monotonic.ts'
+import type { Writer } from './writer.ts'
+
+export type Event = 'switchover' | 'kill' | 'freeze'
+
+/** One change of primary as a client, the manager and a person waiting for the end saw it. */
+export interface Episode {
+  readonly event: Event
+  readonly from: string
+  readonly to: string
+  /** For a fault: from it to the first write that another server acknowledged. For a switchover: between two acknowledged writes. */
+  readonly outageMs: number
+  /** From the event until the manager's recovery began. */
+  readonly noticedMs: number
+  readonly recovery: Recovery
+  /** From the event until every instance was back and counted. */
+  readonly wholeMs: number
+}
+
+/** Makes it happen to a cluster that is whole, under a writer's load, and waits until the cluster is whole again. */
+export async function runEpisode(cluster: TestCluster, writer: Writer, event: Event): Promise<Episode> {
+  const from = await cluster.primary()
+  const { instances } = await cluster.view()
+  const { atMs, outageMs } = event === 'switchover' ? await switchedOver(cluster, writer) : await failedOver(cluster, writer, from, event)
+  const wallMs = wallAt(atMs)
+  const recovery = await recoverySince(cluster, wallMs)
+  await cluster.whole(instances.length)
+  const wholeMs = monotonicMs() - atMs
+  return { event, from, to: await cluster.primary(), outageMs, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs }
+}
+
+async function switchedOver(cluster: TestCluster, writer: Writer): Promise<{ readonly atMs: number; readonly outageMs: number }> {
+  const atMs = monotonicMs()
+  await cluster.switchover()
+  await writer.next()
+  return { atMs, outageMs: writer.longestPause(atMs).pauseMs }
+}
+
+async function failedOver(cluster: TestCluster, writer: Writer, primary: string, event: 'kill' | 'freeze'): Promise<{ readonly atMs: number; readonly outageMs: number }> {
+  const atMs = await cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
+  return { atMs, outageMs: await writer.outageSince(atMs) }
+}
+
+/** The wall clock at a monotonic time, in whole milliseconds as recoveries have it. */
+function wallAt(atMs: number): number {
+  return Math.floor(Date.now() - (monotonicMs() - atMs))
+}
+
+/** The newest recovery that began at or after this wall clock time, once it has ended. */
+export function recoverySince(cluster: TestCluster, wallMs: number): Promise<Recovery> {
+  return cluster.until('a recovery that ended', async () => {
+    const [newest] = await cluster.recoveries()
+    return newest !== undefined && newest.startedWallMs >= wallMs && newest.outcome !== 'running' && newest
+  })
+}
+
