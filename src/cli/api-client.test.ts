@@ -38,7 +38,7 @@ describe('the client of the API', () => {
   })
 
   test('lists the clusters where one must be named', async () => {
-    const client = await clientOf(await httpServer(() => ({ status: 200, body: '{"clusters":[{"name":"a"},{"name":"b"}]}' })))
+    const client = await clientOf(await httpServer(() => ({ status: 200, body: '[{"name":"a"},{"name":"b"}]' })))
     await expect(client.clusterName(undefined)).rejects.toThrow('name one of them: a, b')
     expect(await client.clusterName('c')).toBe('c')
   })

@@ -43,7 +43,7 @@ export class ApiClient {
   /** The cluster named, or the only one that the manager has. Throws `REGENT_NOT_FOUND`, listing what there is. */
   async clusterName(wanted: string | undefined): Promise<string> {
     if (wanted !== undefined) return wanted
-    const { clusters } = await this.get<{ clusters: readonly ClusterView[] }>('/clusters')
+    const clusters = await this.get<readonly ClusterView[]>('/clusters')
     const [only] = clusters
     if (only !== undefined && clusters.length === 1) return only.name
     const names = clusters.map((cluster) => cluster.name).join(', ')

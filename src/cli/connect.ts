@@ -36,7 +36,7 @@ export async function connect(io: Io, options: ApiOptions, wanted: string | unde
 export async function isCluster(io: Io, options: ApiOptions, word: string): Promise<boolean> {
   const remote = remoteTarget(io, options)
   if (remote === undefined) return (await allClusters(() => undefined)).some((found) => found.cluster.name === word)
-  const { clusters } = await (await ApiClient.open(remote)).get<{ clusters: readonly ClusterView[] }>('/clusters')
+  const clusters = await (await ApiClient.open(remote)).get<readonly ClusterView[]>('/clusters')
   return clusters.some((cluster) => cluster.name === word)
 }
 

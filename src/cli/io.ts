@@ -9,14 +9,13 @@ export interface Io {
   readonly colour: boolean
   /** Standard output is a terminal. */
   readonly terminal: boolean
-  /** Aborted by Ctrl-C. */
-  readonly interrupted: AbortSignal
+  /** A signal that Ctrl-C aborts. From the first call on Ctrl-C does not end the process any more: its caller must. */
+  interrupted(): AbortSignal
 }
 
 /** The process's own streams. NO_COLOR (no-color.org) and TERM=dumb switch colours off. */
 export function processIo(): Io {
-  const interrupt = new AbortController()
-  process.once('SIGINT', () => interrupt.abort())
+  let interrupt: AbortController | undefined
   // A reader that went away (`| head`) is no error of ours.
   process.stdout.on('error', () => process.exit(0))
   const terminal = process.stdout.isTTY === true
@@ -26,6 +25,9 @@ export function processIo(): Io {
     note: (line) => void process.stderr.write(`${line}\n`),
     colour: terminal && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
     terminal,
-    interrupted: interrupt.signal,
+    interrupted: () => {
+      if (interrupt === undefined) process.once('SIGINT', () => interrupt?.abort())
+      return (interrupt ??= new AbortController()).signal
+    },
   }
 }

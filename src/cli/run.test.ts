@@ -116,7 +116,7 @@ describe('the command line', () => {
 
   test('takes manager and token from the environment, and prints JSON when asked to', async () => {
     const asked: Asked[] = []
-    const url = await httpServer((request) => (asked.push(request), { status: 200, body: JSON.stringify(request.path.endsWith('/clusters') ? { clusters: [{ name: 'demo' }] } : topology()) }))
+    const url = await httpServer((request) => (asked.push(request), { status: 200, body: JSON.stringify(request.path.endsWith('/clusters') ? [{ name: 'demo' }] : topology()) }))
     const { code, out } = await regent(['topology', '-o', 'json'], { REGENT_API: `${url}/`, REGENT_TOKEN_FILE: await tokenFile() })
     expect([code, JSON.parse(out)]).toEqual([0, topology()])
     expect(asked.map((one) => one.path)).toEqual(['/api/v1/clusters', '/api/v1/clusters/demo/topology'])
@@ -161,7 +161,7 @@ describe('the command line', () => {
     const asked: string[] = []
     const url = await httpServer(({ path }) => {
       asked.push(path)
-      return { status: 200, body: path.endsWith('/clusters') ? JSON.stringify({ clusters: [{ name: 'demo' }] }) : '[]' }
+      return { status: 200, body: path.endsWith('/clusters') ? JSON.stringify([{ name: 'demo' }]) : '[]' }
     })
     const env = { REGENT_API: url, REGENT_TOKEN_FILE: await tokenFile() }
     await regent(['recoveries', 'demo'], env)

@@ -14,7 +14,7 @@ export interface Ran {
 /** Runs a command line in this process and gives what it printed. */
 export async function regent(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const [out, err]: [string[], string[]] = [[], []]
-  const io: Io = { env, out: (line) => out.push(line), note: (line) => err.push(line), colour: false, terminal: false, interrupted: new AbortController().signal }
+  const io: Io = { env, out: (line) => out.push(line), note: (line) => err.push(line), colour: false, terminal: false, interrupted: () => AbortSignal.timeout(60_000) }
   const code = await run(argv, io)
   return { code, out: out.join('\n'), err: err.join('\n') }
 }

@@ -10,20 +10,21 @@ const reconnectMs = 1_000
  * again every second; a refusal (wrong token, no such cluster) ends it.
  */
 export async function watchCluster(io: Io, { client, path }: Connection, redraw: () => Promise<void>): Promise<void> {
+  const interrupted = io.interrupted()
   let lost = ''
-  while (!io.interrupted.aborted) {
+  while (!interrupted.aborted) {
     try {
-      for await (const event of client.events(`${path}/events`, io.interrupted)) {
+      for await (const event of client.events(`${path}/events`, interrupted)) {
         void event
         lost = ''
         await redraw()
       }
     } catch (error) {
-      if (io.interrupted.aborted) return
+      if (interrupted.aborted) return
       if (isFinal(error)) throw error
       if (lost !== describeError(error)) io.note(`${(lost = describeError(error))}; trying again every second`)
     }
-    await sleep(reconnectMs, undefined, { signal: io.interrupted }).catch(() => undefined)
+    await sleep(reconnectMs, undefined, { signal: interrupted }).catch(() => undefined)
   }
 }
 

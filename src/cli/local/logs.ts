@@ -55,8 +55,9 @@ export function inOrder(logs: readonly (readonly string[])[]): readonly string[]
 
 /** A log that became shorter was put aside: its new content is read from the beginning. */
 async function follow(io: Io, path: string, from: number, print: (line: string) => void): Promise<void> {
+  const interrupted = io.interrupted()
   let [at, rest] = [from, '']
-  while (!io.interrupted.aborted) {
+  while (!interrupted.aborted) {
     const size = await sizeOf(path)
     if (size < at) [at, rest] = [0, '']
     if (size > at) {
@@ -66,7 +67,7 @@ async function follow(io: Io, path: string, from: number, print: (line: string) 
       at = size
       lines.forEach(print)
     }
-    await sleep(lookEveryMs, undefined, { signal: io.interrupted }).catch(() => undefined)
+    await sleep(lookEveryMs, undefined, { signal: interrupted }).catch(() => undefined)
   }
 }
 

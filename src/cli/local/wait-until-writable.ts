@@ -23,6 +23,7 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
   const layout = layoutOf(dir)
   const client = await ApiClient.open(localTarget(dir, cluster))
   const tell = teller(io)
+  const signal = io.interrupted()
   const until = performance.now() + deadlineMs
   for (;;) {
     await refuseHopeless(layout, began)
@@ -30,7 +31,7 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
     tell(view === undefined ? 'waiting for the manager' : view.sentence)
     if (view?.writable === true) return
     if (performance.now() > until) throw await tooLate(layout, cluster.instances.map((instance) => instance.name), began)
-    await sleep(lookEveryMs, undefined, { signal: io.interrupted }).catch(() => {
+    await sleep(lookEveryMs, undefined, { signal }).catch(() => {
       throw new RegentError('REGENT_REFUSED', 'interrupted')
     })
   }
