@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { checkWrites, type WritesCheck } from './writes-check.ts'
 import type { TestCluster } from './cluster.ts'
 import { monotonicMs } from './monotonic.ts'
+import { firstWrite, longestPause, type Pause } from './outage.ts'
 import type { Acknowledged, FromWriter, ToWriter, WriterReport } from './writer-wire.ts'
 
 export interface WriterOptions {
@@ -68,10 +69,9 @@ export class Writer {
   /** Resolves once a write that began after `sinceMs` (now, unless given) was acknowledged, by a server other than `notBy` where that is given. */
   async next(sinceMs = monotonicMs(), options: { readonly notBy?: string; readonly deadlineMs?: number } = {}): Promise<Acknowledged> {
     const { notBy, deadlineMs = 30_000 } = options
-    const matches = ({ beganMs, host }: Acknowledged) => beganMs >= sinceMs && host !== notBy
     const until = monotonicMs() + deadlineMs
     for (;;) {
-      const found = this.#firstFrom(sinceMs, matches)
+      const found = firstWrite(this.#acknowledged, sinceMs, notBy)
       if (found !== undefined) return found
       if (monotonicMs() > until) throw new Error(`no write was acknowledged${notBy === undefined ? '' : ` by another server than ${notBy}`} within ${deadlineMs} ms; errors: ${JSON.stringify(this.report.errors)}`)
       await this.#heard(200)
@@ -91,15 +91,8 @@ export class Writer {
   }
 
   /** The longest time between two acknowledged writes one after the other, since `sinceMs`. */
-  longestPause(sinceMs = 0): { readonly pauseMs: number; readonly fromHost: string; readonly toHost: string } {
-    let longest = { pauseMs: 0, fromHost: '', toHost: '' }
-    for (const [at, after] of this.#acknowledged.entries()) {
-      const before = this.#acknowledged[at - 1]
-      if (before === undefined || after.ackedMs < sinceMs) continue
-      const pauseMs = after.ackedMs - before.ackedMs
-      if (pauseMs > longest.pauseMs) longest = { pauseMs, fromHost: before.host, toHost: after.host }
-    }
-    return longest
+  longestPause(sinceMs = 0): Pause {
+    return longestPause(this.#acknowledged, sinceMs)
   }
 
   async stop(): Promise<void> {
@@ -115,12 +108,6 @@ export class Writer {
   async check(): Promise<WritesCheck> {
     await this.stop()
     return checkWrites(this.#cluster, this.table, this.#acknowledged)
-  }
-
-  #firstFrom(sinceMs: number, matches: (write: Acknowledged) => boolean): Acknowledged | undefined {
-    let at = this.#acknowledged.length
-    while (at > 0 && (this.#acknowledged[at - 1]?.beganMs ?? 0) >= sinceMs) at--
-    return this.#acknowledged.slice(at).find(matches)
   }
 
   #hear(message: FromWriter): void {

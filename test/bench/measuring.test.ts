@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import type { Recovery } from '../../failover/notes.ts'
+import { distributionOf } from './distribution.ts'
+import { stepsOf } from './steps.ts'
+
+describe('a distribution', () => {
+  it('is told by values that were measured, never by ones between them', () => {
+    const values = Array.from({ length: 20 }, (_, at) => 20 - at)
+    expect(distributionOf(values)).toEqual({ runs: 20, min: 1, median: 10, p95: 19, max: 20 })
+    expect(distributionOf([7])).toEqual({ runs: 1, min: 7, median: 7, p95: 7, max: 7 })
+    expect(distributionOf([])).toBeUndefined()
+  })
+})
+
+describe('the steps of a recovery', () => {
+  it('have names that do not depend on who was primary, and the time of their first end', () => {
+    const recovery: Recovery = {
+      id: 'r1',
+      kind: 'failover',
+      startedWallMs: 0,
+      analysis: '',
+      sentence: '',
+      from: 'shop-0@a',
+      to: 'shop-2@c',
+      fromEpoch: 1,
+      toEpoch: 2,
+      outcome: 'succeeded',
+      timeline: [
+        { atMs: 0, what: 'noticed: mysqld of shop-0 is dead' },
+        { atMs: 6, what: 'promise shop-2: 5.1 ms (stop 4.0 ms)' },
+        { atMs: 7, what: 'promise shop-1: 6.1 ms' },
+        { atMs: 9, what: 'committed revision 4, epoch 2' },
+        { atMs: 20, what: 'assign shop-2: 9.0 ms' },
+        { atMs: 22, what: 'assign shop-1: 11.0 ms' },
+        { atMs: 23, what: 'route moved to shop-2' },
+        { atMs: 24, what: 'assign shop-2: 1.0 ms' },
+        { atMs: 30, what: 'ended: succeeded' },
+      ],
+    }
+    expect([...stepsOf(recovery)]).toEqual([
+      ['promise new primary', 6],
+      ['promise replica', 7],
+      ['record committed', 9],
+      ['assign new primary', 20],
+      ['assign replica', 22],
+      ['route moved', 23],
+      ['primary seen open', 30],
+    ])
+  })
+})
