@@ -19,9 +19,23 @@ export function commandLinePage(): string {
     table(['code', 'meaning'], exitRows),
     '## Environment',
     environmentTable(),
+    '## The folder of a local cluster',
+    'Everything of a local cluster lies in one folder that only its owner can read: below `REGENT_HOME`, or where `--data` said.',
+    table(['file', 'what it is'], files.map(([name, what]) => [code(name), what])),
     ...sections(program, ''),
   )
 }
+
+const files: readonly (readonly [string, string])[] = [
+  ['cluster.json', 'name, addresses, ports and programs'],
+  ['spec.json', 'the cluster’s spec: docs/configuration.md'],
+  ['routes.json', 'where the primary is: `{version, primary: {epoch, instance, host, port}}`, replaced in one rename at every failover; applications on this machine can watch it'],
+  ['records/', 'the record, with `--store file`'],
+  ['secrets/', 'tokens and passwords, each in a file that only its owner can read'],
+  ['instances/<name>/', 'an instance’s volume: its data, its agent’s state and configuration (`agent.json`), archives of errant transactions'],
+  ['logs/', 'a log per process, JSON lines, put aside at 10 MB, two of each kept'],
+  ['run/', 'what runs now, and what `regent local fault` stopped'],
+]
 
 function sections(command: Command, path: string): readonly string[] {
   return command
