@@ -14,7 +14,6 @@ export class LoneServer {
   readonly errorLog: string
   readonly #binaries: MysqlBinaries
   #process: ChildProcess | undefined
-  #connections: Connection[] = []
 
   private constructor(folder: string, binaries: MysqlBinaries) {
     this.folder = folder
@@ -51,7 +50,6 @@ export class LoneServer {
         const connection = await createConnection({ socketPath: this.#socket(), user: 'root', multipleStatements: true })
         // A session that loses its server is what these tests are about.
         connection.on('error', () => undefined)
-        this.#connections.push(connection)
         return connection
       } catch (error) {
         if (!isNotUpYet(error)) throw error
@@ -65,11 +63,10 @@ export class LoneServer {
     this.#process?.kill(signal)
   }
 
-  /** Waits until the process is gone, and drops the sessions. */
+  /** Waits until the process is gone; its sessions end with it. */
   async ended(): Promise<void> {
     const child = this.#process
     if (child !== undefined && !hasEnded(child)) await once(child, 'exit')
-    for (const connection of this.#connections.splice(0)) connection.destroy()
   }
 
   async kill(): Promise<void> {
