@@ -7,8 +7,9 @@ export interface VolumeLayout {
   /** A copy of another instance grows here until it takes the place of `dataDir`. */
   readonly seedDir: string
   readonly archiveDir: string
-  /** The agent's own: its stored state. */
   readonly agentDir: string
+  /** What the agent promised and acts by. */
+  readonly stateFile: string
   readonly runDir: string
   readonly socket: string
   /** Written by mysqld once its interfaces are open. */
@@ -31,6 +32,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     seedDir: join(volume, 'data.seed'),
     archiveDir: join(volume, 'archive'),
     agentDir,
+    stateFile: join(agentDir, 'state'),
     runDir,
     socket: join(runDir, 'mysqld.sock'),
     serverPidFile: join(runDir, 'mysqld.pid'),

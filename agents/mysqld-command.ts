@@ -1,0 +1,105 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { describeError, RegentError } from '../src/common/errors.ts'
+import { initialStatements } from './accounts.ts'
+import type { AgentConfig } from './config.ts'
+import { renderServerConfig } from './server-settings.ts'
+import type { VolumeLayout } from './volume-layout.ts'
+
+/** A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says so. */
+const notInherited = ['MYSQLD_PARENT_PID', 'NOTIFY_SOCKET', 'MYSQL_PWD', 'MYSQL_HOME', 'MYSQL_GROUP_SUFFIX']
+
+/**
+ * Starts mysqld in a session of its own, so that it outlives the agent and its terminal. Rejects with `REGENT_MYSQL_MISSING`. What it says before it opens its log
+ * goes to the error log too.
+ */
+export async function spawnMysqld(config: AgentConfig, layout: VolumeLayout): Promise<ChildProcess & { readonly pid: number }> {
+  await writeServerConfig(config, layout)
+  const log = openSync(layout.errorLog, 'a', 0o640)
+  try {
+    const [program, args] = commandLine(config, layout, [])
+    const child = spawn(program, args, { cwd: layout.volume, detached: true, stdio: ['ignore', log, log], env: environment() })
+    return await begun(child, program)
+  } finally {
+    closeSync(log)
+  }
+}
+
+/**
+ * `mysqld --initialize` into `folder`: accounts and Regent's schema included, no GTID used. The passwords are in a 0600 file only while it runs.
+ * Rejects with `REGENT_SERVER_ERROR` and the server's own words.
+ */
+export async function runInitialise(config: AgentConfig, layout: VolumeLayout, folder: string): Promise<void> {
+  await writeServerConfig(config, layout)
+  const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
+  const name = `${layout.runDir}/initialise-${randomBytes(6).toString('hex')}`
+  const [initFile, log] = [`${name}.sql`, `${name}.log`]
+  try {
+    await writeFile(initFile, initialStatements(config.cluster, secret).map((statement) => `${statement};\n`).join(''), { mode: 0o600, flag: 'wx' })
+    const [program, args] = commandLine(config, layout, [
+      '--initialize-insecure',
+      `--init-file=${initFile}`,
+      `--datadir=${folder}`,
+      `--log-error=${log}`,
+      '--disable-log-bin',
+      '--super-read-only=OFF',
+      '--read-only=OFF',
+      '--offline-mode=OFF',
+      '--disabled-storage-engines=',
+    ])
+    const child = await begun(spawn(program, args, { cwd: layout.volume, stdio: 'ignore', env: environment() }), program)
+    const code = await new Promise<number | string>((resolve) => child.once('exit', (status, signal) => resolve(status ?? signal ?? 'nothing')))
+    if (code !== 0) throw new RegentError('REGENT_SERVER_ERROR', `mysqld --initialize in ${folder} ended with ${code}: ${await lastErrorIn(log)}`)
+  } finally {
+    await rm(initFile, { force: true })
+    await rm(log, { force: true })
+  }
+}
+
+/** The newest `[ERROR]` line of a server's log, without its time stamp; '' where there is none. */
+export async function lastErrorIn(path: string): Promise<string> {
+  const tailBytes = 16_384
+  try {
+    await using file = await open(path, 'r')
+    const { size } = await file.stat()
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, Math.max(0, size - tailBytes))
+    const lines = buffer.toString('utf8', 0, bytesRead).split('\n')
+    const line = lines.findLast((text) => text.includes('[ERROR]')) ?? ''
+    return line.slice(line.indexOf('[ERROR]')).slice(0, 400)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+async function writeServerConfig(config: AgentConfig, { runDir, agentDir, serverConfig }: VolumeLayout): Promise<void> {
+  await mkdir(runDir, { recursive: true, mode: 0o700 })
+  await mkdir(agentDir, { recursive: true, mode: 0o700 })
+  const draft = `${serverConfig}.new`
+  await writeFile(draft, renderServerConfig(config), { mode: 0o600 })
+  await rename(draft, serverConfig)
+}
+
+/** The argument that tells this instance's mysqld from every other. */
+export function defaultsArgument(layout: VolumeLayout): string {
+  return `--defaults-file=${layout.serverConfig}`
+}
+
+function commandLine(config: AgentConfig, layout: VolumeLayout, options: readonly string[]): readonly [string, readonly string[]] {
+  const [program = 'mysqld', ...prefix] = config.mysqld
+  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
+  return [program, [...prefix, defaultsArgument(layout), ...asRoot, ...options]]
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !notInherited.includes(name)))
+}
+
+async function begun(child: ChildProcess, program: string): Promise<ChildProcess & { readonly pid: number }> {
+  const { pid } = child
+  if (pid !== undefined) return Object.assign(child, { pid })
+  const error = await new Promise((resolve) => child.once('error', resolve))
+  throw new RegentError('REGENT_MYSQL_MISSING', `cannot start ${program}: ${describeError(error)}`, { cause: error })
+}
