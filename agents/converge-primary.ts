@@ -13,7 +13,7 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   await keepAcknowledgements(parts, assignment, state)
   keepMarked(parts, assignment, state, markers)
   await keepOpen(parts, assignment, state)
-  return { again: memory.markedRevision < assignment.revision }
+  return { again: false }
 }
 
 /** mysqld always starts closed, so one that is open was opened by an agent of this primary: a restarted agent takes it as it is. */
@@ -39,7 +39,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     memory.converged = { ...memory.converged, sentence: `offline until ${assignment.acks} replicas acknowledge a marker` }
     markers.write(assignment.revision)
-    return { again: true }
+    return { again: false }
   }
   await server.enableEvents()
   await letIn(parts, assignment)

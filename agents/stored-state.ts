@@ -145,3 +145,23 @@ function readSlot(bytes: Uint8Array, index: number): { state: StoredState; seque
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
   return createHash('sha256').update(String(sequence)).update(payload).digest()
 }
+
+/** What a volume that was never used holds. */
+export function freshState(volume: string, bootId: string): StoredState {
+  return {
+    version: storedStateVersion,
+    volume,
+    incarnation: '',
+    previousIncarnation: '',
+    promise: 0,
+    revision: 0,
+    assignment: null,
+    bootId,
+    stoppedInOrder: true,
+    unsettled: false,
+    forgetful: false,
+    seeding: false,
+    filterSeen: false,
+    mayHaveTail: false,
+  }
+}

@@ -1,0 +1,182 @@
+import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports.ts'
+import { regentVersion } from '../src/common/version.ts'
+import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type LeaseConfirmation, type LeaseVoteRequest, type OrderAnswer, type PromiseOrder, type ReseedOrder, type Step } from '../failover/order.ts'
+import type { Timings } from '../failover/timings.ts'
+import type { Observation } from '../topology/observation.ts'
+import { ObservationBuilder } from './agent-observation.ts'
+import { Converger } from './converger.ts'
+import type { AgentHandlers } from './http.ts'
+import { Lease } from './lease.ts'
+import { agentMetrics } from './metrics.ts'
+import { Notices } from './notices.ts'
+import { Observer } from './observer.ts'
+import { checkWire, type WireName } from './order-wire.ts'
+import { Orders } from './orders.ts'
+import { freshMemory, type Parts } from './parts.ts'
+import type { ProcessPort } from './process-port.ts'
+import { Seeding } from './seeding.ts'
+import type { ServerPort } from './server-port.ts'
+import { guardSpace } from './space-guard.ts'
+import { freshState, StoredStateFile } from './stored-state.ts'
+import type { VolumePort } from './volume-port.ts'
+
+export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' | 'transport' | 'replicationPassword'> {
+  readonly disk: Disk
+  readonly machine: Machine
+  readonly stateFile: string
+  readonly process: ProcessPort
+  readonly server: ServerPort
+  readonly volume: VolumePort
+  readonly timings: Timings
+  readonly world: World
+  readonly transport: Transport
+  log(sentence: string): void
+}
+
+/** One agent: it observes its instance, keeps what it promised, and makes its server what it is assigned to be. */
+export class Agent implements AgentHandlers {
+  readonly orders: AgentHandlers['orders']
+  readonly #parts: Parts
+  readonly #converger: Converger
+  readonly #lease: Lease
+  readonly #observations: ObservationBuilder
+  readonly #listeners = new Set<(observation: Observation) => void>()
+  #timers: Timer[] = []
+  #publishing = false
+
+  private constructor(ports: AgentPorts, file: StoredStateFile) {
+    const { world, process, server, volume, timings } = ports
+    const changed = () => this.#publish()
+    this.#parts = {
+      ...ports,
+      file,
+      observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
+      notices: new Notices(world.clock, ports.log),
+      memory: freshMemory(world.clock.monotonicMs()),
+    }
+    this.#converger = new Converger(this.#parts, changed)
+    this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
+    this.#observations = new ObservationBuilder(this.#parts, this.#lease, { run: world.random.hex(16), version: regentVersion })
+    const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, () => this.#converger.wake()), this.#lease)
+    this.orders = this.#routes(orders)
+  }
+
+  /**
+   * Reads what earlier agents of this volume stored, finds their mysqld, and notes whether the machine crashed in between
+   * (design §5, "A machine that crashed").
+   */
+  static async create(ports: AgentPorts): Promise<Agent> {
+    const { random } = ports.world
+    const bootId = await ports.machine.bootId()
+    const file = await StoredStateFile.open(ports.disk, ports.stateFile, () => freshState(random.hex(12), bootId))
+    const before = file.current
+    const crashed = before.bootId !== bootId && !before.stoppedInOrder && before.assignment?.role === 'replica'
+    await file.update({ bootId, forgetful: before.forgetful || crashed, previousIncarnation: before.incarnation, incarnation: random.hex(16) })
+    await ports.process.adopt()
+    return new Agent(ports, file)
+  }
+
+  async start(): Promise<void> {
+    const { process, observer, timings, world } = this.#parts
+    process.onChange(() => this.#processChanged())
+    observer.start()
+    this.#lease.start()
+    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#publish())]
+    this.#converger.wake()
+  }
+
+  stop(): void {
+    this.#converger.stop()
+    this.#lease.stop()
+    this.#parts.observer.stop()
+    for (const timer of this.#timers) timer.cancel()
+    this.#parts.server.disconnect()
+  }
+
+  observation(): Observation {
+    return this.#observations.build()
+  }
+
+  subscribe(listener: (observation: Observation) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  isLive(): boolean {
+    return true
+  }
+
+  /** The server does what it is assigned to do. */
+  isReady(): boolean {
+    return this.#parts.memory.converged.done && this.#parts.process.state === 'running'
+  }
+
+  metrics(): string {
+    return agentMetrics(this.observation())
+  }
+
+  #routes(orders: Orders): AgentHandlers['orders'] {
+    const order = <T>(name: WireName, act: (body: T) => Promise<readonly Step[]>) => async (body: unknown): Promise<OrderAnswer> => {
+      checkWire(name, body)
+      const steps = await act(body as T)
+      this.#publish()
+      return { observation: this.observation(), steps }
+    }
+    return new Map<string, (body: unknown) => Promise<unknown>>([
+      [agentRoutes.assign, order<Assignment>('assign', (body) => orders.assign(body))],
+      [agentRoutes.promise, order<PromiseOrder>('promise', (body) => orders.promise(body))],
+      [agentRoutes.demote, order<DemoteOrder>('demote', (body) => orders.demote(body))],
+      [agentRoutes.fetch, order<FetchOrder>('fetch', (body) => orders.fetch(body))],
+      [agentRoutes.reseed, order<ReseedOrder>('reseed', (body) => orders.reseed(body))],
+      [
+        agentRoutes.lease,
+        async (body) => {
+          checkWire('lease', body)
+          orders.confirmLease(body as LeaseConfirmation)
+          return {}
+        },
+      ],
+      [
+        agentRoutes.leaseVote,
+        async (body) => {
+          checkWire('leaseVote', body)
+          return orders.vote(body as LeaseVoteRequest)
+        },
+      ],
+    ])
+  }
+
+  #processChanged(): void {
+    const { process, observer, server, memory } = this.#parts
+    if (process.state === 'dead' || process.state === 'exiting') {
+      observer.forget()
+      server.disconnect()
+      memory.converged = { ...memory.converged, done: false, sentence: 'mysqld ended' }
+    }
+    this.#publish()
+    this.#converger.wake()
+  }
+
+  #observed(): void {
+    guardSpace(this.#parts)
+    this.#publish()
+    this.#converger.wake()
+  }
+
+  #leaseChanged(): void {
+    this.#publish()
+    this.#converger.wake()
+  }
+
+  /** To everybody who listens, once for all changes of this moment. */
+  #publish(): void {
+    if (this.#publishing) return
+    this.#publishing = true
+    void Promise.resolve().then(() => {
+      this.#publishing = false
+      if (this.#listeners.size === 0) return
+      const observation = this.observation()
+      for (const listener of this.#listeners) listener(observation)
+    })
+  }
+}

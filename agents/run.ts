@@ -1,0 +1,75 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { passwordFor } from '../src/common/account-password.ts'
+import { readTokenFile } from '../src/common/bearer-token.ts'
+import { RegentError } from '../src/common/errors.ts'
+import { createHttpTransport } from '../src/common/http-transport.ts'
+import { createLogger } from '../src/common/logger.ts'
+import { realDisk, realMachine, realWorld } from '../src/common/real-world.ts'
+import { contradictionIn, defaultTimings } from '../failover/timings.ts'
+import { Agent } from './agent.ts'
+import type { AgentConfig } from './config.ts'
+import { createAgentServer } from './http.ts'
+import { createMysqldProcess } from './mysqld-process.ts'
+import { replicationUser } from './server-port.ts'
+import { createSqlServer } from './sql-server.ts'
+import { createVolume } from './volume.ts'
+import { volumeLayout } from './volume-layout.ts'
+
+/**
+ * Runs the agent of one instance until SIGTERM or SIGINT. Its mysqld goes on without it and is found again by the next.
+ * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself and `REGENT_ADDRESS_IN_USE`.
+ */
+export async function runAgent(config: AgentConfig): Promise<void> {
+  const timings = { ...defaultTimings, ...config.timings }
+  const contradiction = contradictionIn(timings)
+  if (contradiction) throw new RegentError('REGENT_BAD_FILE', `timings: ${contradiction}`)
+  const log = createLogger({ level: config.logLevel, name: `agent ${config.instance}` })
+  const token = await readTokenFile(config.tokenFile)
+  const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
+  const layout = volumeLayout(config.volume)
+  await mkdir(layout.agentDir, { recursive: true, mode: 0o700 })
+  await mkdir(layout.runDir, { recursive: true, mode: 0o700 })
+  const world = realWorld
+  const transport = createHttpTransport({ token })
+  const agent = await Agent.create({
+    config,
+    timings,
+    world,
+    transport,
+    disk: realDisk,
+    machine: realMachine(config.bootIdFile),
+    stateFile: join(layout.agentDir, 'state'),
+    replicationPassword: passwordFor(secret, replicationUser(config.instance)),
+    process: createMysqldProcess(config, world),
+    server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
+    volume: createVolume(config, () => world.clock.wallMs()),
+    log: (sentence) => log.info(sentence),
+  })
+  const server = createAgentServer(agent, token)
+  await listen(server, config)
+  log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
+  await agent.start()
+  await untilToldToStop()
+  log.info('agent stops; mysqld goes on')
+  agent.stop()
+  transport.close()
+  server.closeAllConnections()
+  server.close()
+}
+
+function listen(server: ReturnType<typeof createAgentServer>, { host, agentPort }: AgentConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${agentPort} (agentPort) is taken: another agent runs there`, { cause: error }) : error)
+    })
+    server.listen(agentPort, host, () => resolve())
+  })
+}
+
+function untilToldToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+  })
+}

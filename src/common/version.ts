@@ -1,0 +1,4 @@
+import manifest from '../../package.json' with { type: 'json' }
+
+/** The version of this Regent. */
+export const regentVersion: string = manifest.version

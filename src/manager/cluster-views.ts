@@ -1,0 +1,86 @@
+import { buildReplicationTree, type ReplicationNode } from '../../topology/replication-tree.ts'
+import { instanceOf } from '../../topology/member.ts'
+import type { InstanceView } from '../../topology/snapshot.ts'
+import { isFenced, type DecisionInput } from '../../failover/situation.ts'
+import { countedMembers } from '../../failover/record.ts'
+import type { Decision } from '../../failover/decision.ts'
+import type { ClusterView, InstanceRow, TopologyView, TreeNode } from './api/views.ts'
+
+/** What the API shows of a cluster, from what its loop knows. */
+export function clusterView(input: DecisionInput, decision: Decision | null): ClusterView {
+  const { record, spec, notes, snapshot } = input
+  const primary = record ? instanceOf(record.primary) : null
+  return {
+    name: input.cluster,
+    mode: spec.mode,
+    durability: spec.durability,
+    epoch: record?.epoch ?? 0,
+    revision: record?.revision ?? 0,
+    primary,
+    writable: isWritable(input),
+    syncSet: record ? countedMembers(record).map(instanceOf) : [],
+    acks: record?.acks ?? 0,
+    acksWanted: record?.acksWanted ?? 0,
+    sentence: decision?.sentence ?? 'this manager does not lead and has decided nothing',
+    blocked: decision?.blocked ?? false,
+    paused: notes.paused !== null,
+    instances: snapshot.instances.map((view) => instanceRow(input, decision, view)),
+  }
+}
+
+export function topologyView(input: DecisionInput, decision: Decision | null): TopologyView {
+  return { ...clusterView(input, decision), tree: buildReplicationTree(input.snapshot).roots.map(treeNode) }
+}
+
+function treeNode({ instance, followers }: ReplicationNode): TreeNode {
+  return { name: instance, replicas: followers.map(treeNode) }
+}
+
+/** The record's primary is open in its epoch, its agent says so now, and enough replicas can acknowledge. */
+function isWritable({ record, snapshot }: DecisionInput): boolean {
+  if (record === undefined) return false
+  const view = snapshot.instances.find(({ observation }) => observation?.member === record.primary)
+  const seen = view?.observation
+  if (!view?.reachable || !seen?.server || seen.process !== 'running' || seen.silentMs > 0) return false
+  const { server, stored, converged } = seen
+  const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
+  return stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && converged.done && !server.readOnly && !server.offlineMode && acknowledging >= record.acksWanted
+}
+
+function instanceRow(input: DecisionInput, decision: Decision | null, view: InstanceView): InstanceRow {
+  const { record, notes } = input
+  const seen = view.observation
+  const server = seen?.server ?? null
+  return {
+    name: view.name,
+    host: view.host,
+    port: view.port,
+    role: roleOf(input, view),
+    process: seen?.process ?? 'unknown',
+    reachable: view.reachable,
+    inSyncSet: record !== undefined && seen !== null && countedMembers(record).includes(seen.member),
+    lagSeconds: server?.channel?.lagSeconds ?? null,
+    backlog: server?.channel?.backlogTransactions ?? null,
+    readOnly: server?.readOnly ?? null,
+    offline: server?.offlineMode ?? null,
+    fenced: isFenced(notes, view.name),
+    version: server?.version ?? null,
+    executed: server?.executed ?? null,
+    problems: problemsOf(decision, view),
+  }
+}
+
+function roleOf({ record }: DecisionInput, { observation }: InstanceView): InstanceRow['role'] {
+  if (record === undefined || observation === null) return 'none'
+  if (observation.member === record.primary) return 'primary'
+  return observation.stored.assignment?.role === 'replica' ? 'replica' : 'none'
+}
+
+function problemsOf(decision: Decision | null, view: InstanceView): readonly string[] {
+  const analyses = decision?.analyses.filter(({ instance, severity }) => instance === view.name && severity !== 'info').map(({ sentence }) => sentence) ?? []
+  const seen = view.observation
+  if (seen === null) return ['its agent was never heard']
+  const seeding = seen.seedingProgress ? [`seeding: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`] : []
+  const converging = seen.converged.done ? [] : [seen.converged.sentence]
+  return [...seeding, ...analyses, ...converging]
+}

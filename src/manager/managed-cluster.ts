@@ -1,0 +1,102 @@
+import type { Logger } from '../common/logger.ts'
+import type { Decision, Action } from '../../failover/decision.ts'
+import type { Recovery } from '../../failover/notes.ts'
+import type { ClusterEvent } from './cluster-service.ts'
+import { ClusterLoop, type LoopConfig, type LoopPorts } from './cluster-loop.ts'
+import { clusterView } from './cluster-views.ts'
+import type { ManagerMetrics } from './metrics.ts'
+import { Operations } from './operations.ts'
+import type { OrderOutcome } from './order-desk.ts'
+import type { ClusterView } from './api/views.ts'
+
+/** A view is sent to listeners at most this often. */
+const viewPauseMs = 50
+
+/** One cluster with its loop, and who listens to it: the log, the metrics, the API's streams, operations that wait. */
+export class ManagedCluster {
+  readonly name: string
+  readonly loop: ClusterLoop
+  readonly operations: Operations
+  readonly #ports: LoopPorts
+  readonly #log: Logger
+  readonly #metrics: ManagerMetrics
+  readonly #listeners = new Set<(event: ClusterEvent) => void>()
+  readonly #waiting = new Set<(recovery: Recovery) => void>()
+  #lastView = ''
+  #viewPlanned = false
+
+  constructor(ports: LoopPorts, config: LoopConfig, tools: { log: Logger; metrics: ManagerMetrics }) {
+    this.name = config.cluster
+    this.#ports = ports
+    this.#log = tools.log
+    this.#metrics = tools.metrics
+    this.loop = new ClusterLoop(ports, config, {
+      decided: (decision, changed) => this.#decided(decision, changed),
+      acted: (action) => this.#acted(action),
+      answered: (outcome) => this.#answered(outcome),
+      recovered: (recovery) => this.#recovered(recovery),
+      failed: (what, error) => this.#log.warn({ err: error }, `${what} failed`),
+    })
+    this.operations = new Operations(this.loop, ports.world, config.spec, (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs))
+  }
+
+  view(): ClusterView {
+    return clusterView(this.loop.input(), this.loop.decision)
+  }
+
+  subscribe(listener: (event: ClusterEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #decided(decision: Decision, changed: boolean): void {
+    if (changed) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
+    this.#planView()
+  }
+
+  #acted(action: Action): void {
+    this.#metrics.decided(this.name, action.kind)
+    this.#log.debug({ action: action.kind, to: 'to' in action ? action.to : undefined }, 'acted')
+  }
+
+  #answered({ action, ms, error }: OrderOutcome): void {
+    this.#metrics.agentAnswered(action.kind, ms)
+    if (error) this.#log.warn(`${action.kind} of ${action.to}: ${error}`)
+  }
+
+  #recovered(recovery: Recovery): void {
+    this.#metrics.recovered(this.name, recovery)
+    const lasted = recovery.timeline.at(-1)?.atMs
+    if (lasted !== undefined && recovery.outcome === 'succeeded') this.#metrics.outage(this.name, recovery.kind, lasted)
+    this.#log.info({ recovery }, `${recovery.kind} ${recovery.outcome} after ${lasted ?? 0} ms: ${recovery.sentence}`)
+    for (const waiting of this.#waiting) waiting(recovery)
+  }
+
+  #waitForRecovery(matches: (recovery: Recovery) => boolean, timeoutMs: number): Promise<Recovery | undefined> {
+    return new Promise((resolve) => {
+      const end = (recovery: Recovery | undefined): void => {
+        this.#waiting.delete(waiting)
+        timer.cancel()
+        resolve(recovery)
+      }
+      const waiting = (recovery: Recovery): void => {
+        if (matches(recovery)) end(recovery)
+      }
+      const timer = this.#ports.world.timers.after(timeoutMs, () => end(undefined))
+      this.#waiting.add(waiting)
+    })
+  }
+
+  #planView(): void {
+    if (this.#viewPlanned || this.#listeners.size === 0) return
+    this.#viewPlanned = true
+    this.#ports.world.timers.after(viewPauseMs, () => {
+      this.#viewPlanned = false
+      const view = this.view()
+      const text = JSON.stringify(view)
+      if (text === this.#lastView) return
+      this.#lastView = text
+      for (const listener of this.#listeners) listener({ type: 'state', view })
+    })
+  }
+}

@@ -1,0 +1,146 @@
+import { RegentError } from '../common/errors.ts'
+import type { ClusterLoop } from './cluster-loop.ts'
+import type { OperationResult } from './api/operation-result.ts'
+import type { FailoverRequest, FenceRequest, PauseRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
+import { instanceOf } from '../../topology/member.ts'
+import { revocationQuorum } from '../../failover/durability.ts'
+import { isFenced, type Situation } from '../../failover/situation.ts'
+import { planScale } from '../../failover/scaling.ts'
+import { planSwitchover } from '../../failover/switchover.ts'
+import { judgePrimary } from '../../failover/verdict.ts'
+import type { Recovery } from '../../failover/notes.ts'
+import type { World } from '../common/ports.ts'
+import type { ClusterSpec } from '../../failover/spec.ts'
+
+/** How long an operation that has no deadline of its own is waited for. */
+const patienceMs = 30_000
+
+/** What people ask for: checked and planned by the same pure code that decides, then handed to the loop. */
+export class Operations {
+  readonly #loop: ClusterLoop
+  readonly #world: World
+  readonly #spec: ClusterSpec
+  /** Resolves when a recovery of the cluster ended. */
+  readonly #ended: (matches: (recovery: Recovery) => boolean, timeoutMs: number) => Promise<Recovery | undefined>
+
+  constructor(loop: ClusterLoop, world: World, spec: ClusterSpec, ended: Operations['waitForRecovery']) {
+    this.#loop = loop
+    this.#world = world
+    this.#spec = spec
+    this.#ended = ended
+  }
+
+  get waitForRecovery(): (matches: (recovery: Recovery) => boolean, timeoutMs: number) => Promise<Recovery | undefined> {
+    return this.#ended
+  }
+
+  async switchover(request: SwitchoverRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    if (request.to !== undefined) this.#mustExist(situation, request.to)
+    const plan = planSwitchover(situation, request.to ?? null)
+    if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no switchover: ${plan.refusal}`)
+    const to = instanceOf(plan.candidate)
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would switch over from ${instanceOf(situation.record.primary)} to ${to}`, plan: plan.steps }
+    const timeoutMs = request.timeoutMs ?? this.#spec.switchover.timeoutMs
+    const id = this.#world.random.hex(12)
+    this.#loop.addRequest({ kind: 'switchover', id, to, deadlineWallMs: this.#world.clock.wallMs() + timeoutMs, reason: request.reason || 'asked for' })
+    try {
+      const recovery = await this.#ended(({ kind }) => kind === 'switchover', timeoutMs + patienceMs)
+      return this.#resultOf(recovery, `switchover to ${to}`)
+    } finally {
+      this.#loop.dropRequest(id)
+    }
+  }
+
+  async failover(request: FailoverRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    if (request.to !== undefined) this.#mustExist(situation, request.to)
+    const verdict = judgePrimary(situation)
+    if (verdict.kind === 'well') throw new RegentError('REGENT_REFUSED', `no failover: ${verdict.sentence}; use a switchover`)
+    const loss = request.acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
+    if (request.dryRun) {
+      const quorum = revocationQuorum(situation.record)
+      return { done: false, dryRun: true, sentence: `would fail over: ${verdict.sentence}${loss}`, plan: [`${quorum ?? 'the primary’s agent'} of the sync set must promise epoch ${situation.record.epoch + 1}`, 'the one that holds everything acknowledged is committed as primary', 'it opens, the others follow, the route moves'] }
+    }
+    const id = this.#world.random.hex(12)
+    this.#loop.addRequest({ kind: 'failover', id, to: request.to ?? null, acceptLoss: request.acceptLoss })
+    try {
+      const recovery = await this.#ended(({ kind }) => kind === 'failover' || kind === 'restart', patienceMs)
+      return this.#resultOf(recovery, 'failover')
+    } finally {
+      this.#loop.dropRequest(id)
+    }
+  }
+
+  /** A primary is moved first, unless the outage is wished for. */
+  async fence(request: FenceRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    this.#mustExist(situation, request.instance)
+    const { instance, keepPrimary } = request
+    if (isFenced(situation.notes, instance)) return { done: false, dryRun: request.dryRun, sentence: `${instance} is fenced already` }
+    const moves = instance === instanceOf(situation.record.primary) && !keepPrimary
+    const steps = moves ? ['switch over first', `${instance} becomes read-only and offline`] : [`${instance} becomes read-only and offline${keepPrimary ? ': a deliberate outage, nothing fails over until unfence' : ''}`]
+    if (request.dryRun) {
+      if (moves) await this.switchover({ to: undefined, timeoutMs: undefined, reason: `fence ${instance}`, dryRun: true })
+      return { done: false, dryRun: true, sentence: `would fence ${instance}`, plan: steps }
+    }
+    if (moves) await this.switchover({ to: undefined, timeoutMs: undefined, reason: `fence ${instance}`, dryRun: false })
+    const wallMs = this.#world.clock.wallMs()
+    await this.#loop.changeNotes((notes) => ({ ...notes, fenced: [...notes.fenced.filter((fence) => fence.instance !== instance), { instance, keepPrimary, wallMs }] }))
+    return { done: true, dryRun: false, sentence: `${instance} is fenced until: regent unfence ${instance}` }
+  }
+
+  async unfence(request: UnfenceRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    this.#mustExist(situation, request.instance)
+    if (!isFenced(situation.notes, request.instance)) return { done: false, dryRun: request.dryRun, sentence: `${request.instance} is not fenced` }
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would unfence ${request.instance}` }
+    await this.#loop.changeNotes((notes) => ({ ...notes, fenced: notes.fenced.filter((fence) => fence.instance !== request.instance) }))
+    return { done: true, dryRun: false, sentence: `${request.instance} is no longer fenced` }
+  }
+
+  async pause(request: PauseRequest): Promise<OperationResult> {
+    if (request.dryRun) return { done: false, dryRun: true, sentence: 'would pause: nothing is decided automatically until resumed' }
+    const paused = { reason: request.reason || 'by a person', wallMs: this.#world.clock.wallMs() }
+    await this.#loop.changeNotes((notes) => ({ ...notes, paused }))
+    return { done: true, dryRun: false, sentence: 'paused: nothing is decided automatically; agents keep what is safe' }
+  }
+
+  async resume(request: ResumeRequest): Promise<OperationResult> {
+    if (request.dryRun) return { done: false, dryRun: true, sentence: 'would resume' }
+    await this.#loop.changeNotes((notes) => ({ ...notes, paused: null }))
+    return { done: true, dryRun: false, sentence: 'resumed' }
+  }
+
+  /** Returns once it is begun; topology shows how far it is. */
+  async scale(request: ScaleRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    const plan = planScale(situation, request.instances)
+    if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no scaling to ${request.instances}: ${plan.refusal}`)
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: plan.steps }
+    await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
+    return { done: true, dryRun: false, sentence: `scaling to ${request.instances} instances has begun`, plan: plan.steps }
+  }
+
+  #situation(): Situation {
+    const input = this.#loop.input()
+    if (input.record === undefined) throw new RegentError('REGENT_REFUSED', `cluster ${input.cluster} has no primary yet: ${this.#loop.decision?.sentence ?? 'it is starting'}`)
+    return { ...input, record: input.record }
+  }
+
+  #mustExist({ snapshot }: Situation, instance: string): void {
+    const known = snapshot.instances.map(({ name }) => name)
+    if (!known.includes(instance)) throw new RegentError('REGENT_NOT_FOUND', `there is no instance ${instance}; there are ${known.join(', ')}`)
+  }
+
+  #missing({ record, snapshot }: Situation): string {
+    const silent = [record.primary, ...record.syncSet].map(instanceOf).filter((name) => !snapshot.instances.some((view) => view.name === name && view.reachable && view.observation?.process === 'running'))
+    return silent.join(', ') || 'nobody'
+  }
+
+  #resultOf(recovery: Recovery | undefined, what: string): OperationResult {
+    if (recovery === undefined) throw new RegentError('REGENT_TIMED_OUT', `${what} has not ended in time: ${this.#loop.decision?.sentence ?? ''}`)
+    if (recovery.outcome === 'succeeded') return { done: true, dryRun: false, sentence: recovery.sentence, recovery: recovery.id }
+    throw new RegentError(/deadline|timed out|REGENT_TIMED_OUT/i.test(recovery.sentence) ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED', `${recovery.sentence} (recovery ${recovery.id})`)
+  }
+}

@@ -1,0 +1,70 @@
+import { readTokenFile } from '../common/bearer-token.ts'
+import { describeError, RegentError } from '../common/errors.ts'
+import { createHttpTransport } from '../common/http-transport.ts'
+import { createLogger } from '../common/logger.ts'
+import { realWorld } from '../common/real-world.ts'
+import { readCluster } from '../local/cluster-file.ts'
+import { localPlatform } from '../local/platform.ts'
+import { readSpec } from '../local/spec-file.ts'
+import { layoutOf } from '../local/state-layout.ts'
+import { openStore } from '../store/open.ts'
+import { contradictionIn, defaultTimings } from '../../failover/timings.ts'
+import { createApi } from './api/create-api.ts'
+import { createHttpFeed } from './http-feed.ts'
+import { Leader } from './leader.ts'
+import { ManagedCluster } from './managed-cluster.ts'
+import { createMetrics } from './metrics.ts'
+import { serviceFor } from './service.ts'
+
+export interface ManagerOptions {
+  readonly clusterDir: string
+  readonly storeUrl: string
+  readonly allowVolatileStore: boolean
+  readonly host: string
+  readonly port: number
+  readonly tokenFile: string
+  readonly agentTokenFile: string
+  readonly logLevel: string
+}
+
+/** Runs a manager of a local cluster until SIGTERM or SIGINT: follows its agents, leads when it may, serves the API. */
+export async function runManager(options: ManagerOptions): Promise<void> {
+  const contradiction = contradictionIn(defaultTimings)
+  if (contradiction) throw new RegentError('REGENT_BAD_FILE', `timings: ${contradiction}`)
+  const world = realWorld
+  const log = createLogger({ level: options.logLevel, name: 'manager' })
+  const metrics = createMetrics()
+  const { name } = await readCluster(options.clusterDir)
+  const layout = layoutOf(options.clusterDir)
+  const spec = await readSpec(layout, name)
+  const token = await readTokenFile(options.tokenFile)
+  const agentToken = await readTokenFile(options.agentTokenFile)
+  const store = await openStore(options.storeUrl, { allowVolatile: options.allowVolatileStore })
+  const transport = createHttpTransport({ token: agentToken })
+  const platform = localPlatform(options.clusterDir)
+  const manager = world.random.hex(16)
+  const cluster = new ManagedCluster({ world, transport, store, platform, feed: createHttpFeed(agentToken) }, { cluster: name, spec, timings: defaultTimings, manager }, { log, metrics })
+  const leader = new Leader({ store, world, manager, leadershipMs: defaultTimings.leadershipMs, changed: (leads) => cluster.loop.lead(leads), failed: (error) => log.warn(`leadership: ${describeError(error)}`) })
+  const app = await createApi({ clusters: serviceFor([cluster], () => leader.leads), token, log, metrics })
+  await app.listen({ host: options.host, port: options.port }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${options.host}:${options.port} (--port) is taken`, { cause: error }) : error
+  })
+  log.info({ manager }, `manager of ${name} listens on ${options.host}:${options.port}`)
+  await cluster.loop.start()
+  leader.start()
+  await untilToldToStop()
+  log.info('manager stops; primaries stay writable')
+  await app.close()
+  cluster.loop.stop()
+  await leader.stop()
+  platform.close()
+  transport.close()
+  await store.close()
+}
+
+function untilToldToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+  })
+}
