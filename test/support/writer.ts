@@ -37,7 +37,7 @@ export class Writer {
   static async start(cluster: TestCluster, options: WriterOptions = {}): Promise<Writer> {
     const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000 } = options
     const { instances, primary } = await cluster.status()
-    const firstId = options.pinnedTo === undefined ? await prepareTable(cluster, table) : 1
+    const firstId = await prepareTable(cluster, table)
     const pinned = instances.find((instance) => instance.name === options.pinnedTo)
     const writer = new Writer(cluster, table)
     writer.#tell({
@@ -54,7 +54,7 @@ export class Writer {
         pinned: pinned === undefined ? null : { host: pinned.address, port: pinned.port },
       },
     })
-    if (primary !== null && options.pinnedTo === undefined) await writer.next()
+    if (primary !== null) await writer.next()
     return writer
   }
 
@@ -76,6 +76,11 @@ export class Writer {
       if (monotonicMs() > until) throw new Error(`no write was acknowledged${notBy === undefined ? '' : ` by another server than ${notBy}`} within ${deadlineMs} ms; errors: ${JSON.stringify(this.report.errors)}`)
       await this.#heard(200)
     }
+  }
+
+  /** Writes that were acknowledged after this time. */
+  since(atMs: number): readonly Acknowledged[] {
+    return this.#acknowledged.filter(({ ackedMs }) => ackedMs > atMs)
   }
 
   /** The last write that was acknowledged at or before this time. */
