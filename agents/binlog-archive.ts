@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { readAt } from './binlog-file.ts'
 
@@ -49,7 +49,7 @@ export async function writeArchive(archiveDir: string, sources: readonly Archive
     await copyRanges(source, join(partial, basename(source.path)), (bytes) => hash.update(bytes))
     files.push({ file: basename(source.path), ranges: source.ranges })
   }
-  await writeDurably(join(partial, 'description.json'), async (file) => {
+  await writeDurably(join(partial, descriptionFile), async (file) => {
     await file.writeFile(`${JSON.stringify({ ...description, files }, null, 2)}\n`)
   })
   await syncFolder(partial)
@@ -60,6 +60,24 @@ export async function writeArchive(archiveDir: string, sources: readonly Archive
   return final
 }
 
+export interface Archive {
+  readonly folder: string
+  /** Absolute paths of its binlog files. */
+  readonly files: readonly string[]
+}
+
+/** Whole archives of an instance; none where there is no such folder. */
+export async function archivesOf(archiveDir: string, instance: string): Promise<readonly Archive[]> {
+  const names = await readdir(archiveDir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  const whole = names.filter((name) => archiveName.exec(name)?.[1] === instance).map((name) => join(archiveDir, name))
+  return Promise.all(whole.map(async (folder) => ({ folder, files: (await readdir(folder)).filter((name) => name !== descriptionFile).map((name) => join(folder, name)) })))
+}
+
+const archiveName = /^(?:tail|errant)-(.+)-[0-9a-f]{16}$/
+const descriptionFile = 'description.json'
 const flagsInFile = 4 + 17
 const copyLength = 1_048_576
 

@@ -46,6 +46,8 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined
   /** False where an earlier pass checked the same bytes, or only the frame of the events matters: a third of the time. */
   readonly verify?: boolean
+  /** A relay log: its events carry the positions they had at the source, and a second Format_description event, the source's, is among them. */
+  readonly isRelayLog?: boolean
 }
 
 export type Visit = (event: BinlogEvent) => typeof stopScan | undefined | void
@@ -58,10 +60,10 @@ export type Visit = (event: BinlogEvent) => typeof stopScan | undefined | void
  * machine stopped: there the file ends, as it does for the server. Throws `REGENT_BINLOG_UNREADABLE` for an encrypted file,
  * a format that is not understood, and damage that is followed by more.
  */
-export async function scanBinlog(path: string, visit: Visit, { signal, verify = true }: ScanOptions = {}): Promise<BinlogScan> {
+export async function scanBinlog(path: string, visit: Visit, options: ScanOptions = {}): Promise<BinlogScan> {
   const file = await open(path, 'r')
   try {
-    return await new Scanner(path, file, (await file.stat()).size, verify).run(visit, signal)
+    return await new Scanner(path, file, (await file.stat()).size, options).run(visit)
   } finally {
     await file.close()
   }
@@ -72,26 +74,31 @@ class Scanner {
   readonly #file: FileHandle
   readonly #size: number
   readonly #verify: boolean
+  readonly #isRelayLog: boolean
+  readonly #signal: AbortSignal | undefined
   #window: Buffer = Buffer.alloc(0)
   #windowStart = 0
   readonly #space = Buffer.allocUnsafe(windowLength)
 
-  constructor(path: string, file: FileHandle, size: number, verify: boolean) {
+  constructor(path: string, file: FileHandle, size: number, { verify = true, isRelayLog = false, signal }: ScanOptions) {
     this.#path = path
     this.#file = file
     this.#size = size
     this.#verify = verify
+    this.#isRelayLog = isRelayLog
+    this.#signal = signal
   }
 
-  async run(visit: Visit, signal?: AbortSignal): Promise<BinlogScan> {
+  async run(visit: Visit): Promise<BinlogScan> {
     await this.#checkMagic()
     const first = await this.#formatDescription()
     visit(first.event)
     let at = first.event.end
     let lastType: number = eventTypes.formatDescription
     for (;;) {
-      const event = this.#eventInWindow(at, first.checksums) ?? (await this.#eventFromFile(at, first.checksums, signal))
+      const event = this.#eventInWindow(at, first.checksums) ?? (await this.#eventFromFile(at, first.checksums))
       if (event === undefined) break
+      if (event.type === eventTypes.formatDescription) this.#checkSameFormat(event, first.checksums)
       at = event.end
       lastType = event.type
       if (visit(event) === stopScan) break
@@ -120,6 +127,11 @@ class Scanner {
     return { ...format, inUse, event: { ...header, body: bytes.subarray(headerLength, -checksumLength) } }
   }
 
+  #checkSameFormat(event: BinlogEvent, checksums: boolean): void {
+    const algorithm = event.body.at(checksums ? -1 : -1 - checksumLength)
+    if (algorithm !== (checksums ? 1 : 0)) throw unreadable(`${this.#path} changes its checksum algorithm at byte ${event.offset}`)
+  }
+
   /** The event at `at` without waiting, or undefined where more must be read first. */
   #eventInWindow(at: number, checksums: boolean): BinlogEvent | undefined {
     const header = this.#header(at)
@@ -129,8 +141,8 @@ class Scanner {
     return { ...header, body: bytes.subarray(headerLength, checksums ? -checksumLength : undefined) }
   }
 
-  async #eventFromFile(at: number, checksums: boolean, signal?: AbortSignal): Promise<BinlogEvent | undefined> {
-    signal?.throwIfAborted()
+  async #eventFromFile(at: number, checksums: boolean): Promise<BinlogEvent | undefined> {
+    this.#signal?.throwIfAborted()
     await this.#fill(at)
     const event = this.#eventInWindow(at, checksums)
     if (event !== undefined) return event
@@ -143,7 +155,7 @@ class Scanner {
 
   /** A torn event's header still agrees with itself; otherwise the length is damaged and more events may follow. */
   #tornAt(at: number, end: number): undefined {
-    if (this.#slice(at, at + headerLength).readUInt32LE(endOffset) !== end % 2 ** 32) throw this.#damagedAt(at)
+    if (!this.#isRelayLog && this.#slice(at, at + headerLength).readUInt32LE(endOffset) !== end % 2 ** 32) throw this.#damagedAt(at)
     return undefined
   }
 

@@ -13,6 +13,14 @@ export async function binlogFiles(dataDir: string, indexName = 'binlog.index'): 
   return lines.map((line) => (isAbsolute(line) ? line : join(dataDir, line)))
 }
 
+/** The relay log files of a data directory, oldest first; none where the server never was a replica. */
+export async function relayLogFiles(dataDir: string): Promise<readonly string[]> {
+  return binlogFiles(dataDir, 'relay-bin.index').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+}
+
 /** The newest binlog file, or undefined where the index lists none. Rejects where there is no index. */
 export async function lastBinlogFile(dataDir: string): Promise<string | undefined> {
   return (await binlogFiles(dataDir)).at(-1)

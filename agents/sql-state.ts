@@ -1,5 +1,6 @@
 import type { Channel, DumpThread, ServerState } from '../topology/observation.ts'
 import type { InstanceName } from '../topology/member.ts'
+import { dialectOf } from './dialect.ts'
 import type { Row, SqlConnection } from './sql-connection.ts'
 
 /** One statement for everything that variables and the status say. */
@@ -58,7 +59,7 @@ export async function readServerState(sql: SqlConnection, deadlineMs: number, sl
   const statusRows = await sql.query(statuses, deadlineMs)
   const threads = await sql.query(dumpThreads, deadlineMs)
   const open = await sql.query(gates, deadlineMs)
-  const [binlog] = await sql.query("SELECT LOG_STATUS.LOCAL->>'$.binary_log_file' AS file FROM performance_schema.log_status AS LOG_STATUS", deadlineMs).catch(() => [])
+  const [binlog] = await sql.query(dialectOf(text(main ?? ({} as Row), 'version')).showBinlog, deadlineMs)
   const status = new Map(statusRows.map((row) => [text(row, 'name'), text(row, 'value')]))
   const row = main ?? ({} as Row)
   return {
@@ -81,7 +82,7 @@ export async function readServerState(sql: SqlConnection, deadlineMs: number, sl
     },
     openGates: open.map((gate) => text(gate, 'user').replace(/^regent_r_/, '') as InstanceName),
     runningSessions: Number(status.get('Threads_running') ?? 0),
-    binlogNumber: Number(/\.(\d+)$/.exec(binlog ? text(binlog, 'file') : '')?.[1] ?? 0),
+    binlogNumber: Number(/\.(\d+)$/.exec(binlog ? text(binlog, 'File') : '')?.[1] ?? 0),
     foreignTables: slow.foreignTables,
     persisted: slow.persisted,
   }
