@@ -26,7 +26,12 @@ function tell(io: Io, error: unknown, json: boolean): void {
   io.note(`${paint.red('error')}: ${message}`)
   if (remedy !== '') io.note(`  ${remedy}`)
   io.note(`  ${paint.dim(code)}`)
-  if (!(error instanceof RegentError) && error instanceof Error && io.env['REGENT_DEBUG']) io.note(error.stack ?? '')
+  if (isUnexpected(error)) io.note(error.stack ?? '')
+}
+
+/** A mistake of ours, whose stack is what a report needs; the system's own refusals (EACCES …) explain themselves. */
+function isUnexpected(error: unknown): error is Error {
+  return error instanceof Error && !(error instanceof RegentError) && !('errno' in error)
 }
 
 /** Errors come in the format that results were asked for; the options may not have been parsed when one happens. */

@@ -37,13 +37,14 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
   }
 }
 
-/** Each sentence once, when it comes. */
+/** Each sentence once, when it comes; one that differs in its numbers only is the same. */
 function teller(io: Io): (sentence: string) => void {
   const began = performance.now()
   let last = ''
   return (sentence) => {
-    if (sentence !== last) io.note(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${sentence}`)
-    last = sentence
+    const words = sentence.replaceAll(/\d+ ms/g, '')
+    if (words !== last) io.note(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${sentence}`)
+    last = words
   }
 }
 
