@@ -4,6 +4,9 @@ import type { Channel, ServerState } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 
+/** A connection attempt gets this long before it is begun anew. */
+const connectMs = 150
+
 /** One pass towards following as assigned. `again` asks for another pass soon. */
 export async function convergeReplica(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
   const { memory } = parts
@@ -21,13 +24,19 @@ export async function convergeReplica(parts: Parts, assignment: ReplicaAssignmen
   return watchChannel(parts, assignment, fresh)
 }
 
-/** Closed for writes, semi-sync source off, nobody reads its binlog as if it were primary. */
+/** Closed for writes, whoever opened it. */
 async function stayClosed({ server, notices, memory }: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<void> {
+  if (state.superReadOnly && state.readOnly) return
+  await server.setReadOnly('closed')
   const converged = memory.converged.done && memory.converged.revision === assignment.revision
-  if (!state.superReadOnly || !state.readOnly) {
-    await server.setReadOnly('closed')
-    if (converged) notices.add('ClosedAgain', 'read-only was switched off by another hand and is on again')
-  }
+  if (converged) notices.add('ClosedAgain', 'read-only was switched off by another hand and is on again')
+}
+
+/**
+ * A replica's applier would wait for acknowledgements that nobody gives. Switching the source's side off takes up to a second after it had replicas, so it
+ * comes after the receiver has started: this replica acknowledges to others meanwhile.
+ */
+async function stopAcknowledging({ server }: Parts, state: ServerState): Promise<void> {
   if (!state.semiSyncSource.enabled) return
   await server.killDumpThreads(() => false)
   await server.setSemiSyncSource(0)
@@ -67,7 +76,8 @@ function followsAsAssigned(channel: Channel | null, { source, counted }: Replica
 }
 
 /** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
-async function follow({ server, config, replicationPassword, memory, file, notices }: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<void> {
+async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<void> {
+  const { server, config, replicationPassword, memory, file, notices, world } = parts
   const { source, counted } = assignment
   const strayed = memory.converged.done && memory.converged.revision === assignment.revision
   if (strayed && state.channel?.sourceHost !== source.host) notices.add('WrongSource', `it followed ${state.channel?.sourceHost ?? 'nobody'} and follows ${source.instance} again`)
@@ -77,17 +87,20 @@ async function follow({ server, config, replicationPassword, memory, file, notic
   if (state.channel?.sourceHost !== source.host || state.channel.sourcePort !== source.port || state.channel.sourceUser !== replicationUser(config.instance)) {
     await server.pointTo({ host: source.host, port: source.port, user: replicationUser(config.instance), password: replicationPassword })
   }
-  await server.startApplier()
   await server.startReceiver()
+  memory.receiverStartedAtMs = world.clock.monotonicMs()
+  await stopAcknowledging(parts, state)
+  await server.startApplier()
   memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${source.instance}` }
 }
 
 async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
   const { server, memory } = parts
   const channel = state.channel
+  await stopAcknowledging(parts, state)
   if (channel?.ioRunning !== 'yes') {
     // A locked account or a closed port is tried again only after a second by the server itself.
-    if (channel?.ioError) await restartReceiver(server)
+    if (channel?.ioError) await restartReceiver(parts)
     memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}${channel?.ioError ? `: ${channel.ioError.slice(0, 200)}` : ''}` }
     return { again: true }
   }
@@ -102,7 +115,10 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   return { again: false }
 }
 
-async function restartReceiver(server: Parts['server']): Promise<void> {
+async function restartReceiver({ server, memory, world }: Parts): Promise<void> {
+  const nowMs = world.clock.monotonicMs()
+  if (nowMs - memory.receiverStartedAtMs < connectMs) return
+  memory.receiverStartedAtMs = nowMs
   await server.stopReceiver()
   await server.startReceiver()
 }

@@ -46,6 +46,8 @@ export interface Memory {
   binlogSet: string | null
   /** The manager allowed the primary's server to start again although it ended by itself. */
   mayRestart: boolean
+  /** When the receiver was started last, monotonic. */
+  receiverStartedAtMs: number
   /** The lease ran out, or space did: the primary keeps itself closed. */
   closedBecause: string | null
   seedingProgress: { stage: string; percent: number } | null
@@ -67,6 +69,7 @@ export function freshMemory(nowMs: number): Memory {
     judgedPid: null,
     binlogSet: null,
     mayRestart: false,
+    receiverStartedAtMs: 0,
     closedBecause: null,
     seedingProgress: null,
     managerHeardAtMs: nowMs,

@@ -23,6 +23,7 @@ export class ManagedCluster {
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
   readonly #waiting = new Set<(recovery: Recovery) => void>()
   #lastView = ''
+  #lastGist = ''
   #viewPlanned = false
 
   constructor(ports: LoopPorts, config: LoopConfig, tools: { log: Logger; metrics: ManagerMetrics }) {
@@ -50,7 +51,10 @@ export class ManagedCluster {
   }
 
   #decided(decision: Decision, changed: boolean): void {
-    if (changed) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
+    // Figures in a sentence change all the time; the log wants what is new.
+    const gist = decision.sentence.replace(/\d+/g, '0')
+    if (changed && gist !== this.#lastGist) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
+    this.#lastGist = gist
     this.#planView()
   }
 
