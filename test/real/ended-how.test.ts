@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lastBinlogFile } from '../../agents/binlog-set.ts'
 import { endedHow } from '../../agents/ended-how.ts'
 import { markErrorLog, type ErrorLogPlace } from '../../agents/error-log.ts'
-import { LoneServer, removeTemplate, value } from '../support/lone-server.ts'
+import { eventually, LoneServer, removeTemplate, value, waitingTransactions } from '../support/lone-server.ts'
 
 let server: LoneServer
 let place: ErrorLogPlace
@@ -33,7 +33,10 @@ async function writeWithoutReplica(root: Connection): Promise<readonly Promise<s
       () => 'lost the connection',
     ),
   )
-  while ((await value(root, 'select @@global.gtid_owned')).split('#').length - 1 < clients);
+  await eventually(
+    async () => (await waitingTransactions(root)) === clients,
+    () => value(root, 'select @@global.gtid_owned'),
+  )
   return answers
 }
 

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GtidSet } from '../../topology/gtid-set.ts'
 import { archiveErrant } from '../../agents/errant-archive.ts'
 import { readTrimPlan, trimTail } from '../../agents/unacknowledged-tail.ts'
-import { LoneServer, removeTemplate, value } from '../support/lone-server.ts'
+import { eventually, LoneServer, removeTemplate, value } from '../support/lone-server.ts'
 
 let server: LoneServer
 let root: Connection
@@ -67,7 +67,11 @@ describe('errant transactions of a running server', () => {
       await session.query('start replica io_thread')
       await root.query("insert into app.t values (5, 'received'); insert into app.t values (6, 'received too')")
       const wanted = `${uuid}:5-6`
-      while ((await value(session, `select gtid_subset('${wanted}', received_transaction_set) from performance_schema.replication_connection_status`)) !== '1');
+      const received = 'from performance_schema.replication_connection_status'
+      await eventually(
+        async () => (await value(session, `select gtid_subset('${wanted}', received_transaction_set) ${received}`)) === '1',
+        () => value(session, `select concat(received_transaction_set, ' ', last_error_message) ${received}`),
+      )
       expect(await value(session, 'select @@global.gtid_executed')).not.toContain(uuid)
       const folder = await archiveErrant({ dataDir: replica.dataDir, archiveDir: join(replica.folder, 'archive'), instance: 'shop-2', gtids: wanted, wallMs: 1 })
       const [file = ''] = (await readdir(folder)).filter((name) => name.startsWith('relay-bin'))

@@ -6,7 +6,7 @@ import { GtidSet } from '../../topology/gtid-set.ts'
 import { readBinlogSet } from '../../agents/binlog-set.ts'
 import { leftAfterTrim, readTrimPlan, trimTail, type TrimPlan } from '../../agents/unacknowledged-tail.ts'
 import { fingerprint, type Fingerprint } from '../support/fingerprint.ts'
-import { LoneServer, removeTemplate, value } from '../support/lone-server.ts'
+import { eventually, LoneServer, removeTemplate, value, waitingTransactions } from '../support/lone-server.ts'
 import { alone, histogram, irrevocable, together, type StatementCase } from '../support/statement-cases.ts'
 
 let server: LoneServer
@@ -48,13 +48,13 @@ async function killWhileWaiting(cases: readonly StatementCase[], root: Connectio
 }
 
 async function waitsFor(root: Connection, count: number, name: string, answered: Promise<string> | undefined): Promise<void> {
-  const deadline = Date.now() + 5_000
   let answer: string | undefined
   void answered?.then((text) => (answer = text))
-  while ((await value(root, 'select @@global.gtid_owned')).split('#').length - 1 < count) {
-    if (answer !== undefined) throw new Error(`${name}: ${answer}`)
-    if (Date.now() > deadline) throw new Error(`${name}: not in the binlog after 5 s: ${await value(root, 'select @@global.gtid_owned')}`)
-  }
+  await eventually(
+    async () => answer !== undefined || (await waitingTransactions(root)) === count,
+    async () => `${name} is not in the binlog`,
+  )
+  if (answer !== undefined) throw new Error(`${name}: ${answer}`)
 }
 
 async function trim(plan: TrimPlan): Promise<string> {

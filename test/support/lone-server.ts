@@ -27,6 +27,8 @@ export class LoneServer {
     const binaries = await findMysql()
     const server = new LoneServer(await mkdtemp(join(tmpdir(), 'regent-lone-')), binaries)
     await cp(await initialized(binaries), server.dataDir, { recursive: true })
+    // Each copy takes a server_uuid of its own.
+    await rm(join(server.dataDir, 'auto.cnf'))
     return server
   }
 
@@ -150,6 +152,19 @@ export async function rows<Row>(connection: Connection, sql: string): Promise<re
 export async function value(connection: Connection, sql: string): Promise<string> {
   const [row] = await rows<Record<string, unknown>>(connection, sql)
   return String(Object.values(row ?? {})[0])
+}
+
+/** Asks again and again until the answer is yes; throws after ten seconds, with the last answer of `explain`. */
+export async function eventually(ask: () => Promise<boolean>, explain: () => Promise<string>): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!(await ask())) {
+    if (performance.now() > deadline) throw new Error(`not within ten seconds: ${await explain()}`)
+  }
+}
+
+/** Number of transactions that have a GTID and are not committed: what waits for an acknowledgement. */
+export async function waitingTransactions(connection: Connection): Promise<number> {
+  return (await value(connection, 'select @@global.gtid_owned')).split('#').length - 1
 }
 
 function hasEnded(child: ChildProcess): boolean {
