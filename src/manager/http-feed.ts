@@ -53,6 +53,8 @@ function openStream(address: string, token: string, heard: (observation: Observa
         end(describeError(error))
       }
     })
+    // readline passes its input's errors on, and one that nobody hears ends the process: here, whenever an agent is killed.
+    lines.on('error', (error) => end(describeError(error)))
     lines.on('close', () => end(`${address} ended its stream`))
   })
   outgoing.on('socket', (socket) => socket.setNoDelay(true))
