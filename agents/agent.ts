@@ -52,6 +52,7 @@ export class Agent implements AgentHandlers {
       file,
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
       notices: new Notices(world.clock, ports.log),
+      changed,
       memory: freshMemory(world.clock.monotonicMs()),
     }
     this.#converger = new Converger(this.#parts, changed)

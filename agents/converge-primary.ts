@@ -35,6 +35,8 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     await prepareToOpen(parts, assignment, state)
     memory.opening = { pid, revision: assignment.revision, inPlace }
     memory.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
+    // Replicas may connect from now on, while this server opens.
+    parts.changed()
   }
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     memory.converged = { ...memory.converged, sentence: `offline until ${assignment.acks} replicas acknowledge a marker` }
@@ -51,8 +53,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   return { again: true }
 }
 
-async function prepareToOpen({ server, file }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  await file.update({ mayHaveTail: true })
+async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   if (!state.superReadOnly) await server.setReadOnly('closed')
   if (!state.offlineMode) await server.setOffline(true)
   await server.killForeignSessions()
@@ -118,10 +119,11 @@ function keepMarked({ memory, file }: Parts, assignment: PrimaryAssignment, stat
   if (memory.markedRevision < assignment.revision || file.current.unsettled || stuck) markers.write(assignment.revision)
 }
 
-async function keepOpen({ server, memory, notices }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  const { server, memory, notices } = parts
   const why = assignment.fenced ? 'fenced by a person' : memory.closedBecause
   if (why !== null) {
-    if (!state.superReadOnly || !state.offlineMode) await close(server, state)
+    if (!state.superReadOnly || !state.offlineMode) await close(parts, assignment, state)
     memory.converged = { revision: assignment.revision, done: false, sentence: `closed: ${why}` }
     return
   }
@@ -133,9 +135,13 @@ async function keepOpen({ server, memory, notices }: Parts, assignment: PrimaryA
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
 }
 
-/** Never sends read-only while sessions wait: that hangs. Offline first ends who can be ended. */
-async function close(server: Parts['server'], state: ServerState): Promise<void> {
+/**
+ * Never drains: read-only would hang while sessions wait for an acknowledgement, and ending those sessions would commit what nobody holds. Fenced, the server is killed instead; a guard for space
+ * just waits, since nothing is written then.
+ */
+async function close({ server, process }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  if (state.semiSyncSource.waiting > 0) return assignment.fenced ? process.kill() : undefined
+  await server.setReadOnly('closed', 500)
   await server.setOffline(true)
-  if (state.semiSyncSource.waiting === 0) await server.setReadOnly('closed', 500)
   await server.killForeignSessions()
 }

@@ -6,8 +6,9 @@ import type { Parts } from './parts.ts'
 import { stopUnderPromise } from './promise.ts'
 import { passStartGate } from './start-gate.ts'
 
-/** A pass that did not reach its goal is tried again after this long; nothing signals when a replica has connected. */
+/** A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when a replica has connected. */
 const againMs = 15
+const slowestAgainMs = 250
 /** After a pass that failed. */
 const retryMs = 200
 
@@ -21,6 +22,7 @@ export class Converger {
   readonly #markers: Markers
   #queue: Promise<unknown> = Promise.resolve()
   #passQueued = false
+  #fruitless = 0
   #stopped = false
 
   constructor(parts: Parts, changed: () => void) {
@@ -57,7 +59,8 @@ export class Converger {
     const before = JSON.stringify(memory.converged)
     try {
       const { again } = await this.#converge()
-      if (again) world.timers.after(againMs, () => this.wake())
+      this.#fruitless = again ? this.#fruitless + 1 : 0
+      if (again) world.timers.after(Math.min(slowestAgainMs, againMs + this.#fruitless), () => this.wake())
     } catch (error) {
       memory.converged = { ...memory.converged, done: false, sentence: describeError(error) }
       world.timers.after(retryMs, () => this.wake())
@@ -70,6 +73,7 @@ export class Converger {
     const { assignment, promise, seeding } = file.current
     if (seeding && memory.seedingProgress !== null) return { again: false }
     if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
+    if (memory.promiseReport?.asPrimary === false && !file.current.stoppedInOrder) await file.update({ stoppedInOrder: true })
     await passStartGate(this.#parts)
     if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
     const state = await this.#parts.observer.recent(againMs)

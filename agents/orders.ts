@@ -34,7 +34,7 @@ export class Orders {
       memory.promiseReport = null
       if (order.role === 'replica') memory.sourceHolds = order.sourceHolds === '' && memory.sourceHolds === null ? null : order.sourceHolds
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
-      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order) })
+      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...(order.role === 'primary' ? { mayHaveTail: true } : {}) })
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
       if (observer.server !== null) void observer.refresh().catch(() => undefined)

@@ -23,6 +23,8 @@ export interface Parts {
   readonly volume: VolumePort
   readonly notices: Notices
   readonly observer: Observer
+  /** Something that is reported is different now. */
+  changed(): void
   /** What is true only for this run of the agent. */
   readonly memory: Memory
 }

@@ -38,12 +38,11 @@ async function stopAsPrimary({ process, volume, memory }: Parts, epoch: number):
   return { epoch, holds, executed: holds, asPrimary: true }
 }
 
-async function stopAsReplica({ process, server, volume, file }: Parts, epoch: number): Promise<PromiseReport | null> {
+async function stopAsReplica({ process, server, volume }: Parts, epoch: number): Promise<PromiseReport | null> {
   if (process.state !== 'running') return null
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)
   await volume.syncRelayLogs()
-  if (!file.current.stoppedInOrder) await file.update({ stoppedInOrder: true })
   const { executed, received, owned } = await server.readHolds()
   const holds = [executed, received, owned].map(parseGtidSet).reduce((all, set) => all.union(set), GtidSet.empty)
   return { epoch, holds: holds.toString(), executed: parseGtidSet(executed).toString(), asPrimary: false }

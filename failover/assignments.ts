@@ -3,7 +3,8 @@ import { instanceOf, type InstanceName, type MemberId } from '../topology/member
 import type { Action } from './decision.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { endpointOf, isFenced, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
+import type { InstanceView } from '../topology/snapshot.ts'
+import { endpointOf, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /**
  * What everybody should be, given the record, and the orders for those who are not told yet. The order in which they are
@@ -43,11 +44,14 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
   }
 }
 
-/** Uncounted replicas that stored, at this revision, that they are not counted: only they may be let in without an acknowledgement. */
+/**
+ * Uncounted replicas that stored, at this revision, that they are not counted, *and* whose server acts on it: only they may be let in. An agent that died between the two has
+ * left a receiver behind that acknowledges as soon as it gets in.
+ */
 function catchingUp(situation: Situation): readonly InstanceName[] {
   const { record } = situation
   return liveViews(situation.snapshot)
-    .filter(({ observation: { member, stored } }) => {
+    .filter(({ observation: { member, stored, converged } }) => {
       const assignment = stored.assignment
       return (
         member !== record.primary &&
@@ -55,7 +59,8 @@ function catchingUp(situation: Situation): readonly InstanceName[] {
         assignment?.role === 'replica' &&
         !assignment.counted &&
         assignment.epoch === record.epoch &&
-        assignment.revision >= record.revision
+        assignment.revision >= record.revision &&
+        converged.revision >= record.revision
       )
     })
     .map((view) => view.name)
@@ -71,7 +76,10 @@ function primaryNeedsOrder(situation: Situation, { observation, name }: LiveView
   return stored.assignment.fenced !== isFenced(situation.notes, name) || (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
 }
 
-/** A replica that is let in now and has not stored this revision yet would lose its connection for a moment: it is told first. */
+/**
+ * A replica that is let in now and has not stored this revision yet would lose its connection for a moment: it is told first. One that cannot be told (it is seeded, it promised more, its server is
+ * down) is not waited for: the primary would never hear of this revision.
+ */
 function waitsForUncounted(situation: Situation, openGates: readonly InstanceName[]): boolean {
   const { record } = situation
   const counted = countedMembers(record).map(instanceOf)
@@ -79,8 +87,12 @@ function waitsForUncounted(situation: Situation, openGates: readonly InstanceNam
   return openGates.some((replica) => {
     const view = viewNamed(situation.snapshot, replica)
     const leaves = record.syncSet.some((member) => instanceOf(member) === replica)
-    return view?.reachable === true && !leaves && !counted.includes(replica) && !stored.includes(replica)
+    return isTold(situation, view) && !leaves && !counted.includes(replica) && !stored.includes(replica)
   })
+}
+
+function isTold({ record, timings }: Situation, view: InstanceView | undefined): boolean {
+  return isServing(view, timings) && view.observation.stored.promise <= record.epoch && !view.observation.stored.seeding
 }
 
 function replicaNeedsOrder(situation: Situation, { observation, name }: LiveView, primary: LiveView | undefined): boolean {

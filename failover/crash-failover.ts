@@ -1,3 +1,5 @@
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import { holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { peersOf, orderFor, assignmentOrders } from './assignments.ts'
 import type { Action, FlowKind } from './decision.ts'
@@ -37,11 +39,22 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   const wanted = whoMustPromise(situation)
   const asked = wanted.filter((member) => promisedBy(situation, member, next) === undefined)
   const able = asked.filter((member) => canPromise(situation, member))
+  if (isUnsettled(situation) && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica holds them all' })
   if (enoughCould(situation)) {
     const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
     return failing(sentence, able.map((member) => promiseAction(situation, member, next)))
   }
   return restartInPlace(situation, verdict, revoked)
+}
+
+/** Some member of S that can promise holds everything in the dead primary's binlog, as far as its agent has read that. */
+function tailIsHeld(situation: Situation): boolean {
+  const tail = liveView(situation.snapshot, situation.record.primary)?.observation.binlogSet
+  if (tail === null || tail === undefined) return false
+  return situation.record.syncSet.some((member) => {
+    const view = liveView(situation.snapshot, member)
+    return isServing(view, situation.timings) && holdsOf(view.observation).contains(parseGtidSet(tail))
+  })
 }
 
 /** Members of S, and the primary's own agent where its word is needed. */

@@ -53,7 +53,8 @@ function whyNot(situation: Situation, { member, view, report }: Promised, wishes
   if (report.asPrimary) return 'it is the old primary'
   if (policyOf(situation, member).promotion === 'never') return 'its policy is never'
   if (isFenced(situation.notes, name)) return 'it is fenced'
-  const { stored, probe } = view.observation
+  const { stored, probe, process } = view.observation
+  if (process !== 'running') return `its mysqld is ${process}`
   if (stored.forgetful) return 'its machine crashed and it has not caught up since'
   if (stored.filterSeen) return 'it has had a replication filter'
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace' ? `its disk: ${view.observation.probeDetail || probe}` : null

@@ -4,6 +4,9 @@ import { orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { endpointOf, isFollowing, isServing, liveView, liveViews, type LiveView, type Situation } from './situation.ts'
 
+/** An applier that is stopped by an error this long is broken: no retry will help. */
+const brokenMs = 5_000
+
 /**
  * An instance that cannot follow as it is gets a copy of another: it has errant transactions, lacks what the primary purged,
  * is empty while there is much to copy, or had a replication filter. What it alone has is archived first by its agent (safety rule 8).
@@ -43,6 +46,9 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   const holds = holdsOf(observation)
   if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? ''))) return 'lacks transactions that the primary no longer has in its binlogs'
   if (observation.stored.filterSeen) return 'has had a replication filter'
+  const broken = observation.server?.channel?.sqlError ?? ''
+  const strayedMs = situation.nowMs - (situation.strayingSince.get(view.name) ?? situation.nowMs)
+  if (broken !== '' && strayedMs > brokenMs) return `cannot apply what it receives (${broken.slice(0, 120)})`
   const behind = holdsOf(primary.observation).subtract(holds).count()
   return holds.isEmpty() && behind > situation.spec.cloneAboveTransactions ? `is empty and lacks ${behind} transactions` : null
 }

@@ -46,13 +46,14 @@ function judgeByOwnAgent(name: string, seen: Observation, { timings }: Situation
     case 'stopped':
       return frozenAfter(name, 'is stopped (SIGSTOP)', seen.processSinceMs, timings.frozenMs)
     case 'running':
-      return judgeRunning(name, seen, timings.frozenMs)
+      return judgeRunning(name, seen, timings)
   }
 }
 
-function judgeRunning(name: string, seen: Observation, frozenMs: number): Verdict {
+function judgeRunning(name: string, seen: Observation, { frozenMs, startMs }: Situation['timings']): Verdict {
   const own = ['its own agent']
   if (seen.probe === 'readOnlyFilesystem') return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
+  if (seen.server === null && seen.processSinceMs >= startMs) return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
   if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
   if (seen.silentMs > 0 && seen.probe === 'stuck') return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
   return verdict('well', `${name} is healthy`, own)
