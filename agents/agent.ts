@@ -53,7 +53,7 @@ export class Agent implements AgentHandlers {
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
       notices: new Notices(world.clock, ports.log),
       changed,
-      memory: freshMemory(world.clock.monotonicMs()),
+      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: process.state !== 'running' && file.current.assignment?.role === 'primary' },
     }
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
@@ -148,8 +148,9 @@ export class Agent implements AgentHandlers {
   }
 
   #processChanged(): void {
-    const { process, observer, server, memory } = this.#parts
+    const { process, observer, server, memory, file } = this.#parts
     if (process.state === 'dead' || process.state === 'exiting') {
+      memory.reopening = file.current.assignment?.role === 'primary'
       observer.forget()
       server.disconnect()
       memory.converged = { ...memory.converged, done: false, sentence: 'mysqld ended' }

@@ -27,10 +27,10 @@ function isOpen(state: ServerState): boolean {
  * before k members hold it.
  */
 async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
-  const { server, memory, process, file } = parts
+  const { server, memory, process } = parts
   if (!(await applyEverything(parts, state))) return { again: true }
   const pid = process.pid ?? 0
-  const inPlace = memory.opening?.pid === pid ? memory.opening.inPlace : file.current.mayHaveTail && state.channel === null
+  const inPlace = memory.opening?.pid === pid ? memory.opening.inPlace : memory.reopening && state.channel === null
   if (memory.opening?.pid !== pid || memory.opening.revision !== assignment.revision) {
     await prepareToOpen(parts, assignment, state)
     memory.opening = { pid, revision: assignment.revision, inPlace }
@@ -40,6 +40,8 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   }
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     memory.converged = { ...memory.converged, sentence: `offline until ${assignment.acks} replicas acknowledge a marker` }
+    await keepGates(parts, assignment, state)
+    await keepAcknowledgements(parts, assignment, state)
     markers.write(assignment.revision)
     return { again: false }
   }
@@ -47,6 +49,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   await letIn(parts, assignment)
   memory.openedPid = pid
   memory.opening = null
+  memory.reopening = false
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
   if (assignment.acks > 0) markers.write(assignment.revision)
   else memory.markedRevision = assignment.revision

@@ -12,6 +12,7 @@ export async function convergeReplica(parts: Parts, assignment: ReplicaAssignmen
   const { memory } = parts
   memory.openedPid = null
   memory.opening = null
+  memory.reopening = false
   await stayClosed(parts, assignment, state)
   const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)
   if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)

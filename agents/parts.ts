@@ -41,6 +41,8 @@ export interface Memory {
   openedPid: number | null
   /** The opening of a primary under way: decided once, so that a pass that failed half-way goes on as it began. */
   opening: { pid: number; revision: number; inPlace: boolean } | null
+  /** Its server ended, or was found dead, while it was primary: opening it again needs a marker first. */
+  reopening: boolean
   /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
   relayLogsDiscardedPid: number | null
   /** How the primary's mysqld ended was already looked at, for this pid. */
@@ -67,6 +69,7 @@ export function freshMemory(nowMs: number): Memory {
     markedRevision: 0,
     openedPid: null,
     opening: null,
+    reopening: false,
     relayLogsDiscardedPid: null,
     judgedPid: null,
     binlogSet: null,

@@ -24,6 +24,8 @@ export class SqlConnection {
   readonly #clock: Clock
   readonly #init: readonly string[]
   #connection: Promise<Connection> | null = null
+  /** Statements under way on it: the driver never answers those of a connection that is destroyed. */
+  #abandon = new Set<(error: RegentError) => void>()
 
   /** @param targets tried in this order @param init statements run once on each new connection */
   constructor(targets: readonly SqlTarget[], ports: { clock: Clock; timers: Timers }, init: readonly string[] = []) {
@@ -43,8 +45,9 @@ export class SqlConnection {
     const remaining = deadlineMs - (this.#clock.monotonicMs() - began)
     const running = connection.query<RowDataPacket[]>(statement, [...values]).then(([rows]) => (Array.isArray(rows) ? rows : []))
     try {
-      return await this.#within(running, remaining, statement)
+      return await this.#within(this.#unlessAbandoned(running, statement), remaining, statement)
     } catch (error) {
+      if (error instanceof RegentError && error.code === 'REGENT_SERVER_DOWN') throw error
       if (error instanceof RegentError) {
         this.disconnect()
         await this.#kill(connection.threadId)
@@ -57,6 +60,9 @@ export class SqlConnection {
   disconnect(): void {
     const old = this.#connection
     this.#connection = null
+    const abandoned = this.#abandon
+    this.#abandon = new Set()
+    for (const abandon of abandoned) abandon(new RegentError('REGENT_SERVER_DOWN', 'the connection was given up'))
     old?.then((connection) => connection.destroy()).catch(() => undefined)
   }
 
@@ -81,6 +87,15 @@ export class SqlConnection {
       }
     }
     throw last
+  }
+
+  #unlessAbandoned<T>(work: Promise<T>, statement: string): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const abandon = this.#abandon
+      const give = (error: RegentError): void => reject(new RegentError(error.code, `${brief(statement)}: ${error.message}`))
+      abandon.add(give)
+      work.then(resolve, reject).finally(() => abandon.delete(give))
+    })
   }
 
   async #within<T>(work: Promise<T>, deadlineMs: number, statement: string): Promise<T> {

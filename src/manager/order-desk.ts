@@ -5,8 +5,8 @@ import type { Timings } from '../../failover/timings.ts'
 import type { Action } from '../../failover/decision.ts'
 import type { Observation } from '../../topology/observation.ts'
 
-/** Orders that were refused are not sent again at once: what refused them has to change first. */
-const refusedPauseMs = 300
+/** The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has to show first. */
+const repeatPauseMs = 300
 
 export type OrderAction = Extract<Action, { order: unknown }>
 
@@ -29,7 +29,7 @@ export class OrderDesk {
   readonly #addressOf: (instance: string) => string | undefined
   readonly #answered: (outcome: OrderOutcome) => void
   readonly #flying = new Map<string, { order: string; sinceMs: number }>()
-  readonly #refused = new Map<string, { text: string; atMs: number }>()
+  readonly #answeredLast = new Map<string, { text: string; atMs: number }>()
 
   constructor(ports: { world: World; transport: Transport; timings: Timings }, addressOf: (instance: string) => string | undefined, answered: (outcome: OrderOutcome) => void) {
     this.#world = ports.world
@@ -50,10 +50,10 @@ export class OrderDesk {
   send(action: OrderAction): boolean {
     const key = `${action.to}/${action.kind}`
     const text = JSON.stringify({ ...action.order, sourceHolds: '', destroys: '' })
-    const refused = this.#refused.get(key)
+    const last = this.#answeredLast.get(key)
     const nowMs = this.#world.clock.monotonicMs()
     if (this.#flying.has(key)) return false
-    if (refused?.text === text && nowMs - refused.atMs < refusedPauseMs) return false
+    if (last?.text === text && nowMs - last.atMs < repeatPauseMs) return false
     const address = this.#addressOf(action.to)
     if (address === undefined) return false
     this.#flying.set(key, { order: action.kind, sinceMs: nowMs })
@@ -68,11 +68,10 @@ export class OrderDesk {
     let error = ''
     try {
       answer = (await this.#transport.post(address, agentRoutes[action.kind], action.order, this.#deadlineFor(action))) as OrderAnswer
-      this.#refused.delete(key)
     } catch (thrown) {
       error = `${codeOf(thrown)}: ${describeError(thrown)}`
-      this.#refused.set(key, { text, atMs: clock.monotonicMs() })
     }
+    this.#answeredLast.set(key, { text, atMs: clock.monotonicMs() })
     this.#flying.delete(key)
     this.#answered({ action, ms: clock.monotonicMs() - began, answer, error })
   }
