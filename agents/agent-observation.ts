@@ -1,6 +1,6 @@
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { memberId } from '../topology/member.ts'
-import { observationVersion, type Observation } from '../topology/observation.ts'
+import { observationVersion, type Observation, type StoredSummary } from '../topology/observation.ts'
 import type { Lease } from './lease.ts'
 import type { Parts } from './parts.ts'
 import { summaryOf } from './stored-state.ts'
@@ -41,7 +41,7 @@ export class ObservationBuilder {
       probe: memory.closedBecause?.startsWith('low space') ? 'lowSpace' : observer.probe.result,
       probeDetail: memory.closedBecause?.startsWith('low space') ? memory.closedBecause : observer.probe.detail,
       freeBytes: observer.freeBytes,
-      stored: summaryOf(file.current),
+      stored: this.#stored(),
       promiseReport: memory.promiseReport,
       converged: memory.converged,
       markedRevision: memory.markedRevision,
@@ -51,6 +51,17 @@ export class ObservationBuilder {
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }
+  }
+
+  /**
+   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail or its memory is in doubt, says that it acts on no revision, and is told again.
+   */
+  #stored(): StoredSummary {
+    const { file, memory, process } = this.#parts
+    const summary = summaryOf(file.current)
+    const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
+    const waits = memory.sourceHolds === null && (tailInDoubt || file.current.forgetful)
+    return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
   }
 }
 

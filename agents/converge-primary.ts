@@ -42,7 +42,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     memory.converged = { ...memory.converged, sentence: `offline until ${assignment.acks} replicas acknowledge a marker` }
     await keepGates(parts, assignment, state)
     await keepAcknowledgements(parts, assignment, state)
-    markers.write(assignment.revision)
+    keepMarked(parts, assignment, state, markers)
     return { again: false }
   }
   await server.enableEvents()
@@ -119,7 +119,8 @@ function keepMarked({ memory, file }: Parts, assignment: PrimaryAssignment, stat
   }
   const counted = state.dumpThreads.filter((thread) => thread.semiSync).length
   const stuck = state.semiSyncSource.waiting > 0 && counted >= assignment.acks
-  if (memory.markedRevision < assignment.revision || file.current.unsettled || stuck) markers.write(assignment.revision)
+  if (memory.markedRevision < assignment.revision || file.current.unsettled) markers.write(assignment.revision)
+  if (stuck) markers.wakeWaiting(assignment.revision)
 }
 
 async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {

@@ -32,7 +32,8 @@ export class Orders {
       const newEpoch = now?.epoch !== order.epoch
       if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
       memory.promiseReport = null
-      if (order.role === 'replica') memory.sourceHolds = order.sourceHolds === '' && memory.sourceHolds === null ? null : order.sourceHolds
+      // Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds.
+      if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
       await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...(order.role === 'primary' ? { mayHaveTail: true } : {}) })
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }

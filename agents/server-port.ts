@@ -56,8 +56,8 @@ export interface ServerPort {
   /** Kills dump threads for which `keep` is false and resolves when they are gone. */
   killDumpThreads(keep: (thread: ServerState['dumpThreads'][number]) => boolean): Promise<void>
 
-  /** Writes the marker row, binary log on; resolves when it is acknowledged by k replicas. */
-  writeMarker(token: string, deadlineMs: number): Promise<void>
+  /** Writes a marker row, binary log on; resolves when it is acknowledged by k replicas, however long that takes. Two can wait at once, in two slots. */
+  writeMarker(token: string, slot: 1 | 2): Promise<void>
   /** One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects. */
   probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
 

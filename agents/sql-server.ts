@@ -29,7 +29,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     { host: config.host, port: config.adminPort, localAddress: agentHost, user, password },
   ]
   const open = () => new SqlConnection(targets, world, ['SET SESSION lock_wait_timeout = 2, innodb_lock_wait_timeout = 2'])
-  const [looking, acting, marking] = [open(), open(), open()]
+  const [looking, acting] = [open(), open()]
+  const marking = { 1: open(), 2: open() }
   // What is changed by hand here must never enter the binary log.
   const quiet = new SqlConnection(targets, world, ['SET SESSION sql_log_bin = 0, lock_wait_timeout = 2, innodb_lock_wait_timeout = 2'])
   const replication = new ReplicationSql(acting, queryDeadlineMs)
@@ -81,15 +82,15 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     },
     setGates: (open_) => setGates({ sql: quiet, deadlineMs: queryDeadlineMs, secret }, open_),
     killDumpThreads: (keep) => killDumpThreads({ sql: acting, deadlineMs: queryDeadlineMs, world }, keep),
-    async writeMarker(token) {
-      await marking.query('UPDATE regent.marker SET token = ? WHERE id = 1', Number.POSITIVE_INFINITY, [token])
+    async writeMarker(token, slot) {
+      await marking[slot].query('REPLACE INTO regent.marker (id, token) VALUES (?, ?)', Number.POSITIVE_INFINITY, [slot, token])
     },
     probeWrite: (deadlineMs) => probeWrite(quiet, looking, deadlineMs),
     enableEvents: () => enableEvents(quiet, queryDeadlineMs),
     cloneInto: (directory, donor, progress) => cloneInto({ sql: acting, watch: looking, world, deadlineMs: queryDeadlineMs }, { directory, donor, progress }),
     disconnect() {
       slow = undefined
-      for (const connection of [looking, acting, marking, quiet]) connection.disconnect()
+      for (const connection of [looking, acting, marking[1], marking[2], quiet]) connection.disconnect()
     },
   }
 }

@@ -32,8 +32,10 @@ function say(parts: Parts, sentence: string): void {
 
 /** A stop nobody ordered may have acknowledged what no replica holds: found out once per death, before anything is started or cut. */
 async function lookAtEnding({ process, volume, memory, file, notices }: Parts): Promise<void> {
-  memory.binlogSet ??= await volume.readBinlogSet()
-  if (memory.judgedPid === (process.pid ?? -1)) return
+  const judged = memory.judgedPid === (process.pid ?? -1)
+  // Read again after each death: it may have been started in place, and written, since it was last read.
+  if (!judged || memory.binlogSet === null) memory.binlogSet = await volume.readBinlogSet()
+  if (judged) return
   const ending = await volume.endedHow()
   memory.judgedPid = process.pid ?? -1
   if (ending.how === 'crashed' || file.current.unsettled) return

@@ -243,6 +243,7 @@ export class ClusterLoop {
     this.#listener.acted(action)
     this.#book.note(`committed revision ${action.next.revision}, epoch ${action.next.epoch}`)
     this.#book.committed(action.next, action.why)
+    if (before?.intent?.kind === 'switchover' && action.next.intent === null) this.dropRequest(before.intent.request)
     const failedOver = before !== undefined && before.primary !== action.next.primary && this.#book.current?.kind === 'failover'
     if (!failedOver) return
     this.#requests = this.#requests.filter((request) => request.kind !== 'failover')
