@@ -1,8 +1,9 @@
-import { holdsOf } from '../topology/holdings.ts'
+import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Action } from './decision.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
+import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { endpointOf, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
 
@@ -51,19 +52,13 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
 function catchingUp(situation: Situation): readonly InstanceName[] {
   const { record } = situation
   return liveViews(situation.snapshot)
-    .filter(({ observation: { member, stored, converged } }) => {
-      const assignment = stored.assignment
-      return (
-        member !== record.primary &&
-        !countedMembers(record).includes(member) &&
-        assignment?.role === 'replica' &&
-        !assignment.counted &&
-        assignment.epoch === record.epoch &&
-        assignment.revision >= record.revision &&
-        converged.revision >= record.revision
-      )
-    })
+    .filter(({ observation }) => observation.member !== record.primary && hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)
     .map((view) => view.name)
+}
+
+function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignment } }: Observation): boolean {
+  const uncounted = assignment?.role === 'replica' && !assignment.counted && !countedMembers(record).includes(member)
+  return uncounted && assignment.epoch === record.epoch && assignment.revision >= record.revision
 }
 
 function primaryNeedsOrder(situation: Situation, { observation, name }: LiveView): boolean {
@@ -82,33 +77,50 @@ function primaryNeedsOrder(situation: Situation, { observation, name }: LiveView
  */
 function waitsForUncounted(situation: Situation, openGates: readonly InstanceName[]): boolean {
   const { record } = situation
-  const counted = countedMembers(record).map(instanceOf)
-  const stored = catchingUp(situation)
   return openGates.some((replica) => {
     const view = viewNamed(situation.snapshot, replica)
-    const leaves = record.syncSet.some((member) => instanceOf(member) === replica)
-    return isTold(situation, view) && !leaves && !counted.includes(replica) && !stored.includes(replica)
+    const isMember = record.syncSet.some((member) => instanceOf(member) === replica)
+    return !isMember && canBeTold(situation, view) && !hasStoredUncounted(record, view.observation)
   })
 }
 
-function isTold({ record, timings }: Situation, view: InstanceView | undefined): boolean {
+function canBeTold({ record, timings }: Situation, view: InstanceView | undefined): view is LiveView {
   return isServing(view, timings) && view.observation.stored.promise <= record.epoch && !view.observation.stored.seeding
 }
 
-function replicaNeedsOrder(situation: Situation, { observation, name }: LiveView, primary: LiveView | undefined): boolean {
+function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
   const { record, notes } = situation
-  const { stored } = observation
+  const { stored, member } = view.observation
   if (stored.promise > record.epoch || stored.seeding) return false
-  const counted = countedMembers(record).includes(observation.member)
+  if (isAsTold(situation, view)) return primary !== undefined && standsByForNothing(situation, view, primary)
+  if (countedMembers(record).includes(member) && !isReadyAsSource(record, primary)) return false
+  // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and again.
+  return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || primary?.observation.process === 'running'
+}
+
+function isAsTold({ record, notes }: Situation, { name, observation: { member, stored } }: LiveView): boolean {
   const { assignment } = stored
-  const same =
+  return (
     assignment?.role === 'replica' &&
     assignment.epoch === record.epoch &&
     assignment.revision === record.revision &&
-    assignment.counted === counted &&
+    assignment.counted === countedMembers(record).includes(member) &&
     assignment.source === instanceOf(record.primary) &&
     assignment.fenced === isFenced(notes, name)
-  return !same && (!counted || isReadyAsSource(record, primary))
+  )
+}
+
+/**
+ * It was told by somebody who had not heard of all that the primary holds, takes itself for errant, and waits to be seeded again. It is not errant: it is told
+ * once more.
+ */
+function standsByForNothing({ record, strayingSince, nowMs, timings }: Situation, { name, observation }: LiveView, primary: LiveView): boolean {
+  const { converged, server } = observation
+  const since = strayingSince.get(name)
+  const strays = since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
+  if (!strays || converged.done || converged.revision !== record.revision || server === null || primary.observation.server === null) return false
+  const stopped = server.channel === null || (server.channel.ioRunning === 'no' && server.channel.ioError === '')
+  return stopped && errantOf(observation, primary.observation).isEmpty()
 }
 
 /** The primary applied this revision: gates and k in force, so that a counted replica may connect. */

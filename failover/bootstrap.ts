@@ -1,6 +1,6 @@
 import { holdsOf } from '../topology/holdings.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
-import { instanceOf, ordinalOf } from '../topology/member.ts'
+import { instanceOf, ordinalOf, type InstanceName } from '../topology/member.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { orderVersion } from './order.ts'
 import { recordVersion, type ClusterRecord } from './record.ts'
@@ -34,10 +34,14 @@ function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
 
 /** Everybody promises one more than the highest promise first, so that nothing of the lost record can go on. */
 function rebuild(input: DecisionInput, live: readonly LiveView[], highest: number): FlowStep {
+  const lost = lostLeader(live)
+  if (lost !== undefined) return wait(`${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back, or leave just one instance with data`)
   const done = live.every(({ observation }) => observation.promiseReport?.epoch === highest)
   const revision = Math.max(...live.map(({ observation }) => observation.stored.revision))
   if (done) return commitLeader(input, live, highest, revision + 1, 'the record was lost and is rebuilt from what all instances stored')
-  const epoch = live.some(({ observation }) => observation.promiseReport?.epoch === highest) ? highest : highest + 1
+  // Who acts on an epoch already cannot promise it any more.
+  const asked = live.some(({ observation }) => observation.promiseReport?.epoch === highest) && live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
+  const epoch = asked ? highest : highest + 1
   const orders = live
     .filter(({ observation }) => observation.promiseReport?.epoch !== epoch && !input.inFlight.has(observation.instance))
     .map(({ name, observation }) => ({
@@ -46,6 +50,14 @@ function rebuild(input: DecisionInput, live: readonly LiveView[], highest: numbe
       order: { version: orderVersion, cluster: input.cluster, member: observation.member, epoch, revision, after: '', waitMs: 0 },
     }))
   return step(`the record is lost; asking all ${live.length} instances to promise epoch ${epoch}`, orders, { blocked: true, revisitMs: 1_000 })
+}
+
+/** The instance that the newest assignments name as primary, if it remembers nothing while others hold data: its volume is another one now. */
+function lostLeader(live: readonly LiveView[]): InstanceName | undefined {
+  const newest = live.map(({ observation }) => observation.stored.assignment).reduce((best, one) => ((one?.epoch ?? 0) > (best?.epoch ?? 0) ? one : best), null)
+  const leader = live.find(({ name }) => name === newest?.source)
+  const holders = live.filter((view) => view !== leader && !holdsOf(view.observation).isEmpty())
+  return leader && leader.observation.stored.assignment === null && holders.length > 1 ? leader.name : undefined
 }
 
 function commitLeader(input: DecisionInput, live: readonly LiveView[], epoch: number, revision: number, reason: string): FlowStep {

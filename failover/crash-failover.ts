@@ -4,7 +4,7 @@ import { instanceOf, type InstanceName, type MemberId } from '../topology/member
 import { peersOf, orderFor, assignmentOrders } from './assignments.ts'
 import type { Action, FlowKind } from './decision.ts'
 import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, type Revocation } from './durability.ts'
-import { elect, type Election, type Wishes } from './election.ts'
+import { elect, whyUnfit, type Election } from './election.ts'
 import type { ClusterRecord } from './record.ts'
 import { endpointOf, isLive, isServing, liveView, names, wantedInstances, type Situation } from './situation.ts'
 import { ordinalOf } from '../topology/member.ts'
@@ -33,27 +33,32 @@ function failing(sentence: string, actions: readonly Action[], more: Partial<Flo
  * has moved; every step follows from what members have promised, so that any manager can go on where another died.
  */
 export function failoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
-  const next = situation.record.epoch + 1
-  const revoked = revocation(situation, next)
+  const revoked = revocation(situation, situation.record.epoch + 1)
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
-  const wanted = whoMustPromise(situation)
-  const asked = wanted.filter((member) => promisedBy(situation, member, next) === undefined)
-  const able = asked.filter((member) => canPromise(situation, member))
-  if (isUnsettled(situation) && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica holds them all' })
-  if (enoughCould(situation)) {
-    const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
-    return failing(sentence, able.map((member) => promiseAction(situation, member, next)))
-  }
-  return restartInPlace(situation, verdict, revoked)
+  if (isUnsettled(situation) && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica that could lead holds them all' })
+  return enoughCould(situation) ? askForPromises(situation, verdict) : restartInPlace(situation, verdict, revoked)
 }
 
-/** Some member of S that can promise holds everything in the dead primary's binlog, as far as its agent has read that. */
+function askForPromises(situation: Situation, verdict: Verdict): FlowStep {
+  const next = situation.record.epoch + 1
+  const able = notYetPromised(situation)
+  const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
+  return failing(sentence, able.map((member) => promiseAction(situation, member, next)))
+}
+
+/** Who can promise and whose promise is of use, and has not come yet. */
+function notYetPromised(situation: Situation): readonly MemberId[] {
+  const next = situation.record.epoch + 1
+  return whoMustPromise(situation).filter((member) => promisedBy(situation, member, next) === undefined && canPromise(situation, member))
+}
+
+/** Some member of S that could lead holds everything in the dead primary's binlog, as far as its agent has read that. */
 function tailIsHeld(situation: Situation): boolean {
   const tail = liveView(situation.snapshot, situation.record.primary)?.observation.binlogSet
   if (tail === null || tail === undefined) return false
   return situation.record.syncSet.some((member) => {
     const view = liveView(situation.snapshot, member)
-    return isServing(view, situation.timings) && holdsOf(view.observation).contains(parseGtidSet(tail))
+    return isServing(view, situation.timings) && whyUnfit(situation, member, view) === null && holdsOf(view.observation).contains(parseGtidSet(tail))
   })
 }
 
@@ -77,22 +82,49 @@ function enoughCould(situation: Situation): boolean {
   return able.length >= quorum && (!isUnsettled(situation) || canPromise(situation, situation.record.primary))
 }
 
-export function promiseAction(situation: Situation, member: MemberId, epoch: number, after = '', waitMs = 0): Action {
-  return { kind: 'promise', to: instanceOf(member), order: { ...orderFor(situation, member, epoch), after, waitMs } }
+export function promiseAction(situation: Situation, member: MemberId, epoch: number, wait = { after: '', waitMs: 0 }): Action {
+  return { kind: 'promise', to: instanceOf(member), order: { ...orderFor(situation, member, epoch), ...wait } }
 }
 
 function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocation, to: InstanceName | null): FlowStep {
-  const wishes: Wishes = { to, excluded: leavers(situation) }
-  const election = elect(situation, revoked.promised, revoked.union, wishes)
-  if (election.winner) {
-    const late = stragglers(situation)
-    if (late !== null) return failing(`failing over to ${instanceOf(election.winner.member)} as soon as the others have promised`, [], { revisitMs: late })
-    const record = commitTo(situation, election.winner, revoked.promised)
-    const sentence = `failing over to ${instanceOf(election.winner.member)}, which holds everything acknowledged: ${verdict.sentence}`
-    return failing(sentence, [{ kind: 'commit', next: record, why: sentence }], { reasons: election.reasons })
-  }
-  if (election.mustFetch) return fetchFirst(situation, revoked, election.mustFetch, election)
-  return restartInPlace(situation, verdict, { ...revoked, missing: 'nobody who promised may be promoted' }, election.reasons)
+  const election = elect(situation, revoked.promised, revoked.union, { to, leaving: leavers(situation) })
+  if (election.winner) return commitWinner(situation, verdict, { ...election, winner: election.winner }, revoked)
+  if (isFetching(situation)) return failing(`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], { reasons: election.reasons })
+  // Somebody who has not promised yet may hold everything: cheaper than any fetch, and the primary's own word alone elects nobody.
+  if (notYetPromised(situation).length > 0) return { ...askForPromises(situation, verdict), reasons: election.reasons }
+  const missing = 'nobody who promised may be promoted'
+  return (election.mustFetch && fetchFirst(situation, revoked, election.mustFetch, election)) ?? restartInPlace(situation, verdict, { missing }, election.reasons)
+}
+
+function commitWinner(situation: Situation, verdict: Verdict, { winner, reasons }: Election & { winner: Promised }, { promised }: Revocation): FlowStep {
+  const { intent } = situation.record
+  // A late fetch could still change that other candidate after it was counted into S′ (model: NO_INTENT).
+  if (intent && intent.candidate !== winner.member) return dropIntent(situation, `${instanceOf(winner.member)} holds everything`)
+  const late = stragglers(situation)
+  if (late !== null) return failing(`failing over to ${instanceOf(winner.member)} as soon as the others have promised`, [], { revisitMs: late })
+  const sentence = `failing over to ${instanceOf(winner.member)}, which holds everything acknowledged: ${verdict.sentence}`
+  return failing(sentence, [{ kind: 'commit', next: commitTo(situation, winner, promised), why: sentence }], { reasons })
+}
+
+function isFetching({ inFlight }: Situation): boolean {
+  return [...inFlight.values()].some(({ order }) => order === 'fetch')
+}
+
+/**
+ * An intent that no longer leads anywhere is taken out of the record. That raises the revision, so that promises must be given again: whoever does refuses what was ordered
+ * under the intent.
+ */
+export function dropIntent(situation: Situation, because: string): FlowStep {
+  const { record } = situation
+  const why = `the ${record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`
+  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, intent: null } }])
+}
+
+/** Taken out before promises are asked for: another manager's intent, and a switchover whose primary is lost. */
+export function withoutForeignIntent(situation: Situation): FlowStep | undefined {
+  const { intent } = situation.record
+  const inTheWay = intent !== null && (intent.by !== situation.manager || intent.kind === 'switchover')
+  return inTheWay ? dropIntent(situation, 'the primary is lost') : undefined
 }
 
 /**
@@ -119,19 +151,19 @@ export function stragglers({ inFlight, nowMs, timings }: Situation): number | nu
   return longest > 0 ? longest : null
 }
 
-/** What the candidate lacks it fetches from the member that has it, under an intent put into the record first. */
-function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promised, election: Election): FlowStep {
+/** What the candidate lacks it fetches from the member that has it, under an intent put into the record first; undefined when nobody who has it runs. */
+function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promised, election: Election): FlowStep | undefined {
   const { record, manager } = situation
   const name = instanceOf(candidate.member)
+  const lacking = revoked.union.subtract(candidate.holds)
+  const from = revoked.promised.find(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
+  if (!from) return undefined
   const mine = record.intent?.kind === 'fetch' && record.intent.by === manager && record.intent.candidate === candidate.member
   if (!mine) {
     const next: ClusterRecord = { ...record, revision: record.revision + 1, intent: { kind: 'fetch', by: manager, candidate: candidate.member } }
     const why = `${name} will fetch what it lacks before it is promoted`
     return failing(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
   }
-  const lacking = revoked.union.subtract(candidate.holds)
-  const from = revoked.promised.find(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
-  if (!from) return step(`${name} lacks ${lacking.count()} transactions and nobody who has them runs`, [], { blocked: true, reasons: election.reasons })
   const order = { ...orderFor(situation, candidate.member, record.epoch + 1), from: endpointOf(from.view), until: revoked.union.toString(), deadlineMs: situation.timings.orderDeadlineMs }
   return failing(`failing over: ${name} fetches ${lacking.count()} transactions from ${instanceOf(from.member)}`, [{ kind: 'fetch', to: name, order }], { reasons: election.reasons })
 }

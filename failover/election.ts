@@ -1,7 +1,7 @@
 import type { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Promised } from './durability.ts'
-import { isFenced, type Situation } from './situation.ts'
+import { isFenced, type LiveView, type Situation } from './situation.ts'
 
 /** How the new primary is chosen: among those who promised, who hold everything, and whom nothing forbids. */
 export interface Election {
@@ -15,8 +15,8 @@ export interface Election {
 export interface Wishes {
   /** A person named it. */
   readonly to: InstanceName | null
-  /** Instances that must not win: those that leave. */
-  readonly excluded: readonly InstanceName[]
+  /** Instances that are about to leave: they win only where nobody else holds everything, and hand over before they go. */
+  readonly leaving: readonly InstanceName[]
 }
 
 /**
@@ -31,11 +31,12 @@ export function elect(situation: Situation, promised: readonly Promised[], union
     if (why === null) allowed.push(candidate)
     else reasons.push(`${instanceOf(candidate.member)} is not chosen: ${why}`)
   }
-  const ranked = allowed.toSorted((a, b) => compare(situation, a, b))
+  const leaves = ({ member }: Promised) => wishes.leaving.includes(instanceOf(member))
+  const ranked = allowed.toSorted((a, b) => Number(leaves(a)) - Number(leaves(b)) || compare(situation, a, b))
   const holding = ranked.filter(({ holds }) => holds.contains(union))
   const winner = holding[0] ?? null
   for (const loser of ranked) {
-    if (loser !== winner) reasons.push(`${instanceOf(loser.member)} is not chosen: ${whyBehind(situation, loser, winner, union)}`)
+    if (loser !== winner) reasons.push(`${instanceOf(loser.member)} is not chosen: ${leaves(loser) ? 'it is about to leave' : whyBehind(situation, loser, winner, union)}`)
   }
   return { winner, mustFetch: winner === null ? (ranked[0] ?? null) : null, reasons }
 }
@@ -49,10 +50,13 @@ export function preferredOf(situation: Situation, members: readonly MemberId[]):
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
   const name = instanceOf(member)
   if (wishes.to !== null && name !== wishes.to) return `${wishes.to} was asked for`
-  if (wishes.excluded.includes(name)) return 'it is about to leave'
-  if (report.asPrimary) return 'it is the old primary'
+  return report.asPrimary ? 'it is the old primary' : whyUnfit(situation, member, view)
+}
+
+/** What forbids an instance to lead, whatever it holds; null when nothing does. */
+export function whyUnfit(situation: Situation, member: MemberId, view: LiveView): string | null {
   if (policyOf(situation, member).promotion === 'never') return 'its policy is never'
-  if (isFenced(situation.notes, name)) return 'it is fenced'
+  if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
   const { stored, probe, process } = view.observation
   if (process !== 'running') return `its mysqld is ${process}`
   if (stored.forgetful) return 'its machine crashed and it has not caught up since'

@@ -15,7 +15,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   const { record } = situation
   const next = record.epoch + 1
   if (revocation(situation, next).revoked) return failoverStep(situation, verdict, to)
-  const candidates = liveViews(situation.snapshot).filter((view) => view.observation.member !== record.primary && isServing(view, situation.timings))
+  const candidates = liveViews(situation.snapshot).filter((view) => view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, situation.timings))
   const members = candidates.map((view) => view.observation.member)
   const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
@@ -23,7 +23,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
     return step(`forced failover: asking ${names(asked)} to promise epoch ${next}`, asked.map((member) => promiseAction(situation, member, next)), { revisitMs: 500 })
   }
   const most = promised.toSorted((a, b) => b.holds.count() - a.holds.count())[0]?.holds ?? GtidSet.empty
-  const { winner, reasons } = elect(situation, promised, to === null ? most : GtidSet.empty, { to, excluded: [] })
+  const { winner, reasons } = elect(situation, promised, to === null ? most : GtidSet.empty, { to, leaving: [] })
   if (winner === null) return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
   const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} hold are given up; ${verdict.sentence}`

@@ -3,13 +3,13 @@ import type { Analysis } from '../topology/analysis.ts'
 import { instanceOf } from '../topology/member.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
-import { bump, failoverStep, restartInPlace, step, type FlowStep } from './crash-failover.ts'
+import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type FlowStep } from './crash-failover.ts'
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { reseedStep } from './reseeding.ts'
 import { scalingStep } from './scaling.ts'
-import { isLive, liveView, liveViews, type DecisionInput, type LiveView, type Situation } from './situation.ts'
+import { isLive, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
@@ -48,7 +48,7 @@ function primaryFlow(situation: Situation): FlowStep {
   const { record, notes, requests, manager } = situation
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
-  if (forced && verdict.kind !== 'well') return { ...(forced.acceptLoss ? forcedFailoverStep(situation, verdict, forced.to) : failoverStep(situation, verdict, forced.to)), flow: 'failover' }
+  if (forced && verdict.kind !== 'well') return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
   if (callsForFailover(verdict)) return crashFlow(situation, verdict)
   if (record.intent && record.intent.by !== manager) return takeBack(situation)
   if (record.intent?.kind === 'switchover') return { ...switchoverStep(situation, record.intent), flow: 'switchover' }
@@ -60,14 +60,20 @@ function primaryFlow(situation: Situation): FlowStep {
   return steady(situation, verdict)
 }
 
+/** A person asked: none of the gates holds it back. */
+function forcedFlow(situation: Situation, verdict: Verdict, forced: Extract<Request, { kind: 'failover' }>): FlowStep {
+  const stale = withoutForeignIntent(situation)
+  if (stale) return stale
+  return forced.acceptLoss ? forcedFailoverStep(situation, verdict, forced.to) : failoverStep(situation, verdict, forced.to)
+}
+
 /** Gates before an automatic failover: a person's pause or fence, the policy, the anti-flapping window. Each says so. */
 function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
-  const { record, manager } = situation
-  const { intent } = record
-  if (intent && (intent.by !== manager || intent.kind === 'switchover')) return dropIntent(situation, intent.kind)
+  const stale = withoutForeignIntent(situation)
+  if (stale) return stale
   const held = whyHeldBack(situation)
   if (held === null) return withAssignments(situation, failoverStep(situation, verdict, null))
-  const primary = liveView(situation.snapshot, record.primary)
+  const primary = liveView(situation.snapshot, situation.record.primary)
   const dead = primary !== undefined && primary.observation.process !== 'running' && primary.observation.process !== 'stopped'
   if (dead && !isHeldByPerson(situation)) return restartInPlace(situation, verdict, { missing: held })
   return step(`no failover: ${verdict.sentence}, but ${held}`, assignmentOrders(situation), { blocked: true, revisitMs: 1_000 })
@@ -88,12 +94,6 @@ function whyHeldBack(situation: Situation): string | null {
   return since < spec.failover.windowMs
     ? `the last automatic failover was ${Math.round(since / 1_000)} s ago (window ${spec.failover.windowMs / 1_000} s); regent failover does it by hand`
     : null
-}
-
-/** An intent that no longer leads anywhere is taken out before promises are asked for; those given already stay good. */
-function dropIntent({ record }: Situation, kind: string): FlowStep {
-  const why = `the ${kind} that was under way is given up: the primary is lost`
-  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, intent: null } }])
 }
 
 /** Another manager's intent: replaced before anything else is done. */

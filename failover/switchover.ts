@@ -104,7 +104,9 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   if (candidate === undefined) {
     const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.wallMs) / 2))
     const sentence = `switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
-    return step(sentence, asked.map((member) => promiseAction(situation, member, next, member === intent.candidate ? primary.report.holds : '', waitMs)))
+    // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them than for any straggler.
+    const patience = (member: MemberId): number => (member === intent.candidate ? waitMs : Math.floor(situation.timings.stragglerMs / 2))
+    return step(sentence, asked.map((member) => promiseAction(situation, member, next, { after: primary.report.holds, waitMs: patience(member) })))
   }
   if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
   const late = stragglers(situation)

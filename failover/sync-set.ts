@@ -2,7 +2,7 @@ import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
 import { leavers, step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { isFollowing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /** A replica that lacks more transactions than this is not let into the sync set yet. */
@@ -82,9 +82,18 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
   return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
 }
 
+/** Its volume is gone (another one is there now, or no instance at all), it is meant to go, it holds what the primary lacks, or less than it claims. */
 function mustLeave(situation: Situation, member: MemberId): boolean {
-  const stored = viewOf(situation.snapshot, member)?.observation?.stored
-  return leavers(situation).includes(instanceOf(member)) || stored?.forgetful === true || stored?.seeding === true || stored?.filterSeen === true
+  const view = viewOf(situation.snapshot, member)
+  if (view === undefined || leavers(situation).includes(view.name)) return true
+  if (!isLive(view)) return false
+  const { stored } = view.observation
+  return stored.forgetful || stored.seeding || stored.filterSeen || isErrant(situation, view)
+}
+
+function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {
+  const primary = liveView(snapshot, record.primary)
+  return primary?.observation.server != null && !errantOf(view.observation, primary.observation).isEmpty()
 }
 
 function enoughHoldEverything(situation: Situation, members: readonly MemberId[], wanted: number, primary: LiveView): boolean {
@@ -99,7 +108,7 @@ function enoughHoldEverything(situation: Situation, members: readonly MemberId[]
 function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record, spec } = situation
   const wanted = wantedAcks(situation)
-  const able = record.syncSet.filter((member) => !isStraying(situation, member)).length
+  const able = record.syncSet.filter((member) => !hasStrayedLong(situation, member)).length
   const target = spec.durability === 'available' ? Math.min(wanted, able) : wanted
   if (target >= record.acks || record.acks !== record.acksWanted) return undefined
   if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary)) return undefined
@@ -116,14 +125,17 @@ function beginRaise(situation: Situation): FlowStep | undefined {
 }
 
 function beginLeaving(situation: Situation): FlowStep | undefined {
-  const { record, nowMs, timings, strayingSince } = situation
+  const { record } = situation
   if (record.leaving.length > 0 || record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted)) return undefined
-  const due = countedMembers(record).find((member) => {
-    const since = strayingSince.get(instanceOf(member))
-    return mustLeave(situation, member) || (since !== undefined && nowMs - since >= timings.removeFromSyncSetMs)
-  })
+  const due = countedMembers(record).find((member) => mustLeave(situation, member) || hasStrayedLong(situation, member))
   if (due === undefined) return undefined
   return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
+}
+
+/** Long enough that it is no reconnection. */
+function hasStrayedLong({ strayingSince, nowMs, timings }: Situation, member: MemberId): boolean {
+  const since = strayingSince.get(instanceOf(member))
+  return since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
 }
 
 function isStraying(situation: Situation, member: MemberId): boolean {
