@@ -13,8 +13,8 @@ export function picture(view: ClusterView, writes: { readonly count: number; rea
 
 /** The same in one line, for where there is no terminal. */
 export function summary(view: ClusterView): string {
-  const rows = view.instances.map((row) => `${row.name} ${row.role === 'none' ? '' : `${row.role} `}${stateOf(row).words}`)
-  return `${rows.join(', ')}; ${view.writable ? 'WRITABLE' : 'not writable'}, sync set ${view.syncSet.length}`
+  const down = view.instances.filter((row) => !row.reachable || row.process !== 'running').map((row) => `, ${row.name} ${stateOf(row).words}`)
+  return `${view.primary ?? 'nobody'} ${view.writable ? 'takes writes' : 'takes no writes'}, ${view.syncSet.length} of ${view.instances.length - 1} replicas count${down.join('')}`
 }
 
 /** How one episode went: who handed over to whom, the outage, and each step since it was noticed. */

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { startCluster, type StartOptions, type TestCluster } from './cluster.ts'
 import { diagnose } from './diagnosis.ts'
+import { stopWriters } from './writer.ts'
 
 /**
  * One cluster for all tests of a file, started before the first and taken down after the last, which fails when anything of it
@@ -13,6 +14,7 @@ export function withCluster(options: StartOptions = {}): { readonly current: Tes
   }, 150_000)
   afterEach(async ({ task }) => {
     if (cluster !== undefined && task.result?.state === 'fail') console.error([`── ${task.name}`, ...(await diagnose(cluster))].join('\n'))
+    await stopWriters()
   })
   afterAll(async () => {
     await cluster?.down()

@@ -16,6 +16,13 @@ export interface WriterOptions {
   readonly pinnedTo?: string
 }
 
+const running = new Set<Writer>()
+
+/** Ends every writer that a test left behind, most likely because it failed. */
+export async function stopWriters(): Promise<void> {
+  await Promise.all([...running].map((writer) => writer.stop()))
+}
+
 /** A real client that writes unique ids, in a process of its own, and keeps which ones were acknowledged. */
 export class Writer {
   readonly table: string
@@ -30,6 +37,8 @@ export class Writer {
     this.#cluster = cluster
     this.table = table
     this.#child = fork(join(import.meta.dirname, 'writer-process.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    running.add(this)
+    this.#child.once('exit', () => running.delete(this))
     this.#child.on('message', (message) => this.#hear(message as FromWriter))
   }
 
