@@ -9,5 +9,7 @@ export function addAgent(program: Command): void {
     .action(async (flags: { readonly config: string }) => {
       const [{ readAgentConfig }, { runAgent }] = await Promise.all([import('./agent-config-file.ts'), import('../../agents/run.ts')])
       await runAgent(await readAgentConfig(flags.config))
+      // What is still open, a query to a server that hangs for one, must not keep an ended agent alive.
+      process.exit(0)
     })
 }

@@ -43,6 +43,8 @@ export function addManager(program: Command): void {
         agentTokenFile: resolve(flags.agentTokenFile ?? layout.agentToken),
         logLevel: flags.logLevel,
       })
+      // What is still open must not keep an ended manager alive.
+      process.exit(0)
     })
 }
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdir, open, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RegentError } from '../common/errors.ts'
+import { backgroundEnvironment } from './child.ts'
 import { askSupervisor } from './control.ts'
 import { isMissing } from './input-file.ts'
 import { explainingLines } from './log-tail.ts'
@@ -9,7 +10,7 @@ import { mysqldOf, readBook } from './process-book.ts'
 import { endProcess, killProcess, waitUntilGone, type ProcessIdentity } from './process-identity.ts'
 import { logPath, ownEntries, stateHome, type StateLayout } from './state-layout.ts'
 import type { SupervisedStatus } from './supervised-process.ts'
-import { regentCommand } from './supervisor.ts'
+import { frugalNode, regentCommand } from './regent-command.ts'
 
 const supervisorProcess = 'supervisor'
 const startDeadlineMs = 15_000
@@ -30,8 +31,8 @@ export async function startSupervisor(layout: StateLayout, started: () => Promis
   const log = logPath(layout, supervisorProcess)
   const since = Date.now()
   await using output = await open(log, 'a', 0o600)
-  const [program = '', ...rest] = regentCommand()
-  const child = spawn(program, [...rest, 'local', 'supervise', layout.dir], { stdio: ['ignore', output.fd, output.fd], detached: true, cwd: layout.dir })
+  const [program = '', ...rest] = regentCommand(frugalNode)
+  const child = spawn(program, [...rest, 'local', 'supervise', layout.dir], { stdio: ['ignore', output.fd, output.fd], detached: true, cwd: layout.dir, env: backgroundEnvironment() })
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(`exit ${signal ?? code}`))

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheFolder } from './cache-folder.ts'
 import { isAlive, statOfNow, type ProcessIdentity } from './process-identity.ts'
 
 /** A command to run in the background, and the log its output is appended to. */
@@ -24,9 +26,13 @@ export interface Children {
 /** Processes of this machine. */
 export const realChildren: Children = { launch, adopt }
 
-/** Options meant for the program that started us (a debugger, a test runner) are not for what we start. */
-function environment(): NodeJS.ProcessEnv {
-  const env = { ...process.env }
+/**
+ * The environment of what runs in the background. Options meant for the program that started us (a debugger, a test runner)
+ * are left out. Compiled code is kept between starts: a process that finds it there starts in half the time and does
+ * without the TypeScript compiler, which is 22 MB of memory.
+ */
+export function backgroundEnvironment(): NodeJS.ProcessEnv {
+  const env = { NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'), ...process.env }
   delete env['NODE_OPTIONS']
   return env
 }
@@ -34,7 +40,7 @@ function environment(): NodeJS.ProcessEnv {
 function launch(command: Command): Promise<Child> {
   const [program = '', ...rest] = command.argv
   const output = openSync(command.log, 'a', 0o600)
-  const child = spawn(program, rest, { stdio: ['ignore', output, output], detached: true, env: environment() })
+  const child = spawn(program, rest, { stdio: ['ignore', output, output], detached: true, env: backgroundEnvironment() })
   closeSync(output)
   return new Promise((resolve, reject) => {
     child.once('error', reject)

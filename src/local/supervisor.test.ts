@@ -19,7 +19,7 @@ async function supervised() {
   const layout = layoutOf(dir)
   for (const folder of [layout.run, layout.logs]) await mkdir(folder)
   await writeCluster(dir, clusterIn(dir))
-  const supervisor = await Supervisor.start({ dir, regent: standIn, log: () => undefined })
+  const supervisor = await Supervisor.start({ dir, manager: standIn, agent: standIn, log: () => undefined })
   onTestFinished(() => supervisor.shutdown())
   return { dir, layout, supervisor }
 }
@@ -39,7 +39,7 @@ describe('the supervisor of a local cluster', () => {
 
   test('cannot be there twice', async () => {
     const { dir } = await supervised()
-    await expect(Supervisor.start({ dir, regent: standIn, log: () => undefined })).rejects.toMatchObject({ code: 'REGENT_ALREADY_RUNNING' })
+    await expect(Supervisor.start({ dir, manager: standIn, agent: standIn, log: () => undefined })).rejects.toMatchObject({ code: 'REGENT_ALREADY_RUNNING' })
   })
 
   test('starts again what died, and leaves alone what a fault stopped until it is started', async () => {

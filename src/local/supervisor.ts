@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Server } from 'node:net'
 import { RegentError, describeError } from '../common/errors.ts'
 import { claimNumber, type NumberClaim } from './addresses.ts'
@@ -20,8 +19,9 @@ const graceMs = 5_000
 
 export interface SupervisorOptions {
   readonly dir: string
-  /** The command that runs `regent`: node and main.ts. */
-  readonly regent: readonly string[]
+  /** The commands that run `regent`, as the manager and as an agent: node and main.ts. */
+  readonly manager: readonly string[]
+  readonly agent: readonly string[]
   readonly log: (sentence: string) => void
   readonly children?: Children
 }
@@ -119,8 +119,8 @@ export class Supervisor {
   #commandOf(name: string): Command {
     const log = logPath(this.#layout, name)
     const instance = this.#cluster.instances.find((candidate) => candidate.name === name)
-    if (instance === undefined) return { argv: [...this.#options.regent, 'manager', '--cluster-dir', this.#layout.dir], log }
-    return { argv: [...instance.wrapper, ...this.#options.regent, 'agent', '--config', agentConfigPath(this.#layout, name)], log }
+    if (instance === undefined) return { argv: [...this.#options.manager, 'manager', '--cluster-dir', this.#layout.dir], log }
+    return { argv: [...instance.wrapper, ...this.#options.agent, 'agent', '--config', agentConfigPath(this.#layout, name)], log }
   }
 
   /** Answers once what was done is in the list of processes: who asked may look there next. */
@@ -210,9 +210,4 @@ async function claimPatiently(number: number): Promise<NumberClaim | undefined> 
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   return undefined
-}
-
-/** How `regent` is run again from here: this very node, with main.ts beside this room. */
-export function regentCommand(): readonly string[] {
-  return [process.execPath, join(import.meta.dirname, '..', 'main.ts')]
 }

@@ -1,5 +1,6 @@
 import { createLogger } from '../../common/logger.ts'
-import { regentCommand, Supervisor } from '../../local/supervisor.ts'
+import { frugalNode, regentCommand } from '../../local/regent-command.ts'
+import { Supervisor } from '../../local/supervisor.ts'
 
 /** Runs until it is told to shut down, or by SIGTERM. An error nobody caught ends it; what it ran goes on and is found by the next one. */
 export async function supervise(dir: string): Promise<void> {
@@ -9,7 +10,7 @@ export async function supervise(dir: string): Promise<void> {
     process.exit(1)
   })
   try {
-    const supervisor = await Supervisor.start({ dir, regent: regentCommand(), log: (sentence) => log.info(sentence) })
+    const supervisor = await Supervisor.start({ dir, manager: regentCommand(), agent: regentCommand(frugalNode), log: (sentence) => log.info(sentence) })
     process.on('SIGTERM', () => void supervisor.shutdown())
     await supervisor.ended
     log.info('ended')
