@@ -31,21 +31,21 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   if (!(await applyEverything(parts, state))) return { again: true }
   const pid = process.pid ?? 0
   const inPlace = memory.opening?.pid === pid ? memory.opening.inPlace : memory.reopening && state.channel === null
-  if (memory.opening?.pid !== pid || memory.opening.revision !== assignment.revision) {
+  if (memory.opening?.pid !== pid) {
     await prepareToOpen(parts, assignment, state)
-    memory.opening = { pid, revision: assignment.revision, inPlace }
+    memory.opening = { pid, inPlace }
     memory.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
     // Replicas may connect from now on, while this server opens.
     parts.changed()
+  } else {
+    await keepGates(parts, assignment, state)
+    await keepAcknowledgements(parts, assignment, state)
   }
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     memory.converged = { ...memory.converged, sentence: `offline until ${assignment.acks} replicas acknowledge a marker` }
-    await keepGates(parts, assignment, state)
-    await keepAcknowledgements(parts, assignment, state)
     keepMarked(parts, assignment, state, markers)
     return { again: false }
   }
-  await server.enableEvents()
   await letIn(parts, assignment)
   memory.openedPid = pid
   memory.opening = null
@@ -53,11 +53,13 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
   if (assignment.acks > 0) markers.write(assignment.revision)
   else memory.markedRevision = assignment.revision
+  // Writes flow from here on; what follows is not worth making them wait.
+  parts.changed()
+  await server.setEvents(true)
   return { again: true }
 }
 
 async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  if (!state.superReadOnly) await server.setReadOnly('closed')
   if (!state.offlineMode) await server.setOffline(true)
   await server.killForeignSessions()
   if (state.channel) await server.forgetSource()
@@ -70,8 +72,8 @@ async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, s
 /** The rest of the relay log is applied before anybody writes: false while that goes on. */
 async function applyEverything({ server, memory }: Parts, state: ServerState): Promise<boolean> {
   if (state.channel === null) return true
-  await server.stopReceiver()
-  await server.startApplier()
+  if (state.channel.ioRunning !== 'no') await server.stopReceiver()
+  if (!state.channel.sqlRunning) await server.startApplier()
   const applied = await server.waitExecuted(state.received, 200)
   if (!applied) memory.converged = { ...memory.converged, done: false, sentence: `applying ${state.channel.backlogTransactions} received transactions before opening` }
   return applied
@@ -90,7 +92,8 @@ function isCounted(assignment: PrimaryAssignment, user: string): boolean {
 async function keepGates({ server, memory, notices }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   const wanted = [...assignment.counted, ...assignment.catchingUp].toSorted()
   if (memory.converged.revision === assignment.revision && wanted.join() === state.openGates.toSorted().join()) return
-  if (memory.converged.revision === assignment.revision) notices.add('GatesSet', `gates are open for ${wanted.join(', ') || 'nobody'} (were for ${state.openGates.join(', ') || 'nobody'})`)
+  const shut = assignment.counted.filter((instance) => !state.openGates.includes(instance))
+  if (memory.converged.done && shut.length > 0) notices.add('GatesSet', `the accounts of ${shut.join(', ')} were locked by another hand and are open again`)
   await server.setGates(wanted)
 }
 

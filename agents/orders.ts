@@ -82,6 +82,7 @@ export class Orders {
     if (process.state === 'dead' || process.state === 'absent') return
     const demoted = memory.promiseReport?.epoch === file.current.promise && memory.promiseReport.asPrimary && process.state === 'running'
     if (!demoted) return process.kill()
+    await server.setEvents(false)
     await server.killDumpThreads(() => false)
     await file.update({ mayHaveTail: false })
   }

@@ -40,7 +40,7 @@ export interface Memory {
   /** The mysqld (pid) that was opened as primary; null once it is anything else. */
   openedPid: number | null
   /** The opening of a primary under way: decided once, so that a pass that failed half-way goes on as it began. */
-  opening: { pid: number; revision: number; inPlace: boolean } | null
+  opening: { pid: number; inPlace: boolean } | null
   /** Its server ended, or was found dead, while it was primary: opening it again needs a marker first. */
   reopening: boolean
   /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */

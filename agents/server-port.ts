@@ -61,8 +61,8 @@ export interface ServerPort {
   /** One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects. */
   probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
 
-  /** Switches the event scheduler's REPLICA_SIDE_DISABLED events: enabled here (primary) — binary log off. */
-  enableEvents(): Promise<void>
+  /** On: the event scheduler runs, and events that replication brought disabled are enabled, binary log off. Off: the scheduler stops. */
+  setEvents(on: boolean): Promise<void>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
   /** Closes connections; the next verb connects again. */

@@ -17,7 +17,7 @@ export async function setGates({ sql, deadlineMs, secret }: { sql: SqlConnection
   const closing = [...locked].filter(([user, isLocked]) => !isLocked && !wanted.has(user)).map(([user]) => user)
   if (closing.length > 0) statements.push(`ALTER USER ${closing.map((user) => `${account(user)}`).join(', ')} ACCOUNT LOCK`)
   for (const statement of statements) await sql.query(statement, deadlineMs)
-  await endClosed(sql, deadlineMs, wanted)
+  if (closing.length > 0) await endClosed(sql, deadlineMs, wanted)
 }
 
 /** Dump threads of accounts that are closed now: killed, and gone when this resolves. */

@@ -19,6 +19,9 @@ interface SqlDependencies {
   readonly queryDeadlineMs: number
 }
 
+/** The time-out's end would mean: acknowledge without a replica. */
+const hundredYearsMs = 3_153_600_000_000
+
 /** What the agent does to its server, in SQL. Three connections: to look, to act, and one for markers, which may wait for long. */
 export function createSqlServer(config: AgentConfig, { world, secret, queryDeadlineMs }: SqlDependencies): ServerPort {
   const user = agentUser
@@ -74,11 +77,16 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     waitReceived: (set, waitMs) => replication.waitReceived(set, waitMs, world),
     setSemiSyncReplica: async (on) => void (await run(`SET GLOBAL rpl_semi_sync_replica_enabled = ${on ? 1 : 0}`)),
     async setSemiSyncSource(acks) {
+      // Setting what is set already costs nothing; switching it takes up to a second while replicas are connected.
       const count = Math.max(1, acks)
-      const statement = `SET GLOBAL rpl_semi_sync_source_wait_for_replica_count = ${count}, GLOBAL rpl_semi_sync_source_timeout = 3153600000000, GLOBAL rpl_semi_sync_source_wait_no_replica = ON`
-      await run(acks > 0 ? `${statement}, GLOBAL rpl_semi_sync_source_wait_point = 'AFTER_SYNC'` : statement)
-      const [row] = await run('SELECT @@rpl_semi_sync_source_enabled AS enabled')
-      if (Number(row?.['enabled']) !== Number(acks > 0)) await run(`SET GLOBAL rpl_semi_sync_source_enabled = ${acks > 0 ? 1 : 0}`, queryDeadlineMs * 5)
+      const settings = [
+        `GLOBAL rpl_semi_sync_source_wait_for_replica_count = ${count}`,
+        `GLOBAL rpl_semi_sync_source_timeout = ${hundredYearsMs}`,
+        'GLOBAL rpl_semi_sync_source_wait_no_replica = ON',
+        "GLOBAL rpl_semi_sync_source_wait_point = 'AFTER_SYNC'",
+        `GLOBAL rpl_semi_sync_source_enabled = ${acks > 0 ? 'ON' : 'OFF'}`,
+      ]
+      await run(`SET ${settings.join(', ')}`, queryDeadlineMs * 5)
     },
     setGates: (open_) => setGates({ sql: quiet, deadlineMs: queryDeadlineMs, secret }, open_),
     killDumpThreads: (keep) => killDumpThreads({ sql: acting, deadlineMs: queryDeadlineMs, world }, keep),
@@ -86,7 +94,10 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
       await marking[slot].query('REPLACE INTO regent.marker (id, token) VALUES (?, ?)', Number.POSITIVE_INFINITY, [slot, token])
     },
     probeWrite: (deadlineMs) => probeWrite(quiet, looking, deadlineMs),
-    enableEvents: () => enableEvents(quiet, queryDeadlineMs),
+    async setEvents(on) {
+      if (on) await enableEvents(quiet, queryDeadlineMs)
+      await run(`SET GLOBAL event_scheduler = ${on ? 'ON' : 'OFF'}`)
+    },
     cloneInto: (directory, donor, progress) => cloneInto({ sql: acting, watch: looking, world, deadlineMs: queryDeadlineMs }, { directory, donor, progress }),
     disconnect() {
       slow = undefined

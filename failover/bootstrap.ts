@@ -40,7 +40,7 @@ function rebuild(input: DecisionInput, live: readonly LiveView[], highest: numbe
   const revision = Math.max(...live.map(({ observation }) => observation.stored.revision))
   if (done) return commitLeader(input, live, highest, revision + 1, 'the record was lost and is rebuilt from what all instances stored')
   // Who acts on an epoch already cannot promise it any more.
-  const asked = live.some(({ observation }) => observation.promiseReport?.epoch === highest) && live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
+  const asked = live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
   const epoch = asked ? highest : highest + 1
   const orders = live
     .filter(({ observation }) => observation.promiseReport?.epoch !== epoch && !input.inFlight.has(observation.instance))

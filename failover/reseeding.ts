@@ -18,7 +18,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
     const { observation } = view
     if (observation.member === record.primary || record.syncSet.includes(observation.member) || !source) continue
     if (!observation.stored.seeding && !isServing(view, timings)) continue
-    if (situation.inFlight.has(view.name) || observation.stored.assignment?.epoch !== record.epoch) continue
+    if (situation.inFlight.has(view.name) || !isOfThisEpoch(situation, view)) continue
     const why = whyReseed(situation, view, primary)
     if (why === null) continue
     if (situation.spec.reseed === 'manual' && !observation.stored.seeding) {
@@ -36,6 +36,11 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
     return step(`${view.name} ${why}; it is archived and seeded again from ${donor.name}`, [{ kind: 'reseed', to: view.name, order }])
   }
   return undefined
+}
+
+/** It was told of this epoch, or cannot be told because of a seeding that an earlier epoch began and nobody ended. */
+function isOfThisEpoch({ record }: Situation, { observation: { stored } }: LiveView): boolean {
+  return stored.seeding ? stored.promise <= record.epoch : stored.assignment?.epoch === record.epoch
 }
 
 function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
