@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { Option, type Command } from 'commander'
 import { pathArgument } from './arguments.ts'
 
@@ -8,6 +9,7 @@ export function addAgent(program: Command): void {
     .addOption(new Option('--config <file>', 'the agent’s configuration, JSON: docs/configuration.md').argParser(pathArgument).makeOptionMandatory())
     .action(async (flags: { readonly config: string }) => {
       const [{ readAgentConfig }, { runAgent }] = await Promise.all([import('./agent-config-file.ts'), import('../../agents/run.ts')])
+      flushCompileCache()
       await runAgent(await readAgentConfig(flags.config))
       // What is still open, a query to a server that hangs for one, must not keep an ended agent alive.
       process.exit(0)

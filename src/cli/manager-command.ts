@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { addressArgument, integerFrom, oneOf, pathArgument, storeArgument } from './arguments.ts'
@@ -33,6 +34,7 @@ export function addManager(program: Command): void {
       ])
       const clusterDir = resolve(flags.clusterDir)
       const [cluster, layout] = [await readCluster(clusterDir), layoutOf(clusterDir)]
+      flushCompileCache()
       await runManager({
         clusterDir,
         storeUrl: flags.store ?? cluster.store,

@@ -32,7 +32,7 @@ export const realChildren: Children = { launch, adopt }
  * without the TypeScript compiler, which is 22 MB of memory.
  */
 export function backgroundEnvironment(): NodeJS.ProcessEnv {
-  const env = { NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'), ...process.env }
+  const env: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'), ...process.env }
   delete env['NODE_OPTIONS']
   return env
 }

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { createLogger } from '../../common/logger.ts'
 import { frugalNode, regentCommand } from '../../local/regent-command.ts'
 import { Supervisor } from '../../local/supervisor.ts'
@@ -9,6 +10,7 @@ export async function supervise(dir: string): Promise<void> {
     log.fatal({ err: error }, 'unexpected error')
     process.exit(1)
   })
+  flushCompileCache()
   try {
     const supervisor = await Supervisor.start({ dir, manager: regentCommand(), agent: regentCommand(frugalNode), log: (sentence) => log.info(sentence) })
     process.on('SIGTERM', () => void supervisor.shutdown())
