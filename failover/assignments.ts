@@ -94,6 +94,7 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
   if (stored.promise > record.epoch || stored.seeding) return false
   if (isAsTold(situation, view)) return primary !== undefined && standsByForNothing(situation, view, primary)
   if (countedMembers(record).includes(member) && !isReadyAsSource(record, primary)) return false
+  if (isBecomingSource(record, primary)) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and again.
   return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || primary?.observation.process === 'running'
 }
@@ -121,6 +122,16 @@ function standsByForNothing({ record, strayingSince, nowMs, timings }: Situation
   if (!strays || converged.done || converged.revision !== record.revision || server === null || primary.observation.server === null) return false
   const stopped = server.channel === null || (server.channel.ioRunning === 'no' && server.channel.ioError === '')
   return stopped && errantOf(observation, primary.observation).isEmpty()
+}
+
+/**
+ * The primary of a new epoch runs and has not set its gates yet. A replica that connected now would make it wait a second: switching semi-sync on
+ * takes that long while somebody is connected.
+ */
+function isBecomingSource(record: ClusterRecord, primary: LiveView | undefined): boolean {
+  if (primary?.observation.process !== 'running') return false
+  const { stored, converged } = primary.observation
+  return stored.assignment?.role !== 'primary' || stored.assignment.epoch !== record.epoch || converged.revision === 0
 }
 
 /** The primary applied this revision: gates and k in force, so that a counted replica may connect. */
