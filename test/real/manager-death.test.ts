@@ -20,36 +20,31 @@ it('Writes go on without a manager', async () => {
   expect(await writer.check()).toMatchObject({ lost: [], differing: [] })
 })
 
-// Detection, promises, commit, promotion and the route's move all lie within the first tenth of a second.
-it.each([5, 15, 25, 35, 50, 80])('A failover whose manager is killed %i ms after the primary ends well under the next manager', async (delayMs) => {
+// Detection, promises, commit, promotion and the route's move all lie within the first two tenths of a second.
+it.each([5, 25, 50, 90, 150])('A failover whose manager is killed %i ms after the primary ends well under the next manager', async (delayMs) => {
   const cluster = shop.current
   await cluster.whole()
   const from = await cluster.primary()
-  const { managerPid } = await cluster.status()
   const writer = await Writer.start(cluster)
   const faulted = cluster.fault(from, 'kill-mysqld')
   await sleep(delayMs)
-  process.kill(managerPid ?? 0, 'SIGKILL')
+  await cluster.replaceManager()
   expect(await writer.outageSince(await faulted)).toBeLessThan(15_000)
   const view = await cluster.whole()
   expect(view.primary).not.toBe(from)
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
 
-it('A switchover whose manager is killed in the middle is undone or done, never half', async () => {
+it.each([10, 40, 80])('A switchover whose manager is killed after %i ms is undone or done, never half', async (delayMs) => {
   const cluster = shop.current
-  for (const delayMs of [10, 30, 60]) {
-    await cluster.whole()
-    const writer = await Writer.start(cluster)
-    const { managerPid } = await cluster.status()
-    const asked = cluster.switchover().catch((error: unknown) => error)
-    await sleep(delayMs)
-    process.kill(managerPid ?? 0, 'SIGKILL')
-    await asked
-    await cluster.until('another manager', async () => ![null, managerPid].includes((await cluster.status()).managerPid))
-    await cluster.whole()
-    await writer.next()
-    expect((await cluster.explain()).record?.intent).toBeNull()
-    expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
-  }
+  await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const asked = cluster.switchover().catch((error: unknown) => error)
+  await sleep(delayMs)
+  await cluster.replaceManager()
+  await asked
+  await cluster.whole()
+  await writer.next()
+  expect((await cluster.explain()).record?.intent).toBeNull()
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

@@ -9,11 +9,14 @@ import type { ClusterSpec } from '../../failover/spec.ts'
 import { ApiClient } from '../../src/cli/api-client.ts'
 import { localTarget } from '../../src/cli/connect.ts'
 import { localStatus, type InstanceStatus, type LocalStatus } from '../../src/cli/local/status.ts'
+import { supervisorStatus } from '../../src/local/background.ts'
 import { findCluster, type FoundCluster } from '../../src/local/cluster-index.ts'
+import { askSupervisor } from '../../src/local/control.ts'
 import { injectFault } from '../../src/local/fault.ts'
 import type { Fault } from '../../src/local/fault-names.ts'
 import { adminUser, clientUser, readSecret } from '../../src/local/secrets.ts'
 import { layoutOf, type StateLayout } from '../../src/local/state-layout.ts'
+import { managerProcess } from '../../src/local/supervisor.ts'
 import type { ExplainView } from '../../src/manager/api/explain-view.ts'
 import type { OperationResult } from '../../src/manager/api/operation-result.ts'
 import type { ClusterView, TopologyView } from '../../src/manager/api/views.ts'
@@ -189,6 +192,13 @@ export class TestCluster {
     const { managerPid } = await this.status()
     if (managerPid === null) throw new Error(`the manager of ${this.name} does not run`)
     process.kill(managerPid, signal)
+  }
+
+  /** SIGKILLs the manager, and has another one started without the supervisor's growing pause. */
+  async replaceManager(): Promise<void> {
+    await this.signalManager('SIGKILL')
+    await this.until('the supervisor sees the end of the manager', async () => (await supervisorStatus(this.layout))?.some(({ name, state }) => name === managerProcess && state === 'waiting'))
+    await askSupervisor(this.layout.control, { command: 'start', process: managerProcess }, 10_000)
   }
 
   /** Waits for a state of the cluster, as the manager tells it. */

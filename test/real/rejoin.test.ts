@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import type { TestCluster } from '../support/cluster.ts'
+import { archivesOf, printArchive } from '../support/instance-files.ts'
+import { withCluster } from '../support/with-cluster.ts'
+import { Writer } from '../support/writer.ts'
+
+const shop = withCluster()
+
+/** Replicas that cannot acknowledge: the primary's binlog gets a tail that nobody else holds. */
+async function freezeReplicas(cluster: TestCluster): Promise<() => Promise<void>> {
+  const replicas = await cluster.replicas()
+  await Promise.all(replicas.map((name) => cluster.fault(name, 'freeze-mysqld')))
+  return async () => {
+    await Promise.all(replicas.map((name) => cluster.fault(name, 'thaw-mysqld')))
+  }
+}
+
+it('A killed primary comes back without the writes that nobody acknowledged: they are cut off and archived, and nothing is copied again', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const from = await cluster.primary()
+  await cluster.sql(from, 'create table app.tail (id int primary key)', { user: 'client' })
+  await cluster.whole()
+  const thaw = await freezeReplicas(cluster)
+  const waiting = await cluster.session(from, 'client')
+  const unacknowledged = waiting.query('insert into app.tail values (1)').then(() => 'acknowledged', () => 'cut off')
+  await cluster.until('the write waits', async () => (await cluster.value(from, "select count(*) from performance_schema.threads where processlist_state like 'Waiting for semi-sync%' and processlist_user = 'client'")) === '1', 5_000)
+  await cluster.fault(from, 'kill')
+  await thaw()
+  expect(await unacknowledged).toBe('cut off')
+  await cluster.waitFor('another primary', ({ primary, writable }) => primary !== from && writable)
+  await cluster.fault(from, 'start')
+  await cluster.whole()
+  const archives = await archivesOf(cluster, from)
+  expect(archives.map(({ description }) => description.kind)).toEqual(['tail'])
+  const [archive] = archives
+  expect(archive && (await printArchive(cluster, archive))).toContain('INSERT INTO `app`.`tail`')
+  for (const { name } of (await cluster.view()).instances) expect(await cluster.value(name, 'select count(*) from app.tail')).toBe('0')
+})
+
+it('A replica with errant transactions is archived, readable with mysqlbinlog, and seeded again by CLONE', async () => {
+  const cluster = shop.current
+  const [errant = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  const session = await cluster.session(errant)
+  await session.query('set global super_read_only = off')
+  await session.query('create table app.errant (id int primary key)')
+  session.destroy()
+  const uuid = await cluster.value(errant, 'select @@server_uuid')
+  await cluster.until(`${errant} is archived`, async () => (await archivesOf(cluster, errant)).some(({ description }) => description.kind === 'errant'))
+  await cluster.until(`${errant} is a copy`, async () => (await cluster.value(errant, 'select @@server_uuid').catch(() => uuid)) !== uuid)
+  await cluster.whole()
+  const archive = (await archivesOf(cluster, errant)).find(({ description }) => description.kind === 'errant')
+  expect(archive && (await printArchive(cluster, archive))).toContain('create table app.errant')
+  await expect(cluster.sql(errant, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('An old primary that comes back after others wrote a lot catches up and counts again', async () => {
+  const cluster = shop.current
+  const from = await cluster.primary()
+  const writer = await Writer.start(cluster, { everyMs: 1 })
+  const atMs = await cluster.fault(from, 'kill')
+  await writer.outageSince(atMs)
+  await cluster.until('some thousand writes', async () => writer.since(atMs).length > 1_500)
+  await cluster.fault(from, 'start')
+  await cluster.whole()
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { runEpisode } from '../support/episode.ts'
+import { withCluster } from '../support/with-cluster.ts'
+import { Writer } from '../support/writer.ts'
+
+const shop = withCluster()
+
+it('A switchover moves the primary, pauses writes for a moment, and loses none', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const episode = await runEpisode(cluster, writer, 'switchover')
+  expect(episode.to).not.toBe(episode.from)
+  expect(episode.outageMs).toBeLessThan(2_000)
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('The command line switches over to the instance that is named', async () => {
+  const cluster = shop.current
+  const [to = ''] = await cluster.replicas()
+  const ran = await cluster.regent('switchover', 'shop', '--to', to, '-o', 'json')
+  expect(ran).toMatchObject({ code: 0, stderr: '' })
+  expect(JSON.parse(ran.stdout)).toMatchObject({ done: true, dryRun: false })
+  expect((await cluster.whole()).primary).toBe(to)
+})
+
+it('A dry run says each step and changes nothing', async () => {
+  const cluster = shop.current
+  const before = await cluster.explain()
+  const result = await cluster.switchover({ dryRun: true })
+  expect(result).toMatchObject({ done: false, dryRun: true })
+  expect(result.plan?.join('\n')).toMatch(/intent[^]*stops taking writes[^]*commit[^]*opens/)
+  expect((await cluster.explain()).record).toEqual(before.record)
+})
+
+it('A switchover to the primary, to nobody there is, or to one outside of the sync set is refused with the reason', async () => {
+  const cluster = shop.current
+  const primary = await cluster.primary()
+  await expect(cluster.switchover({ to: primary })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining(`${primary} is the primary already`) as string })
+  await expect(cluster.switchover({ to: 'shop-7' })).rejects.toMatchObject({ message: expect.stringContaining('shop-7') as string })
+  const [down = ''] = await cluster.replicas()
+  await cluster.fault(down, 'kill')
+  await cluster.waitFor(`${down} has left the sync set`, ({ syncSet }) => !syncSet.includes(down))
+  await expect(cluster.switchover({ to: down })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining(`${down} is not in the sync set`) as string })
+  await cluster.fault(down, 'start')
+  await cluster.whole()
+})
+
+it('A transaction or a table lock in the way gets its grace and is then killed', async () => {
+  const cluster = shop.current
+  const from = await cluster.primary()
+  await cluster.sql(from, 'create table app.locked (id int primary key)', { user: 'client' })
+  const [idle, locking] = [await cluster.session(from, 'client'), await cluster.session(from, 'client')]
+  await idle.query('start transaction')
+  await idle.query('insert into app.locked values (1)')
+  await locking.query('lock tables app.writes write')
+  const result = await cluster.switchover()
+  expect(result.done).toBe(true)
+  await expect(idle.query('commit')).rejects.toThrow()
+  await expect(locking.query('unlock tables')).rejects.toThrow()
+  await cluster.whole()
+  expect(await cluster.value(await cluster.primary(), 'select count(*) from app.locked')).toBe('0')
+})
+
+it('A client that logs in again on the demoted primary is refused at once until that follows, and then cannot write', async () => {
+  const cluster = shop.current
+  const from = await cluster.primary()
+  const codes = new Set<number>()
+  const switched = cluster.switchover()
+  let over = false
+  void switched.finally(() => (over = true))
+  while (!over) {
+    const code = await cluster.sql(from, 'insert into app.locked values (2)', { user: 'client', deadlineMs: 500 }).then(() => 0, (error: { errno?: number }) => error.errno ?? -1)
+    if (code === 0) await cluster.sql(from, 'delete from app.locked', { user: 'client' }).catch(() => undefined)
+    codes.add(code)
+  }
+  await switched
+  await cluster.whole()
+  await expect(cluster.sql(from, 'insert into app.locked values (3)', { user: 'client' })).rejects.toMatchObject({ errno: 1290 })
+  expect([...codes].some((code) => code === 3032 || code === 1290 || code === -1)).toBe(true)
+})
+
+it('A switchover past its deadline is undone, says why, and the old primary takes writes again', async () => {
+  const cluster = shop.current
+  const before = await cluster.view()
+  const [to = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  // A person's lock keeps the candidate from applying what it receives.
+  const lock = await cluster.session(to)
+  await lock.query('flush tables with read lock')
+  await sleep(300)
+  await expect(cluster.switchover({ to, timeoutMs: 800 })).rejects.toMatchObject({ code: 'REGENT_TIMED_OUT' })
+  lock.destroy()
+  await cluster.whole()
+  await writer.next()
+  expect(await cluster.primary()).toBe(before.primary)
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  const [recovery] = await cluster.recoveries()
+  expect(recovery).toMatchObject({ kind: 'switchover', outcome: 'undone' })
+})
