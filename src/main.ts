@@ -1,4 +1,9 @@
-import { processIo } from './cli/io.ts'
-import { run } from './cli/run.ts'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { cacheFolder } from './local/cache-folder.ts'
 
+// Before anything else is loaded: a command that finds its code compiled answers in half the time.
+enableCompileCache(join(cacheFolder(), 'compiled'))
+
+const [{ processIo }, { run }] = await Promise.all([import('./cli/io.ts'), import('./cli/run.ts')])
 process.exitCode = await run(process.argv.slice(2), processIo())

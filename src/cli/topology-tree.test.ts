@@ -80,7 +80,7 @@ describe('the tree of a cluster', () => {
     [row('a-0', { reachable: false, process: 'dead' }), 'agent not heard'],
     [row('a-0', { process: 'stopped' }), 'mysqld frozen'],
     [row('a-0', { process: 'unknown' }), 'never heard'],
-    [row('a-0', { role: 'none' }), 'not a member yet'],
+    [row('a-0', { role: 'none' }), 'no role yet'],
     [row('a-0', { offline: true }), 'offline'],
     [row('a-0', { role: 'primary', readOnly: false }), 'writable'],
     [row('a-0', { role: 'primary', readOnly: true }), 'read-only'],

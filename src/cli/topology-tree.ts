@@ -79,7 +79,7 @@ export function stateOf(row: InstanceRow): StateWords {
   if (row.fenced) return { level: 'doubtful', words: 'fenced' }
   if (!row.reachable) return { level: 'bad', words: 'agent not heard' }
   if (row.process !== 'running') return processWords(row)
-  if (row.role === 'none') return { level: 'doubtful', words: 'not a member yet' }
+  if (row.role === 'none') return { level: 'doubtful', words: 'no role yet' }
   if (row.offline === true) return { level: row.role === 'primary' ? 'bad' : 'doubtful', words: 'offline' }
   if (row.role === 'primary') return row.readOnly === false ? { level: 'good', words: 'writable' } : { level: 'bad', words: 'read-only' }
   return row.problems.length === 0 ? { level: 'good', words: 'ok' } : { level: 'doubtful', words: 'ailing' }
