@@ -48,6 +48,7 @@ export function initialStatements(cluster: string, secret: string): readonly str
     ...adminGrants(),
     ...Array.from({ length: firstInstances }, (_, ordinal) => replicationAccount(instanceName(cluster, ordinal), secret)).flat(),
     ...schemaStatements(),
+    String.raw`INSERT INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user LIKE 'regent\_r\_%'`,
     `DROP USER ${account('root', 'localhost')}`,
   ]
 }
@@ -57,7 +58,16 @@ function adminGrants(): readonly string[] {
   return [`GRANT ALL PRIVILEGES ON *.* TO ${account(adminUser)} WITH GRANT OPTION`, `REVOKE SYSTEM_USER ON *.* FROM ${account(adminUser)}`]
 }
 
-/** Makes an instance's replication account or puts its password right; unlocked when it is new. CONNECTION_ADMIN: replication goes on while a server is offline to everyone else. */
+export function replicationPassword(secret: string, instance: InstanceName): string {
+  return passwordFor(secret, replicationUser(instance))
+}
+
+/** Remembers what an account's password looks like stored, so that a change by another hand shows without trying to log in. */
+export function recordFingerprint(user: string): string {
+  return `REPLACE INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user = ${literal(user)} AND host = '%'`
+}
+
+/** Makes an instance's replication account, unlocked. CONNECTION_ADMIN: replication goes on while a server is offline to everyone else. */
 export function replicationAccount(instance: InstanceName, secret: string): readonly string[] {
   const user = replicationUser(instance)
   return [
@@ -71,14 +81,19 @@ function createAccount(user: string, host: string, secret: string): readonly str
   return [`CREATE USER IF NOT EXISTS ${account(user, host)} IDENTIFIED WITH caching_sha2_password BY ${literal(passwordFor(secret, user))}`]
 }
 
-/** One row each, there from the start: writing them is an update everywhere. */
+/** Rows of the marker: a new one need not wait for the lock of one that still waits to be acknowledged. */
+export const markerRows = 32
+
+/** The rows are there from the start: writing them is an update everywhere. */
 function schemaStatements(): readonly string[] {
   const id = 'id TINYINT UNSIGNED NOT NULL PRIMARY KEY'
+  const ids = Array.from({ length: markerRows }, (_, row) => `(${row}, '')`)
   return [
     `CREATE DATABASE ${identifier(regentSchema)}`,
     `CREATE TABLE regent.marker (${id}, token VARCHAR(64) CHARACTER SET ascii NOT NULL) ENGINE=InnoDB`,
-    "INSERT INTO regent.marker (id, token) VALUES (1, '')",
+    `INSERT INTO regent.marker (id, token) VALUES ${ids.join(', ')}`,
     `CREATE TABLE regent.probe (${id}, beat BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB`,
     'INSERT INTO regent.probe (id, beat) VALUES (1, 0)',
+    'CREATE TABLE regent.account (user VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, fingerprint CHAR(64) CHARACTER SET ascii NOT NULL) ENGINE=InnoDB',
   ]
 }

@@ -41,9 +41,9 @@ export class ProcessWatch {
     return this.#phase
   }
 
-  /** Looks now. */
+  /** Looks now; not any more once it was stopped. */
   look(): void {
-    if (this.#phase === 'dead') return
+    if (this.#timer === null) return
     const phase = phaseOf(this.#read(), this.identity.startTicks)
     if (phase === this.#phase) return
     this.#phase = phase

@@ -22,7 +22,7 @@ const loose = (setting: ServerSetting): ServerSetting => ({ ...setting, loose: t
 const layout = (config: AgentConfig) => volumeLayout(config.volume)
 
 /** A hundred years, in milliseconds: the time-out is judged by the wall clock, and its end means "acknowledge without a replica". */
-const hundredYearsMs = '3153600000000'
+export const hundredYearsMs = '3153600000000'
 
 /**
  * Every line of `my.cnf`, with its reason. A server always starts closed: read-only, offline, replication stopped, semi-sync off in both directions. Only its

@@ -1,29 +1,46 @@
 import type { InstanceName } from '../topology/member.ts'
-import { account, replicationAccount } from './accounts.ts'
+import { account, literal, recordFingerprint, replicationAccount, replicationPassword } from './accounts.ts'
 import { replicationUser } from './server-port.ts'
-import type { SqlConnection } from './sql-connection.ts'
+import { textOf, type Sql } from './sql.ts'
+import { killDumpThreads } from './sql-sessions.ts'
 
-/** Leftover dump threads of closed gates are the caller's to end; a lock keeps new ones out. */
-export async function setGates({ sql, deadlineMs, secret }: { sql: SqlConnection; deadlineMs: number; secret: string }, open: readonly InstanceName[]): Promise<void> {
-  const rows = await sql.query("SELECT User AS user, account_locked AS locked FROM mysql.user WHERE User LIKE 'regent\\\\_r\\\\_%'", deadlineMs)
-  const locked = new Map(rows.map((row) => [String(row['user']), row['locked'] === 'Y']))
-  const wanted = new Set(open.map(replicationUser))
-  const statements: string[] = []
-  for (const instance of open) {
-    const user = replicationUser(instance)
-    if (!locked.has(user)) statements.push(...replicationAccount(instance, secret))
-    else if (locked.get(user)) statements.push(`ALTER USER ${account(user)} ACCOUNT UNLOCK`)
-  }
-  const closing = [...locked].filter(([user, isLocked]) => !isLocked && !wanted.has(user)).map(([user]) => user)
-  if (closing.length > 0) statements.push(`ALTER USER ${closing.map((user) => `${account(user)}`).join(', ')} ACCOUNT LOCK`)
-  for (const statement of statements) await sql.query(statement, deadlineMs)
-  if (closing.length > 0) await endClosed(sql, deadlineMs, wanted)
+/** Account changes that hang stand behind somebody's global lock. */
+const gatesMs = 3_000
+
+interface Gate {
+  readonly locked: boolean
+  /** Its password is the one that was derived: nobody changed it since. */
+  readonly intact: boolean
 }
 
-/** Dump threads of accounts that are closed now: killed, and gone when this resolves. */
-async function endClosed(sql: SqlConnection, deadlineMs: number, wanted: ReadonlySet<string>): Promise<void> {
-  const rows = await sql.query("SELECT PROCESSLIST_ID AS id, PROCESSLIST_USER AS user FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'", deadlineMs)
-  for (const row of rows) {
-    if (!wanted.has(String(row['user']))) await sql.query(`KILL CONNECTION ${Number(row['id'])}`, deadlineMs).catch(() => undefined)
-  }
+/**
+ * Makes the gates be open for these instances and closed for all others (design §5, "The gate"): closing is to lock the account, kill its dump thread, and see it gone. Only what differs is
+ * changed, in as few statements as possible: each is a transaction on disk, and this lies in the way of a promotion.
+ */
+export async function setGates(sql: Sql, secret: string, open: readonly InstanceName[]): Promise<void> {
+  const gates = await readGates(sql)
+  const wanted = new Map(open.map((instance) => [replicationUser(instance), instance]))
+  const closing = [...gates].filter(([user, { locked }]) => !locked && !wanted.has(user)).map(([user]) => user)
+  if (closing.length > 0) await change(sql, `ALTER USER ${closing.map((user) => account(user)).join(', ')} ACCOUNT LOCK`)
+  await killDumpThreads(sql, ({ user }) => !user.startsWith(replicationUser('')) || wanted.has(user))
+
+  for (const [user, instance] of wanted) await makeAccountRight(sql, { user, instance, gate: gates.get(user), secret })
+  const opening = [...wanted.keys()].filter((user) => gates.get(user)?.locked)
+  if (opening.length > 0) await change(sql, `ALTER USER ${opening.map((user) => account(user)).join(', ')} ACCOUNT UNLOCK`)
+}
+
+async function readGates(sql: Sql): Promise<ReadonlyMap<string, Gate>> {
+  const rows = await sql.read(String.raw`SELECT u.user AS user, u.account_locked AS locked, f.fingerprint <=> SHA2(u.authentication_string, 256) AS intact FROM mysql.user u
+    LEFT JOIN regent.account f ON f.user = u.user WHERE u.user LIKE 'regent\_r\_%' AND u.host = '%'`)
+  return new Map(rows.map((row) => [textOf(row, 'user'), { locked: textOf(row, 'locked') === 'Y', intact: textOf(row, 'intact') === '1' }]))
+}
+
+async function makeAccountRight(sql: Sql, { user, instance, gate, secret }: { user: string; instance: InstanceName; gate: Gate | undefined; secret: string }): Promise<void> {
+  if (gate?.intact) return
+  const statements = gate ? [`ALTER USER ${account(user)} IDENTIFIED WITH caching_sha2_password BY ${literal(replicationPassword(secret, instance))}`] : replicationAccount(instance, secret)
+  for (const statement of [...statements, recordFingerprint(user)]) await change(sql, statement)
+}
+
+async function change(sql: Sql, statement: string): Promise<void> {
+  await sql.change(statement, gatesMs)
 }

@@ -1,102 +1,163 @@
-import type { World } from '../src/common/ports.ts'
-import { parseGtidSet } from '../topology/gtid-set.ts'
+import { RegentError } from '../src/common/errors.ts'
+import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import type { GtidText } from '../topology/observation.ts'
 import { literal } from './accounts.ts'
-import type { SqlConnection } from './sql-connection.ts'
+import { ownedSet } from './owned-gtids.ts'
+import { gtidsOf, textOf, type Sql } from './sql.ts'
+import { readChannelRow } from './sql-channel.ts'
+import { errnoOf } from './sql-failure.ts'
+import type { Row } from './sql-connection.ts'
 
-/** The replication channel in SQL. Names of MySQL ≥ 8.0.23. */
+/** A receiver that is just connecting to an address that does not answer ends with its own time-out (replica_net_timeout, 2 s). */
+const stopMs = 5_000
+/** How long a started applier is watched for its first transaction; one that takes longer is a large one. */
+const provenMs = 500
+/** `ER_BAD_SLAVE`/`ER_REPLICA_CHANNEL_DOES_NOT_EXIST`: there is no channel. */
+const noChannel: ReadonlySet<number> = new Set([1200, 3074])
+/** Retries, one a second: thirty years. Not 0, which the manual calls infinite and the server's code does not treat so everywhere. */
+const retryCount = 1_000_000_000
+
+export interface Source {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+}
+
+/** What this server does as a replica, in SQL. */
 export class ReplicationSql {
-  readonly #sql: SqlConnection
-  readonly #deadlineMs: number
+  readonly #sql: Sql
 
-  constructor(sql: SqlConnection, deadlineMs: number) {
+  constructor(sql: Sql) {
     this.#sql = sql
-    this.#deadlineMs = deadlineMs
   }
 
-  async received(): Promise<string> {
-    const [row] = await this.#run("SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''")
-    return typeof row?.['received'] === 'string' ? row['received'].replace(/\s+/g, '') : ''
-  }
-
-  async stopReceiver(): Promise<void> {
-    if (await this.#hasChannel()) await this.#run('STOP REPLICA IO_THREAD', 4)
+  stopReceiver(): Promise<void> {
+    return this.#onChannel('STOP REPLICA IO_THREAD', stopMs)
   }
 
   async startReceiver(): Promise<void> {
-    await this.#run('START REPLICA IO_THREAD')
+    await this.#sql.change('START REPLICA IO_THREAD')
   }
 
   async startApplier(): Promise<void> {
-    if (await this.#hasChannel()) await this.#run('START REPLICA SQL_THREAD')
+    await this.#sql.change('START REPLICA SQL_THREAD')
   }
 
-  async stopApplier(): Promise<void> {
-    if (await this.#hasChannel()) await this.#run('STOP REPLICA SQL_THREAD', 4)
+  /** Waits for the transaction being applied. */
+  stopApplier(): Promise<void> {
+    return this.#onChannel('STOP REPLICA SQL_THREAD', stopMs)
   }
 
   /**
-   * With both threads stopped CHANGE REPLICATION SOURCE throws received, unapplied transactions away. So while some are left the applier runs, and
-   * SOURCE_AUTO_POSITION, which needs it stopped, is left out: it is in force from the first time.
+   * With both threads stopped CHANGE REPLICATION SOURCE throws away what was received and not applied, even for the same source. With the applier running it throws nothing away, and then SOURCE_AUTO_POSITION
+   * may not be in the statement; it is kept (design §5, "More ways to lose"). Compares what is held before and after, and says if something is missing.
    */
-  async pointTo(source: { host: string; port: number; user: string; password: string }): Promise<void> {
-    const [row] = await this.#run("SELECT RECEIVED_TRANSACTION_SET AS received, @@global.gtid_executed AS executed FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''")
-    const unapplied = row !== undefined && !parseGtidSet(String(row['executed'])).contains(parseGtidSet(String(row['received'])))
-    const fields = [
+  async pointTo(source: Source): Promise<void> {
+    const channel = await this.#channel()
+    const before = await this.#held()
+    const keepsPosition = textOf(channel, 'Auto_Position') === '1'
+    const backlog = before.received.subtract(before.executed)
+    if (backlog.isEmpty()) await this.#repoint(source, keepsPosition && textOf(channel, 'Replica_SQL_Running') === 'Yes')
+    else await this.#repointApplying(source, keepsPosition, backlog)
+    const after = await this.#held()
+    const lost = before.received.subtract(after.received.union(after.executed))
+    if (!lost.isEmpty()) throw new RegentError('REGENT_SERVER_ERROR', `repointing to ${source.host}:${source.port} threw away ${lost.count()} received transactions: the applier stopped meanwhile`)
+  }
+
+  async #repointApplying(source: Source, keepsPosition: boolean, backlog: GtidSet): Promise<void> {
+    if (!keepsPosition) throw new RegentError('REGENT_SERVER_ERROR', `the channel follows by file position and has ${backlog.count()} transactions to apply: repointing it now would throw them away`)
+    if (textOf(await this.#channel(), 'Replica_SQL_Running') !== 'Yes') {
+      await this.startApplier()
+      await this.#sql.until(() => this.#appliesSome(backlog), provenMs)
+    }
+    await this.#repoint(source, true)
+  }
+
+  async #repoint(source: Source, applierRuns: boolean): Promise<void> {
+    const options = [
       `SOURCE_HOST = ${literal(source.host)}`,
       `SOURCE_PORT = ${source.port}`,
       `SOURCE_USER = ${literal(source.user)}`,
       `SOURCE_PASSWORD = ${literal(source.password)}`,
       'SOURCE_CONNECT_RETRY = 1',
-      'SOURCE_RETRY_COUNT = 0',
+      `SOURCE_RETRY_COUNT = ${retryCount}`,
       'SOURCE_HEARTBEAT_PERIOD = 0.5',
       'GET_SOURCE_PUBLIC_KEY = 1',
     ]
-    if (unapplied) await this.#run('START REPLICA SQL_THREAD')
-    else {
-      if (row !== undefined) await this.#run('STOP REPLICA SQL_THREAD', 4)
-      fields.push('SOURCE_AUTO_POSITION = 1')
+    if (!applierRuns) {
+      await this.stopApplier()
+      options.push('SOURCE_AUTO_POSITION = 1')
     }
-    await this.#run(`CHANGE REPLICATION SOURCE TO ${fields.join(', ')}`, 4)
+    await this.#sql.change(`CHANGE REPLICATION SOURCE TO ${options.join(', ')} FOR CHANNEL ''`, stopMs)
   }
 
   async forgetSource(): Promise<void> {
-    if (!(await this.#hasChannel())) return
-    await this.#run('STOP REPLICA', 4)
-    await this.#run('RESET REPLICA ALL', 4)
+    await this.#onChannel('STOP REPLICA', stopMs)
+    await this.#onChannel('RESET REPLICA ALL', stopMs)
   }
 
+  /** The applier must be stopped for it; it runs again after where it ran before. */
   async clearFilters(): Promise<void> {
-    await this.#run('STOP REPLICA SQL_THREAD', 4)
-    await this.#run(
-      'CHANGE REPLICATION FILTER REPLICATE_DO_DB = (), REPLICATE_IGNORE_DB = (), REPLICATE_DO_TABLE = (), REPLICATE_IGNORE_TABLE = (), REPLICATE_WILD_DO_TABLE = (), REPLICATE_WILD_IGNORE_TABLE = (), REPLICATE_REWRITE_DB = ()',
-    )
-    await this.#run('START REPLICA SQL_THREAD')
+    const applierRuns = textOf(await this.#channel(), 'Replica_SQL_Running') === 'Yes'
+    await this.stopApplier()
+    const kinds = ['DO_DB', 'IGNORE_DB', 'DO_TABLE', 'IGNORE_TABLE', 'WILD_DO_TABLE', 'WILD_IGNORE_TABLE', 'REWRITE_DB']
+    await this.#sql.change(`CHANGE REPLICATION FILTER ${kinds.map((kind) => `REPLICATE_${kind} = ()`).join(', ')}`, stopMs)
+    if (applierRuns) await this.startApplier()
   }
 
-  async waitExecuted(set: string, waitMs: number): Promise<boolean> {
+  /** Received, owned, executed, in this order: what moves on in between is seen twice rather than never. */
+  async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }> {
+    const received = await this.#received()
+    const [owned] = await this.#sql.read('SELECT @@global.gtid_owned AS owned')
+    const [row] = await this.#sql.read('SELECT @@global.gtid_executed AS executed')
+    return { executed: gtidsOf(row, 'executed'), owned: ownedSet(textOf(owned, 'owned')), received }
+  }
+
+  async waitExecuted(set: GtidText, waitMs: number): Promise<boolean> {
     if (set === '') return true
-    const [row] = await this.#sql.query(`SELECT WAIT_FOR_EXECUTED_GTID_SET(${literal(set)}, ${waitMs / 1_000}) AS late`, waitMs + this.#deadlineMs)
-    return Number(row?.['late']) === 0
+    // Zero seconds would mean for ever.
+    const seconds = Math.max(0.001, waitMs / 1_000)
+    const [row] = await this.#sql.read(`SELECT WAIT_FOR_EXECUTED_GTID_SET(${literal(set)}, ${seconds}) AS late`, waitMs + stopMs)
+    return textOf(row, 'late') === '0'
   }
 
-  /** Nothing in the server waits for reception, so this looks again every few milliseconds. */
-  async waitReceived(set: string, waitMs: number, { clock, timers }: World): Promise<boolean> {
+  /** Nothing in the server waits for reception. */
+  async waitReceived(set: GtidText, waitMs: number): Promise<boolean> {
     const wanted = parseGtidSet(set)
-    const until = clock.monotonicMs() + waitMs
-    for (;;) {
-      const received = await this.received()
-      const [row] = await this.#run('SELECT @@global.gtid_executed AS executed')
-      if (parseGtidSet(String(row?.['executed'] ?? '')).union(parseGtidSet(received)).contains(wanted)) return true
-      if (clock.monotonicMs() >= until) return false
-      await timers.sleep(2)
+    return this.#sql.until(async () => {
+      const { received, executed } = await this.#held()
+      return received.union(executed).contains(wanted)
+    }, waitMs)
+  }
+
+  /** An applier that was just started has not shown yet that it can apply: one that an error stops in the middle of a repointing would lose what it has. Rejects with that error. */
+  async #appliesSome(backlog: GtidSet): Promise<boolean> {
+    const error = textOf(await this.#channel(), 'Last_SQL_Error')
+    if (error !== '') throw new RegentError('REGENT_SERVER_ERROR', `${backlog.count()} received transactions cannot be applied, and repointing would throw them away: ${error.slice(0, 300)}`)
+    return !(await this.#held()).executed.intersect(backlog).isEmpty()
+  }
+
+  async #held(): Promise<{ received: GtidSet; executed: GtidSet }> {
+    const received = parseGtidSet(await this.#received())
+    const [row] = await this.#sql.read('SELECT @@global.gtid_executed AS executed')
+    return { received, executed: parseGtidSet(gtidsOf(row, 'executed')) }
+  }
+
+  async #received(): Promise<GtidText> {
+    const [row] = await this.#sql.read("SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''")
+    return gtidsOf(row, 'received')
+  }
+
+  #channel(): Promise<Row | undefined> {
+    return readChannelRow((statement) => this.#sql.read(statement))
+  }
+
+  async #onChannel(statement: string, deadlineMs: number): Promise<void> {
+    try {
+      await this.#sql.change(statement, deadlineMs)
+    } catch (error) {
+      if (!noChannel.has(errnoOf(error))) throw error
     }
-  }
-
-  async #hasChannel(): Promise<boolean> {
-    return (await this.#run("SELECT 1 FROM performance_schema.replication_connection_configuration WHERE CHANNEL_NAME = '' AND HOST <> ''")).length > 0
-  }
-
-  #run(statement: string, deadlines = 1) {
-    return this.#sql.query(statement, this.#deadlineMs * deadlines)
   }
 }

@@ -1,53 +1,76 @@
 import { RegentError } from '../src/common/errors.ts'
-import type { World } from '../src/common/ports.ts'
 import type { DumpThread } from '../topology/observation.ts'
-import type { SqlConnection } from './sql-connection.ts'
+import { agentUser } from './accounts.ts'
+import { numberOf, textOf, type Sql } from './sql.ts'
+import type { Row } from './sql-connection.ts'
+import { errnoOf } from './sql-failure.ts'
 
-/** Statements that run longer, and transactions that are open longer, count as busy; short ones end by themselves. */
-const busyMs = 100
+/** `ER_NO_SUCH_THREAD`: who is gone already need not be killed. */
+const noSuchThread = 1094
+/** How long a killed session may take to be seen gone. */
+const goneMs = 2_000
 
-const foreign = "t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND t.PROCESSLIST_USER <> 'regent' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'"
+/** What runs longer counts as busy; shorter statements end by themselves, and others follow them for ever. */
+const busyMicros = 100_000
 
-/** Ends every session but the agent's own and dump threads, one by one: `offline_mode` spares those with CONNECTION_ADMIN. */
-export async function killForeignSessions(sql: SqlConnection, deadlineMs: number): Promise<void> {
-  const rows = await sql.query(`SELECT t.PROCESSLIST_ID AS id FROM performance_schema.threads t WHERE ${foreign} AND t.PROCESSLIST_USER IS NOT NULL AND t.PROCESSLIST_USER <> 'event_scheduler'`, deadlineMs)
-  for (const row of rows) await killConnection(sql, Number(row['id']), deadlineMs)
+/** Sessions of people and applications, and events that run. Not the agent's, nor replicas' (they replicate or clone, and write nothing), nor the server's own threads. */
+const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
+  AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
+
+const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign} AND t.PROCESSLIST_COMMAND <> 'Killed'`
+
+/**
+ * Ends every session but the agent's own and the replicas', one by one: `offline_mode` spares those with CONNECTION_ADMIN. Resolves when each is gone or can answer its client no more (killed, and rolling back).
+ */
+export async function killForeignSessions(sql: Sql): Promise<void> {
+  let left: readonly Row[] = []
+  const gone = await sql.until(async () => {
+    left = await sql.read(foreignSessions)
+    for (const row of left) await kill(sql, numberOf(row, 'id'))
+    return left.length === 0
+  }, goneMs)
+  if (!gone) throw new RegentError('REGENT_SERVER_TIMEOUT', `${left.length} sessions were killed and are still there after ${goneMs} ms, first ${textOf(left[0], 'id')} of ${textOf(left[0], 'user')}`)
 }
 
-/** A session that is gone already is as good as killed. */
-async function killConnection(sql: SqlConnection, id: number, deadlineMs: number): Promise<void> {
-  try {
-    await sql.query(`KILL CONNECTION ${id}`, deadlineMs)
-  } catch (error) {
-    if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_ERROR') throw error
-  }
+/** Foreign sessions with a statement or a transaction older than a moment. */
+export async function busySessions(sql: Sql): Promise<number> {
+  const [row] = await sql.read(`SELECT COUNT(DISTINCT t.THREAD_ID) AS busy FROM performance_schema.threads t
+    LEFT JOIN performance_schema.events_transactions_current x ON x.THREAD_ID = t.THREAD_ID AND x.STATE = 'ACTIVE' AND x.AUTOCOMMIT = 'NO'
+    LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL AND t.PROCESSLIST_COMMAND <> 'Sleep'
+    WHERE ${foreign} AND (x.TIMER_WAIT > ${busyMicros} * 1000000 OR s.TIMER_WAIT > ${busyMicros} * 1000000)`)
+  return numberOf(row, 'busy')
 }
 
-/** Sessions with a statement or transaction older than a moment. */
-export async function busySessions(sql: SqlConnection, deadlineMs: number): Promise<number> {
-  const [row] = await sql.query(
-    `SELECT COUNT(DISTINCT t.THREAD_ID) AS busy FROM performance_schema.threads t LEFT JOIN performance_schema.events_transactions_current x ON x.THREAD_ID = t.THREAD_ID AND x.STATE = 'ACTIVE' AND x.AUTOCOMMIT = 'NO'
-     LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL
-     WHERE ${foreign} AND (x.TIMER_WAIT > ${busyMs}e9 OR s.TIMER_WAIT > ${busyMs}e9)`,
-    deadlineMs,
-  )
-  return Number(row?.['busy'] ?? 0)
+/** Replicas that read this server's binary log, and whether they acknowledge: they say so in a variable of their session. */
+export async function dumpThreads(read: (statement: string) => Promise<readonly Row[]>): Promise<readonly DumpThread[]> {
+  const rows = await read(`SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host,
+    MAX(CASE WHEN v.VARIABLE_NAME IN ('replica_uuid', 'slave_uuid') THEN v.VARIABLE_VALUE END) AS uuid,
+    MAX(CASE WHEN v.VARIABLE_NAME IN ('rpl_semi_sync_replica', 'rpl_semi_sync_slave') THEN v.VARIABLE_VALUE END) AS semiSync
+    FROM performance_schema.threads t LEFT JOIN performance_schema.user_variables_by_thread v ON v.THREAD_ID = t.THREAD_ID
+    WHERE t.PROCESSLIST_COMMAND LIKE 'Binlog Dump%' GROUP BY 1, 2, 3`)
+  return rows.map((row) => ({
+    threadId: numberOf(row, 'id'),
+    user: textOf(row, 'user'),
+    host: textOf(row, 'host'),
+    serverUuid: textOf(row, 'uuid'),
+    semiSync: textOf(row, 'semiSync') === '1',
+  }))
 }
 
 /** Kills dump threads and looks until they are gone: nothing signals that. Rejects with `REGENT_SERVER_TIMEOUT` when one stays. */
-export async function killDumpThreads({ sql, deadlineMs, world }: { sql: SqlConnection; deadlineMs: number; world: World }, keep: (thread: DumpThread) => boolean): Promise<void> {
-  const until = world.clock.monotonicMs() + deadlineMs * 2
-  let unwanted = (await dumpThreads(sql, deadlineMs)).filter((thread) => !keep(thread))
-  const doomed = new Set(unwanted.map((thread) => thread.threadId))
-  for (const id of doomed) await killConnection(sql, id, deadlineMs)
-  while (unwanted.length > 0) {
-    if (world.clock.monotonicMs() > until) throw new RegentError('REGENT_SERVER_TIMEOUT', `dump thread ${unwanted[0]?.threadId} of ${unwanted[0]?.user} was killed and is still there`)
-    await world.timers.sleep(2)
-    unwanted = (await dumpThreads(sql, deadlineMs)).filter((thread) => doomed.has(thread.threadId))
-  }
+export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => boolean): Promise<void> {
+  const doomed = (await dumpThreads((statement) => sql.read(statement))).filter((thread) => !keep(thread))
+  for (const { threadId } of doomed) await kill(sql, threadId)
+  if (doomed.length === 0) return
+  const ids = doomed.map(({ threadId }) => threadId).join(', ')
+  const gone = await sql.until(async () => (await sql.read(`SELECT 1 FROM performance_schema.threads WHERE PROCESSLIST_ID IN (${ids}) LIMIT 1`)).length === 0, goneMs)
+  if (!gone) throw new RegentError('REGENT_SERVER_TIMEOUT', `dump threads ${ids} were killed and are not gone after ${goneMs} ms`)
 }
 
-async function dumpThreads(sql: SqlConnection, deadlineMs: number): Promise<readonly DumpThread[]> {
-  const rows = await sql.query("SELECT PROCESSLIST_ID AS id, PROCESSLIST_USER AS user, PROCESSLIST_HOST AS host FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'", deadlineMs)
-  return rows.map((row) => ({ threadId: Number(row['id']), user: String(row['user']), host: String(row['host']), serverUuid: '', semiSync: false }))
+async function kill(sql: Sql, id: number): Promise<void> {
+  try {
+    await sql.change(`KILL CONNECTION ${id}`)
+  } catch (error) {
+    if (errnoOf(error) !== noSuchThread) throw error
+  }
 }

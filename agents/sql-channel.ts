@@ -1,0 +1,116 @@
+import type { Clock } from '../src/common/ports.ts'
+import type { Channel } from '../topology/observation.ts'
+import type { Row } from './sql-connection.ts'
+import { gtidsOf, numberOf, textOf } from './sql.ts'
+
+/** The default channel as the server shows it; channels of other names are nobody's business here, and `forgetSource` ends them. */
+export interface ChannelStatus {
+  readonly row: Row
+  readonly received: string
+  /** Milliseconds since the receiver last got anything; null while it is not connected. */
+  readonly silentMs: number | null
+  readonly lagSeconds: number | null
+  readonly workerError: string
+}
+
+type Read = (statement: string) => Promise<readonly Row[]>
+
+/** Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have none. */
+const pulse = `SELECT TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
+  (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
+    WHERE w.CHANNEL_NAME = '' AND w.APPLYING_TRANSACTION <> '') AS lagMicros,
+  (SELECT w.LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError
+  FROM performance_schema.replication_connection_status s WHERE s.CHANNEL_NAME = ''`
+
+/** Reads the channel, and remembers when it last moved: the server gives no time to single events, and a large transaction has many. */
+export class ChannelPulse {
+  readonly #clock: Clock
+  #position = ''
+  #movedAtMs = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  forget(): void {
+    this.#position = ''
+  }
+
+  /** Null without a channel. */
+  async read(read: Read): Promise<ChannelStatus | null> {
+    const row = await readChannelRow(read)
+    if (row === undefined) {
+      this.forget()
+      return null
+    }
+    const [beat] = await read(pulse)
+    const lagMicros = beat?.['lagMicros'] ?? null
+    return {
+      row,
+      received: gtidsOf(row, 'Retrieved_Gtid_Set'),
+      silentMs: textOf(row, 'Replica_IO_Running') === 'Yes' ? Math.min(this.#sinceMoved(row), microsToMs(numberOf(beat, 'silentMicros'))) : this.#notConnected(),
+      lagSeconds: lagMicros === null ? null : Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10),
+      workerError: textOf(beat, 'workerError'),
+    }
+  }
+
+  #notConnected(): null {
+    this.forget()
+    return null
+  }
+
+  /** Milliseconds since the receiver's position was first seen where it is now. The first look after it connected counts from now. */
+  #sinceMoved(row: Row): number {
+    const position = `${textOf(row, 'Source_UUID')} ${textOf(row, 'Source_Log_File')} ${textOf(row, 'Read_Source_Log_Pos')}`
+    const nowMs = this.#clock.monotonicMs()
+    if (position !== this.#position) this.#movedAtMs = nowMs
+    this.#position = position
+    return nowMs - this.#movedAtMs
+  }
+}
+
+/** The default channel's row of SHOW REPLICA STATUS; undefined where it has no source. */
+export async function readChannelRow(read: Read): Promise<Row | undefined> {
+  const rows = await read('SHOW REPLICA STATUS')
+  return rows.find((row) => textOf(row, 'Channel_Name') === '' && textOf(row, 'Source_Host') !== '')
+}
+
+const filters = [
+  'Replicate_Do_DB',
+  'Replicate_Ignore_DB',
+  'Replicate_Do_Table',
+  'Replicate_Ignore_Table',
+  'Replicate_Wild_Do_Table',
+  'Replicate_Wild_Ignore_Table',
+  'Replicate_Rewrite_DB',
+  'Replicate_Ignore_Server_Ids',
+] as const
+
+export function channelFrom({ row, silentMs, lagSeconds, workerError }: ChannelStatus, { semiSync, backlog }: { semiSync: boolean; backlog: number }): Channel {
+  return {
+    sourceHost: textOf(row, 'Source_Host'),
+    sourcePort: numberOf(row, 'Source_Port'),
+    sourceUser: textOf(row, 'Source_User'),
+    sourceUuid: textOf(row, 'Source_UUID'),
+    ioRunning: ioStateOf(textOf(row, 'Replica_IO_Running')),
+    sqlRunning: textOf(row, 'Replica_SQL_Running') === 'Yes',
+    ioError: textOf(row, 'Last_IO_Error'),
+    // The coordinator's own words only say that a worker has an error.
+    sqlError: workerError || textOf(row, 'Last_SQL_Error'),
+    backlogTransactions: backlog,
+    lagSeconds: backlog === 0 ? null : lagSeconds,
+    semiSync,
+    filtered: filters.some((name) => textOf(row, name) !== ''),
+    silentMs,
+  }
+}
+
+function ioStateOf(text: string): Channel['ioRunning'] {
+  if (text === 'Yes') return 'yes'
+  return text === 'Connecting' ? 'connecting' : 'no'
+}
+
+/** A receiver that has just connected has no time of its own yet: then the server's answer is the time since 1970. */
+function microsToMs(micros: number): number {
+  return Number.isFinite(micros) && micros >= 0 ? Math.round(micros / 1_000) : 0
+}

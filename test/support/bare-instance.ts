@@ -1,0 +1,103 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Connection } from 'mysql2/promise'
+import { createMysqldProcess } from '../../agents/mysqld-process.ts'
+import type { AgentConfig } from '../../agents/config.ts'
+import type { ProcessPort } from '../../agents/process-port.ts'
+import { replicationUser, type ServerPort } from '../../agents/server-port.ts'
+import { createSqlServer } from '../../agents/sql-server.ts'
+import { passwordFor } from '../../src/common/account-password.ts'
+import { realWorld } from '../../src/common/real-world.ts'
+import { findMysql } from '../../src/local/mysql-binaries.ts'
+import { openSession } from './sql-session.ts'
+
+export const secret = 'a secret of tests only'
+
+/** One mysqld with what an agent has to move it, and no agent: the test decides. */
+export class BareInstance {
+  readonly config: AgentConfig
+  readonly process: ProcessPort
+  readonly server: ServerPort
+  readonly #folder: string
+  readonly #sessions: Connection[] = []
+
+  private constructor(folder: string, config: AgentConfig) {
+    this.#folder = folder
+    this.config = config
+    this.process = createMysqldProcess(config, realWorld)
+    this.server = this.anotherServerPort()
+  }
+
+  static async create(instance: string, host: string, serverSettings: Readonly<Record<string, string>> = {}): Promise<BareInstance> {
+    const mysql = await findMysql()
+    const folder = await mkdtemp(join(tmpdir(), 'regent-bare-'))
+    const [volume, accountSecretFile] = [join(folder, 'volume'), join(folder, 'secret')]
+    await mkdir(volume)
+    await writeFile(accountSecretFile, `${secret}\n`, { mode: 0o600 })
+    return new BareInstance(folder, {
+      version: 1,
+      cluster: instance.replace(/-\d+$/, ''),
+      instance,
+      host,
+      port: 3306,
+      adminPort: 3307,
+      agentPort: 9400,
+      mysqld: mysql.mysqld,
+      mysqlbinlog: mysql.mysqlbinlog,
+      pluginDir: mysql.pluginDir,
+      shareDir: mysql.shareDir,
+      volume,
+      tokenFile: '',
+      accountSecretFile,
+      bootIdFile: '/proc/sys/kernel/random/boot_id',
+      timings: {},
+      lowSpaceBytes: 0,
+      serverSettings,
+      logLevel: 'info',
+    })
+  }
+
+  /** As a second agent of the same instance would have it. */
+  anotherServerPort(): ServerPort {
+    return createSqlServer(this.config, { world: realWorld, secret, queryDeadlineMs: 800 })
+  }
+
+  get name(): string {
+    return this.config.instance
+  }
+
+  /** How another instance reaches this one. */
+  sourceFor(replica: BareInstance): { host: string; port: number; user: string; password: string } {
+    const user = replicationUser(replica.name)
+    return { host: this.config.host, port: this.config.port, user, password: passwordFor(secret, user) }
+  }
+
+  /** Starts mysqld and waits until it answers. */
+  async start(): Promise<void> {
+    await this.process.start()
+    await until(async () => this.process.state === 'running' && (await this.server.readState().then(() => true, () => false)), `mysqld of ${this.name} answers`)
+  }
+
+  async session(user: 'client' | 'admin' | 'regent', database?: string): Promise<Connection> {
+    const session = await openSession({ host: this.config.host, port: this.config.port, user, password: passwordFor(secret, user), ...(database === undefined ? {} : { database }) }, 2_000)
+    this.#sessions.push(session)
+    return session
+  }
+
+  async remove(): Promise<void> {
+    for (const session of this.#sessions) session.destroy()
+    this.server.disconnect()
+    await this.process.kill()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** Looks every 5 ms; fails, naming what was waited for, after `waitMs`. */
+export async function until(look: () => boolean | Promise<boolean>, what: string, waitMs = 15_000): Promise<void> {
+  const end = performance.now() + waitMs
+  while (!(await look())) {
+    if (performance.now() > end) throw new Error(`not within ${waitMs} ms: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
