@@ -1,0 +1,106 @@
+import type { ClusterRecord } from '../../failover/record.ts'
+import { instanceOf } from '../../topology/member.ts'
+import { ableToAcknowledge, isConnected, memberOf, waitingOf, type Instance } from './instance.ts'
+import { isWithin, type Writes } from './ledger.ts'
+import { describeRecord, type ModelWorld } from './model-world.ts'
+
+/** Remembers what must never go back. */
+export class Checker {
+  readonly #world: ModelWorld
+  readonly #promised = new Map<string, { promise: number; revision: number }>()
+  #seen = 1
+
+  constructor(world: ModelWorld) {
+    this.#world = world
+  }
+
+  /** The first rule of design §5 that does not hold now, as a sentence; undefined when all do. */
+  violation(): string | undefined {
+    const rules = [acknowledgedIsHeldByPrimary, oldPrimaryIsRevoked, acknowledgedIsHeldByK, countedAreMembers, nobodyIsErrant]
+    for (const rule of rules) {
+      const found = rule(this.#world)
+      if (found !== undefined) return `${found} (${describeRecord(this.#world.record)})`
+    }
+    return this.#wentBack()
+  }
+
+  #wentBack(): string | undefined {
+    const { history, instances } = this.#world
+    for (; this.#seen < history.length; this.#seen += 1) {
+      const wrong = wrongStep(history[this.#seen - 1], history[this.#seen])
+      if (wrong !== undefined) return wrong
+    }
+    return instances.map((instance) => this.#promiseWentBack(instance)).find((found) => found !== undefined)
+  }
+
+  #promiseWentBack({ name, disk }: Instance): string | undefined {
+    const before = this.#promised.get(name)
+    this.#promised.set(name, { promise: disk.promise, revision: disk.revision })
+    if (before === undefined || (disk.promise >= before.promise && disk.revision >= before.revision)) return undefined
+    return `monotonic: ${name} went back from promise ${before.promise}, revision ${before.revision} to ${disk.promise}, ${disk.revision}`
+  }
+}
+
+/** Each record follows from the one before it: one revision more, an epoch that never shrinks and has one primary. */
+function wrongStep(before: ClusterRecord | undefined, after: ClusterRecord | undefined): string | undefined {
+  if (!before || !after) return undefined
+  if (after.revision !== before.revision + 1) return `monotonic: revision ${after.revision} after ${before.revision}`
+  if (after.epoch < before.epoch) return `monotonic: epoch ${after.epoch} after ${before.epoch}`
+  if (after.epoch === before.epoch && after.primary !== before.primary) return `monotonic: epoch ${after.epoch} has two primaries`
+  if (after.syncSet.includes(after.primary)) return `S: the primary is in its own sync set`
+  return after.leaving.every((member) => after.syncSet.includes(member)) ? undefined : 'S: somebody leaves who is no member'
+}
+
+function acknowledgedIsHeldByPrimary(world: ModelWorld): string | undefined {
+  const primary = world.memberOf(world.record.primary)
+  const missing = world.acknowledged & ~(primary?.held ?? 0)
+  return missing === 0 ? undefined : `S1: acknowledged ${world.ledger.textOf(missing)} is missing from the primary of the record`
+}
+
+/** It could tell a client OK: it takes writes or lets some wait, and enough replicas acknowledge to it. */
+function oldPrimaryIsRevoked(world: ModelWorld): string | undefined {
+  const { record, instances } = world
+  const able = instances.find((instance) => isOldAndOpen(instance, record) && ableToAcknowledge(instance, instances) >= instance.server.acks)
+  return able === undefined ? undefined : `S2: the old primary ${able.name} can still collect ${able.server.acks} acknowledgements`
+}
+
+function isOldAndOpen(instance: Instance, record: ClusterRecord): boolean {
+  if (instance.mysqld === 'dead' || instance.name === instanceOf(record.primary) || instance.disk.assignment?.role !== 'primary') return false
+  return instance.disk.assignment.epoch < record.epoch && (instance.server.open || waitingOf(instance) > 0)
+}
+
+/** A member that forgot, or whose machine crashed, counts as holder: its word is not taken until it has caught up. */
+function acknowledgedIsHeldByK(world: ModelWorld): string | undefined {
+  const { record, acknowledged } = world
+  if (record.syncSet.length < record.acks || world.memberOf(record.primary)?.disk.unsettled === true) return undefined
+  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined ? 0 : instance.disk.forgetful || instance.rebooted ? -1 : instance.held))
+  const missing = acknowledged & ~heldByAtLeast(record.acks, held)
+  return missing === 0 ? undefined : `S3: acknowledged ${world.ledger.textOf(missing)} is held by fewer than ${record.acks} of S`
+}
+
+/** Writes that are in at least `count` of these sets. */
+function heldByAtLeast(count: number, sets: readonly Writes[]): Writes {
+  const inAtLeast = [-1, ...Array.from({ length: count }, () => 0)]
+  for (const held of sets) {
+    for (let number = count; number >= 1; number -= 1) inAtLeast[number] = (inAtLeast[number] ?? 0) | ((inAtLeast[number - 1] ?? 0) & held)
+  }
+  return inAtLeast[count] ?? 0
+}
+
+/** Before its semi-sync is on, a server counts nobody, whoever is still connected. */
+function countedAreMembers(world: ModelWorld): string | undefined {
+  const { record, instances } = world
+  const primary = world.memberOf(record.primary)
+  if (!primary || primary.disk.assignment?.role !== 'primary' || primary.disk.assignment.epoch !== record.epoch || primary.server.acks === 0) return undefined
+  const stranger = instances.find((replica) => isConnected(replica, primary) && replica.server.channel?.semiSync === true && !record.syncSet.includes(memberOf(replica)))
+  return stranger === undefined ? undefined : `S3: ${stranger.name} acknowledges and is not in S`
+}
+
+/** A member of S holds nothing that the primary lacks; a follower may, but then its observation shows it. */
+function nobodyIsErrant(world: ModelWorld): string | undefined {
+  const { record } = world
+  const primary = world.memberOf(record.primary)
+  if (!primary) return undefined
+  const errant = record.syncSet.find((member) => !isWithin(world.memberOf(member)?.held ?? 0, primary.held))
+  return errant === undefined ? undefined : `S4: ${instanceOf(errant)} is in S and holds what the primary lacks`
+}

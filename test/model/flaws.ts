@@ -1,0 +1,36 @@
+/** Rules of design §5 that a broken agent leaves out, one each; all false in the real one. Each is caught by the checker (`mutations.ts`). */
+export interface AgentFlaws {
+  /** Reports what it holds before it has stopped acknowledging. */
+  readonly reportsBeforeStop: boolean
+  /** A promise does not survive the agent's crash. */
+  readonly forgetsPromise: boolean
+  /** Takes orders of any revision. */
+  readonly ignoresRevision: boolean
+  /** Takes orders of any epoch. */
+  readonly ignoresEpoch: boolean
+  /** A machine's crash is not told. */
+  readonly hidesForgetfulness: boolean
+  /** The primary lets everybody in, and every replica acknowledges. */
+  readonly countsEverybody: boolean
+  /** A marker counts at once. */
+  readonly marksAtOnce: boolean
+  /** A primary that promises only becomes read-only later. */
+  readonly promisesWhileOpen: boolean
+  /** A stop by a stranger's hand is taken for a crash. */
+  readonly hidesUnsettled: boolean
+  /** A dead primary's tail is cut by any order that comes by. */
+  readonly trimsEarly: boolean
+}
+
+export const noFlaws: AgentFlaws = {
+  reportsBeforeStop: false,
+  forgetsPromise: false,
+  ignoresRevision: false,
+  ignoresEpoch: false,
+  hidesForgetfulness: false,
+  countsEverybody: false,
+  marksAtOnce: false,
+  promisesWhileOpen: false,
+  hidesUnsettled: false,
+  trimsEarly: false,
+}

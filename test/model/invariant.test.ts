@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { mutations, type Mutation } from './mutations.ts'
+import { play, type Happening } from './run.ts'
+import { report, ruleOf, whatBreaks } from './shortest.ts'
+import type { WorldOptions } from './model-world.ts'
+
+/** Schedules tried of the real `decide`. More by hand: REGENT_PROPERTY_RUNS=100000, another seed: REGENT_PROPERTY_SEED. */
+const runs = Number(process.env['REGENT_PROPERTY_RUNS'] ?? 1_000)
+const seed = Number(process.env['REGENT_PROPERTY_SEED'] ?? 20_261_121)
+/** Schedules within which the checker must catch a broken one. */
+const mutationRuns = 1_500
+
+const anyOptions: fc.Arbitrary<WorldOptions> = fc.record({
+  instances: fc.constantFrom(3, 3, 4, 5),
+  acks: fc.constant(null),
+  managers: fc.constantFrom(1, 2),
+  durability: fc.constantFrom('strict', 'strict', 'strict', 'available'),
+  never: fc.constantFrom(null, null, null, 1, 2),
+  without: fc.noBias(fc.nat(2 ** 30 - 1)),
+})
+
+const anySchedule: fc.Arbitrary<readonly Happening[]> = fc.array(fc.noBias(fc.nat(2 ** 30 - 1)), { minLength: 100, maxLength: 180, size: 'max' })
+
+describe('design §5, under every schedule that was tried', () => {
+  it(
+    'no acknowledged write is lost, no two primaries acknowledge, and the cluster heals once faults end',
+    () => {
+      const holds = fc.property(anyOptions, anySchedule, (options, schedule) => {
+        const broken = whatBreaks(options, schedule)
+        if (broken !== undefined) throw new Error(report(options, schedule, broken))
+      })
+      fc.assert(holds, { seed, numRuns: runs, endOnFailure: true })
+    },
+    Math.max(60_000, runs * 100),
+  )
+})
+
+describe('the checker catches it when', () => {
+  it.each(Object.entries(mutations))(
+    '%s',
+    (_, mutation) => {
+      expect(caughtRule(mutation)).toMatch(/^(S[1-4]|monotonic)$/)
+    },
+    120_000,
+  )
+})
+
+/** The rule that a broken decider or agent is seen to break; '' when the checker does not notice. */
+function caughtRule({ where, seed: from, ...mutation }: Mutation): string {
+  let caught = ''
+  const unnoticed = fc.property(anyOptions, anySchedule, (options, schedule) => {
+    const { violation } = play({ ...options, ...where, ...mutation }, schedule)
+    caught = ruleOf(violation ?? '')
+    return violation === undefined
+  })
+  fc.check(unnoticed, { seed: from, numRuns: mutationRuns, endOnFailure: true })
+  return caught
+}

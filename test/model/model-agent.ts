@@ -1,0 +1,167 @@
+import { checkOrder, type AnyOrder } from '../../agents/order-checks.ts'
+import type { StoredState } from '../../agents/stored-state.ts'
+import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, ReseedOrder } from '../../failover/order.ts'
+import { convergePrimary } from './model-primary.ts'
+import { convergeReplica } from './model-replica.ts'
+import { ableToAcknowledge, killMysqld, startMysqld, waitingOf, type Instance } from './instance.ts'
+import { passStartGate } from './model-start-gate.ts'
+import type { ModelWorld } from './model-world.ts'
+
+/** The agent died between two of its steps; what it wrote to disk stays. */
+export class AgentDied extends Error {}
+
+/** An order did not work out, and the agent said so. */
+export class OrderFailed extends Error {}
+
+export type SentOrder =
+  | { readonly kind: 'assign'; readonly order: Assignment }
+  | { readonly kind: 'promise'; readonly order: PromiseOrder }
+  | { readonly kind: 'demote'; readonly order: DemoteOrder }
+  | { readonly kind: 'fetch'; readonly order: FetchOrder }
+  | { readonly kind: 'reseed'; readonly order: ReseedOrder }
+
+/** Carries out one order as `agents/orders.ts` does: checked by the agent's own `checkOrder`, written to disk, done. Throws what refuses it. */
+export function obey(world: ModelWorld, instance: Instance, sent: SentOrder): void {
+  instance.memory.alone = false
+  check(world, instance, sent.kind, sent.order)
+  switch (sent.kind) {
+    case 'assign':
+      return assign(world, instance, sent.order)
+    case 'promise':
+      return promise(world, instance, sent.order)
+    case 'demote':
+      return demote(world, instance, sent.order)
+    case 'fetch':
+      return fetch(world, instance, sent.order)
+    case 'reseed':
+      return reseed(world, instance, sent.order)
+  }
+}
+
+function check({ flaws, ledger }: ModelWorld, instance: Instance, name: OrderName, order: AnyOrder): void {
+  const stored: StoredState = { ...instance.disk, ...(flaws.ignoresRevision ? { revision: 0 } : {}), ...(flaws.ignoresEpoch ? { promise: Math.min(order.epoch, instance.disk.promise) } : {}) }
+  const process = instance.mysqld
+  checkOrder(name, order, { cluster: 'shop', instance: instance.name, stored, process, promiseReport: instance.memory.report, holds: ledger.textOf(instance.held) })
+}
+
+/** To disk, durably. The agent may die right after it. */
+export function store(world: ModelWorld, instance: Instance, change: Partial<StoredState>): void {
+  instance.disk = { ...instance.disk, ...change }
+  if (!world.diesAfterWriting || instance.disk.unsettled) return
+  world.diesAfterWriting = false
+  throw new AgentDied()
+}
+
+function assign(world: ModelWorld, instance: Instance, order: Assignment): void {
+  const { memory } = instance
+  const now = instance.disk.assignment
+  const newEpoch = now?.epoch !== order.epoch
+  if (newEpoch && now?.role === 'primary' && order.role === 'replica') leavePrimaryRole(world, instance)
+  memory.report = null
+  if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
+  if (order.role === 'primary') memory.mayRestart = order.mayRestart
+  const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
+  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true } : {}) })
+  if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
+  converge(world, instance)
+}
+
+function leavePrimaryRole(world: ModelWorld, instance: Instance): void {
+  const { memory, disk } = instance
+  memory.openedPid = null
+  memory.opening = null
+  if (instance.mysqld === 'dead') return
+  const demoted = memory.report?.epoch === disk.promise && memory.report.asPrimary && instance.mysqld === 'running'
+  if (!demoted) return killMysqld(instance)
+  instance.server.gates = new Set()
+  store(world, instance, { mayHaveTail: false })
+}
+
+function promise(world: ModelWorld, instance: Instance, order: PromiseOrder): void {
+  if (instance.disk.promise !== order.epoch) instance.memory.report = null
+  store(world, instance, { promise: order.epoch, revision: Math.max(instance.disk.revision, order.revision) })
+  stopUnderPromise(world, instance)
+}
+
+/** Makes true what a promise newer than the assignment says (`agents/promise.ts`). */
+export function stopUnderPromise(world: ModelWorld, instance: Instance): void {
+  const { memory, disk } = instance
+  if (memory.report?.epoch === disk.promise) return
+  if (disk.assignment?.role === 'primary') {
+    if (!world.flaws.promisesWhileOpen) killMysqld(instance)
+    memory.report = reportOf(world, instance, true)
+    return
+  }
+  if (instance.mysqld !== 'running') return
+  if (!world.flaws.reportsBeforeStop) stopReceiving(instance)
+  store(world, instance, { stoppedInOrder: true })
+  memory.report = reportOf(world, instance, false)
+}
+
+function reportOf({ ledger }: ModelWorld, { held, disk }: Instance, asPrimary: boolean): Instance['memory']['report'] {
+  return { epoch: disk.promise, holds: ledger.textOf(held), executed: ledger.textOf(held), asPrimary }
+}
+
+function stopReceiving({ server }: Instance): void {
+  if (server.channel) server.channel = { ...server.channel, running: false, semiSync: false }
+}
+
+/** Refused unless k can acknowledge and nothing waits any more: the real one waits for that, up to its deadline. */
+function demote(world: ModelWorld, instance: Instance, order: DemoteOrder): void {
+  const { acks } = instance.server
+  if (ableToAcknowledge(instance, world.instances) < acks) throw new OrderFailed('too few can acknowledge')
+  if (waitingOf(instance) > 0) throw new OrderFailed('sessions still wait for an acknowledgement')
+  instance.server.open = world.flaws.promisesWhileOpen
+  store(world, instance, { promise: order.epoch, revision: order.revision })
+  instance.memory.report = reportOf(world, instance, true)
+}
+
+/** Everything the other one has, or a part of it; then it stops and reports again. */
+function fetch(world: ModelWorld, instance: Instance, order: FetchOrder): void {
+  store(world, instance, { revision: Math.max(instance.disk.revision, order.revision), stoppedInOrder: false })
+  instance.memory.report = null
+  const from = world.named(order.from.instance)
+  if (from?.mysqld === 'running' && !from.isolated && !instance.isolated) {
+    instance.held |= from.held
+    instance.committed |= from.held
+  }
+  stopUnderPromise(world, instance)
+}
+
+/** Gives up what it has. The copy comes later (`finishSeeding`). */
+function reseed(world: ModelWorld, instance: Instance, order: ReseedOrder): void {
+  if (instance.seedsFrom !== null) return
+  store(world, instance, { seeding: true, revision: Math.max(instance.disk.revision, order.revision) })
+  stopReceiving(instance)
+  instance.memory.report = null
+  instance.memory.sourceHolds = order.sourceHolds
+  instance.seedsFrom = order.donor.instance
+}
+
+/** CLONE copies what is committed at the donor; the copy is a server with a new uuid. */
+export function finishSeeding(world: ModelWorld, instance: Instance): void {
+  const donor = instance.seedsFrom === null ? undefined : world.named(instance.seedsFrom)
+  if (!donor || !instance.agentUp || donor.mysqld !== 'running') return
+  killMysqld(instance)
+  instance.held = donor.committed
+  instance.generation += 1
+  instance.server.channel = null
+  instance.seedsFrom = null
+  instance.memory.binlogSet = null
+  startMysqld(instance)
+  store(world, instance, { seeding: false, filterSeen: false, forgetful: false, mayHaveTail: false, unsettled: false })
+}
+
+/** One pass (`agents/converger.ts`). */
+export function converge(world: ModelWorld, instance: Instance): void {
+  if (!instance.agentUp || instance.seedsFrom !== null) return
+  const ahead = () => instance.disk.promise > (instance.disk.assignment?.epoch ?? 0)
+  if (ahead()) stopUnderPromise(world, instance)
+  if (ahead() && world.flaws.reportsBeforeStop) stopReceiving(instance)
+  if (ahead() && world.flaws.promisesWhileOpen && instance.disk.assignment?.role === 'primary') killMysqld(instance)
+  passStartGate(world, instance)
+  if (instance.mysqld !== 'running' || ahead()) return
+  const { assignment } = instance.disk
+  if (assignment?.role === 'primary') convergePrimary(world, instance, assignment)
+  if (assignment?.role === 'replica') convergeReplica(world, instance, assignment)
+}

@@ -1,0 +1,141 @@
+import type { Decision } from '../../failover/decision.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+import { isFollowing, type DecisionInput, type Request } from '../../failover/situation.ts'
+import { defaultTimings } from '../../failover/timings.ts'
+import type { InstanceName } from '../../topology/member.ts'
+import type { InstanceView } from '../../topology/snapshot.ts'
+import { hostOf } from '../../topology/testing.ts'
+import { observe } from './model-observation.ts'
+import type { SentOrder } from './model-agent.ts'
+import type { ModelWorld } from './model-world.ts'
+
+/** One order on its way. */
+export interface Letter {
+  readonly from: ModelManager
+  readonly to: InstanceName
+  readonly sent: SentOrder
+  readonly sentMs: number
+}
+
+/** One manager: what it last read and heard, which may be long ago. Decides with the real `decide`. */
+export class ModelManager {
+  readonly #world: ModelWorld
+  readonly number: number
+  #run: string
+  record: ClusterRecord
+  requests: Request[] = []
+  readonly views = new Map<InstanceName, InstanceView>()
+  readonly cutFrom = new Set<InstanceName>()
+  readonly #strayingSince = new Map<InstanceName, number>()
+  readonly #failedRequests = new Map<string, string>()
+  #sinceMs: number
+  lastSentence = ''
+
+  constructor(world: ModelWorld, number: number) {
+    this.#world = world
+    this.number = number
+    this.record = world.record
+    this.#sinceMs = world.nowMs
+    this.#run = `manager-${number}-0`
+  }
+
+  /** Dies and is started again: it knows nothing but the record. */
+  restart(): void {
+    this.#sinceMs = this.#world.nowMs
+    this.#run = `manager-${this.number}-${this.#world.nowMs}`
+    this.requests = []
+    this.views.clear()
+    this.#strayingSince.clear()
+    this.#failedRequests.clear()
+    this.record = this.#world.record
+  }
+
+  readRecord(): void {
+    this.record = this.#world.record
+  }
+
+  /** Hears one instance, or finds that it cannot. */
+  look(name: InstanceName): void {
+    const instance = this.#world.named(name)
+    const known = this.views.get(name)
+    if (!instance?.exists) return void this.views.delete(name)
+    const heard = instance.agentUp && !this.cutFrom.has(name)
+    this.views.set(name, {
+      name,
+      host: hostOf(name),
+      port: 3306,
+      agent: `${hostOf(name)}:9400`,
+      observation: heard ? observe(this.#world, instance) : (known?.observation ?? null),
+      heardAtMs: heard ? this.#world.nowMs : (known?.heardAtMs ?? null),
+      reachable: heard,
+    })
+  }
+
+  lookAtAll(): void {
+    for (const { name } of this.#world.instances) this.look(name)
+    this.readRecord()
+  }
+
+  /** Decides from what it knows, puts the record where it says and sends the orders. */
+  act(): Decision {
+    const input = this.#input()
+    const decision = this.#world.decide(input)
+    this.lastSentence = decision.sentence
+    for (const action of decision.actions) {
+      if (action.kind === 'commit') this.#commit(action.next)
+      else if (action.kind === 'scale') this.#world.scaleTo(action.count)
+      else if (action.kind !== 'route') this.#world.send({ from: this, to: action.to, sent: action, sentMs: this.#world.nowMs })
+    }
+    return decision
+  }
+
+  refused(sent: SentOrder, why: string): void {
+    const { intent } = this.record
+    if (sent.kind !== 'assign' && intent?.kind === 'switchover') this.#failedRequests.set(intent.request, why)
+  }
+
+  #commit(next: ClusterRecord): void {
+    this.#world.compareAndSwap(this.record.revision, next)
+    this.record = this.#world.record
+    this.requests = []
+  }
+
+  #input(): DecisionInput {
+    const { nowMs, notes, spec } = this.#world
+    const instances = this.#world.instances.flatMap(({ name, exists }) => (exists ? [this.views.get(name) ?? unheard(name)] : []))
+    this.#noteStraying(instances)
+    return {
+      cluster: 'shop',
+      snapshot: { instances },
+      record: this.record,
+      notes,
+      spec,
+      timings: defaultTimings,
+      requests: this.requests,
+      nowMs,
+      wallMs: nowMs,
+      manager: this.#run,
+      managerSinceMs: this.#sinceMs,
+      published: undefined,
+      strayingSince: this.#strayingSince,
+      inFlight: this.#inFlight(),
+      failedRequests: this.#failedRequests,
+    }
+  }
+
+  #inFlight(): DecisionInput['inFlight'] {
+    const mine = this.#world.letters.filter(({ from }) => from === this)
+    return new Map(mine.map(({ to, sent, sentMs }) => [to, { order: sent.kind, sinceMs: sentMs }]))
+  }
+
+  #noteStraying(instances: readonly InstanceView[]): void {
+    for (const view of instances) {
+      if (isFollowing(view, this.record, defaultTimings)) this.#strayingSince.delete(view.name)
+      else if (!this.#strayingSince.has(view.name)) this.#strayingSince.set(view.name, this.#world.nowMs)
+    }
+  }
+}
+
+function unheard(name: InstanceName): InstanceView {
+  return { name, host: hostOf(name), port: 3306, agent: `${hostOf(name)}:9400`, observation: null, heardAtMs: null, reachable: false }
+}

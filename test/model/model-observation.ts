@@ -1,0 +1,97 @@
+import { summaryOf } from '../../agents/stored-state.ts'
+import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
+import { hostOf } from '../../topology/testing.ts'
+import { isConnected, memberOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
+import type { ModelWorld } from './model-world.ts'
+
+/** What the agent of `instance` says now. */
+export function observe(world: ModelWorld, instance: Instance): Observation {
+  const { name, memory, mysqld } = instance
+  const stored = storedSummary(instance)
+  return {
+    version: 1,
+    cluster: 'shop',
+    instance: name,
+    member: memberOf(instance),
+    agentRun: `${name}-${instance.agentRun}`,
+    sequence: world.nowMs,
+    regentVersion: '0.1.0',
+    process: mysqld,
+    processNote: '',
+    mysqldPid: instance.pid,
+    processSinceMs: 5_000,
+    server: mysqld === 'dead' ? null : serverState(world, instance),
+    silentMs: mysqld === 'stopped' ? 5_000 : 0,
+    probe: mysqld === 'stopped' ? 'stuck' : 'ok',
+    probeDetail: '',
+    freeBytes: null,
+    stored: world.flaws.hidesForgetfulness || world.flaws.hidesUnsettled ? { ...stored, forgetful: stored.forgetful && !world.flaws.hidesForgetfulness, unsettled: stored.unsettled && !world.flaws.hidesUnsettled } : stored,
+    promiseReport: memory.report,
+    converged: memory.converged,
+    markedRevision: memory.markedRevision,
+    binlogSet: memory.binlogSet,
+    lease: null,
+    seedingProgress: null,
+    peers: [],
+    notices: [],
+  }
+}
+
+/** A replica that must know what its source holds, and does not, says that it acts on no revision (`agents/agent-observation.ts`). */
+function storedSummary({ disk, memory, mysqld }: Instance): StoredSummary {
+  const summary = summaryOf(disk)
+  const waits = memory.sourceHolds === null && ((disk.mayHaveTail && mysqld !== 'running') || disk.forgetful)
+  return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
+}
+
+function serverState(world: ModelWorld, instance: Instance): ServerState {
+  const { server, held, committed } = instance
+  const { ledger } = world
+  const channel = channelOf(world, instance)
+  return {
+    uuid: serverUuidOf(instance),
+    version: '9.7.4',
+    readOnly: !server.open,
+    superReadOnly: !server.open,
+    offlineMode: false,
+    executed: ledger.textOf(committed),
+    owned: ledger.textOf(held & ~committed),
+    purged: '',
+    received: channel === null ? '' : ledger.textOf(held),
+    channel,
+    dumpThreads: [],
+    semiSyncSource: { enabled: server.acks > 0, acks: server.acks, waiting: waitingOf(instance), unacknowledged: 0 },
+    openGates: [...server.gates],
+    runningSessions: 0,
+    binlogNumber: 1,
+    foreignTables: [],
+    persisted: [],
+  }
+}
+
+function channelOf(world: ModelWorld, instance: Instance): Channel | null {
+  const { channel } = instance.server
+  const source = channel && world.named(channel.source)
+  if (!channel || !source) return null
+  const connected = isConnected(instance, source)
+  return {
+    sourceHost: hostOf(channel.source),
+    sourcePort: 3306,
+    sourceUser: '',
+    sourceUuid: connected ? serverUuidOf(source) : '',
+    ioRunning: ioState(channel.running, connected),
+    sqlRunning: true,
+    ioError: '',
+    sqlError: '',
+    backlogTransactions: 0,
+    lagSeconds: null,
+    semiSync: channel.semiSync,
+    filtered: false,
+    silentMs: channel.running ? 0 : null,
+  }
+}
+
+function ioState(running: boolean, connected: boolean): Channel['ioRunning'] {
+  if (!running) return 'no'
+  return connected ? 'yes' : 'connecting'
+}

@@ -1,0 +1,71 @@
+import type { PrimaryAssignment } from '../../failover/order.ts'
+import type { Instance } from './instance.ts'
+import { store } from './model-agent.ts'
+import type { ModelWorld } from './model-world.ts'
+
+/** One pass towards being primary (`agents/converge-primary.ts`): gates and k exactly as assigned, then open; a marker for the revision. */
+export function convergePrimary(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
+  const { memory, server, pid } = instance
+  if (!server.open && memory.openedPid !== pid) return open(world, instance, assignment)
+  memory.openedPid = pid
+  setGates(world, instance, assignment)
+  server.acks = assignment.acks
+  memory.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
+  keepMarked(instance, assignment)
+  letIn(instance, assignment)
+}
+
+function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
+  const { memory, server, pid, disk } = instance
+  const inPlace = memory.opening?.pid === pid ? memory.opening.inPlace : disk.mayHaveTail && server.channel === null
+  if (memory.opening?.pid !== pid || memory.opening.revision !== assignment.revision) {
+    server.channel = null
+    setGates(world, instance, assignment)
+    server.acks = assignment.acks
+    memory.opening = { pid, revision: assignment.revision, inPlace }
+    memory.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
+  }
+  if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
+    setGates(world, instance, assignment)
+    return writeMarker(instance, assignment.revision)
+  }
+  memory.openedPid = pid
+  memory.opening = null
+  letIn(instance, assignment)
+  keepMarked(instance, assignment)
+}
+
+/** Acknowledgements that arrived before a gate was closed go on counting. */
+function setGates({ flaws, instances }: ModelWorld, { server, name }: Instance, assignment: PrimaryAssignment): void {
+  const open = flaws.countsEverybody ? instances.map((other) => other.name).filter((other) => other !== name) : [...assignment.counted, ...assignment.catchingUp]
+  server.gates = new Set(open)
+}
+
+function letIn({ server, memory }: Instance, assignment: PrimaryAssignment): void {
+  server.open = !assignment.fenced
+  memory.converged = { revision: assignment.revision, done: server.open, sentence: server.open ? `primary of epoch ${assignment.epoch}` : 'closed: fenced by a person' }
+}
+
+function keepMarked(instance: Instance, assignment: PrimaryAssignment): void {
+  const { memory, disk } = instance
+  if (assignment.acks === 0) memory.markedRevision = assignment.revision
+  else if (memory.markedRevision < assignment.revision || disk.unsettled) writeMarker(instance, assignment.revision)
+}
+
+function writeMarker(instance: Instance, revision: number): void {
+  instance.marker ??= { revision, before: instance.held, by: new Set() }
+}
+
+/** The marker's acknowledgement: everything before it is held by k, waiting writes included. It counts only where nothing was reassigned meanwhile. */
+export function settleMarker(world: ModelWorld, instance: Instance): void {
+  const { marker, server, memory, disk } = instance
+  if (marker === null || instance.mysqld !== 'running') return
+  if (!world.flaws.marksAtOnce && marker.by.size < server.acks) return
+  instance.marker = null
+  if (!world.flaws.marksAtOnce) world.tellClients(marker.before & ~instance.committed)
+  if (!world.flaws.marksAtOnce) instance.committed |= marker.before
+  const still = disk.assignment?.role === 'primary' && disk.assignment.revision === marker.revision && disk.promise === disk.assignment.epoch
+  if (!instance.agentUp || !still) return
+  memory.markedRevision = marker.revision
+  if (disk.unsettled) store(world, instance, { unsettled: false })
+}

@@ -1,0 +1,286 @@
+import type { StoredState } from '../../agents/stored-state.ts'
+import { decide } from '../../failover/decide.ts'
+import type { Decision } from '../../failover/decision.ts'
+import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
+import type { Assignment } from '../../failover/order.ts'
+import { countedMembers, type ClusterRecord } from '../../failover/record.ts'
+import type { DecisionInput } from '../../failover/situation.ts'
+import type { ClusterSpec } from '../../failover/spec.ts'
+import { instanceName, instanceOf, memberId, ordinalOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import { hostOf } from '../../topology/testing.ts'
+import { noFlaws, type AgentFlaws } from './flaws.ts'
+import { freshMemory, killMysqld, memberOf, receive, releaseFirst, serverUuidOf, type Instance } from './instance.ts'
+import { Ledger, mostWrites, type Writes } from './ledger.ts'
+import { AgentDied, obey, type SentOrder } from './model-agent.ts'
+import { ModelManager, type Letter } from './model-manager.ts'
+import { settleMarker } from './model-primary.ts'
+
+/** How a world is made and, for tests of the checker, in what it is broken. */
+export interface WorldOptions {
+  readonly instances: number
+  readonly acks: number | null
+  readonly managers: number
+  readonly durability: ClusterSpec['durability']
+  /** Kinds of events that do not happen in this run, as bits: with fewer kinds the rest goes deeper. */
+  readonly without: number
+  /** Ordinal of an instance that is never to be promoted. */
+  readonly never: number | null
+  readonly flaws?: Partial<AgentFlaws>
+  /** Stands between the managers and the real `decide`. */
+  readonly broken?: (input: DecisionInput, real: (input: DecisionInput) => Decision) => Decision
+}
+
+/** A cluster in memory: servers with semi-synchronous replication, agents, managers, a record, and the orders between them. Everything happens when it is told to. */
+export class ModelWorld {
+  readonly ledger = new Ledger()
+  readonly flaws: AgentFlaws
+  readonly spec: ClusterSpec
+  readonly instances: readonly Instance[]
+  readonly managers: readonly ModelManager[]
+  readonly #broken: WorldOptions['broken']
+  readonly #byName: ReadonlyMap<InstanceName, Instance>
+  readonly #byMember: ReadonlyMap<MemberId, Instance>
+  notes: ClusterNotes = emptyNotes
+  nowMs = 10_000
+  record: ClusterRecord
+  letters: Letter[] = []
+  /** Writes a client saw acknowledged. */
+  acknowledged: Writes = 0
+  /** The next agent that writes to its disk dies right after. */
+  diesAfterWriting = false
+  /** What happened, for people. */
+  trace: string[] | null = null
+  /** Records as they followed each other. */
+  readonly history: ClusterRecord[] = []
+
+  constructor(options: WorldOptions) {
+    this.flaws = { ...noFlaws, ...options.flaws }
+    this.#broken = options.broken
+    this.spec = specFor(options)
+    const names = Array.from({ length: options.instances }, (_, ordinal) => instanceName('shop', ordinal))
+    const acks = options.acks ?? Math.floor(options.instances / 2)
+    const members = names.map((name) => memberId(name, `volume-${ordinalOf(name)}`))
+    this.record = { version: 1, cluster: 'shop', epoch: 1, revision: 1, primary: members[0] ?? 'shop-0@volume-0', syncSet: members.slice(1), leaving: [], acks, acksWanted: acks, intent: null }
+    this.history.push(this.record)
+    const base = this.ledger.add(serverUuidOf({ name: 'shop-0', generation: 0 }))
+    this.instances = names.map((name) => healthyInstance(name, this.record, base, this.ledger.textOf(base)))
+    this.acknowledged = base
+    this.#byName = new Map(this.instances.map((instance) => [instance.name, instance]))
+    this.#byMember = new Map(this.instances.map((instance) => [memberOf(instance), instance]))
+    this.managers = Array.from({ length: options.managers }, (_, number) => new ModelManager(this, number))
+    for (const manager of this.managers) manager.lookAtAll()
+  }
+
+  named(name: InstanceName): Instance | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** The instance with that volume. */
+  memberOf(member: MemberId): Instance | undefined {
+    return this.#byMember.get(member)
+  }
+
+  get primary(): Instance | undefined {
+    return this.#byMember.get(this.record.primary)
+  }
+
+  say(what: string): void {
+    this.trace?.push(what)
+  }
+
+  decide(input: DecisionInput): Decision {
+    return this.#broken ? this.#broken(input, decide) : decide(input)
+  }
+
+  /** The record is replaced only if nobody was faster. */
+  compareAndSwap(expectedRevision: number, next: ClusterRecord): boolean {
+    if (this.record.revision !== expectedRevision) return false
+    this.record = next
+    this.history.push(next)
+    this.say(`  record: ${describeRecord(next)}`)
+    return true
+  }
+
+  /** One order of a kind per manager and instance is under way at a time. */
+  send(letter: Letter): void {
+    const same = this.letters.findIndex(({ from, to, sent }) => from === letter.from && to === letter.to && sent.kind === letter.sent.kind && sent.order.revision === letter.sent.order.revision)
+    if (same === -1) this.letters.push(letter)
+    this.say(`  ${describeLetter(letter)}${same === -1 ? '' : ' (under way already)'}`)
+  }
+
+  deliver(letter: Letter): void {
+    const instance = this.named(letter.to)
+    if (!instance?.exists || !instance.agentUp || letter.from.cutFrom.has(letter.to)) return this.say(`  lost: ${describeLetter(letter)}`)
+    this.asAgent(instance, () => {
+      try {
+        obey(this, instance, letter.sent)
+      } catch (error) {
+        if (error instanceof AgentDied) throw error
+        this.say(`  refused: ${(error as Error).message}`)
+        letter.from.refused(letter.sent, (error as Error).message)
+      }
+    })
+  }
+
+  /** What an agent does; it may die in the middle. */
+  asAgent(instance: Instance, task: () => void): void {
+    try {
+      task()
+    } catch (error) {
+      if (!(error instanceof AgentDied)) throw error
+      this.say(`  agent of ${instance.name} dies after writing to its disk`)
+      this.killAgent(instance)
+    }
+    this.diesAfterWriting = false
+  }
+
+  killAgent(instance: Instance): void {
+    instance.agentUp = false
+    instance.memory = freshMemory()
+    instance.seedsFrom = null
+    if (this.flaws.forgetsPromise) instance.disk = { ...instance.disk, promise: instance.disk.assignment?.epoch ?? 0 }
+  }
+
+  startAgent(instance: Instance): void {
+    if (instance.agentUp) return
+    instance.agentUp = true
+    instance.agentRun += 1
+    const followed = instance.disk.assignment?.role !== 'primary'
+    if (instance.rebooted && followed && !instance.disk.stoppedInOrder) instance.disk = { ...instance.disk, forgetful: true }
+    instance.rebooted = false
+  }
+
+  /** Power is lost. A follower may forget any end of what it received, unless it had stopped in order. */
+  crashMachine(instance: Instance, lost: Writes): void {
+    const followed = instance.disk.assignment?.role !== 'primary'
+    killMysqld(instance)
+    this.killAgent(instance)
+    instance.rebooted = true
+    if (!followed || instance.disk.stoppedInOrder) return
+    instance.held &= ~lost
+    instance.committed &= ~lost
+  }
+
+  /** A client writes where it can. */
+  write(instance: Instance): boolean {
+    if (instance.mysqld !== 'running' || !instance.server.open || this.ledger.size >= mostWrites) return false
+    const write = this.ledger.add(serverUuidOf(instance))
+    instance.held |= write
+    if (instance.server.acks === 0) this.#release(instance)
+    return true
+  }
+
+  /** Everything received that can be received by one replica, or one step of it. */
+  receiveOne(replica: Instance): boolean {
+    const source = this.named(replica.server.channel?.source ?? '')
+    return source !== undefined && receive(replica, source)
+  }
+
+  /** The source counts its acknowledgements. */
+  countAcknowledgements(source: Instance): void {
+    this.#release(source)
+    this.asAgent(source, () => settleMarker(this, source))
+  }
+
+  /** Clients were told OK. */
+  tellClients(writes: Writes): void {
+    this.acknowledged |= writes
+  }
+
+  scaleTo(count: number): void {
+    for (const instance of this.instances) {
+      const stays = ordinalOf(instance.name) < count
+      if (instance.exists && !stays) {
+        killMysqld(instance)
+        this.killAgent(instance)
+      }
+      if (!instance.exists && stays) this.startAgent(instance)
+      instance.exists = stays
+    }
+  }
+
+  #release(source: Instance): void {
+    for (let write = releaseFirst(source); write !== 0; write = releaseFirst(source)) this.tellClients(write)
+  }
+}
+
+function specFor({ instances, acks, durability, never }: WorldOptions): ClusterSpec {
+  return {
+    version: 1,
+    mode: 'semisync',
+    instances,
+    acks,
+    durability,
+    failover: { automatic: true, windowMs: 0 },
+    reseed: 'automatic',
+    cloneAboveTransactions: 1_000,
+    maxLagSeconds: 30,
+    lowSpaceBytes: 0,
+    switchover: { graceMs: 0, timeoutMs: 10_000 },
+    policies: never === null ? {} : { [instanceName('shop', never)]: { promotion: 'never', priority: 0 } },
+  }
+}
+
+function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes, baseHolds: string): Instance {
+  const isPrimary = name === instanceOf(record.primary)
+  const replicas = countedMembers(record).map(instanceOf)
+  const volume = `volume-${ordinalOf(name)}`
+  const stored: StoredState = {
+    version: 1,
+    volume,
+    incarnation: '',
+    previousIncarnation: '',
+    promise: 1,
+    revision: 1,
+    assignment: assignmentOf(name, record),
+    bootId: '',
+    stoppedInOrder: false,
+    unsettled: false,
+    forgetful: false,
+    seeding: false,
+    filterSeen: false,
+    mayHaveTail: isPrimary,
+  }
+  return {
+    name,
+    exists: true,
+    agentUp: true,
+    agentRun: 1,
+    mysqld: 'running',
+    pid: 1,
+    generation: 0,
+    disk: stored,
+    held: base,
+    committed: base,
+    acked: new Map(),
+    marker: null,
+    server: { open: isPrimary, acks: isPrimary ? record.acks : 0, gates: new Set(isPrimary ? replicas : []), channel: isPrimary ? null : { source: instanceOf(record.primary), semiSync: true, running: true } },
+    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null },
+    rebooted: false,
+    isolated: false,
+    seedsFrom: null,
+  }
+}
+
+function assignmentOf(name: InstanceName, record: ClusterRecord): Assignment {
+  const base = { version: 1, cluster: 'shop', member: memberId(name, `volume-${ordinalOf(name)}`), epoch: 1, revision: 1, peers: [], fenced: false }
+  const primary = instanceOf(record.primary)
+  if (name === primary) return { ...base, role: 'primary', counted: countedMembers(record).map(instanceOf), catchingUp: [], acks: record.acks, mayRestart: false }
+  return { ...base, role: 'replica', source: { instance: primary, host: hostOf(primary), port: 3306, agent: `${hostOf(primary)}:9400` }, counted: true, sourceUuid: serverUuidOf({ name: primary, generation: 0 }), sourceHolds: '', sourcePurged: '' }
+}
+
+export function describeRecord({ epoch, revision, primary, syncSet, leaving, acks, acksWanted, intent }: ClusterRecord): string {
+  const set = (members: ClusterRecord['syncSet']) => `{${members.map((member) => ordinalOf(instanceOf(member))).join(',')}}`
+  const more = [leaving.length > 0 ? `leaving ${set(leaving)}` : '', acksWanted === acks ? '' : `k wanted ${acksWanted}`, intent ? `intent ${intent.kind} ${instanceOf(intent.candidate)} by ${intent.by}` : '']
+  return [`epoch ${epoch} rev ${revision} P=${ordinalOf(instanceOf(primary))} S=${set(syncSet)} k=${acks}`, ...more.filter((part) => part !== '')].join(' ')
+}
+
+function describeLetter({ from, to, sent }: Letter): string {
+  return `manager ${from.number} → ${to}: ${describeOrder(sent)} epoch ${sent.order.epoch} rev ${sent.order.revision}`
+}
+
+function describeOrder(sent: SentOrder): string {
+  if (sent.kind !== 'assign') return sent.kind
+  const { order } = sent
+  return order.role === 'primary' ? `be primary, count [${order.counted.join(',')}], let in [${order.catchingUp.join(',')}], k=${order.acks}${order.mayRestart ? ', may restart' : ''}` : `follow ${order.source.instance}${order.counted ? ' counted' : ''}`
+}
