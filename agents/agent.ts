@@ -30,7 +30,7 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly timings: Timings
   readonly world: World
   readonly transport: Transport
-  log(sentence: string): void
+  readonly log: (sentence: string) => void
 }
 
 /** One agent: it observes its instance, keeps what it promised, and makes its server what it is assigned to be. */

@@ -29,7 +29,7 @@ function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
   if (foreign) {
     return wait(`${foreign.name} has tables that are not InnoDB (${foreign.observation.server?.foreignTables.join(', ')}): convert them first, they cannot be kept safe`)
   }
-  return commitLeader(input, live, 1, 1, 'bootstrap')
+  return commitLeader(input, live, { epoch: 1, revision: 1 }, 'bootstrap')
 }
 
 /** Everybody promises one more than the highest promise first, so that nothing of the lost record can go on. */
@@ -38,7 +38,7 @@ function rebuild(input: DecisionInput, live: readonly LiveView[], highest: numbe
   if (lost !== undefined) return wait(`${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back, or leave just one instance with data`)
   const done = live.every(({ observation }) => observation.promiseReport?.epoch === highest)
   const revision = Math.max(...live.map(({ observation }) => observation.stored.revision))
-  if (done) return commitLeader(input, live, highest, revision + 1, 'the record was lost and is rebuilt from what all instances stored')
+  if (done) return commitLeader(input, live, { epoch: highest, revision: revision + 1 }, 'the record was lost and is rebuilt from what all instances stored')
   // Who acts on an epoch already cannot promise it any more.
   const asked = live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
   const epoch = asked ? highest : highest + 1
@@ -60,7 +60,7 @@ function lostLeader(live: readonly LiveView[]): InstanceName | undefined {
   return leader && leader.observation.stored.assignment === null && holders.length > 1 ? leader.name : undefined
 }
 
-function commitLeader(input: DecisionInput, live: readonly LiveView[], epoch: number, revision: number, reason: string): FlowStep {
+function commitLeader(input: DecisionInput, live: readonly LiveView[], { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>, reason: string): FlowStep {
   const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
   const leaders = live.filter(({ name, observation }) => holdsOf(observation).contains(union) && ordinalOf(name) < wantedInstances(input))
   const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]

@@ -1,10 +1,15 @@
 import type { Observation } from '../../topology/observation.ts'
 
+export interface FeedListener {
+  readonly heard: (observation: Observation) => void
+  readonly lost: (why: string) => void
+}
+
 /** The stream of one agent's observations. */
 export interface AgentFeed {
   /**
    * Opens the stream of the agent at `address` and keeps opening it again whenever it ends, until the returned function is called.
    * `heard` gets every observation; `lost` is called when a stream ends or falls silent.
    */
-  follow(address: string, listener: { heard(observation: Observation): void; lost(why: string): void }): () => void
+  follow(address: string, listener: FeedListener): () => void
 }

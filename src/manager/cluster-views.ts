@@ -1,5 +1,6 @@
 import { buildReplicationTree, type ReplicationNode } from '../../topology/replication-tree.ts'
 import { instanceOf } from '../../topology/member.ts'
+import type { ServerState } from '../../topology/observation.ts'
 import type { InstanceView } from '../../topology/snapshot.ts'
 import { isFenced, type DecisionInput } from '../../failover/situation.ts'
 import { countedMembers } from '../../failover/record.ts'
@@ -50,7 +51,6 @@ function isWritable({ record, snapshot }: DecisionInput): boolean {
 function instanceRow(input: DecisionInput, decision: Decision | null, view: InstanceView): InstanceRow {
   const { record, notes } = input
   const seen = view.observation
-  const server = seen?.server ?? null
   return {
     name: view.name,
     host: view.host,
@@ -59,15 +59,16 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
     process: seen?.process ?? 'unknown',
     reachable: view.reachable,
     inSyncSet: record !== undefined && seen !== null && countedMembers(record).includes(seen.member),
-    lagSeconds: server?.channel?.lagSeconds ?? null,
-    backlog: server?.channel?.backlogTransactions ?? null,
-    readOnly: server?.readOnly ?? null,
-    offline: server?.offlineMode ?? null,
     fenced: isFenced(notes, view.name),
-    version: server?.version ?? null,
-    executed: server?.executed ?? null,
+    ...serverFields(seen?.server ?? null),
     problems: problemsOf(decision, view),
   }
+}
+
+function serverFields(server: ServerState | null): Pick<InstanceRow, 'lagSeconds' | 'backlog' | 'readOnly' | 'offline' | 'version' | 'executed'> {
+  if (server === null) return { lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null }
+  const { channel, readOnly, offlineMode, version, executed } = server
+  return { lagSeconds: channel?.lagSeconds ?? null, backlog: channel?.backlogTransactions ?? null, readOnly, offline: offlineMode, version, executed }
 }
 
 function roleOf({ record }: DecisionInput, { observation }: InstanceView): InstanceRow['role'] {

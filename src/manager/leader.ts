@@ -6,8 +6,8 @@ export interface LeaderOptions {
   readonly world: World
   readonly manager: string
   readonly leadershipMs: number
-  changed(leads: boolean): Promise<void>
-  failed(error: unknown): void
+  readonly changed: (leads: boolean) => Promise<void>
+  readonly failed: (error: unknown) => void
 }
 
 /**

@@ -64,7 +64,7 @@ export class RecoveryBook {
   end(outcome: Recovery['outcome'], sentence?: string): Recovery | null {
     if (this.#open === null) return null
     this.note(`ended: ${outcome}`)
-    const { beganMs: _began, ...recovery } = this.#open
+    const { beganMs, ...recovery } = this.#open
     this.#open = null
     return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
   }
