@@ -15,13 +15,17 @@ import { addTopology } from './topology-command.ts'
 
 /**
  * The whole command line. Building it loads definitions only: what a command needs to do its work it imports when it runs,
- * so that `regent --help` and completion answer at once.
+ * so that `regent --help` and completion answer at once. With `jsonErrors` wrong usage is thrown without being printed.
  */
-export function buildProgram(io: Io): Command {
+export function buildProgram(io: Io, jsonErrors = false): Command {
   const program = new Command('regent')
   program
     .description('Keeps MySQL clusters highly available: sub-second failover, no acknowledged write lost, a reason for everything.')
-    .configureOutput({ writeOut: (text) => io.out(text.replace(/\n$/, '')), writeErr: (text) => io.note(text.replace(/\n$/, '')) })
+    .configureOutput({
+      writeOut: (text) => io.out(text.replace(/\n$/, '')),
+      writeErr: (text) => io.note(text.replace(/\n$/, '')),
+      outputError: (text, write) => (jsonErrors ? undefined : write(text)),
+    })
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .exitOverride()

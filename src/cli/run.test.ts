@@ -77,6 +77,11 @@ describe('the command line', () => {
     expect(await import('node:fs/promises').then(({ readdir }) => readdir(home))).toEqual([])
   })
 
+  test('tells wrong usage as JSON where results are asked for as JSON', async () => {
+    const { code, err } = await regent(['local', 'up', '--instances', '99', '-o', 'json'])
+    expect([code, JSON.parse(err)]).toEqual([2, expect.objectContaining({ code: 'REGENT_BAD_REQUEST', message: expect.stringMatching(/'99' is invalid.*integer from 1 to 16/) as string })])
+  })
+
   test('refuses a bad file with exit code 2, and makes nothing', async () => {
     const home = await emptyHome()
     const file = join(await temporaryFolder(), 'spec.yaml')

@@ -7,14 +7,20 @@ import { buildProgram } from './program.ts'
 
 /** Runs one command line (without node and script) and resolves to the exit code. Errors are told on standard error. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
-  const program = buildProgram(io)
+  const json = wantsJson(argv)
+  const program = buildProgram(io, json)
   try {
     await program.parseAsync(argv, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.ok)
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    tell(io, error, wantsJson(argv))
-    return exitCodeOf(error)
+    if (!(error instanceof CommanderError)) {
+      tell(io, error, json)
+      return exitCodeOf(error)
+    }
+    if (error.exitCode === 0) return exitCodes.ok
+    // Commander has told it already, unless it was kept from it for JSON.
+    if (json) tell(io, new RegentError('REGENT_BAD_REQUEST', error.message.replace(/^error: /, '')), json)
+    return exitCodes.usage
   }
 }
 
