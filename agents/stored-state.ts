@@ -41,6 +41,7 @@ export class StoredStateFile {
   readonly #path: string
   #current: StoredState
   #sequence: bigint
+  #writing: Promise<unknown> = Promise.resolve()
 
   private constructor(disk: Disk, path: string, current: StoredState, sequence: bigint) {
     this.#disk = disk
@@ -71,8 +72,17 @@ export class StoredStateFile {
     return this.#current
   }
 
-  /** Writes the changed state and resolves once it is on disk. Promise and revision never go back: a smaller one throws `REGENT_STALE_ORDER`. */
-  async update(change: Partial<StoredState>): Promise<StoredState> {
+  /**
+   * Writes the changed state and resolves once it is on disk. Promise and revision never go back: a smaller one throws `REGENT_STALE_ORDER`. Orders, markers and
+   * seedings call this at any time, so writes follow each other: of two that began from the same state the later would take back the other's promise.
+   */
+  update(change: Partial<StoredState>): Promise<StoredState> {
+    const written = this.#writing.then(() => this.#write(change))
+    this.#writing = written.catch(() => undefined)
+    return written
+  }
+
+  async #write(change: Partial<StoredState>): Promise<StoredState> {
     const next = { ...this.#current, ...change, version: storedStateVersion }
     if (next.promise < this.#current.promise || next.revision < this.#current.revision) {
       throw new RegentError('REGENT_STALE_ORDER', `promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`)
