@@ -36,7 +36,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'agents forget their promise when they die': { seed: 7, flaws: { forgetsPromise: true } },
   'agents take orders of an older revision': { seed: 86, flaws: { ignoresRevision: true } },
   'agents take orders of an older epoch': { seed: 16, flaws: { ignoresEpoch: true } },
-  'a machine’s crash is not told': { seed: 1, where: { instances: 3, managers: 1, never: null, without: onlyWith('a machine crashes') }, flaws: { hidesForgetfulness: true } },
+  'a machine’s crash is not told': { seed: 316, where: { instances: 3, managers: 1, never: null, without: onlyWith('a machine crashes') }, flaws: { hidesForgetfulness: true } },
   'everybody acknowledges': { seed: 1, flaws: { countsEverybody: true } },
   'a marker counts before it is acknowledged': { seed: 17, flaws: { marksAtOnce: true } },
   'a primary promises and goes on': { seed: 3, flaws: { promisesWhileOpen: true } },

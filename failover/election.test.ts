@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import type { ViewOverrides } from '../topology/testing.ts'
+import { revocation } from './durability.ts'
+import { elect, preferredOf, type Election } from './election.ts'
+import { aSituation, deadServer, promised, promisedAsPrimary, shop1, shop2, type SituationOverrides } from './testing.ts'
+import { instanceOf } from '../topology/member.ts'
+
+function electionOf(given: SituationOverrides, wishes: { to?: string; leaving?: readonly string[] } = {}): Election {
+  const situation = aSituation({ ...given, views: { 'shop-0': deadServer, 'shop-1': promised(), 'shop-2': promised(), ...given.views } })
+  const revoked = revocation(situation, 2)
+  return elect(situation, revoked.promised, revoked.union, { to: wishes.to ?? null, leaving: wishes.leaving ?? [] })
+}
+
+function winnerOf(election: Election): string | null {
+  return election.winner && instanceOf(election.winner.member)
+}
+
+const behind = (backlogTransactions: number): ViewOverrides => promised(100, { server: { channel: { backlogTransactions } } })
+const prefer = { promotion: 'prefer', priority: 0 } as const
+const never = { promotion: 'never', priority: 0 } as const
+
+describe('the winner', () => {
+  const cases: Readonly<Record<string, readonly [winner: string, given: SituationOverrides, reason: string]>> = {
+    'is the one with the lower ordinal among equals': ['shop-1', {}, 'shop-2 is not chosen: equal, and shop-1 has the lower ordinal'],
+    'holds everything': ['shop-2', { views: { 'shop-1': promised(98) } }, 'shop-1 is not chosen: it lacks 2 transactions'],
+    'has the shorter applier backlog': ['shop-2', { views: { 'shop-1': behind(7), 'shop-2': behind(2) } }, 'shop-1 is not chosen: it has 7 transactions to apply, shop-2 2'],
+    'is preferred by policy': ['shop-2', { spec: { policies: { 'shop-2': prefer } } }, 'shop-1 is not chosen: shop-2 is preferred by policy'],
+    'has the higher priority': ['shop-2', { spec: { policies: { 'shop-2': { promotion: 'neutral', priority: 5 } } } }, 'shop-1 is not chosen: shop-2 is preferred by policy'],
+    'is preferred although its backlog is longer': ['shop-2', { spec: { policies: { 'shop-2': prefer } }, views: { 'shop-2': behind(9) } }, 'shop-2 is preferred by policy'],
+    'is not one whose policy is never': ['shop-2', { spec: { policies: { 'shop-1': never } } }, 'shop-1 is not chosen: its policy is never'],
+    'is not one that a person fenced': ['shop-2', { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } }, 'shop-1 is not chosen: it is fenced'],
+    'is not one with a full disk': ['shop-2', { views: { 'shop-1': promised(100, { probe: 'diskFull', probeDetail: 'errno 28' }) } }, 'shop-1 is not chosen: its disk: errno 28'],
+    'is not one with a read-only file system': ['shop-2', { views: { 'shop-1': promised(100, { probe: 'readOnlyFilesystem' }) } }, 'shop-1 is not chosen: its disk: readOnlyFilesystem'],
+    'is not one that had a replication filter': ['shop-2', { views: { 'shop-1': promised(100, { stored: { filterSeen: true } }) } }, 'shop-1 is not chosen: it has had a replication filter'],
+    'is not one whose mysqld died after its promise': ['shop-2', { views: { 'shop-1': promised(100, deadServer) } }, 'shop-1 is not chosen: its mysqld is dead'],
+  }
+  it.each(Object.entries(cases))('%s', (_, [winner, given, reason]) => {
+    const election = electionOf(given)
+    expect(winnerOf(election)).toBe(winner)
+    expect(election.reasons.join('\n')).toContain(reason)
+  })
+
+  it('is the one that was asked for', () => {
+    const election = electionOf({}, { to: 'shop-2' })
+    expect(winnerOf(election)).toBe('shop-2')
+    expect(election.reasons).toEqual(['shop-1 is not chosen: shop-2 was asked for'])
+  })
+
+  it('is one that leaves only where nobody that stays holds everything', () => {
+    const staying = electionOf({}, { leaving: ['shop-1'] })
+    expect(winnerOf(staying)).toBe('shop-2')
+    expect(staying.reasons).toEqual(['shop-1 is not chosen: it is about to leave'])
+    expect(winnerOf(electionOf({ views: { 'shop-2': promised(98) } }, { leaving: ['shop-1'] }))).toBe('shop-1')
+  })
+
+  it('is never the old primary', () => {
+    const election = electionOf({ record: { syncSet: [shop1] }, views: { 'shop-0': promisedAsPrimary(), 'shop-1': { reachable: false } } })
+    expect(election.winner).toBeNull()
+    expect(election.reasons).toEqual(['shop-0 is not chosen: it is the old primary'])
+  })
+})
+
+describe('where nobody that may lead holds everything', () => {
+  it('the best of them must fetch', () => {
+    const election = electionOf({ spec: { policies: { 'shop-2': never } }, views: { 'shop-1': promised(98) } })
+    expect(election.winner).toBeNull()
+    expect(election.mustFetch?.member).toBe(shop1)
+    expect(election.reasons).toEqual(['shop-2 is not chosen: its policy is never', 'shop-1 is not chosen: it lacks 2 transactions'])
+  })
+
+  it('and nobody may lead at all, nobody fetches', () => {
+    const election = electionOf({ spec: { policies: { 'shop-1': never, 'shop-2': never } } })
+    expect(election).toMatchObject({ winner: null, mustFetch: null })
+  })
+})
+
+it('plans with the member that policy prefers, then the lower ordinal', () => {
+  expect(preferredOf(aSituation(), [shop2, shop1])).toBe(shop1)
+  expect(preferredOf(aSituation({ spec: { policies: { 'shop-2': prefer } } }), [shop1, shop2])).toBe(shop2)
+  expect(preferredOf(aSituation({ spec: { policies: { 'shop-1': never } } }), [shop1])).toBeNull()
+})

@@ -1,0 +1,105 @@
+import { Value } from 'typebox/value'
+import type { InstanceName, MemberId } from '../topology/member.ts'
+import type { Snapshot } from '../topology/snapshot.ts'
+import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '../topology/testing.ts'
+import type { Action, Decision } from './decision.ts'
+import { emptyNotes, type ClusterNotes } from './notes.ts'
+import { recordVersion, type ClusterRecord, type SwitchoverIntent } from './record.ts'
+import type { DecisionInput, Situation } from './situation.ts'
+import { clusterSpecSchema, type ClusterSpec } from './spec.ts'
+import { defaultTimings } from './timings.ts'
+
+/** Situations for tests: the healthy cluster `shop` of `topology/testing.ts` with its record, except for what a test overrides. */
+export interface SituationOverrides extends Partial<Omit<DecisionInput, 'record' | 'snapshot' | 'spec' | 'notes'>> {
+  readonly record?: Partial<ClusterRecord>
+  readonly views?: Readonly<Record<InstanceName, ViewOverrides>>
+  readonly shape?: SnapshotShape
+  readonly snapshot?: Snapshot
+  readonly spec?: Partial<ClusterSpec>
+  readonly notes?: Partial<ClusterNotes>
+}
+
+export const shop0 = memberOf('shop-0')
+export const shop1 = memberOf('shop-1')
+export const shop2 = memberOf('shop-2')
+
+/** Epoch 1 at revision 1: shop-0 leads, all others are in the sync set, k is ⌊N/2⌋. */
+export function aRecord(overrides: Partial<ClusterRecord> = {}, instances = 3): ClusterRecord {
+  const replicas = Array.from({ length: instances - 1 }, (_, index) => memberOf(`shop-${index + 1}`))
+  const acks = overrides.acks ?? Math.floor(instances / 2)
+  return { version: recordVersion, cluster: 'shop', epoch: 1, revision: 1, primary: shop0, syncSet: replicas, leaving: [], acks, acksWanted: acks, intent: null, ...overrides }
+}
+
+export function aSpec(overrides: Partial<ClusterSpec> = {}): ClusterSpec {
+  const spec = Value.Default(clusterSpecSchema, {}) as ClusterSpec
+  return { ...spec, ...overrides }
+}
+
+export function aSituation(overrides: SituationOverrides = {}): Situation {
+  const { record, views, shape, snapshot, spec, notes, ...rest } = overrides
+  const instances = shape?.instances ?? 3
+  return {
+    cluster: 'shop',
+    snapshot: snapshot ?? aSnapshot(views, shape),
+    record: aRecord(record, instances),
+    notes: { ...emptyNotes, ...notes },
+    spec: aSpec({ instances, ...spec }),
+    timings: defaultTimings,
+    requests: [],
+    nowMs: 1_100,
+    wallMs: 1_000_000,
+    manager: 'me',
+    managerSinceMs: 0,
+    published: { epoch: 1, instance: 'shop-0', host: '127.24.1.1', port: 3306 },
+    strayingSince: new Map(),
+    inFlight: new Map(),
+    failedRequests: new Map(),
+    ...rest,
+  }
+}
+
+/** mysqld ended; its agent says so. */
+export const deadServer: ViewOverrides = { process: 'dead', processSinceMs: 12, server: null, converged: { revision: 1, done: false, sentence: 'mysqld ended' } }
+
+/** Its agent is silent for longer than it may be. */
+export const lostAgent: ViewOverrides = { reachable: false }
+
+/** What a replica shows that promised `epoch` and holds the first `last` transactions of shop-0. */
+export function promised(last = 100, { epoch = 2, ...overrides }: ViewOverrides & { epoch?: number } = {}): ViewOverrides {
+  const holds = gtids('shop-0', last)
+  return { promiseReport: { epoch, holds, executed: holds, asPrimary: false }, ...overrides, stored: { promise: epoch, ...overrides.stored } }
+}
+
+/** The same of the record's own primary: killed, or demoted where its server runs. */
+export function promisedAsPrimary(last = 100, overrides: ViewOverrides & { epoch?: number } = {}): ViewOverrides {
+  const view = promised(last, overrides)
+  return view.promiseReport ? { ...view, promiseReport: { ...view.promiseReport, asPrimary: true } } : view
+}
+
+export function switchoverIntent(overrides: Partial<SwitchoverIntent> = {}): SwitchoverIntent {
+  return { kind: 'switchover', by: 'me', candidate: shop1, request: 'request-1', deadlineWallMs: 1_010_000, reason: 'asked for', ...overrides }
+}
+
+/** The record a decision commits; fails the test where it commits none. */
+export function committed({ actions }: { readonly actions: readonly Action[] }): ClusterRecord {
+  const commit = actions.find((action) => action.kind === 'commit')
+  if (commit === undefined) throw new Error(`nothing is committed; actions: ${actions.map(({ kind }) => kind).join(', ') || 'none'}`)
+  return commit.next
+}
+
+/** Orders as short texts, in the order they are sent: `promise shop-1 2@1`, `follow shop-1 counted 1@1`. */
+export function ordersOf({ actions }: Pick<Decision, 'actions'>): readonly string[] {
+  return actions.flatMap((action) => {
+    if (!('order' in action)) return []
+    const version = `${action.order.epoch}@${action.order.revision}`
+    if (action.kind !== 'assign') return [`${action.kind} ${action.to} ${version}`]
+    const { order } = action
+    return order.role === 'primary'
+      ? [`primary ${action.to} counts [${order.counted.join()}] lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ${version}`]
+      : [`follow ${action.to}${order.counted ? ' counted' : ''} ${version}`]
+  })
+}
+
+export function namesOf(members: readonly MemberId[]): string {
+  return members.map((member) => member.replace(/@.*/, '')).join()
+}
