@@ -27,7 +27,14 @@ describe('accounts', () => {
 
   it('gives a replication account the right to replicate, to clone and to come in while offline, and nothing else', () => {
     const grants = replicationAccount('shop-1', 's').filter((statement) => statement.startsWith('GRANT'))
-    expect(grants).toEqual(["GRANT REPLICATION SLAVE ON *.* TO 'regent_r_shop-1'@'%'", "GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO 'regent_r_shop-1'@'%'"])
+    expect(grants).toEqual(["GRANT REPLICATION SLAVE ON *.* TO 'regent_r_1'@'%'", "GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO 'regent_r_1'@'%'"])
+  })
+
+  it('gives no two instances the same replication account, however long their names', () => {
+    const names = Array.from({ length: 20 }, (_, ordinal) => `${'x'.repeat(60)}-${ordinal}`)
+    const users = names.map((name) => /'([^']+)'/.exec(replicationAccount(name, 's')[0] ?? '')?.[1] ?? '')
+    expect(new Set(users).size).toBe(20)
+    expect(Math.max(...users.map((user) => user.length))).toBeLessThanOrEqual(32)
   })
 
   it('protects Regent’s own accounts from the people’s account', () => {

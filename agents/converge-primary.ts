@@ -9,11 +9,23 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   const { memory, process } = parts
   if (!isOpen(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
   memory.openedPid = process.pid
-  await keepGates(parts, assignment, state)
-  await keepAcknowledgements(parts, assignment, state)
-  keepMarked(parts, assignment, state, markers)
-  await keepOpen(parts, assignment, state)
+  const now = await applyAssignment(parts, assignment, state)
+  await keepGates(parts, assignment, now)
+  await keepAcknowledgements(parts, assignment, now)
+  keepMarked(parts, assignment, now, markers)
+  await keepOpen(parts, assignment, now)
   return { again: false }
+}
+
+/** A new assignment is applied as a whole, and the server looked at again: what differs after that was changed by another hand. */
+async function applyAssignment({ server, memory, observer }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<ServerState> {
+  if (memory.applied === assignment) return state
+  await server.setGates([...assignment.counted, ...assignment.catchingUp])
+  await server.setSemiSyncSource(assignment.acks)
+  memory.applied = assignment
+  memory.converged = { ...memory.converged, revision: assignment.revision }
+  observer.outdate()
+  return observer.recent(0)
 }
 
 /** mysqld always starts closed, so one that is open was opened by an agent of this primary: a restarted agent takes it as it is. */
@@ -27,20 +39,21 @@ function isOpen(state: ServerState): boolean {
  * before k members hold it.
  */
 async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
-  const { server, memory, process } = parts
-  if (!(await applyEverything(parts, state))) return { again: true }
+  const { server, memory, process, observer } = parts
   const pid = process.pid ?? 0
-  const inPlace = memory.opening?.pid === pid ? memory.opening.inPlace : memory.reopening && state.channel === null
   if (memory.opening?.pid !== pid) {
+    await clearTheWay(parts, state)
+    memory.opening = { pid, inPlace: memory.reopening && state.channel === null }
+  }
+  if (!(await applyEverything(parts, state))) return { again: true }
+  const { inPlace } = memory.opening
+  if (memory.applied === null) {
     await prepareToOpen(parts, assignment, state)
-    memory.opening = { pid, inPlace }
+    memory.applied = assignment
     memory.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
     // Replicas may connect from now on, while this server opens.
     parts.changed()
-  } else {
-    await keepGates(parts, assignment, state)
-    await keepAcknowledgements(parts, assignment, state)
-  }
+  } else await applyAssignment(parts, assignment, state)
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     memory.converged = { ...memory.converged, sentence: `offline until ${assignment.acks} replicas acknowledge a marker` }
     keepMarked(parts, assignment, state, markers)
@@ -51,6 +64,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   memory.opening = null
   memory.reopening = false
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
+  observer.outdate()
   if (assignment.acks > 0) markers.write(assignment.revision)
   else memory.markedRevision = assignment.revision
   // Writes flow from here on; what follows is not worth making them wait.
@@ -59,9 +73,14 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   return { again: true }
 }
 
-async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+/** Nobody else is on the server: a lock or an idle transaction of theirs would hold up the applier and account changes. */
+async function clearTheWay({ server, memory }: Parts, state: ServerState): Promise<void> {
+  memory.applied = null
   if (!state.offlineMode) await server.setOffline(true)
   await server.killForeignSessions()
+}
+
+async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   if (state.channel) await server.forgetSource()
   await server.killDumpThreads(() => false)
   await server.setReadOnly('accounts')
@@ -72,9 +91,11 @@ async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, s
 /** The rest of the relay log is applied before anybody writes: false while that goes on. */
 async function applyEverything({ server, memory }: Parts, state: ServerState): Promise<boolean> {
   if (state.channel === null) return true
-  if (state.channel.ioRunning !== 'no') await server.stopReceiver()
+  await server.stopReceiver()
   if (!state.channel.sqlRunning) await server.startApplier()
-  const applied = await server.waitExecuted(state.received, 200)
+  // Read again now that nothing more arrives: what `state` lacks would be thrown away with the channel, acknowledged or not.
+  const { received } = await server.readHolds()
+  const applied = await server.waitExecuted(received, 200)
   if (!applied) memory.converged = { ...memory.converged, done: false, sentence: `applying ${state.channel.backlogTransactions} received transactions before opening` }
   return applied
 }
@@ -89,11 +110,10 @@ function isCounted(assignment: PrimaryAssignment, user: string): boolean {
   return assignment.counted.some((instance) => replicationUser(instance) === user)
 }
 
-async function keepGates({ server, memory, notices }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+async function keepGates({ server, notices }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   const wanted = [...assignment.counted, ...assignment.catchingUp].toSorted()
-  if (memory.converged.revision === assignment.revision && wanted.join() === state.openGates.toSorted().join()) return
-  const shut = assignment.counted.filter((instance) => !state.openGates.includes(instance))
-  if (memory.converged.done && shut.length > 0) notices.add('GatesSet', `the accounts of ${shut.join(', ')} were locked by another hand and are open again`)
+  if (wanted.join() === state.openGates.toSorted().join()) return
+  notices.add('GatesSet', `replication accounts are unlocked for ${wanted.join(', ') || 'nobody'} again (by another hand they were for ${state.openGates.join(', ') || 'nobody'})`)
   await server.setGates(wanted)
 }
 
@@ -101,17 +121,16 @@ async function keepAcknowledgements({ server, notices, memory, file }: Parts, as
   const inForce = state.semiSyncSource.enabled ? state.semiSyncSource.acks : 0
   if (inForce !== assignment.acks) {
     await server.setSemiSyncSource(assignment.acks)
-    if (memory.converged.revision === assignment.revision) notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (it was ${inForce})`)
+    notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (by another hand it was ${inForce})`)
   }
   const strangers = state.dumpThreads.filter((thread) => thread.semiSync && !isCounted(assignment, thread.user))
-  if (strangers.length > 0 && memory.converged.revision === assignment.revision) {
+  if (strangers.length > 0) {
     await file.update({ unsettled: true })
     const killed = new Set(strangers.map((thread) => thread.threadId))
     await server.killDumpThreads((thread) => !killed.has(thread.threadId))
     memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
     notices.add('StrangerAcknowledges', `${strangers.map((thread) => `${thread.user}@${thread.host}`).join(', ')} acknowledged without being counted; its connection was ended`)
   }
-  memory.converged = { ...memory.converged, revision: assignment.revision }
 }
 
 /** Markers prove steps of the sync set, settle a tail, and wake a waiting session after a counted replica came back. */
@@ -137,6 +156,7 @@ async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: Serv
   if (state.readOnly || state.superReadOnly || state.offlineMode) {
     await server.setReadOnly('open')
     await server.setOffline(false)
+    parts.observer.outdate()
     if (memory.converged.done) notices.add('Opened', 'the primary was read-only or offline by another hand and is open again')
   }
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }

@@ -69,7 +69,8 @@ async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: numbe
   }
 }
 
-async function openAgain({ server }: Parts): Promise<void> {
+async function openAgain({ server, observer }: Parts): Promise<void> {
   await server.setReadOnly('open')
   await server.setOffline(false)
+  observer.outdate()
 }

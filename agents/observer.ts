@@ -1,7 +1,8 @@
 import { describeError, RegentError } from '../src/common/errors.ts'
 import type { Clock, Timer, Timers } from '../src/common/ports.ts'
 import type { Timings } from '../failover/timings.ts'
-import type { ServerState, WriteProbe } from '../topology/observation.ts'
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import type { GtidText, ServerState, WriteProbe } from '../topology/observation.ts'
 import type { ProcessPort } from './process-port.ts'
 import type { ServerPort } from './server-port.ts'
 import type { VolumePort } from './volume-port.ts'
@@ -26,6 +27,10 @@ export class Observer {
   #answeredAtMs: number
   #unanswered = false
   #reading: Promise<ServerState> | null = null
+  /** Grows when what was read until then is outdated. */
+  #generation = 0
+  /** The server was changed: what was read before counts no more. */
+  #outdated = false
   #probe: { result: WriteProbe; detail: string } = { result: 'unknown', detail: '' }
   #freeBytes: number | null = null
   #timers: Timer[] = []
@@ -65,14 +70,36 @@ export class Observer {
 
   /** Reads the server now and resolves to what it says; rejects as the server port does. */
   async refresh(): Promise<ServerState> {
-    this.#reading ??= this.#read().finally(() => (this.#reading = null))
-    return this.#reading
+    if (this.#reading !== null) return this.#reading
+    const reading = this.#read().finally(() => {
+      if (this.#reading === reading) this.#reading = null
+    })
+    this.#reading = reading
+    return reading
+  }
+
+  /**
+   * The server is known to hold this, and what was read of it until now may be older: it is shown as held, and a read that began earlier is not shown any more. Else a promoted
+   * server would seem to lack what it was promoted for.
+   */
+  knownToHold(holds: GtidText): void {
+    this.#reading = null
+    this.#generation += 1
+    if (this.#server) this.#server = { ...this.#server, received: parseGtidSet(this.#server.received).union(parseGtidSet(holds)).toString() }
   }
 
   /** What the server said at most `maxAgeMs` ago, else what it says now. */
   async recent(maxAgeMs: number): Promise<ServerState> {
-    const fresh = this.#server !== null && !this.#unanswered && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
-    return fresh && this.#server ? this.#server : this.refresh()
+    const fresh = this.#server !== null && !this.#outdated && !this.#unanswered && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
+    if (fresh && this.#server) return this.#server
+    // A read that began before the change may not have seen it.
+    if (this.#outdated) await this.#reading?.catch(() => undefined)
+    return this.refresh()
+  }
+
+  /** The agent changed the server: the next look must be a new one. */
+  outdate(): void {
+    this.#outdated = true
   }
 
   /** The process ended: what was read of it is over. */
@@ -86,10 +113,11 @@ export class Observer {
   async #read(): Promise<ServerState> {
     const { server, clock, process } = this.#ports
     const { pid } = process
+    this.#outdated = false
     try {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
-      this.#server = state
+      if (generation === this.#generation || this.#server === null) this.#server = state
       this.#answeredAtMs = clock.monotonicMs()
       this.#unanswered = false
       return state

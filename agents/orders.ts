@@ -31,6 +31,7 @@ export class Orders {
       const now = file.current.assignment
       const newEpoch = now?.epoch !== order.epoch
       if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
+      if (memory.promiseReport) observer.knownToHold(memory.promiseReport.holds)
       memory.promiseReport = null
       // Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds.
       if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
@@ -84,7 +85,8 @@ export class Orders {
     if (!demoted) return process.kill()
     await server.setEvents(false)
     await server.killDumpThreads(() => false)
-    await file.update({ mayHaveTail: false })
+    // Everything here was promised and belongs to what the new primary holds.
+    await file.update({ mayHaveTail: false, unsettled: false })
   }
 
   async #obey(name: OrderName, order: AnyOrder, act: () => Promise<void>): Promise<readonly Step[]> {

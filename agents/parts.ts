@@ -1,3 +1,4 @@
+import type { Assignment } from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Transport, World } from '../src/common/ports.ts'
 import type { PromiseReport } from '../topology/observation.ts'
@@ -41,6 +42,8 @@ export interface Memory {
   openedPid: number | null
   /** The opening of a primary under way: decided once, so that a pass that failed half-way goes on as it began. */
   opening: { pid: number; inPlace: boolean } | null
+  /** The assignment as primary whose gates and k are in force. */
+  applied: Assignment | null
   /** Its server ended, or was found dead, while it was primary: opening it again needs a marker first. */
   reopening: boolean
   /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
@@ -69,6 +72,7 @@ export function freshMemory(nowMs: number): Memory {
     markedRevision: 0,
     openedPid: null,
     opening: null,
+    applied: null,
     reopening: false,
     relayLogsDiscardedPid: null,
     judgedPid: null,

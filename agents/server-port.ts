@@ -1,4 +1,4 @@
-import type { InstanceName } from '../topology/member.ts'
+import { ordinalOf, type InstanceName } from '../topology/member.ts'
 import type { GtidText, ServerState, WriteProbe } from '../topology/observation.ts'
 
 /**
@@ -69,7 +69,10 @@ export interface ServerPort {
   disconnect(): void
 }
 
-/** The account with which `instance` replicates from, and clones, any other instance. */
+/** What the names of replication accounts begin with; an instance's ordinal follows. */
+export const replicationUserPrefix = 'regent_r_'
+
+/** The account with which `instance` replicates from, and clones, any other instance. By ordinal: account names have 32 characters at most, and two instances must never share a gate. */
 export function replicationUser(instance: InstanceName): string {
-  return `regent_r_${instance}`.slice(0, 32)
+  return `${replicationUserPrefix}${ordinalOf(instance)}`
 }

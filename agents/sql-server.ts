@@ -44,7 +44,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const marking = new SqlPool(inside, ownSession, world)
   const client = new SqlPool([{ host: config.host, port: config.port, ...login }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql(quiet, world, queryDeadlineMs)
-  const state = new StateReader(sql, new PersistedSettings(layout.dataDir), new ChannelPulse(world.clock))
+  const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock) })
   const replication = new ReplicationSql(sql)
 
   return {

@@ -1,5 +1,7 @@
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import { instanceName } from '../topology/member.ts'
 import type { ServerState } from '../topology/observation.ts'
+import { replicationUserPrefix } from './server-port.ts'
 import { channelFrom, type ChannelPulse } from './sql-channel.ts'
 import { dialectOf } from './dialect.ts'
 import { ownedSet } from './owned-gtids.ts'
@@ -15,7 +17,7 @@ const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.
 const statuses = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status
   WHERE VARIABLE_NAME IN ('Rpl_semi_sync_source_wait_sessions', 'Rpl_semi_sync_source_no_tx', 'Rpl_semi_sync_replica_status', 'Threads_running')`
 
-const gates = String.raw`SELECT SUBSTRING(user, 10) AS instance FROM mysql.user WHERE user LIKE 'regent\_r\_%' AND host = '%' AND account_locked = 'N'`
+const gates = String.raw`SELECT SUBSTRING(user, ${replicationUserPrefix.length + 1}) AS ordinal FROM mysql.user WHERE user LIKE 'regent\_r\_%' AND host = '%' AND account_locked = 'N'`
 
 const foreignTables = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB'
   AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema') LIMIT 10`
@@ -25,12 +27,14 @@ const foreignTablesMs = 30_000
 
 /** Reads what is reported of the server, keeping between two reads what is dear or what only a comparison tells. */
 export class StateReader {
+  readonly #cluster: string
   readonly #sql: Sql
   readonly #persisted: PersistedSettings
   readonly #pulse: ChannelPulse
   #foreignTables: ForeignTables | null = null
 
-  constructor(sql: Sql, persisted: PersistedSettings, pulse: ChannelPulse) {
+  constructor(cluster: string, sql: Sql, { persisted, pulse }: { persisted: PersistedSettings; pulse: ChannelPulse }) {
+    this.#cluster = cluster
     this.#sql = sql
     this.#persisted = persisted
     this.#pulse = pulse
@@ -68,7 +72,7 @@ export class StateReader {
         waiting: Number(status.get('Rpl_semi_sync_source_wait_sessions') ?? 0),
         unacknowledged: Number(status.get('Rpl_semi_sync_source_no_tx') ?? 0),
       },
-      openGates: open.map((gate) => textOf(gate, 'instance')),
+      openGates: open.map((gate) => instanceName(this.#cluster, numberOf(gate, 'ordinal'))),
       runningSessions: Number(status.get('Threads_running') ?? 0),
       binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
       foreignTables: await this.#foreign(left()),

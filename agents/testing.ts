@@ -1,4 +1,16 @@
 import type { Disk } from '../src/common/ports.ts'
+import { realWorld } from '../src/common/real-world.ts'
+import { defaultTimings } from '../failover/timings.ts'
+import { orderVersion, type PrimaryAssignment } from '../failover/order.ts'
+import type { ProcessState, ServerState } from '../topology/observation.ts'
+import { anObservation, memberOf, type ServerOverrides } from '../topology/testing.ts'
+import { freshMemory, type Parts } from './parts.ts'
+import { Notices } from './notices.ts'
+import { Observer } from './observer.ts'
+import type { ProcessPort } from './process-port.ts'
+import type { ServerPort } from './server-port.ts'
+import { freshState, StoredStateFile } from './stored-state.ts'
+import type { VolumePort } from './volume-port.ts'
 
 /** A disk in memory whose writes take a turn of the event loop, and which can lose the rest of a write. */
 export class MemoryDisk implements Disk {
@@ -31,5 +43,112 @@ export class MemoryDisk implements Disk {
   /** Everything in the file is something else. */
   damage(path: string): void {
     this.#files.get(path)?.fill(1)
+  }
+}
+
+/** What `shop-0` answers as an open primary, unless a test says otherwise. */
+export function aServerState(overrides: ServerOverrides = {}): ServerState {
+  const { server } = anObservation({ instance: 'shop-0', server: overrides })
+  if (server === null) throw new Error('the fixture has a server')
+  return server
+}
+
+export const primaryOfEpoch3: PrimaryAssignment = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 3,
+  revision: 10,
+  role: 'primary',
+  peers: [],
+  fenced: false,
+  counted: ['shop-1', 'shop-2'],
+  catchingUp: [],
+  acks: 1,
+  mayRestart: false,
+}
+
+/** A server that notes what it is told, and answers as a test sets it. Verbs can be replaced one by one. */
+export class ScriptedServer implements ServerPort {
+  readonly calls: string[] = []
+  state: ServerState
+  waiting = 0
+
+  constructor(state: ServerState) {
+    this.state = state
+  }
+
+  readonly readState: ServerPort['readState'] = async () => this.state
+  readHolds: ServerPort['readHolds'] = async () => ({ executed: this.state.executed, owned: this.state.owned, received: this.state.received })
+  setReadOnly: ServerPort['setReadOnly'] = async (to) => void this.calls.push(`readOnly ${to}`)
+  readonly setOffline: ServerPort['setOffline'] = async (on) => void this.calls.push(`offline ${on ? 'on' : 'off'}`)
+  readonly killForeignSessions = async (): Promise<void> => void this.calls.push('killForeignSessions')
+  readonly busySessions = async (): Promise<number> => 0
+  readonly waitingSessions = async (): Promise<number> => this.waiting
+  readonly stopReceiver = async (): Promise<void> => void this.calls.push('stopReceiver')
+  readonly startReceiver = async (): Promise<void> => void this.calls.push('startReceiver')
+  readonly startApplier = async (): Promise<void> => void this.calls.push('startApplier')
+  readonly stopApplier = async (): Promise<void> => void this.calls.push('stopApplier')
+  readonly pointTo: ServerPort['pointTo'] = async ({ host }) => void this.calls.push(`pointTo ${host}`)
+  readonly forgetSource = async (): Promise<void> => void this.calls.push('forgetSource')
+  readonly clearFilters = async (): Promise<void> => void this.calls.push('clearFilters')
+  readonly waitExecuted: ServerPort['waitExecuted'] = async (set) => this.calls.push(`waitExecuted ${set}`) > 0
+  readonly waitReceived: ServerPort['waitReceived'] = async (set) => this.calls.push(`waitReceived ${set}`) > 0
+  readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) => void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
+  readonly setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
+  setGates: ServerPort['setGates'] = async (open) => void this.calls.push(`gates ${open.join(',')}`)
+  readonly killDumpThreads = async (): Promise<void> => void this.calls.push('killDumpThreads')
+  writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
+  readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
+  readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)
+  cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
+  readonly disconnect = (): void => void this.calls.push('disconnect')
+}
+
+export class ScriptedProcess implements ProcessPort {
+  state: ProcessState = 'running'
+  pid: number | null = 1_000
+  readonly note = ''
+  readonly changedAtMs = 0
+  readonly adopt = async (): Promise<void> => undefined
+  readonly onChange = (): void => undefined
+  readonly isEmpty = async (): Promise<boolean> => false
+  readonly initialise = async (): Promise<void> => undefined
+  readonly start = async (): Promise<void> => void (this.state = 'running')
+  readonly kill = async (): Promise<void> => void (this.state = 'dead')
+}
+
+export const quietVolume: VolumePort = {
+  syncRelayLogs: async () => undefined,
+  readBinlogSet: async () => '',
+  endedHow: async () => ({ how: 'crashed', sentence: 'killed' }),
+  judgeTail: async () => ({ kind: 'nothing' }),
+  trimTail: async () => '',
+  archiveErrant: async () => 'archive',
+  swapIn: async () => undefined,
+  freshSeedFolder: async () => 'seed',
+  probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
+}
+
+/** The parts of the agent of `shop-0`, on scripted ports and the real clock. */
+export async function testParts(server: ScriptedServer, more: { process?: ScriptedProcess; volume?: Partial<VolumePort> } = {}): Promise<Parts> {
+  const { clock, timers } = realWorld
+  const process = more.process ?? new ScriptedProcess()
+  const volume = { ...quietVolume, ...more.volume }
+  const timings = defaultTimings
+  return {
+    config: { cluster: 'shop', instance: 'shop-0', host: '127.24.1.1', port: 3306, lowSpaceBytes: 0 },
+    replicationPassword: 'secret',
+    timings,
+    world: realWorld,
+    transport: { post: async () => ({}) },
+    file: await StoredStateFile.open(new MemoryDisk(), 'state', () => freshState('volume-0', 'boot')),
+    process,
+    server,
+    volume,
+    notices: new Notices(clock, () => undefined),
+    observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
+    changed: () => undefined,
+    memory: freshMemory(clock.monotonicMs()),
   }
 }

@@ -147,7 +147,8 @@ export function syncSetShortfall(situation: Situation): string {
   const { record } = situation
   const live = countedMembers(record).filter((member) => !isStraying(situation, member))
   if (live.length < record.acks) {
-    return `writes wait: ${record.acks} acknowledgements are needed and only ${live.length === 0 ? 'nobody' : names(live)} can give one`
+    const needed = record.acks === 1 ? 'one acknowledgement is' : `${record.acks} acknowledgements are`
+    return `writes wait: ${needed} needed and ${live.length === 0 ? 'no replica' : `only ${names(live)}`} can give one`
   }
   if (record.acks < wantedAcks(situation)) return `writes need ${record.acks} acknowledgements instead of ${wantedAcks(situation)}`
   if (record.acks === 0) return 'not protected: writes need no acknowledgement'

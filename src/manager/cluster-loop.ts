@@ -310,8 +310,7 @@ export class ClusterLoop {
     }
     const open = this.#book.current
     if (open === null || !this.#isWhole()) return
-    const moved = open.kind === 'restart' || open.toEpoch !== null
-    const recovery = this.#book.end(moved && open.from !== open.to ? 'succeeded' : open.kind === 'switchover' ? 'undone' : 'succeeded')
+    const recovery = this.#book.end(outcomeOf(open))
     if (recovery) this.#file(recovery)
   }
 
@@ -320,7 +319,8 @@ export class ClusterLoop {
     const record = this.#record
     if (record === undefined || record.intent !== null) return false
     const seen = this.#sightings.observationOf(instanceOf(record.primary))
-    const open = seen?.converged.done === true && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
+    const view = this.#sightings.snapshot(this.#ports.world.clock.monotonicMs()).instances.find(({ name }) => name === instanceOf(record.primary))
+    const open = view?.reachable === true && seen?.process === 'running' && seen.converged.done && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
     return open && this.#published?.epoch === record.epoch
   }
 
@@ -371,4 +371,11 @@ export class ClusterLoop {
       this.#listener.failed(`confirming the lease of ${instance}: ${describeError(error)}`, error)
     }
   }
+}
+
+/** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
+function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
+  const moved = to !== null && to !== from
+  if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
+  return kind === 'failover' && !moved ? 'abandoned' : 'succeeded'
 }

@@ -3,6 +3,7 @@ import type { ClusterLoop } from './cluster-loop.ts'
 import type { OperationResult } from './api/operation-result.ts'
 import type { FailoverRequest, FenceRequest, PauseRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
 import { instanceOf } from '../../topology/member.ts'
+import { decide } from '../../failover/decide.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
 import { isFenced, type Situation } from '../../failover/situation.ts'
 import { planScale } from '../../failover/scaling.ts'
@@ -57,6 +58,9 @@ export class Operations {
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     const verdict = judgePrimary(situation)
     if (verdict.kind === 'well') throw new RegentError('REGENT_REFUSED', `no failover: ${verdict.sentence}; use a switchover`)
+    const asked = { kind: 'failover', id: 'trial', to: request.to ?? null, acceptLoss: request.acceptLoss } as const
+    const trial = decide({ ...situation, requests: [asked] })
+    if (trial.blocked && trial.actions.length === 0) throw new RegentError('REGENT_REFUSED', trial.sentence)
     const loss = request.acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
     if (request.dryRun) {
       const quorum = revocationQuorum(situation.record)
