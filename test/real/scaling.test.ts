@@ -48,6 +48,7 @@ it('It shrinks to 1, says that it is not protected, still takes writes, and grow
   expect(alone.sentence).toContain('not protected')
   await writer.next()
   await cluster.scale(3)
-  expect(await cluster.whole(3)).toMatchObject({ primary: 'shop-0', acks: 1 })
+  await cluster.whole(3)
+  expect(await cluster.waitFor('protected again', ({ acks }) => acks === 1)).toMatchObject({ primary: 'shop-0' })
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { runEpisode } from '../support/episode.ts'
+import { monotonicMs } from '../support/monotonic.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
@@ -86,16 +87,32 @@ it('A switchover past its deadline is undone, says why, and the old primary take
   const before = await cluster.view()
   const [to = ''] = await cluster.replicas()
   const writer = await Writer.start(cluster)
-  // A person's lock keeps the candidate from applying what it receives.
-  const lock = await cluster.session(to)
-  await lock.query('flush tables with read lock')
-  await sleep(300)
-  await expect(cluster.switchover({ to, timeoutMs: 800 })).rejects.toMatchObject({ code: 'REGENT_TIMED_OUT' })
-  lock.destroy()
+  // Not noticed yet when the switchover begins; its promise never comes.
+  await cluster.fault(to, 'freeze-agent')
+  const asked = cluster.switchover({ to, timeoutMs: 800 }).catch((error: unknown) => error)
+  await writer.next(monotonicMs() + 1_500, { deadlineMs: 5_000 })
+  expect(await asked).toMatchObject({ code: expect.stringMatching(/REGENT_TIMED_OUT|REGENT_REFUSED/) as string, message: expect.stringContaining('undone') as string })
+  await cluster.fault(to, 'thaw-agent')
   await cluster.whole()
-  await writer.next()
   expect(await cluster.primary()).toBe(before.primary)
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
   const [recovery] = await cluster.recoveries()
   expect(recovery).toMatchObject({ kind: 'switchover', outcome: 'undone' })
+})
+
+it('A lock that somebody holds at the candidate is broken rather than waited for', async () => {
+  const cluster = shop.current
+  const [to = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  const lock = await cluster.session(to)
+  await lock.query('flush tables with read lock')
+  await sleep(300)
+  const atMs = monotonicMs()
+  await cluster.switchover({ to, timeoutMs: 5_000 })
+  await writer.next()
+  expect(writer.longestPause(atMs).pauseMs).toBeLessThan(2_000)
+  lock.destroy()
+  await cluster.whole()
+  expect(await cluster.primary()).toBe(to)
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

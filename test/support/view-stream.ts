@@ -21,7 +21,7 @@ export class ViewStream {
     this.#ended = this.#follow()
   }
 
-  /** What was told last; undefined before the first time. */
+  /** What was told last; undefined while no manager tells anything. */
   get latest(): ClusterView | undefined {
     return this.#latest
   }
@@ -64,6 +64,7 @@ export class ViewStream {
     while (!signal.aborted) {
       // A manager that is dead or does not lead yet is tried again: tests kill managers.
       await this.#read(signal).catch(() => undefined)
+      this.#latest = undefined
       if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, reconnectMs))
     }
   }
