@@ -123,7 +123,7 @@ describe('a source and its replica', () => {
     await source.server.writeMarker('0123456789abcdef', 1)
     const [from, to] = [await source.server.readState(), await replica.server.readState()]
     expect(from.semiSyncSource).toMatchObject({ enabled: true, acks: 1, waiting: 0, unacknowledged: 0 })
-    expect(from.dumpThreads).toMatchObject([{ user: 'regent_r_bare-1', serverUuid: to.uuid, semiSync: true }])
+    expect(from.dumpThreads).toMatchObject([{ user: 'regent_r_1', serverUuid: to.uuid, semiSync: true }])
     expect(from.openGates).toEqual(['bare-1'])
     expect(from.executed).toBe(`${from.uuid}:1-3`)
     expect(to.channel).toMatchObject({ sourceHost: '127.24.211.1', sourceUuid: from.uuid, ioRunning: 'yes', sqlRunning: true, semiSync: true, filtered: false, ioError: '', sqlError: '' })
@@ -203,7 +203,7 @@ describe('a source and its replica', () => {
   it('meet again when somebody changed the replication account’s password, and for an instance that had none', async () => {
     const admin = await source.session('admin')
     await queryWithin(admin, 'SET SESSION sql_log_bin = 0', 1_000)
-    await queryWithin(admin, "ALTER USER 'regent_r_bare-1'@'%' IDENTIFIED BY 'something else'", 1_000)
+    await queryWithin(admin, "ALTER USER 'regent_r_1'@'%' IDENTIFIED BY 'something else'", 1_000)
     await source.server.setGates([replica.name, 'bare-12'])
     expect((await source.server.readState()).openGates).toEqual(['bare-1', 'bare-12'])
     await follow()
