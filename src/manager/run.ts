@@ -39,7 +39,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   const spec = await readSpec(layout, name)
   const token = await readTokenFile(options.tokenFile)
   const agentToken = await readTokenFile(options.agentTokenFile)
-  const store = await openStore(options.storeUrl === 'file' ? layout.records : options.storeUrl, { allowVolatile: options.allowVolatileStore })
+  const store = await openStore(options.storeUrl === 'file' ? layout.records : options.storeUrl, { allowVolatile: options.allowVolatileStore, leadershipScope: name })
   const transport = createHttpTransport({ token: agentToken })
   const platform = localPlatform(options.clusterDir)
   const manager = world.random.hex(16)

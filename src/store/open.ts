@@ -7,6 +7,8 @@ import type { Store } from './store.ts'
 export interface OpenStoreOptions {
   /** Accept a store that could lose what it confirmed: a Redis with unsafe settings. */
   readonly allowVolatile?: boolean
+  /** Of a Redis: managers compete for leadership only with those of the same scope: on one machine a cluster has managers of its own. */
+  readonly leadershipScope?: string
 }
 
 /** The forms of `--store`, for help and errors. */

@@ -12,6 +12,8 @@ export interface RedisStoreOptions {
   /** Also accept a Redis that could lose what it confirmed. */
   readonly allowVolatile?: boolean
   readonly deadlineMs?: number
+  /** Managers compete for leadership only with those of the same scope: on one machine a cluster has managers of its own. */
+  readonly leadershipScope?: string
 }
 
 /**
@@ -21,7 +23,7 @@ export interface RedisStoreOptions {
  */
 export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<Store> {
   const address = parseRedisAddress(url)
-  const { allowVolatile = false, deadlineMs = storeDeadlineMs } = options
+  const { allowVolatile = false, deadlineMs = storeDeadlineMs, leadershipScope = 'leader' } = options
   const connection = new RedisConnection(address, { allowVolatile, deadlineMs })
   const limits = { timers: realTimers, deadlineMs }
   try {
@@ -30,7 +32,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     await connection.close()
     throw error
   }
-  return cellStore(redisCells(connection, address.shown, !allowVolatile), redisLease(connection), limits)
+  return cellStore(redisCells(connection, address.shown, !allowVolatile), redisLease(connection, leadershipScope), limits)
 }
 
 /** Replication is looked at in the same step as the swap: a replica may have come since the connection was checked. */
@@ -55,7 +57,6 @@ const resignScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return true`
 
-const leaseKeys = ['regent:{leader}:lease', 'regent:{leader}:token'] as const
 
 /** A cell is a hash of revision and text. */
 function redisCells(connection: RedisConnection, place: string, guarded: boolean): Cells {
@@ -77,7 +78,8 @@ function redisCells(connection: RedisConnection, place: string, guarded: boolean
   }
 }
 
-function redisLease(connection: RedisConnection): Lease {
+function redisLease(connection: RedisConnection, scope: string): Lease {
+  const leaseKeys = [`regent:{${scope}}:lease`, `regent:{${scope}}:token`] as const
   return {
     lead: (manager, ttlMs, signal) =>
       connection.run(signal, async (client: Redis) => {
