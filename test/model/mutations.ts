@@ -2,7 +2,6 @@ import type { Action, Decision } from '../../failover/decision.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
 import type { DecisionInput } from '../../failover/situation.ts'
 import type { MemberId } from '../../topology/member.ts'
-import type { Observation } from '../../topology/observation.ts'
 import type { WorldOptions } from './model-world.ts'
 import { onlyWith } from './run.ts'
 
@@ -25,7 +24,6 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'the new primary need not hold the union': { seed: 5, broken: changingCommits(electAnybody) },
   'S′ takes members that promised nothing': { seed: 1, broken: changingCommits(keepAllOfS) },
   'S′ need not hold what the new primary holds': { seed: 5, broken: changingCommits(neverEmptyS) },
-  'promises of an older revision count': { seed: 1, where: { instances: 4, acks: 1, managers: 2, never: 1, without: onlyWith('an order arrives', 'a manager acts on what it knows', 'a manager reads the record', 'an order arrives twice', 'a manager loses an instance', 'a manager reaches all again', 'a manager looks at one') }, broken: (input, real) => real({ ...input, snapshot: { instances: input.snapshot.instances.map((view) => ({ ...view, observation: view.observation && renewed(view.observation, input.record) })) } }) },
   'a gate opens before the record says so': { seed: 1, broken: (input, real) => changeOrders(real(input), (action) => countEverybody(action, input)) },
   'replicas are let in before they have stored that they do not count': { seed: 1, broken: (input, real) => changeOrders(real(input), (action) => letEverybodyIn(action, input)) },
   'a member is dropped before its gate is closed': { seed: 1, broken: changingCommits((next) => ({ ...next, syncSet: next.syncSet.filter((member) => !next.leaving.includes(member)), leaving: [] })) },
@@ -85,11 +83,6 @@ function keepAllOfS(next: ClusterRecord, { record }: { record: ClusterRecord }):
 function neverEmptyS(next: ClusterRecord, input: DecisionInput & { record: ClusterRecord }): ClusterRecord {
   if (next.primary === input.record.primary || next.syncSet.length > 0) return next
   return { ...next, syncSet: promisedIn(input, next.epoch).filter((member) => member !== next.primary && input.record.syncSet.includes(member)) }
-}
-
-function renewed(observation: Observation, record: ClusterRecord | undefined): Observation {
-  if (observation.promiseReport === null || record === undefined) return observation
-  return { ...observation, stored: { ...observation.stored, revision: record.revision } }
 }
 
 function countEverybody(action: Action, { snapshot }: DecisionInput): Action {

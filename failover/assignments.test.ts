@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import { gtids, uuidOf, type ViewOverrides } from '../topology/testing.ts'
+import { assignmentOrders } from './assignments.ts'
+import type { ReplicaAssignment } from './order.ts'
+import { aSituation, deadServer, ordersOf, promised, shop1, shop2, type SituationOverrides } from './testing.ts'
+
+function ordersIn(given: SituationOverrides, options?: { mayRestart: boolean }): readonly string[] {
+  return ordersOf({ actions: assignmentOrders(aSituation(given), options) })
+}
+
+/** It stored this revision and acts on it. */
+const primaryAt = (revision: number, server: ViewOverrides['server'] = {}): ViewOverrides => ({
+  stored: { revision, assignment: { epoch: 1, revision, role: 'primary', counted: false, fenced: false, source: null } },
+  converged: { revision, done: true, sentence: '' },
+  server,
+})
+
+const replicaAt = (revision: number, counted: boolean, more: ViewOverrides = {}): ViewOverrides => ({
+  ...more,
+  stored: { revision, assignment: { epoch: 1, revision, role: 'replica', counted, fenced: false, source: 'shop-0' }, ...more.stored },
+  converged: { revision, done: true, sentence: '', ...more.converged },
+})
+
+describe('orders', () => {
+  const cases: Readonly<Record<string, readonly [given: SituationOverrides, orders: readonly string[]]>> = {
+    'are not sent to those who do as they are told': [{}, []],
+    'of a new revision go to the primary first; counted replicas wait until it applied them': [{ record: { revision: 2 } }, ['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 1@2']],
+    'go to counted replicas once the primary applied the revision': [
+      { record: { revision: 2 }, views: { 'shop-0': primaryAt(2) } },
+      ['follow shop-1 counted 1@2', 'follow shop-2 counted 1@2'],
+    ],
+    'do not go to counted replicas while the primary has only stored the revision': [
+      { record: { revision: 2 }, views: { 'shop-0': { ...primaryAt(2), converged: { revision: 1, done: true, sentence: '' } } } },
+      [],
+    ],
+    'to a replica that leaves go at once, and without its being counted': [
+      { record: { revision: 2, leaving: [shop2] } },
+      ['primary shop-0 counts [shop-1] lets in [] k=1 1@2', 'follow shop-2 1@2'],
+    ],
+    'let a replica in that stored that it is not counted, and acts on it': [
+      { record: { revision: 2, syncSet: [shop1] }, views: { 'shop-0': primaryAt(2, { openGates: ['shop-1'] }), 'shop-1': replicaAt(2, true), 'shop-2': replicaAt(2, false) } },
+      ['primary shop-0 counts [shop-1] lets in [shop-2] k=1 1@2'],
+    ],
+    'do not let a replica in whose agent stored that it is not counted and died before it acted': [
+      {
+        record: { revision: 2, syncSet: [shop1] },
+        views: { 'shop-0': primaryAt(2, { openGates: ['shop-1'] }), 'shop-1': replicaAt(2, true), 'shop-2': replicaAt(2, false, { converged: { revision: 0, done: false, sentence: '' } }) },
+      },
+      [],
+    ],
+    'are not repeated once the gate is open': [
+      { record: { revision: 2, syncSet: [shop1] }, views: { 'shop-0': primaryAt(2, { openGates: ['shop-1', 'shop-2'] }), 'shop-1': replicaAt(2, true), 'shop-2': replicaAt(2, false) } },
+      [],
+    ],
+    'of a new revision wait for a replica that is let in, which would lose its connection': [
+      { record: { revision: 3, syncSet: [shop1] }, views: { 'shop-0': primaryAt(2, { openGates: ['shop-1', 'shop-2'] }), 'shop-1': replicaAt(2, true), 'shop-2': replicaAt(2, false) } },
+      ['follow shop-2 1@3'],
+    ],
+    'of a new revision do not wait for a replica that is being seeded and cannot be told': [
+      {
+        record: { revision: 3, syncSet: [shop1] },
+        views: { 'shop-0': primaryAt(2, { openGates: ['shop-1', 'shop-2'] }), 'shop-1': replicaAt(2, true), 'shop-2': replicaAt(2, false, { stored: { seeding: true } }) },
+      },
+      ['primary shop-0 counts [shop-1] lets in [] k=1 1@3'],
+    ],
+    'tell the primary the k it is to wait for, before the record counts on it': [{ record: { revision: 2, acks: 1, acksWanted: 2 } }, ['primary shop-0 counts [shop-1,shop-2] lets in [] k=2 1@2']],
+    'do not go to who promised a newer epoch': [{ record: { revision: 2 }, views: { 'shop-0': promised(), 'shop-1': promised(), 'shop-2': promised() } }, []],
+    'are not sent again while the primary they are about is away': [
+      { record: { revision: 2, syncSet: [shop1] }, views: { 'shop-0': { reachable: false }, 'shop-2': replicaAt(1, false) } },
+      [],
+    ],
+    'tell an old primary of the new epoch although the new one is away': [
+      { record: { epoch: 2, revision: 2, primary: shop1, syncSet: [] }, views: { 'shop-1': { reachable: false }, 'shop-2': { reachable: false } } },
+      ['follow shop-0 2@2'],
+    ],
+    'tell a replica that it is fenced': [{ notes: { fenced: [{ instance: 'shop-2', keepPrimary: false, wallMs: 0 }] } }, ['follow shop-2 counted 1@1']],
+    'tell a primary that it is fenced': [{ notes: { fenced: [{ instance: 'shop-0', keepPrimary: true, wallMs: 0 }] } }, ['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 1@1']],
+  }
+  it.each(Object.entries(cases))('%s', (_, [given, orders]) => {
+    expect(ordersIn(given)).toEqual(orders)
+  })
+
+  it('let the primary start again only where that was decided', () => {
+    expect(ordersIn({ views: { 'shop-0': deadServer } })).toEqual([])
+    expect(ordersIn({ views: { 'shop-0': deadServer } }, { mayRestart: true })).toEqual(['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 may restart 1@1'])
+  })
+})
+
+describe('a replica is told', () => {
+  const followOrder = (given: SituationOverrides): ReplicaAssignment => {
+    const order = assignmentOrders(aSituation(given)).flatMap((action) => (action.kind === 'assign' && action.to === 'shop-2' && action.order.role === 'replica' ? [action.order] : []))[0]
+    if (order === undefined) throw new Error('shop-2 is told nothing')
+    return order
+  }
+
+  it('what the primary holds, waiting transactions included, and which are its own', () => {
+    const order = followOrder({ record: { revision: 2, syncSet: [shop1] }, views: { 'shop-0': primaryAt(2, { executed: gtids('shop-0', 100), owned: `${uuidOf('shop-0')}:101`, purged: gtids('shop-0', 9) }) } })
+    expect(order).toMatchObject({ sourceHolds: gtids('shop-0', 101), sourceUuid: uuidOf('shop-0'), sourcePurged: gtids('shop-0', 9), source: { instance: 'shop-0' } })
+  })
+
+  it('nothing of what a primary held that does not run', () => {
+    const order = followOrder({ record: { epoch: 2, revision: 2, syncSet: [shop1] }, views: { 'shop-0': { ...deadServer, binlogSet: gtids('shop-0', 105) } } })
+    expect(order.sourceHolds).toBe('')
+  })
+
+  const waiting = replicaAt(1, true, { server: { channel: { ioRunning: 'no' } }, converged: { revision: 1, done: false, sentence: 'has 3 errant transactions' } })
+
+  it('once more when it takes itself for errant and is not, because it was told too little', () => {
+    expect(ordersIn({ views: { 'shop-2': waiting }, strayingSince: new Map([['shop-2', -2_000]]) })).toEqual(['follow shop-2 counted 1@1'])
+  })
+
+  it('nothing more while it is errant, or may just be connecting', () => {
+    const errant: ViewOverrides = { ...waiting, server: { channel: { ioRunning: 'no' }, executed: `${gtids('shop-0', 100)},${gtids('shop-2', 3)}` } }
+    expect(ordersIn({ views: { 'shop-2': errant }, strayingSince: new Map([['shop-2', -2_000]]) })).toEqual([])
+    expect(ordersIn({ views: { 'shop-2': waiting }, strayingSince: new Map([['shop-2', 1_000]]) })).toEqual([])
+  })
+})
