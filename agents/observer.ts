@@ -27,10 +27,10 @@ export class Observer {
   #answeredAtMs: number
   #unanswered = false
   #reading: Promise<ServerState> | null = null
-  /** Grows when what was read until then is outdated. */
+  /** Grows when the agent changes the server: what was read before counts no more. */
   #generation = 0
-  /** The server was changed: what was read before counts no more. */
-  #outdated = false
+  /** Of what `#server` shows. */
+  #serverGeneration = 0
   #probe: { result: WriteProbe; detail: string } = { result: 'unknown', detail: '' }
   #freeBytes: number | null = null
   #timers: Timer[] = []
@@ -78,28 +78,22 @@ export class Observer {
     return reading
   }
 
-  /**
-   * The server is known to hold this, and what was read of it until now may be older: it is shown as held, and a read that began earlier is not shown any more. Else a promoted
-   * server would seem to lack what it was promoted for.
-   */
-  knownToHold(holds: GtidText): void {
-    this.#reading = null
-    this.#generation += 1
-    if (this.#server) this.#server = { ...this.#server, received: parseGtidSet(this.#server.received).union(parseGtidSet(holds)).toString() }
-  }
-
-  /** What the server said at most `maxAgeMs` ago, else what it says now. */
+  /** What the server said at most `maxAgeMs` ago and after all that the agent changed, else what it says now. */
   async recent(maxAgeMs: number): Promise<ServerState> {
-    const fresh = this.#server !== null && !this.#outdated && !this.#unanswered && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
-    if (fresh && this.#server) return this.#server
-    // A read that began before the change may not have seen it.
-    if (this.#outdated) await this.#reading?.catch(() => undefined)
-    return this.refresh()
+    const fresh = this.#serverGeneration === this.#generation && !this.#unanswered && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
+    return fresh && this.#server ? this.#server : this.refresh()
   }
 
-  /** The agent changed the server: the next look must be a new one. */
+  /** The agent changed the server: the next look is a new one, and one that began before shows nothing any more. */
   outdate(): void {
-    this.#outdated = true
+    this.#generation += 1
+    this.#reading = null
+  }
+
+  /** The server is known to hold this. Shown at once: else a promoted server would seem, for a moment, to lack what it was promoted for. */
+  knownToHold(holds: GtidText): void {
+    this.outdate()
+    if (this.#server) this.#server = { ...this.#server, received: parseGtidSet(this.#server.received).union(parseGtidSet(holds)).toString() }
   }
 
   /** The process ended: what was read of it is over. */
@@ -113,11 +107,14 @@ export class Observer {
   async #read(): Promise<ServerState> {
     const { server, clock, process } = this.#ports
     const { pid } = process
-    this.#outdated = false
+    const generation = this.#generation
     try {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
-      if (generation === this.#generation || this.#server === null) this.#server = state
+      if (generation === this.#generation || this.#server === null) {
+        this.#server = state
+        this.#serverGeneration = generation
+      }
       this.#answeredAtMs = clock.monotonicMs()
       this.#unanswered = false
       return state

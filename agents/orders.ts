@@ -31,8 +31,7 @@ export class Orders {
       const now = file.current.assignment
       const newEpoch = now?.epoch !== order.epoch
       if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
-      if (memory.promiseReport) observer.knownToHold(memory.promiseReport.holds)
-      memory.promiseReport = null
+      this.#dropPromiseReport()
       // Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds.
       if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
@@ -73,6 +72,12 @@ export class Orders {
     const { file, memory, world } = this.#parts
     memory.peersHeard.set(request.asking, world.clock.monotonicMs())
     return { granted: file.current.promise <= request.epoch, promise: file.current.promise }
+  }
+
+  #dropPromiseReport(): void {
+    const { memory, observer } = this.#parts
+    if (memory.promiseReport) observer.knownToHold(memory.promiseReport.holds)
+    memory.promiseReport = null
   }
 
   /** Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that can be cut. */
