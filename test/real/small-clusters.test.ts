@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { monotonicMs } from '../support/monotonic.ts'
+import { withCluster } from '../support/with-cluster.ts'
+import { Writer } from '../support/writer.ts'
+
+const pair = withCluster({ name: 'pair', instances: 2 })
+const solo = withCluster({ name: 'solo', instances: 1 })
+
+it('A cluster of one takes writes, says that it is not protected, and comes back after a crash', async () => {
+  const cluster = solo.current
+  const view = await cluster.whole(1)
+  expect(view).toMatchObject({ primary: 'solo-0', acks: 0, writable: true })
+  expect(view.sentence).toContain('not protected')
+  const writer = await Writer.start(cluster)
+  const atMs = await cluster.fault('solo-0', 'kill-mysqld')
+  await writer.next(atMs + 100)
+  expect(await cluster.view()).toMatchObject({ primary: 'solo-0' })
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], instances: 1 })
+})
+
+it('A cluster of two says what the loss of its only replica would mean, and fails over to that', async () => {
+  const cluster = pair.current
+  const view = await cluster.whole(2)
+  expect(view.sentence).toContain('the loss of pair-1 would make writes wait')
+  const writer = await Writer.start(cluster)
+  const atMs = await cluster.fault('pair-0', 'kill-mysqld')
+  await writer.next(atMs + 1)
+  await cluster.whole(2)
+  await writer.next(monotonicMs())
+  expect(await cluster.primary()).toBe('pair-1')
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
+})
+
+it('A cluster of two without its replica keeps its primary, lets writes wait, and refuses a switchover with the reason', async () => {
+  const cluster = pair.current
+  await cluster.fault('pair-0', 'kill')
+  await cluster.waitFor('it says so', ({ sentence }) => sentence.includes('writes wait'), 10_000)
+  await expect(cluster.switchover()).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('no replica can take over') as string })
+  await cluster.fault('pair-0', 'start')
+  await cluster.whole(2)
+})
