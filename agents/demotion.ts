@@ -30,6 +30,7 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
 
 /** `SET GLOBAL super_read_only` hangs for ever when nobody acknowledges: never sent then. */
 async function refuseWithoutAcknowledgements({ server, observer }: Parts): Promise<void> {
+  observer.outdate()
   const state = await observer.refresh()
   const { enabled, acks } = state.semiSyncSource
   const counted = state.dumpThreads.filter((thread) => thread.semiSync).length
@@ -48,18 +49,36 @@ async function giveGrace({ server, world }: Parts, graceMs: number): Promise<voi
   }
 }
 
-/** Closed for writes; a lock that stands in the way past a moment loses its session. */
-async function stopWrites({ server, world }: Parts, deadlineMs: number): Promise<void> {
+/**
+ * Closed for writes; a lock that stands in the way past a moment loses its session. Not so when acknowledgements have stopped meanwhile: a session that is killed while it waits for one
+ * commits without it, and tells those that commit with it that they are safe.
+ */
+async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
+  const { server, world } = parts
   const remaining = () => Math.max(1, deadlineMs - world.clock.monotonicMs())
   try {
     await server.setReadOnly('closed', Math.min(300, remaining()))
   } catch (error) {
     if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
+    await refuseWithoutAcknowledgements(parts)
+    await refuseWhileOneWaits(parts)
     await server.killForeignSessions()
     await server.setReadOnly('closed', remaining())
   }
   await server.setOffline(true)
   await server.killForeignSessions()
+}
+
+/** What is acknowledged at all is acknowledged well within this. */
+const acknowledgedMs = 100
+
+/** Under load there is always somebody who waits, for a moment: looked for is a moment in which nobody does. */
+async function refuseWhileOneWaits({ server, world }: Parts): Promise<void> {
+  const until = world.clock.monotonicMs() + acknowledgedMs
+  while ((await server.waitingSessions()) > 0) {
+    if (world.clock.monotonicMs() >= until) throw new RegentError('REGENT_TIMED_OUT', 'demotion undone: something stands in its way, and sessions that wait for an acknowledgement must not be killed')
+    await world.timers.sleep(pollMs)
+  }
 }
 
 async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: number): Promise<void> {

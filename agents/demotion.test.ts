@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import { RegentError } from '../src/common/errors.ts'
+import { orderVersion, type DemoteOrder } from '../failover/order.ts'
+import type { DumpThread } from '../topology/observation.ts'
+import { memberOf } from '../topology/testing.ts'
+import { demote } from './demotion.ts'
+import { aServerState, ScriptedServer, testParts } from './testing.ts'
+
+const order: DemoteOrder = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 4, revision: 11, graceMs: 0, deadlineMs: 400 }
+const replica: DumpThread = { threadId: 20, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
+const acknowledged = aServerState({ dumpThreads: [replica], semiSyncSource: { enabled: true, acks: 1 } })
+const timedOut = (): Promise<never> => Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', 'no answer within 300 ms'))
+
+/** The first attempt to close it for writes passes its deadline, and then something is different. */
+function hangingOnce(server: ScriptedServer, afterwards: () => void): ScriptedServer {
+  const close = server.setReadOnly
+  server.setReadOnly = (to, deadlineMs) => {
+    if (to !== 'closed') return close(to, deadlineMs)
+    server.setReadOnly = close
+    afterwards()
+    return timedOut()
+  }
+  return server
+}
+
+describe('demotion', () => {
+  it('ends the sessions whose lock stands in its way', async () => {
+    const server = hangingOnce(new ScriptedServer(acknowledged), () => undefined)
+    const parts = await testParts(server)
+    await demote(parts, order)
+    expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'readOnly closed'])
+    expect(parts.file.current.promise).toBe(4)
+  })
+
+  it('kills nobody and opens again when acknowledgements stopped while it closed the server', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(hangingOnce(server, () => (server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))))
+    await expect(demote(parts, order)).rejects.toThrow('0 replicas can give one')
+    expect(server.calls).toEqual(['readOnly open', 'offline off'])
+    expect(parts.file.current.promise).toBe(0)
+  })
+
+  it('kills nobody while a session waits for an acknowledgement that does not come from replicas that are connected', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(hangingOnce(server, () => (server.waiting = 1)))
+    await expect(demote(parts, order)).rejects.toThrow('must not be killed')
+    expect(server.calls).toEqual(['readOnly open', 'offline off'])
+  })
+})
