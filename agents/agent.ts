@@ -5,7 +5,7 @@ import type { Timings } from '../failover/timings.ts'
 import type { Observation } from '../topology/observation.ts'
 import { ObservationBuilder } from './agent-observation.ts'
 import { Converger } from './converger.ts'
-import type { AgentHandlers } from './http.ts'
+import type { AgentHandlers, StreamListener } from './http.ts'
 import { Lease } from './lease.ts'
 import { agentMetrics } from './metrics.ts'
 import { Notices } from './notices.ts'
@@ -19,6 +19,9 @@ import type { ServerPort } from './server-port.ts'
 import { guardSpace } from './space-guard.ts'
 import { freshState, StoredStateFile } from './stored-state.ts'
 import type { VolumePort } from './volume-port.ts'
+
+/** How often the agent looks after what no event brings. */
+const tendMs = 1_000
 
 export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' | 'transport' | 'replicationPassword'> {
   readonly disk: Disk
@@ -40,7 +43,7 @@ export class Agent implements AgentHandlers {
   readonly #converger: Converger
   readonly #lease: Lease
   readonly #observations: ObservationBuilder
-  readonly #listeners = new Set<(observation: Observation) => void>()
+  readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
   #publishing = false
 
@@ -53,7 +56,7 @@ export class Agent implements AgentHandlers {
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
       notices: new Notices(world.clock, ports.log),
       changed,
-      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: process.state !== 'running' && file.current.assignment?.role === 'primary' },
+      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: file.current.assignment?.role === 'primary' },
     }
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
@@ -82,7 +85,7 @@ export class Agent implements AgentHandlers {
     process.onChange(() => this.#processChanged())
     observer.start()
     this.#lease.start()
-    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#publish())]
+    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend())]
     this.#converger.wake()
   }
 
@@ -98,7 +101,7 @@ export class Agent implements AgentHandlers {
     return this.#observations.build()
   }
 
-  subscribe(listener: (observation: Observation) => void): () => void {
+  subscribe(listener: StreamListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -151,6 +154,8 @@ export class Agent implements AgentHandlers {
     const { process, observer, server, memory, file } = this.#parts
     if (process.state === 'dead' || process.state === 'exiting') {
       memory.reopening = file.current.assignment?.role === 'primary'
+      // A marker of its earlier life proves nothing of what recovery commits.
+      memory.markedRevision = 0
       observer.forget()
       server.disconnect()
       memory.converged = { ...memory.converged, done: false, sentence: 'mysqld ended' }
@@ -160,9 +165,20 @@ export class Agent implements AgentHandlers {
   }
 
   #observed(): void {
-    guardSpace(this.#parts)
     this.#publish()
     this.#converger.wake()
+  }
+
+  /** Nothing is new; the agent is there. */
+  #beat(): void {
+    for (const listener of this.#listeners) listener(null)
+  }
+
+  /** What no event brings: space on the disk, and a goal that is not reached yet. */
+  #tend(): void {
+    const { process, memory } = this.#parts
+    guardSpace(this.#parts)
+    if (process.state !== 'running' || !memory.converged.done) this.#converger.wake()
   }
 
   #leaseChanged(): void {

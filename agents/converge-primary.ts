@@ -1,8 +1,8 @@
 import type { PrimaryAssignment } from '../failover/order.ts'
 import type { ServerState } from '../topology/observation.ts'
 import type { Markers } from './marker.ts'
-import type { Parts } from './parts.ts'
-import { replicationUser } from './server-port.ts'
+import type { Memory, Parts } from './parts.ts'
+import { replicationUser, type ServerPort } from './server-port.ts'
 
 /** One pass towards being the primary of this assignment. `again` asks for another pass soon. */
 export async function convergePrimary(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
@@ -11,7 +11,7 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   memory.openedPid = process.pid
   const now = await applyAssignment(parts, assignment, state)
   await keepGates(parts, assignment, now)
-  await keepAcknowledgements(parts, assignment, now)
+  await keepAcknowledgements(parts, assignment, now, markers)
   keepMarked(parts, assignment, now, markers)
   await keepOpen(parts, assignment, now)
   return { again: false }
@@ -20,6 +20,7 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
 /** A new assignment is applied as a whole, and the server looked at again: what differs after that was changed by another hand. */
 async function applyAssignment({ server, memory, observer }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<ServerState> {
   if (memory.applied === assignment) return state
+  await letAccountsChange(server, state)
   await server.setGates([...assignment.counted, ...assignment.catchingUp])
   await server.setSemiSyncSource(assignment.acks)
   memory.applied = assignment
@@ -65,8 +66,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   memory.reopening = false
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
   observer.outdate()
-  if (assignment.acks > 0) markers.write(assignment.revision)
-  else memory.markedRevision = assignment.revision
+  keepMarked(parts, assignment, state, markers)
   // Writes flow from here on; what follows is not worth making them wait.
   parts.changed()
   await server.setEvents(true)
@@ -101,7 +101,7 @@ async function applyEverything({ server, memory }: Parts, state: ServerState): P
 }
 
 async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment): Promise<void> {
-  if (assignment.fenced || memory.closedBecause !== null) return
+  if (whyClosed(memory, assignment) !== null) return
   await server.setReadOnly('open')
   await server.setOffline(false)
 }
@@ -114,10 +114,16 @@ async function keepGates({ server, notices }: Parts, assignment: PrimaryAssignme
   const wanted = [...assignment.counted, ...assignment.catchingUp].toSorted()
   if (wanted.join() === state.openGates.toSorted().join()) return
   notices.add('GatesSet', `replication accounts are unlocked for ${wanted.join(', ') || 'nobody'} again (by another hand they were for ${state.openGates.join(', ') || 'nobody'})`)
+  await letAccountsChange(server, state)
   await server.setGates(wanted)
 }
 
-async function keepAcknowledgements({ server, notices, memory, file }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+/** A primary that is closed, or was demoted and goes on, is super read-only: no account can be changed then, not even without the binary log. */
+async function letAccountsChange(server: ServerPort, state: ServerState): Promise<void> {
+  if (state.superReadOnly) await server.setReadOnly('accounts')
+}
+
+async function keepAcknowledgements({ server, notices, memory, file }: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<void> {
   const inForce = state.semiSyncSource.enabled ? state.semiSyncSource.acks : 0
   if (inForce !== assignment.acks) {
     await server.setSemiSyncSource(assignment.acks)
@@ -128,6 +134,7 @@ async function keepAcknowledgements({ server, notices, memory, file }: Parts, as
     await file.update({ unsettled: true })
     const killed = new Set(strangers.map((thread) => thread.threadId))
     await server.killDumpThreads((thread) => !killed.has(thread.threadId))
+    markers.distrust()
     memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
     notices.add('StrangerAcknowledges', `${strangers.map((thread) => `${thread.user}@${thread.host}`).join(', ')} acknowledged without being counted; its connection was ended`)
   }
@@ -139,15 +146,22 @@ function keepMarked({ memory, file }: Parts, assignment: PrimaryAssignment, stat
     memory.markedRevision = assignment.revision
     return
   }
-  const counted = state.dumpThreads.filter((thread) => thread.semiSync).length
-  const stuck = state.semiSyncSource.waiting > 0 && counted >= assignment.acks
+  // Closed, it takes no marker either; and one that waits would hold up the closing.
+  if (whyClosed(memory, assignment) !== null) return
+  const counted = state.dumpThreads.filter((thread) => thread.semiSync)
+  const stuck = state.semiSyncSource.waiting > 0 && counted.length >= assignment.acks
   if (memory.markedRevision < assignment.revision || file.current.unsettled) markers.write(assignment.revision)
-  if (stuck) markers.wakeWaiting(assignment.revision)
+  if (stuck) markers.wakeWaiting(assignment.revision, counted.map(({ threadId }) => threadId).toSorted((a, b) => a - b).join())
+}
+
+/** What keeps this primary closed; null when it is to be open. */
+function whyClosed(memory: Memory, assignment: PrimaryAssignment): string | null {
+  return assignment.fenced ? 'fenced by a person' : memory.closedBecause
 }
 
 async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   const { server, memory, notices } = parts
-  const why = assignment.fenced ? 'fenced by a person' : memory.closedBecause
+  const why = whyClosed(memory, assignment)
   if (why !== null) {
     if (!state.superReadOnly || !state.offlineMode) await close(parts, assignment, state)
     memory.converged = { revision: assignment.revision, done: false, sentence: `closed: ${why}` }

@@ -5,11 +5,14 @@ import { problemContentType, problemOf } from '../src/common/problem.ts'
 import { agentRoutes } from '../failover/order.ts'
 import type { Observation } from '../topology/observation.ts'
 
+/** Gets every new observation, and null as often as a heartbeat is due. */
+export type StreamListener = (observation: Observation | null) => void
+
 /** What the agent's HTTP interface shows and takes. */
 export interface AgentHandlers {
   observation(): Observation
   /** Calls `listener` after every change until the returned function is called. */
-  subscribe(listener: (observation: Observation) => void): () => void
+  subscribe(listener: StreamListener): () => void
   /** By route path; resolves to the JSON answer. */
   readonly orders: ReadonlyMap<string, (body: unknown) => Promise<unknown>>
   isLive(): boolean
@@ -59,13 +62,13 @@ function answerGet(handlers: AgentHandlers, path: string, { response, request }:
   throw new RegentError('REGENT_NOT_FOUND', `there is no GET ${path}; there are ${agentRoutes.observations}, /metrics, /live and /ready`)
 }
 
-/** Newline-delimited JSON: the whole observation at once, and again after every change. A reader that does not keep up loses its stream, never the agent its memory. */
+/** Newline-delimited JSON: the whole observation at once, and again after every change; an empty line is a heartbeat. A reader that does not keep up loses its stream, never the agent its memory. */
 function streamObservations(handlers: AgentHandlers, { request, response }: Exchange): void {
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   request.socket.setNoDelay(true)
-  const send = (observation: Observation): void => {
+  const send: StreamListener = (observation) => {
     if (response.writableLength > 4 * 1024 * 1024) response.destroy()
-    else response.write(`${JSON.stringify(observation)}\n`)
+    else response.write(observation === null ? '\n' : `${JSON.stringify(observation)}\n`)
   }
   const unsubscribe = handlers.subscribe(send)
   response.on('close', unsubscribe)

@@ -3,13 +3,16 @@ import type { Parts } from './parts.ts'
 
 /**
  * Markers (design §5): a one-row write of the agent's own. When it returns, k counted members hold everything before it. A marker that waits is never killed: a killed wait commits
- * without its acknowledgement. Beside it one more may be written to wake it: a replica that reconnects and holds a waiting transaction already does not acknowledge it again, but
+ * without its acknowledgement. Beside it others may be written to wake it: a replica that reconnects and holds a waiting transaction already does not acknowledge it again, but
  * acknowledges the next write, and with that everything before.
  */
 export class Markers {
   readonly #parts: Parts
   readonly #done: () => void
-  readonly #waiting = new Set<1 | 2>()
+  #waits = false
+  #wakers = 0
+  #wokenFor = ''
+  #doubts = 0
 
   constructor(parts: Parts, done: () => void) {
     this.#parts = parts
@@ -18,20 +21,36 @@ export class Markers {
 
   /** Writes one in the background. It counts for `revision` only if nothing was reassigned before it returned. */
   write(revision: number): void {
-    if (!this.#waiting.has(1)) this.#begin(1, revision)
+    if (this.#waits) return
+    this.#waits = true
+    this.#begin(1, revision, () => (this.#waits = false))
   }
 
-  /** Sessions wait although enough replicas are connected: another write makes them acknowledge. */
-  wakeWaiting(revision: number): void {
-    if (!this.#waiting.has(2)) this.#begin(2, revision)
+  /**
+   * Sessions wait although enough replicas are connected: another write makes them acknowledge. One for each set of `connections`: a replica that came back again, before it had acknowledged the
+   * last one, needs another.
+   */
+  wakeWaiting(revision: number, connections: string): void {
+    if (this.#wakers > 0 && (connections === this.#wokenFor || this.#wakers >= mostWakers)) return
+    this.#wokenFor = connections
+    this.#wakers += 1
+    this.#begin(2, revision, () => (this.#wakers -= 1))
   }
 
-  #begin(slot: 1 | 2, revision: number): void {
-    this.#waiting.add(slot)
+  /** Somebody acknowledged who is not counted: what is under way proves nothing. */
+  distrust(): void {
+    this.#doubts += 1
+  }
+
+  #begin(slot: 1 | 2, revision: number, ended: () => void): void {
+    const { notices, world } = this.#parts
     this.#writeOne(slot, revision)
-      .catch((error: unknown) => this.#parts.notices.add('MarkerFailed', `a marker failed: ${describeError(error)}`))
+      .catch((error: unknown) => {
+        notices.add('MarkerFailed', `a marker failed: ${describeError(error)}`)
+        return world.timers.sleep(failedPauseMs)
+      })
       .finally(() => {
-        this.#waiting.delete(slot)
+        ended()
         this.#done()
       })
   }
@@ -39,11 +58,17 @@ export class Markers {
   async #writeOne(slot: 1 | 2, revision: number): Promise<void> {
     const { server, file, memory, world, process } = this.#parts
     const { pid } = process
+    const doubts = this.#doubts
     await server.writeMarker(world.random.hex(16), slot)
     const { assignment, promise, unsettled } = file.current
     const still = assignment?.role === 'primary' && assignment.revision === revision && promise === assignment.epoch && process.pid === pid
-    if (!still) return
+    if (!still || doubts !== this.#doubts) return
     memory.markedRevision = revision
     if (unsettled) await file.update({ unsettled: false })
   }
 }
+
+/** Each waits in a row of its own. */
+const mostWakers = 4
+/** A refused one is not tried again at once. */
+const failedPauseMs = 500

@@ -7,6 +7,9 @@ import type { ProcessPort } from './process-port.ts'
 import type { ServerPort } from './server-port.ts'
 import type { VolumePort } from './volume-port.ts'
 
+/** The disk is tried with every third write probe: it costs files, the probe itself only a row. */
+const diskEvery = 3
+
 export interface ObserverPorts {
   readonly process: ProcessPort
   readonly server: ServerPort
@@ -26,6 +29,8 @@ export class Observer {
   #server: ServerState | null = null
   #answeredAtMs: number
   #unanswered = false
+  /** What was read last, to tell whether anything is new: an idle server is not reported again and again. */
+  #seen = ''
   #reading: Promise<ServerState> | null = null
   /** Grows when the agent changes the server: what was read before counts no more. */
   #generation = 0
@@ -33,6 +38,8 @@ export class Observer {
   #serverGeneration = 0
   #probe: { result: WriteProbe; detail: string } = { result: 'unknown', detail: '' }
   #freeBytes: number | null = null
+  #disk: Awaited<ReturnType<VolumePort['probe']>> | null = null
+  #probes = 0
   #timers: Timer[] = []
 
   constructor(ports: ObserverPorts, changed: () => void) {
@@ -99,6 +106,7 @@ export class Observer {
   /** The process ended: what was read of it is over. */
   forget(): void {
     this.#server = null
+    this.#seen = ''
     this.#unanswered = false
     this.#probe = { result: 'unknown', detail: '' }
     this.#answeredAtMs = this.#ports.clock.monotonicMs()
@@ -116,13 +124,16 @@ export class Observer {
         this.#serverGeneration = generation
       }
       this.#answeredAtMs = clock.monotonicMs()
+      const seen = gistOf(state)
+      const same = seen === this.#seen && !this.#unanswered
       this.#unanswered = false
+      this.#seen = seen
+      if (!same) this.#changed()
       return state
     } catch (error) {
       this.#unanswered = this.#server !== null && process.state === 'running'
-      throw error
-    } finally {
       this.#changed()
+      throw error
     }
   }
 
@@ -138,7 +149,9 @@ export class Observer {
     const { server, volume, timings } = this.#ports
     const before = this.#probe
     try {
-      const disk = await volume.probe()
+      this.#probes += 1
+      const disk = this.#probes % diskEvery === 0 || this.#disk === null ? await volume.probe() : this.#disk
+      this.#disk = disk
       this.#freeBytes = disk.freeBytes
       if (disk.failure) this.#probe = { result: disk.failure, detail: disk.detail }
       else if (this.#isAlive() && this.#server) this.#probe = await server.probeWrite(timings.queryDeadlineMs)
@@ -147,4 +160,11 @@ export class Observer {
     }
     if (this.#probe.result !== before.result) this.#changed()
   }
+}
+
+/** A source that beats twice a second is silent for up to half a second all the time: that is nothing new. */
+function gistOf(state: ServerState): string {
+  const { channel } = state
+  const beating = channel !== null && channel.silentMs !== null && channel.silentMs < 700
+  return JSON.stringify(beating ? { ...state, channel: { ...channel, silentMs: 0 } } : state)
 }

@@ -44,7 +44,7 @@ export interface Memory {
   opening: { pid: number; inPlace: boolean } | null
   /** The assignment as primary whose gates and k are in force. */
   applied: Assignment | null
-  /** Its server ended, or was found dead, while it was primary: opening it again needs a marker first. */
+  /** Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker first. */
   reopening: boolean
   /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
   relayLogsDiscardedPid: number | null

@@ -2,6 +2,8 @@ import type { Observation } from '../../topology/observation.ts'
 
 export interface FeedListener {
   readonly heard: (observation: Observation) => void
+  /** A heartbeat: the agent is there and has nothing new to say. */
+  readonly alive: () => void
   readonly lost: (why: string) => void
 }
 

@@ -338,11 +338,16 @@ export class ClusterLoop {
       unfollow()
       this.#follows.delete(address)
     }
-    for (const address of addresses) {
-      if (this.#follows.has(address)) continue
-      this.#follows.set(address, this.#ports.feed.follow(address, { heard: (observation) => this.#heard(observation), lost: () => this.wake() }))
+    for (const { name, agent } of instances) {
+      if (this.#follows.has(agent)) continue
+      const listener = { heard: (observation: Observation) => this.#heard(observation), alive: () => this.#beat(name), lost: () => this.wake() }
+      this.#follows.set(agent, this.#ports.feed.follow(agent, listener))
     }
     this.wake()
+  }
+
+  #beat(name: string): void {
+    if (this.#sightings.touch(name, this.#ports.world.clock.monotonicMs())) this.wake()
   }
 
   #heard(observation: Observation): void {

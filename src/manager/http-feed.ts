@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { describeError, RegentError } from '../common/errors.ts'
 import { agentRoutes } from '../../failover/order.ts'
 import { observationVersion, type Observation } from '../../topology/observation.ts'
-import type { AgentFeed } from './agent-feed.ts'
+import type { AgentFeed, FeedListener } from './agent-feed.ts'
 
 /** A stream without a line for this long is closed and opened again: agents send at least every few hundred milliseconds. */
 const silenceMs = 1_500
@@ -18,7 +18,7 @@ export function createHttpFeed(token: string): AgentFeed {
       let retry: NodeJS.Timeout | undefined
       const open = (): void => {
         if (stopped) return
-        current = openStream(address, token, listener.heard, (why) => {
+        current = openStream(address, token, listener, (why) => {
           listener.lost(why)
           retry = setTimeout(open, retryMs)
         })
@@ -33,7 +33,7 @@ export function createHttpFeed(token: string): AgentFeed {
   }
 }
 
-function openStream(address: string, token: string, heard: (observation: Observation) => void, ended: (why: string) => void): ClientRequest {
+function openStream(address: string, token: string, listener: FeedListener, ended: (why: string) => void): ClientRequest {
   const [host = '', port = ''] = address.split(':')
   let over = false
   const end = (why: string): void => {
@@ -48,7 +48,8 @@ function openStream(address: string, token: string, heard: (observation: Observa
     const lines = createInterface({ input: incoming })
     lines.on('line', (line) => {
       try {
-        heard(parseObservation(line))
+        if (line === '') listener.alive()
+        else listener.heard(parseObservation(line))
       } catch (error) {
         end(describeError(error))
       }

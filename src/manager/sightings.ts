@@ -8,6 +8,8 @@ import type { Snapshot } from '../../topology/snapshot.ts'
 interface Sighting {
   readonly instance: PlatformInstance
   readonly observation: Observation | null
+  /** When the observation came, and when anything was heard last. */
+  readonly observedAtMs: number
   readonly heardAtMs: number | null
 }
 
@@ -31,7 +33,7 @@ export class Sightings {
     this.#byName = new Map(
       instances.map((instance) => {
         const known = before.get(instance.name)
-        return [instance.name, { instance, observation: known?.observation ?? null, heardAtMs: known?.heardAtMs ?? null }]
+        return [instance.name, { instance, observation: known?.observation ?? null, observedAtMs: known?.observedAtMs ?? 0, heardAtMs: known?.heardAtMs ?? null }]
       }),
     )
   }
@@ -50,15 +52,24 @@ export class Sightings {
     if (known === undefined) return false
     const last = known.observation
     if (last?.agentRun === observation.agentRun && last.sequence >= observation.sequence) return false
-    this.#byName.set(observation.instance, { ...known, observation, heardAtMs: nowMs })
+    this.#byName.set(observation.instance, { ...known, observation, observedAtMs: nowMs, heardAtMs: nowMs })
     return true
+  }
+
+  /** A heartbeat. True when the instance had been given up for unreachable. */
+  touch(name: string, nowMs: number): boolean {
+    const known = this.#byName.get(name)
+    if (known === undefined) return false
+    const wasSilent = known.heardAtMs === null || nowMs - known.heardAtMs >= this.#timings.unreachableMs
+    this.#byName.set(name, { ...known, heardAtMs: nowMs })
+    return wasSilent
   }
 
   /** The snapshot at `nowMs`: `silentMs` and `processSinceMs` are moved on by how long ago they were reported. */
   snapshot(nowMs: number): Snapshot {
-    const views = [...this.#byName.values()].map(({ instance, observation, heardAtMs }) => ({
+    const views = [...this.#byName.values()].map(({ instance, observation, observedAtMs, heardAtMs }) => ({
       ...instance,
-      observation: observation && heardAtMs !== null ? aged(observation, nowMs - heardAtMs) : null,
+      observation: observation && aged(observation, nowMs - observedAtMs),
       heardAtMs,
       reachable: heardAtMs !== null && nowMs - heardAtMs < this.#timings.unreachableMs,
     }))
