@@ -17,3 +17,35 @@ describe('opening a promoted replica', () => {
     expect(server.calls.indexOf('forgetSource')).toBeGreaterThan(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`))
   })
 })
+
+describe('a primary that was demoted and goes on', () => {
+  it('changes its gates, which a super read-only server refuses, and opens', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2', 'shop-3'] }))
+    const parts = await testParts(server)
+    parts.memory.openedPid = parts.process.pid
+    let superReadOnly = true
+    const setReadOnly = server.setReadOnly
+    server.setReadOnly = async (to) => {
+      superReadOnly = to === 'closed'
+      await setReadOnly(to)
+    }
+    server.setGates = async (open) => {
+      if (superReadOnly) throw new Error('The MySQL server is running with the --super-read-only option')
+      server.calls.push(`gates ${open.join(',')}`)
+    }
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(server.calls).toContain('gates shop-1,shop-2')
+    expect(server.calls.indexOf('readOnly open')).toBeGreaterThan(server.calls.indexOf('gates shop-1,shop-2'))
+  })
+})
+
+describe('a fenced primary', () => {
+  it('writes no marker', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }))
+    const parts = await testParts(server)
+    parts.memory.openedPid = parts.process.pid
+    await convergePrimary(parts, { ...primaryOfEpoch3, fenced: true }, server.state, new Markers(parts, () => undefined))
+    expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
+    expect(parts.memory.converged).toMatchObject({ revision: 10, done: false })
+  })
+})

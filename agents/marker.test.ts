@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { Markers } from './marker.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
+
+/** A server whose markers are acknowledged when a test says so. */
+class WaitingServer extends ScriptedServer {
+  readonly acknowledge: (() => void)[] = []
+  override readonly writeMarker = (): Promise<void> => new Promise((resolve) => this.acknowledge.push(resolve))
+}
+
+async function primary() {
+  const server = new WaitingServer(aServerState())
+  const parts = await testParts(server)
+  await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, unsettled: true })
+  let ended = 0
+  const markers = new Markers(parts, () => (ended += 1))
+  const acknowledged = async (index: number): Promise<void> => {
+    const before = ended
+    server.acknowledge[index]?.()
+    while (ended === before) await parts.world.timers.sleep(1)
+  }
+  return { server, parts, markers, acknowledged }
+}
+
+describe('markers', () => {
+  it('prove their revision and settle a tail once they are acknowledged', async () => {
+    const { parts, markers, acknowledged } = await primary()
+    markers.write(10)
+    expect(parts.memory.markedRevision).toBe(0)
+    await acknowledged(0)
+    expect(parts.memory.markedRevision).toBe(10)
+    expect(parts.file.current.unsettled).toBe(false)
+  })
+
+  it('prove nothing when a stranger acknowledged meanwhile', async () => {
+    const { parts, markers, acknowledged } = await primary()
+    markers.write(10)
+    markers.distrust()
+    await acknowledged(0)
+    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.file.current.unsettled).toBe(true)
+  })
+
+  it('prove nothing for another revision, nor for a server that was replaced meanwhile', async () => {
+    const { parts, markers, acknowledged } = await primary()
+    markers.write(9)
+    await acknowledged(0)
+    markers.write(10)
+    Object.assign(parts.process, { pid: 2_000 })
+    await acknowledged(1)
+    expect(parts.memory.markedRevision).toBe(0)
+  })
+
+  it('wake what waits once for each reconnection, and not again and again', async () => {
+    const { server, markers } = await primary()
+    markers.write(10)
+    for (const connections of ['20', '20', '21', '21', '20,21', '22', '23', '24']) markers.wakeWaiting(10, connections)
+    expect(server.acknowledge).toHaveLength(1 + 4)
+  })
+})
