@@ -34,16 +34,21 @@ async function crash(cluster: TestCluster, name: string): Promise<void> {
   await boot(cluster, name)
 }
 
+async function newIn(before: string, cluster: TestCluster, name: string): Promise<string> {
+  return (await logOf(cluster, name)).slice(before.length)
+}
+
 it('A follower whose machine crashed counts for nothing until it has caught up, and says so', async () => {
   const cluster = shop.current
   await giveMachines(cluster)
   const { primary } = await cluster.whole()
   const [follower = ''] = await cluster.replicas()
   const writer = await Writer.start(cluster)
+  const log = await logOf(cluster, follower)
   await crash(cluster, follower)
   await cluster.fault(follower, 'start')
-  await cluster.until('it says so', async () => /its machine crashed/.test(await logOf(cluster, follower)))
-  await cluster.until('it has caught up', async () => /caught up with everything its primary holds and counts again/.test(await logOf(cluster, follower)))
+  await cluster.until('it says so', async () => /its machine crashed/.test(await newIn(log, cluster, follower)))
+  await cluster.until('it has caught up', async () => /caught up with everything its primary holds and counts again/.test(await newIn(log, cluster, follower)))
   expect(await cluster.whole()).toMatchObject({ primary })
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

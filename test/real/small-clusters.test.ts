@@ -34,7 +34,7 @@ it('A cluster of two says what the loss of its only replica would mean, and fail
 it('A cluster of two without its replica keeps its primary, lets writes wait, and refuses a switchover with the reason', async () => {
   const cluster = pair.current
   await cluster.fault('pair-0', 'kill')
-  await cluster.waitFor('it says so', ({ sentence }) => sentence.includes('writes wait'), 10_000)
+  await cluster.waitFor('it says so', ({ sentence, instances }) => sentence.includes('writes wait') && instances.some((row) => row.name === 'pair-0' && !row.reachable), 10_000)
   await expect(cluster.switchover()).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('no replica can take over') as string })
   await cluster.fault('pair-0', 'start')
   await cluster.whole(2)
