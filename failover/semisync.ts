@@ -72,7 +72,11 @@ function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
   const held = whyHeldBack(situation)
-  if (held === null) return withAssignments(situation, failoverStep(situation, verdict, null))
+  if (held === null) {
+    const next = failoverStep(situation, verdict, null)
+    // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must hear of its successor.
+    return next.flow === 'failover' ? next : withAssignments(situation, next)
+  }
   const primary = liveView(situation.snapshot, situation.record.primary)
   const dead = primary !== undefined && primary.observation.process !== 'running' && primary.observation.process !== 'stopped'
   if (dead && !isHeldByPerson(situation)) return restartInPlace(situation, verdict, { missing: held })

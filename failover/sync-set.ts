@@ -118,9 +118,10 @@ function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefine
 
 function beginRaise(situation: Situation): FlowStep | undefined {
   const { record } = situation
-  if (record.acks !== record.acksWanted || wantedAcks(situation) <= record.acks) return undefined
   const healthy = countedMembers(record).filter((member) => !isStraying(situation, member)).length
-  if (healthy <= record.acks) return undefined
+  // As many as are wanted of the instances that are there: while a cluster grows, each replica would be needed for every write.
+  const target = Math.min(wantedAcks(situation), acksFor(situation.spec, healthy + 1))
+  if (record.acks !== record.acksWanted || target <= record.acks) return undefined
   return change(situation, `the primary waits for ${record.acks + 1} acknowledgements from now on`, { acksWanted: record.acks + 1 })
 }
 

@@ -58,12 +58,16 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   const newEpoch = now?.epoch !== order.epoch
   if (newEpoch && now?.role === 'primary' && order.role === 'replica') leavePrimaryRole(world, instance)
   memory.report = null
-  if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
-  if (order.role === 'primary') memory.mayRestart = order.mayRestart
+  remember(instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
   store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true } : {}) })
   if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
   converge(world, instance)
+}
+
+function remember({ memory }: Instance, order: Assignment, newEpoch: boolean): void {
+  if (order.role === 'primary') memory.mayRestart = order.mayRestart
+  else if (order.sourceHolds !== '' || newEpoch) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
 }
 
 function leavePrimaryRole(world: ModelWorld, instance: Instance): void {

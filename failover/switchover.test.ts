@@ -1,0 +1,133 @@
+import { describe, expect, it, test } from 'vitest'
+import { gtids } from '../topology/testing.ts'
+import { decide } from './decide.ts'
+import { planSwitchover } from './switchover.ts'
+import type { PromiseOrder } from './order.ts'
+import { aSituation, committed, deadServer, namesOf, ordersOf, promised, promisedAsPrimary, shop0, shop1, shop2, switchoverIntent, type SituationOverrides } from './testing.ts'
+
+describe('the plan', () => {
+  it('takes the one that election would prefer', () => {
+    const plan = planSwitchover(aSituation(), null)
+    expect(plan).toMatchObject({ candidate: shop1 })
+    expect('steps' in plan && plan.steps).toHaveLength(5)
+    expect(planSwitchover(aSituation({ spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }), null)).toMatchObject({ candidate: shop2 })
+  })
+
+  it('takes the one that was asked for', () => {
+    expect(planSwitchover(aSituation(), 'shop-2')).toMatchObject({ candidate: shop2 })
+  })
+
+  it('takes one that stays when others leave', () => {
+    expect(planSwitchover(aSituation({ record: { leaving: [shop1] } }), null)).toMatchObject({ candidate: shop2 })
+    expect(planSwitchover(aSituation({ notes: { instances: 2 }, spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }), null)).toMatchObject({ candidate: shop1 })
+  })
+
+  const refusals: Readonly<Record<string, readonly [says: string, given: SituationOverrides, to?: string]>> = {
+    'the primary': ['shop-1 does not follow the primary', { views: { 'shop-1': { server: { channel: { ioRunning: 'no' } } } } }, 'shop-1'],
+    'itself': ['shop-0 is the primary already', {}, 'shop-0'],
+    'nobody': ['there is no instance shop-9; there are shop-0, shop-1, shop-2', {}, 'shop-9'],
+    'one outside of the sync set': ['shop-2 is not in the sync set', { record: { syncSet: [shop1] } }, 'shop-2'],
+    'one that leaves': ['shop-2 is not in the sync set', { record: { leaving: [shop2] } }, 'shop-2'],
+    'one that is errant': ['shop-1 has 3 errant transactions', { views: { 'shop-1': { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 3)}` } } } }, 'shop-1'],
+    'one that is fenced': ['shop-1 is fenced', { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } }, 'shop-1'],
+    'one whose policy is never': ['the policy of shop-1 is never', { spec: { policies: { 'shop-1': { promotion: 'never', priority: 0 } } } }, 'shop-1'],
+    'one with much to apply': ['shop-1 has 1001 transactions to apply (at most 1000)', { views: { 'shop-1': { server: { channel: { backlogTransactions: 1_001 } } } } }, 'shop-1'],
+    'one that lags': ['shop-1 lags 31 s (at most 30 s)', { views: { 'shop-1': { server: { channel: { lagSeconds: 31 } } } } }, 'shop-1'],
+    'anybody while something is under way': ['a switchover is under way', { record: { intent: switchoverIntent() } }],
+    'anybody while the primary is not well': ['the primary is not well', { views: { 'shop-0': deadServer } }],
+    'anybody while the primary has not taken its epoch': ['shop-0 has not taken epoch 2 yet', { record: { epoch: 2 } }],
+    'anybody with nobody in the sync set': ['no replica can take over: nobody is in the sync set', { record: { syncSet: [] } }],
+  }
+  it.each(Object.entries(refusals))('refuses %s', (_, [says, given, to]) => {
+    expect(planSwitchover(aSituation(given), to ?? null)).toEqual({ refusal: expect.stringContaining(says) as string })
+  })
+})
+
+const asked = { requests: [{ kind: 'switchover', id: 'request-1', to: null, deadlineWallMs: 1_010_000, reason: 'asked for' }] } as const
+
+test('a request puts the intent into the record before anything is touched', () => {
+  const decision = decide(aSituation(asked))
+  expect(committed(decision)).toMatchObject({ epoch: 1, revision: 2, primary: shop0, intent: { kind: 'switchover', by: 'me', candidate: shop1, request: 'request-1' } })
+  expect(ordersOf(decision)).toEqual([])
+  expect(decision.flow).toBe('switchover')
+})
+
+/** The intent is in the record at revision 1, and nothing else has happened. */
+function underWay(given: SituationOverrides = {}) {
+  return decide(aSituation({ ...given, record: { intent: switchoverIntent(), ...given.record } }))
+}
+
+const demoted = promisedAsPrimary(107)
+const others = { 'shop-0': demoted, 'shop-1': promised(107), 'shop-2': promised(107) }
+
+describe('with its intent in the record a switchover', () => {
+  it('first demotes the primary', () => {
+    expect(ordersOf(underWay())).toEqual(['demote shop-0 2@1'])
+  })
+
+  it('then lets all replicas promise, once they have the last transaction', () => {
+    const decision = underWay({ views: { 'shop-0': demoted } })
+    expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
+    const orders = decision.actions.flatMap((action) => (action.kind === 'promise' ? [action.order] : []))
+    expect(orders.map(({ after }: PromiseOrder) => after)).toEqual([gtids('shop-0', 107), gtids('shop-0', 107)])
+    expect(orders.map(({ waitMs }) => waitMs)).toEqual([5_000, 30])
+  })
+
+  it('then commits, with the old primary in the new sync set', () => {
+    const next = committed(underWay({ views: others }))
+    expect(next).toMatchObject({ epoch: 2, revision: 2, primary: shop1, acks: 1, leaving: [], intent: null })
+    expect(namesOf(next.syncSet)).toBe('shop-0,shop-2')
+  })
+
+  it('commits without the others when they take too long', () => {
+    const late = underWay({ views: { ...others, 'shop-2': {} }, inFlight: new Map([['shop-2', { order: 'promise', sinceMs: 1_080 }]]) })
+    expect(late).toMatchObject({ actions: [], revisitMs: 40 })
+    expect(namesOf(committed(underWay({ views: { ...others, 'shop-2': {} }, inFlight: new Map([['shop-2', { order: 'promise', sinceMs: 1_000 }]]) })).syncSet)).toBe('shop-0')
+  })
+
+  it('lets the candidate fetch from the demoted primary what it still lacks', () => {
+    expect(ordersOf(underWay({ views: { ...others, 'shop-1': promised(105) } }))).toEqual(['fetch shop-1 2@1'])
+  })
+})
+
+describe('a switchover is undone', () => {
+  it('by taking the intent out, before anybody promised', () => {
+    const decision = underWay({ wallMs: 1_010_001 })
+    expect(committed(decision)).toMatchObject({ epoch: 1, revision: 2, primary: shop0, intent: null })
+    expect(decision.sentence).toContain('switchover undone: its deadline passed; shop-0 goes on as primary')
+  })
+
+  it('by committing the next epoch with the same primary, S and k, after promises were given', () => {
+    const next = committed(underWay({ wallMs: 1_010_001, views: { 'shop-0': demoted } }))
+    expect(next).toMatchObject({ epoch: 2, revision: 2, primary: shop0, acks: 1, intent: null })
+    expect(namesOf(next.syncSet)).toBe('shop-1,shop-2')
+  })
+
+  const reasons: Readonly<Record<string, readonly [says: string, given: SituationOverrides]>> = {
+    'when an order was refused': ['writes need 1 acknowledgements', { failedRequests: new Map([['request-1', 'demotion refused: writes need 1 acknowledgements']]) }],
+    'when its candidate is gone': ['shop-1 is gone', { views: { 'shop-1': { reachable: false } } }],
+    'when its candidate’s mysqld is dead': ['shop-1 is gone', { views: { 'shop-1': deadServer } }],
+    'by the next manager': ['the manager that began a switchover is gone', { record: { intent: switchoverIntent({ by: 'another' }) } }],
+  }
+  it.each(Object.entries(reasons))('%s', (_, [says, given]) => {
+    const decision = underWay(given)
+    expect(decision.sentence).toContain(says)
+    expect(committed(decision)).toMatchObject({ epoch: 1, primary: shop0, intent: null })
+  })
+
+  it('by the next manager in the next epoch, where the old one had demoted the primary', () => {
+    expect(committed(underWay({ record: { intent: switchoverIntent({ by: 'another' }) }, views: others }))).toMatchObject({ epoch: 2, primary: shop0, intent: null })
+  })
+
+  it('and a primary that was demoted by an order that came too late is given its writes back', () => {
+    const decision = decide(aSituation({ record: { revision: 2 }, views: { 'shop-0': demoted } }))
+    expect(committed(decision)).toMatchObject({ epoch: 2, revision: 3, primary: shop0 })
+  })
+})
+
+test('a primary that dies during a switchover is failed over instead', () => {
+  const decision = underWay({ views: { ...others, 'shop-0': deadServer } })
+  expect(committed(decision)).toMatchObject({ epoch: 1, revision: 2, primary: shop0, intent: null })
+  const then = decide(aSituation({ record: { revision: 2 }, views: { ...others, 'shop-0': deadServer } }))
+  expect(ordersOf(then)).toEqual(['promise shop-1 2@2', 'promise shop-2 2@2'])
+})
