@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import { pino, type DestinationStream, type Logger } from 'pino'
-import { PinoPretty } from 'pino-pretty'
 import { RegentError } from './errors.ts'
 
 export type { Logger } from 'pino'
@@ -38,8 +38,14 @@ export function createLogger(options: LoggerOptions): Logger {
 
 /** Written at once: the last lines before a SIGKILL are those that are needed. */
 function standardOutput(): DestinationStream {
-  if (process.stdout.isTTY) return PinoPretty({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', sync: true })
+  if (process.stdout.isTTY) return prettyOutput()
   return pino.destination({ dest: 1, sync: true })
+}
+
+/** Loaded only where people read: it would be a tenth of an agent's memory. */
+function prettyOutput(): DestinationStream {
+  const { PinoPretty } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  return PinoPretty({ ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l', sync: true })
 }
 
 const redacted = '[redacted]'
