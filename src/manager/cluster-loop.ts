@@ -65,6 +65,7 @@ export class ClusterLoop {
   #leads = false
   #queued = false
   #deciding = false
+  #wokenMeanwhile = false
   #scaling = false
   #routing = false
   #revisit: Timer | null = null
@@ -181,7 +182,11 @@ export class ClusterLoop {
 
   async #turn(): Promise<void> {
     if (!this.#leads) return
-    if (this.#deciding) return
+    if (this.#deciding) {
+      // What happened may change what is being acted on: it is decided again at once.
+      this.#wokenMeanwhile = true
+      return
+    }
     this.#deciding = true
     try {
       const decision = decide(this.input())
@@ -196,6 +201,8 @@ export class ClusterLoop {
       }
     } finally {
       this.#deciding = false
+      if (this.#wokenMeanwhile) this.wake()
+      this.#wokenMeanwhile = false
     }
   }
 
@@ -234,7 +241,9 @@ export class ClusterLoop {
       }
     } catch (error) {
       this.#listener.failed('commit', error)
+      // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
       await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
+      return
     }
     this.wake()
   }
