@@ -8,8 +8,8 @@ import { readChannelRow } from './sql-channel.ts'
 import { errnoOf } from './sql-failure.ts'
 import type { Row } from './sql-connection.ts'
 
-/** A receiver that is just connecting to an address that does not answer ends with its own time-out (replica_net_timeout, 2 s). */
-const stopMs = 5_000
+/** A receiver that is just connecting to an address that does not answer ends with its own time-out (replica_net_timeout, 4 s), no sooner. */
+const stopMs = 6_000
 /** How long a started applier is watched for its first transaction; one that takes longer is a large one. */
 const provenMs = 500
 /** `ER_BAD_SLAVE`/`ER_REPLICA_CHANNEL_DOES_NOT_EXIST`: there is no channel. */

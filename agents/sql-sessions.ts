@@ -13,9 +13,12 @@ const goneMs = 2_000
 /** What runs longer counts as busy; shorter statements end by themselves, and others follow them for ever. */
 const busyMicros = 100_000
 
-/** Sessions of people and applications, and events that run. Not the agent's, nor replicas' (they replicate or clone, and write nothing), nor the server's own threads. */
+/**
+ * Sessions of people and applications, and events that run. Not the agent's, nor replicas' (they replicate or clone, and write nothing), nor the server's own threads; nor logins under way: a replica's may be
+ * among them, and `offline_mode` refuses the others at their end.
+ */
 const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
-  AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
+  AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
 
 const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign} AND t.PROCESSLIST_COMMAND <> 'Killed'`
 

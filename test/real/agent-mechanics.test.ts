@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -132,11 +132,15 @@ describe('a source and its replica', () => {
     expect(await replica.server.readHolds()).toEqual({ executed: from.executed, received: from.executed, owned: '' })
   })
 
-  it('beat, so that a source that falls silent is noticed', async () => {
+  it('beat, so that a source that falls silent is noticed, and its receiver stops at once', async () => {
     await until(async () => ((await replica.server.readState()).channel?.silentMs ?? 9_999) < 700, 'a heartbeat came')
     process.kill(source.process.pid ?? 0, 'SIGSTOP')
     await until(async () => ((await replica.server.readState()).channel?.silentMs ?? 0) > 1_000, 'the silence is seen')
+    await until(async () => ((await replica.server.readState()).channel?.silentMs ?? 0) > 2_500, 'the silence lasts')
+    expect((await replica.server.readState()).channel?.ioRunning).toBe('yes')
+    expect(await elapsed(replica.server.stopReceiver())).toBeLessThan(500)
     process.kill(source.process.pid ?? 0, 'SIGCONT')
+    await follow()
     await until(async () => ((await replica.server.readState()).channel?.silentMs ?? 9_999) < 700, 'a heartbeat came again')
   })
 
@@ -375,6 +379,18 @@ describe('the process', () => {
     const next = createMysqldProcess(source.config, realWorld)
     await next.adopt()
     expect(next).toMatchObject({ state: 'running', pid: source.process.pid, note: '' })
+  })
+
+  it('is found also when the agent died before it could write down which it is', async () => {
+    const { pidFile } = volumeLayout(source.config.volume)
+    await rm(pidFile)
+    const next = createMysqldProcess(source.config, realWorld)
+    await next.adopt()
+    expect(next).toMatchObject({ state: 'running', pid: source.process.pid })
+    expect(await readFile(pidFile, 'utf8')).toContain(`"pid":${source.process.pid}`)
+    const other = createMysqldProcess({ ...source.config, volume: join(source.config.volume, 'other') }, realWorld)
+    await other.adopt()
+    expect(other).toMatchObject({ state: 'absent', pid: null })
   })
 
   it('is seen stopped and continued; its server is silent meanwhile and nothing hangs', async () => {
