@@ -20,6 +20,13 @@ export class ObservationBuilder {
     this.#version = identity.version
   }
 
+  /** A death is shown once it is known how it came: see `ending.ts`. */
+  #shownProcess(): Observation['process'] {
+    const { process, memory, file } = this.#parts
+    const ended = process.state === 'dead' || process.state === 'exiting'
+    return ended && !memory.endingJudged && file.current.assignment?.role === 'primary' ? 'running' : process.state
+  }
+
   build(): Observation {
     const { config, file, process, observer, memory, notices, world } = this.#parts
     const nowMs = world.clock.monotonicMs()
@@ -32,7 +39,7 @@ export class ObservationBuilder {
       agentRun: this.#run,
       sequence: this.#sequence,
       regentVersion: this.#version,
-      process: process.state,
+      process: this.#shownProcess(),
       processNote: process.note,
       mysqldPid: process.pid,
       processSinceMs: nowMs - process.changedAtMs,

@@ -4,7 +4,9 @@ import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type L
 import type { Timings } from '../failover/timings.ts'
 import type { Observation } from '../topology/observation.ts'
 import { ObservationBuilder } from './agent-observation.ts'
+import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
+import { judgeEndingFirst } from './ending.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { Lease } from './lease.ts'
 import { agentMetrics } from './metrics.ts'
@@ -82,6 +84,7 @@ export class Agent implements AgentHandlers {
 
   async start(): Promise<void> {
     const { process, observer, timings, world } = this.#parts
+    if (process.state === 'dead') await this.#judgeEnding()
     process.onChange(() => this.#processChanged())
     observer.start()
     this.#lease.start()
@@ -159,7 +162,19 @@ export class Agent implements AgentHandlers {
       observer.forget()
       server.disconnect()
       memory.converged = { ...memory.converged, done: false, sentence: 'mysqld ended' }
+      void this.#judgeEnding()
+      return
     }
+    memory.endingJudged = false
+    this.#publish()
+    this.#converger.wake()
+  }
+
+  /** Until it is judged the death is not shown: see `ending.ts`. */
+  async #judgeEnding(): Promise<void> {
+    const { memory, notices } = this.#parts
+    if (!memory.endingJudged) await judgeEndingFirst(this.#parts).catch((error: unknown) => notices.add('UnsettledTail', `how mysqld ended could not be stored: ${describeError(error)}`))
+    memory.endingJudged = true
     this.#publish()
     this.#converger.wake()
   }

@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { describeError, RegentError } from '../src/common/errors.ts'
 import { eventTypes } from './binlog-events.ts'
@@ -5,6 +6,9 @@ import { scanBinlog } from './binlog-file.ts'
 import { lastBinlogFile } from './binlog-set.ts'
 import { readErrorLog, type ErrorLogEvidence, type ErrorLogPlace } from './error-log.ts'
 import type { Ending } from './volume-port.ts'
+
+/** Flags of the first event: behind the magic number, and 17 bytes into its header. */
+const eventFlagsAt = 4 + 17
 
 /** What the newest binlog file of a dead server looks like. */
 export type BinlogEvidence =
@@ -18,6 +22,32 @@ export type BinlogEvidence =
  */
 export async function endedHow(place: ErrorLogPlace, signal?: AbortSignal): Promise<Ending> {
   return judgeEnding(await readErrorLog(place), await readLastBinlog(place.dataDir, signal))
+}
+
+/**
+ * The same from the error log and the head of the newest binlog alone, in a millisecond: for the moment in which a death is to be reported. Only a Stop event behind an in-use
+ * flag escapes it, which `endedHow` finds later.
+ */
+export async function glanceAtEnding(place: ErrorLogPlace): Promise<Ending> {
+  return judgeEnding(await readErrorLog(place), await readHead(place.dataDir))
+}
+
+async function readHead(dataDir: string): Promise<BinlogEvidence> {
+  try {
+    const path = await lastBinlogFile(dataDir)
+    if (path === undefined) return { kind: 'none' }
+    const file = await open(path, 'r')
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(eventFlagsAt + 2), 0, eventFlagsAt + 2, 0)
+      if (bytesRead < eventFlagsAt + 2) return { kind: 'unreadable', why: `${basename(path)} has no head` }
+      return { kind: 'read', name: basename(path), inUse: (buffer.readUInt16LE(eventFlagsAt) & 1) === 1, stopIsLast: false }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'none' }
+    throw error
+  }
 }
 
 /** Pure. */

@@ -48,6 +48,8 @@ export interface Memory {
   reopening: boolean
   /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
   relayLogsDiscardedPid: number | null
+  /** How its mysqld ended was looked at, so that its death may be shown. */
+  endingJudged: boolean
   /** How the primary's mysqld ended was already looked at, for this pid. */
   judgedPid: number | null
   binlogSet: string | null
@@ -75,6 +77,7 @@ export function freshMemory(nowMs: number): Memory {
     applied: null,
     reopening: false,
     relayLogsDiscardedPid: null,
+    endingJudged: false,
     judgedPid: null,
     binlogSet: null,
     mayRestart: false,

@@ -121,6 +121,7 @@ export class ScriptedProcess implements ProcessPort {
 export const quietVolume: VolumePort = {
   syncRelayLogs: async () => undefined,
   readBinlogSet: async () => '',
+  glanceAtEnding: async () => ({ how: 'crashed', sentence: 'killed' }),
   endedHow: async () => ({ how: 'crashed', sentence: 'killed' }),
   judgeTail: async () => ({ kind: 'nothing' }),
   trimTail: async () => '',

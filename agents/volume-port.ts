@@ -20,6 +20,8 @@ export interface VolumePort {
   readBinlogSet(): Promise<GtidText>
   /** How mysqld ended since its last start. */
   endedHow(): Promise<Ending>
+  /** The same at a glance, within a millisecond, while the process may still be torn down. */
+  glanceAtEnding(): Promise<Ending>
   /** Judges, without changing anything, the tail against what the new primary holds. */
   judgeTail(sourceHolds: GtidText): Promise<TailJudgement>
   /** Archives the tail, cuts it, and makes the next start take a new `server_uuid`. Only after a judgement of `trim`. */

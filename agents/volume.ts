@@ -5,7 +5,7 @@ import { parseGtidSet } from '../topology/gtid-set.ts'
 import { readBinlogSet } from './binlog-set.ts'
 import { syncFolder } from './binlog-archive.ts'
 import type { AgentConfig } from './config.ts'
-import { endedHow } from './ended-how.ts'
+import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { archiveErrant } from './errant-archive.ts'
 import { syncRelayLogs } from './relay-logs.ts'
 import { forgetServerUuid, readTrimPlan, trimTail } from './unacknowledged-tail.ts'
@@ -20,6 +20,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     syncRelayLogs: () => syncRelayLogs(dataDir),
     readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
     endedHow: () => endedHow(layout),
+    glanceAtEnding: () => glanceAtEnding(layout),
     async judgeTail(sourceHolds) {
       const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
       if (plan.kind === 'nothing') return plan
