@@ -1,4 +1,5 @@
 import type { PrimaryAssignment } from '../failover/order.ts'
+import { parseGtidSet } from '../topology/gtid-set.ts'
 import type { ServerState } from '../topology/observation.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts } from './parts.ts'
@@ -94,7 +95,9 @@ async function applyEverything({ server, memory }: Parts, state: ServerState): P
   await server.stopReceiver()
   if (!state.channel.sqlRunning) await server.startApplier()
   // Read again now that nothing more arrives: what `state` lacks would be thrown away with the channel, acknowledged or not.
-  const { received } = await server.readHolds()
+  const { executed, received } = await server.readHolds()
+  // What was observed may be older than that: who holds everything of this primary is judged by at least this.
+  memory.binlogSet = parseGtidSet(executed).union(parseGtidSet(received)).toString()
   const applied = await server.waitExecuted(received, 200)
   if (!applied) memory.converged = { ...memory.converged, done: false, sentence: `applying ${state.channel.backlogTransactions} received transactions before opening` }
   return applied
