@@ -131,6 +131,18 @@ describe('the set in the binlogs', () => {
     expect(await setOf(binlogFile([...dml(4), ...dml(5), ...dml(9)], { previous: previousGtids([[1, 3]]) }))).toBe(`${uuid}:1-5:9`)
   })
 
+  it('has what was received and not applied, as a promoted replica that died early', async () => {
+    await writeFile(join(folder, 'relay-bin.000002'), binlogFile([...dml(5), ...dml(6), ...dml(7).slice(0, 3)], { previous: previousGtids([[1, 4]]) }))
+    await writeFile(join(folder, 'relay-bin.index'), './relay-bin.000002\n')
+    expect(await setOf(binlogFile(dml(4), { previous: previousGtids([[1, 3]]) }))).toBe(`${uuid}:1-6`)
+  })
+
+  it('is not spoilt by a relay log that a power cut left empty', async () => {
+    await writeFile(join(folder, 'relay-bin.000001'), '')
+    await writeFile(join(folder, 'relay-bin.index'), './relay-bin.000001\n')
+    expect(await setOf(binlogFile(dml(4)))).toBe(`${uuid}:4`)
+  })
+
   it('leaves out a transaction that the file ends within', async () => {
     expect(await setOf(binlogFile([...dml(4), ...dml(5).slice(0, 4)]))).toBe(`${uuid}:4`)
   })

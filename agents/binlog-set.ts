@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import { codeOf } from '../src/common/errors.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import type { GtidText } from '../topology/observation.ts'
 import { decodePreviousGtids, eventTypes, unreadable } from './binlog-events.ts'
-import { scanBinlog, stopScan, type BinlogScan } from './binlog-file.ts'
+import { scanBinlog, stopScan, type BinlogScan, type ScanOptions } from './binlog-file.ts'
 import { GroupFold } from './binlog-groups.ts'
 import { GtidCollector } from './gtid-collector.ts'
 
@@ -27,22 +28,40 @@ export async function lastBinlogFile(dataDir: string): Promise<string | undefine
 }
 
 export interface BinlogSet {
-  /** Everything in the binlogs ever: executed, and prepared by transactions that a crash cut short. */
+  /** Everything in the binlogs ever: executed, and prepared by transactions that a crash cut short; and what was received and perhaps not applied yet. */
   readonly set: GtidText
   readonly lastFile: string
 }
 
 /**
- * All transactions in the binlogs of an instance, read from the last file: what was there before it (Previous_gtids) and what
+ * All transactions an instance has: those in its binlogs, read from the last file: what was there before it (Previous_gtids) and what
  * is in it. A server that runs may be ahead of it. A transaction that the file ends within is not counted: the server forgets it too.
+ * To them belongs what its relay logs have: a replica that was promoted and died before it had applied everything holds that as well.
  *
  * Throws `REGENT_BINLOG_UNREADABLE`, also where there is no binlog.
  */
 export async function readBinlogSet(dataDir: string, signal?: AbortSignal): Promise<BinlogSet> {
   const lastFile = await lastBinlogFile(dataDir)
   if (lastFile === undefined) throw unreadable(`the binlog index in ${dataDir} lists no file`)
-  const { previous, own } = await readFileSets(lastFile, signal)
-  return { set: previous.union(own).toString(), lastFile }
+  const { previous, own } = await readFileSets(lastFile, { signal })
+  const received = await readReceivedSet(dataDir, signal)
+  return { set: previous.union(own).union(received).toString(), lastFile }
+}
+
+/**
+ * What a receiver has ever got, from the last relay log. One that cannot be read has nothing that counts: what a promise reports as received was fsynced before, and a new
+ * relay log that was not may be anything after a power cut.
+ */
+async function readReceivedSet(dataDir: string, signal?: AbortSignal): Promise<GtidSet> {
+  const last = (await relayLogFiles(dataDir)).at(-1)
+  if (last === undefined) return GtidSet.empty
+  try {
+    const { previous } = await readBinlogHead(last)
+    return previous.union((await readFileSets(last, { isRelayLog: true, signal })).own)
+  } catch (error) {
+    if (codeOf(error) === 'REGENT_BINLOG_UNREADABLE' || (error as NodeJS.ErrnoException).code === 'ENOENT') return GtidSet.empty
+    throw error
+  }
 }
 
 export interface FileSets {
@@ -56,7 +75,7 @@ export interface FileSets {
 }
 
 /** One pass over a file. Throws `REGENT_BINLOG_UNREADABLE`, also where it has no Previous_gtids event. */
-export async function readFileSets(path: string, signal?: AbortSignal): Promise<FileSets> {
+export async function readFileSets(path: string, options: ScanOptions = {}): Promise<FileSets> {
   const collected = new GtidCollector()
   let previous: GtidSet | undefined
   let anonymous = 0
@@ -71,7 +90,7 @@ export async function readFileSets(path: string, signal?: AbortSignal): Promise<
       if (event.type === eventTypes.previousGtids) previous = GtidSet.parse(decodePreviousGtids(event.body))
       fold.add(event)
     },
-    { signal },
+    options,
   )
   fold.finish()
   if (previous === undefined) throw unreadable(`${path} has no Previous_gtids event`)

@@ -90,7 +90,7 @@ export async function readTrimPlan(dataDir: string, held: GtidSet, signal?: Abor
 
 /** Two passes, so that of a large file only the transactions from the first missing one on are kept in memory. */
 async function readLastBinlog(file: string, held: GtidSet, signal?: AbortSignal): Promise<LastBinlog> {
-  const { previous, own, anonymous, scan } = await readFileSets(file, signal)
+  const { previous, own, anonymous, scan } = await readFileSets(file, { signal })
   const head = await readBinlogHead(file)
   const missing = own.subtract(held)
   const groups = missing.isEmpty() ? [] : await groupsFrom(file, missing, signal)
