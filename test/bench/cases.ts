@@ -51,7 +51,7 @@ async function episodes(cluster: TestCluster, name: BenchCase, { runs, told, eve
 
 function measured(episode: Episode): readonly (readonly [string, number])[] {
   const steps = [...stepsOf(episode.recovery)].map(([what, atMs]) => [`· ${what}`, episode.noticedMs + atMs] as const)
-  return [['outage seen by the client', episode.outageMs], ['· noticed', episode.noticedMs], ...steps, ['whole again', episode.wholeMs]]
+  return [['outage seen by the client', episode.outageMs], ['· noticed', episode.noticedMs], ...steps, ['· client let in', episode.letInMs], ['whole again', episode.wholeMs]]
 }
 
 async function idle(cluster: TestCluster): Promise<CaseResult> {

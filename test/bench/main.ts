@@ -8,40 +8,44 @@ import { diagnose } from '../support/diagnosis.ts'
 import { benchCases, runCase, type BenchCase, type CaseResult } from './cases.ts'
 import { distributionOf } from './distribution.ts'
 import { describeMachine } from './machine.ts'
+import { markdownTable, replaceMeasured } from './measured-page.ts'
 
-const usage = `npm run bench -- [${benchCases.join('|')} …] [--runs 20] [--instances 3] [--json FILE]`
+const usage = `npm run bench -- [${benchCases.join('|')} …] [--runs 20] [--instances 3] [--json FILE] [--into PAGE]`
 
 interface BenchOptions {
   readonly cases: readonly BenchCase[]
   readonly runs: number
   readonly instances: number
   readonly json: string | undefined
+  /** A page whose measured part is replaced. */
+  readonly into: string | undefined
 }
 
 function readOptions(): BenchOptions {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { runs: { type: 'string', default: '20' }, instances: { type: 'string', default: '3' }, json: { type: 'string' } },
+    options: { runs: { type: 'string', default: '20' }, instances: { type: 'string', default: '3' }, json: { type: 'string' }, into: { type: 'string' } },
   })
   const cases = positionals.map((word) => {
     const found = benchCases.find((name) => name === word)
     if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
     return found
   })
-  return { cases: cases.length === 0 ? benchCases : cases, runs: integerFrom(1, 1000)(values.runs), instances: integerFrom(2, 9)(values.instances), json: values.json }
+  return { cases: cases.length === 0 ? benchCases : cases, runs: integerFrom(1, 1000)(values.runs), instances: integerFrom(2, 9)(values.instances), json: values.json, into: values.into }
 }
 
 /** Each case has a cluster of its own, so that none inherits another's history. */
-async function bench({ cases, runs, instances, json }: BenchOptions): Promise<void> {
+async function bench({ cases, runs, instances, json, into }: BenchOptions): Promise<void> {
   const machine = await describeMachine()
   console.log(`${machine}\n${instances} instances, one client that writes a new id every 10 ms\n`)
   const results: CaseResult[] = []
   for (const name of cases) {
     const result = await onItsOwnCluster(name, runs, instances)
     results.push(result)
-    console.log(`\n${rendered(result).join('\n')}\n`)
+    console.log(`\n${renderTable(headOf(result), rowsOf(result)).join('\n')}\n${lostIn(result)}\n`)
   }
   if (json !== undefined) await writeFile(json, `${JSON.stringify({ machine, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`)
+  if (into !== undefined) await replaceMeasured(into, [`${machine}.`, ...results.map((result) => markdownTable(headOf(result), rowsOf(result), lostIn(result)))])
 }
 
 async function onItsOwnCluster(name: BenchCase, runs: number, instances: number): Promise<CaseResult> {
@@ -57,13 +61,19 @@ async function onItsOwnCluster(name: BenchCase, runs: number, instances: number)
   }
 }
 
-function rendered({ name, unit, samples, lost, acknowledged }: CaseResult): readonly string[] {
-  const rows = [...samples].flatMap(([what, values]) => {
+function headOf({ name, unit }: CaseResult): readonly string[] {
+  return [unit === '' ? name : `${name}, ${unit} after it`, 'runs', 'min', 'median', 'p95', 'max']
+}
+
+function rowsOf({ samples }: CaseResult): readonly (readonly string[])[] {
+  return [...samples].flatMap(([what, values]) => {
     const found = distributionOf(values)
     return found === undefined ? [] : [[what, String(found.runs), ...[found.min, found.median, found.p95, found.max].map((value) => value.toFixed(1))]]
   })
-  const kept = acknowledged === 0 ? [] : [`${acknowledged} acknowledged writes, lost ${lost}`]
-  return [...renderTable([unit === '' ? name : `${name}, ${unit} after it`, 'runs', 'min', 'median', 'p95', 'max'], rows), ...kept]
+}
+
+function lostIn({ lost, acknowledged }: CaseResult): string {
+  return acknowledged === 0 ? '' : `${acknowledged} acknowledged writes, lost ${lost}`
 }
 
 function asJson({ name, unit, samples, lost, acknowledged }: CaseResult) {

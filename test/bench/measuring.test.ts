@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Recovery } from '../../failover/notes.ts'
 import { distributionOf } from './distribution.ts'
+import { markdownTable, withMeasured } from './measured-page.ts'
 import { stepsOf } from './steps.ts'
 
 describe('a distribution', () => {
@@ -46,5 +47,20 @@ describe('the steps of a recovery', () => {
       ['route moved', 23],
       ['primary seen open', 30],
     ])
+  })
+})
+
+describe('the measured part of a page', () => {
+  const page = '# Page\n\n<!-- measured: by the bench -->\nold\n<!-- /measured -->\n\nThe end.\n'
+
+  it('is replaced as a whole, and nothing else', () => {
+    const table = markdownTable(['kill', 'runs'], [['outage', '20']], '7 writes, lost 0')
+    const written = withMeasured('page.md', page, ['A machine.', table])
+    expect(written).toBe('# Page\n\n<!-- measured: by the bench -->\n\nA machine.\n\n| kill | runs |\n|---|---:|\n| outage | 20 |\n\n7 writes, lost 0.\n\n<!-- /measured -->\n\nThe end.\n')
+    expect(withMeasured('page.md', written, ['A machine.', table])).toBe(written)
+  })
+
+  it('is not guessed at where the marks are missing', () => {
+    expect(() => withMeasured('page.md', '# Page\n', [])).toThrow('page.md has no part between')
   })
 })

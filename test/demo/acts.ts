@@ -39,7 +39,7 @@ export async function handOverAndScaleIn({ screen, cluster, writer }: Stage): Pr
   await cluster.whole(2)
   const { pauseMs } = writer.longestPause(atMs)
   const to = await cluster.primary()
-  const episode = { event: 'switchover', from: 'demo-2', to, outageMs: pauseMs, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs: monotonicMs() - atMs } as const
+  const episode = { event: 'switchover', from: 'demo-2', to, outageMs: pauseMs, letInMs: 0, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs: monotonicMs() - atMs } as const
   screen.print(...report(episode, screen.colour, width()))
 }
 

@@ -12,6 +12,8 @@ export interface Episode {
   readonly to: string
   /** For a fault: from it to the first write that another server acknowledged. For a switchover: between two acknowledged writes. */
   readonly outageMs: number
+  /** From the event until the new primary let the client in, so that it could ask for its first write. */
+  readonly letInMs: number
   /** From the event until the manager's recovery began. */
   readonly noticedMs: number
   readonly recovery: Recovery
@@ -23,24 +25,33 @@ export interface Episode {
 export async function runEpisode(cluster: TestCluster, writer: Writer, event: Event): Promise<Episode> {
   const from = await cluster.primary()
   const { instances } = await cluster.view()
-  const { atMs, outageMs } = event === 'switchover' ? await switchedOver(cluster, writer) : await failedOver(cluster, writer, from, event)
+  const { atMs, outageMs, letInMs } = event === 'switchover' ? await switchedOver(cluster, writer) : await failedOver(cluster, writer, from, event)
   const wallMs = wallAt(atMs)
   const recovery = await recoverySince(cluster, wallMs)
   await cluster.whole(instances.length)
   const wholeMs = monotonicMs() - atMs
-  return { event, from, to: await cluster.primary(), outageMs, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs }
+  return { event, from, to: await cluster.primary(), outageMs, letInMs, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs }
 }
 
-async function switchedOver(cluster: TestCluster, writer: Writer): Promise<{ readonly atMs: number; readonly outageMs: number }> {
+interface Outage {
+  readonly atMs: number
+  readonly outageMs: number
+  readonly letInMs: number
+}
+
+async function switchedOver(cluster: TestCluster, writer: Writer): Promise<Outage> {
   const atMs = monotonicMs()
+  const before = writer.lastBefore(atMs)
   await cluster.switchover()
-  await writer.next()
-  return { atMs, outageMs: writer.longestPause(atMs).pauseMs }
+  const first = await writer.next(atMs, { ...(before && { notBy: before.host }) })
+  return { atMs, outageMs: writer.longestPause(atMs).pauseMs, letInMs: first.beganMs - atMs }
 }
 
-async function failedOver(cluster: TestCluster, writer: Writer, primary: string, event: 'kill' | 'freeze'): Promise<{ readonly atMs: number; readonly outageMs: number }> {
+async function failedOver(cluster: TestCluster, writer: Writer, primary: string, event: 'kill' | 'freeze'): Promise<Outage> {
+  const { address } = await cluster.instance(primary)
   const atMs = await cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
-  return { atMs, outageMs: await writer.outageSince(atMs) }
+  const first = await writer.next(atMs, { notBy: address })
+  return { atMs, outageMs: first.ackedMs - atMs, letInMs: first.beganMs - atMs }
 }
 
 /** The wall clock at a monotonic time, in whole milliseconds as recoveries have it. */
