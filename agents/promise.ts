@@ -38,7 +38,9 @@ async function stopAsPrimary({ process, volume, memory }: Parts, epoch: number):
   return { epoch, holds, executed: holds, asPrimary: true }
 }
 
-async function stopAsReplica({ process, server, volume }: Parts, epoch: number): Promise<PromiseReport | null> {
+async function stopAsReplica({ file, process, server, volume }: Parts, epoch: number): Promise<PromiseReport | null> {
+  // What is there now is given up, and what comes is not there yet.
+  if (file.current.seeding) return { epoch, holds: '', executed: '', asPrimary: false }
   if (process.state !== 'running') return null
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)

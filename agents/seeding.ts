@@ -19,24 +19,35 @@ export class Seeding {
 
   /** Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder` has passed. */
   async begin(order: ReseedOrder): Promise<void> {
-    const { file, memory, volume, notices, server } = this.#parts
+    const { file, memory, notices, server } = this.#parts
     if (memory.seedingProgress !== null) return
-    const errant = parseGtidSet(file.current.seeding ? '' : order.destroys).subtract(parseGtidSet(order.sourceHolds))
     await this.#ready()
-    if (!errant.isEmpty()) {
-      const archive = await volume.archiveErrant(errant.toString())
-      notices.add('ErrantArchived', `${errant.count()} errant transactions are archived in ${archive}`)
-    }
     await server.stopReceiver()
+    // A seeding that begins again archived before; what is here now may be half a copy.
+    const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
+    if (own) await this.#archive(own.subtract(parseGtidSet(order.sourceHolds)))
     await file.update({ seeding: true, revision: order.revision })
     memory.sourceHolds = order.sourceHolds
     memory.promiseReport = null
     this.#progress('copying', 0)
-    void this.#copy(order).catch((error: unknown) => {
+    void this.#copy(order, own).catch((error: unknown) => {
       memory.seedingProgress = null
       notices.add('SeedingFailed', `seeding from ${order.donor.instance} failed and begins again: ${describeError(error)}`)
       this.#wake()
     })
+  }
+
+  async #archive(errant: GtidSet): Promise<void> {
+    if (errant.isEmpty()) return
+    const { volume, notices } = this.#parts
+    const archive = await volume.archiveErrant(errant.toString())
+    notices.add('ErrantArchived', `${errant.count()} errant transactions are archived in ${archive}`)
+  }
+
+  /** All that is here now, which is more than was seen when the order was given. */
+  async #holds(): Promise<GtidSet> {
+    const { executed, owned, received } = await this.#parts.server.readHolds()
+    return [executed, owned, received].map(parseGtidSet).reduce((all, set) => all.union(set), GtidSet.empty)
   }
 
   /** CLONE is a statement: a server whose own data is given up still has to run to fetch the copy. */
@@ -53,13 +64,15 @@ export class Seeding {
     }
   }
 
-  async #copy(order: ReseedOrder): Promise<void> {
+  /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
+  async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
     const { server, process, volume, config, replicationPassword, file, memory, notices } = this.#parts
     const folder = await volume.freshSeedFolder()
     const donor = { host: order.donor.host, port: order.donor.port, user: replicationUser(config.instance), password: replicationPassword }
     await server.setReadOnly('accounts')
     await server.cloneInto(folder, donor, (stage, percent) => this.#progress(stage, percent))
     this.#progress('swapping', 100)
+    if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
     server.disconnect()
     await process.kill()
     await volume.swapIn(folder)
@@ -70,6 +83,8 @@ export class Seeding {
     await file.update({ seeding: false, filterSeen: false, forgetful: false, mayHaveTail: false, unsettled: false })
     memory.seedingProgress = null
     memory.binlogSet = null
+    // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
+    memory.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
     this.#wake()
   }

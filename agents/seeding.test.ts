@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { orderVersion, type Endpoint, type ReseedOrder } from '../failover/order.ts'
+import { gtids, memberOf, uuidOf } from '../topology/testing.ts'
+import { Seeding } from './seeding.ts'
+import { aServerState, ScriptedServer, testParts } from './testing.ts'
+import { stopUnderPromise } from './promise.ts'
+
+const primary: Endpoint = { instance: 'shop-1', host: '127.24.1.2', port: 3306, agent: '127.24.1.2:9000' }
+const common = gtids('shop-1', 5)
+const own = (from: number, to = from) => `${uuidOf('shop-0')}:${from}${to === from ? '' : `-${to}`}`
+const order: ReseedOrder = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 3,
+  revision: 10,
+  donor: primary,
+  source: primary,
+  destroys: `${own(1, 2)},${common}`,
+  sourceHolds: common,
+  peers: [],
+}
+
+/** A seeding whose copy ends when the test says so. */
+async function seedingOf(holds: string) {
+  const server = new ScriptedServer(aServerState({ executed: holds }))
+  let copied = (): void => undefined
+  server.cloneInto = () => new Promise((resolve) => (copied = resolve))
+  const archived: string[] = []
+  const swapIn = async (): Promise<void> => void (server.state = aServerState({ executed: common }))
+  const parts = await testParts(server, { volume: { archiveErrant: async (set) => `archive ${archived.push(set)}`, swapIn } })
+  const seeding = new Seeding(parts, () => undefined)
+  const ended = async (): Promise<void> => {
+    copied()
+    while (parts.memory.seedingProgress !== null) await parts.world.timers.sleep(1)
+  }
+  return { server, parts, seeding, archived, ended }
+}
+
+describe('a seeding', () => {
+  it('archives also what was written after the order was given, and while the copy was made', async () => {
+    const { server, seeding, archived, ended, parts } = await seedingOf(`${own(1, 3)},${common}`)
+    await seeding.begin(order)
+    server.state = aServerState({ executed: `${own(1, 4)},${common}` })
+    await parts.world.timers.sleep(5)
+    await ended()
+    expect(archived).toEqual([own(1, 3), own(4)])
+    expect(parts.file.current.seeding).toBe(false)
+  })
+
+  it('archives nothing when what is here is the source’s', async () => {
+    const { seeding, archived, ended, parts } = await seedingOf(common)
+    await seeding.begin({ ...order, destroys: common })
+    await parts.world.timers.sleep(5)
+    await ended()
+    expect(archived).toEqual([])
+  })
+
+  it('promises that it holds nothing, and says what it holds once it ended', async () => {
+    const { seeding, ended, parts } = await seedingOf(`${own(1, 2)},${common}`)
+    await seeding.begin(order)
+    await parts.file.update({ promise: 4 })
+    await stopUnderPromise(parts)
+    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, holds: '' })
+    await parts.world.timers.sleep(5)
+    await ended()
+    await stopUnderPromise(parts)
+    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, holds: common })
+  })
+})
