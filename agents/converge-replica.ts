@@ -18,7 +18,7 @@ export async function convergeReplica(parts: Parts, assignment: ReplicaAssignmen
   if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
   if (state.channel?.filtered) await removeFilter(parts)
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
-  if (!followsAsAssigned(fresh.channel, assignment)) {
+  if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision)) {
     await follow(parts, assignment, fresh)
     return { again: true }
   }
@@ -72,8 +72,13 @@ async function withoutDoubtfulRelayLogs({ server, memory, process, notices, file
   return observer.refresh()
 }
 
-function followsAsAssigned(channel: Channel | null, { source, counted }: ReplicaAssignment): channel is Channel {
-  return channel !== null && channel.sourceHost === source.host && channel.sourcePort === source.port && channel.ioRunning !== 'no' && (channel.ioRunning !== 'yes' || channel.semiSync === counted)
+/**
+ * A receiver that is still connecting shows nothing of how it will acknowledge: it is trusted only if it was started for this very revision. Else one that was started to be counted, and kept
+ * out by its gate, would acknowledge as soon as it is let in to catch up.
+ */
+function followsAsAssigned(channel: Channel | null, { source, counted, revision }: ReplicaAssignment, appliedRevision: number): channel is Channel {
+  if (channel === null || channel.sourceHost !== source.host || channel.sourcePort !== source.port || channel.ioRunning === 'no') return false
+  return channel.ioRunning === 'yes' ? channel.semiSync === counted : appliedRevision === revision
 }
 
 /** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */

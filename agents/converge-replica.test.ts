@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import type { ReplicaAssignment } from '../failover/order.ts'
+import { hostOf, memberOf } from '../topology/testing.ts'
+import { convergeReplica } from './converge-replica.ts'
+import { replicationUser } from './server-port.ts'
+import { aServerState, ScriptedServer, testParts } from './testing.ts'
+
+const source = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
+const assignment: ReplicaAssignment = {
+  version: 1,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 3,
+  revision: 10,
+  role: 'replica',
+  peers: [],
+  fenced: false,
+  source,
+  counted: false,
+  sourceUuid: '',
+  sourceHolds: '',
+  sourcePurged: '',
+}
+
+/** What one pass does to a receiver that was started at `startedAt` to acknowledge. */
+async function passOver(ioRunning: 'yes' | 'connecting', startedAt: number): Promise<readonly string[]> {
+  const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), ioRunning, semiSync: true }
+  const server = new ScriptedServer(aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }))
+  const parts = await testParts(server)
+  parts.memory.converged = { revision: startedAt, done: false, sentence: '' }
+  await convergeReplica(parts, assignment, server.state)
+  return server.calls
+}
+
+it('a replica that no longer counts stops acknowledging before it can be let in, also while it is still connecting', async () => {
+  const calls = await passOver('connecting', 9)
+  expect(calls.slice(0, 3)).toEqual(['stopReceiver', 'semiSyncReplica off', 'startReceiver'])
+})
+
+it('a connected replica that acknowledges without being counted is connected anew', async () => {
+  expect((await passOver('yes', 10)).slice(0, 3)).toEqual(['stopReceiver', 'semiSyncReplica off', 'startReceiver'])
+})
+
+it('a receiver that was started for this revision is left to connect', async () => {
+  expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
+})
