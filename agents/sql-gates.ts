@@ -1,8 +1,8 @@
 import type { InstanceName } from '../topology/member.ts'
 import { account, literal, recordFingerprint, replicationAccount, replicationPassword } from './accounts.ts'
-import { replicationUser, replicationUserPrefix } from './server-port.ts'
+import { replicationUser } from './server-port.ts'
 import { textOf, type Sql } from './sql.ts'
-import { killDumpThreads } from './sql-sessions.ts'
+import { endReplicaSessions } from './sql-sessions.ts'
 
 /** Account changes that hang stand behind somebody's global lock. */
 const gatesMs = 3_000
@@ -22,7 +22,7 @@ export async function setGates(sql: Sql, secret: string, open: readonly Instance
   const wanted = new Map(open.map((instance) => [replicationUser(instance), instance]))
   const closing = [...gates].filter(([user, { locked }]) => !locked && !wanted.has(user)).map(([user]) => user)
   if (closing.length > 0) await change(sql, `ALTER USER ${closing.map((user) => account(user)).join(', ')} ACCOUNT LOCK`)
-  await killDumpThreads(sql, ({ user }) => !user.startsWith(replicationUserPrefix) || wanted.has(user))
+  await endReplicaSessions(sql, (user) => wanted.has(user))
 
   for (const [user, instance] of wanted) await makeAccountRight(sql, { user, instance, gate: gates.get(user), secret })
   const opening = [...wanted.keys()].filter((user) => gates.get(user)?.locked)

@@ -70,6 +70,22 @@ export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => bo
   if (!gone) throw new RegentError('REGENT_SERVER_TIMEOUT', `dump threads ${ids} were killed and are not gone after ${goneMs} ms`)
 }
 
+/**
+ * Ends every session of the replication accounts for which `keep` is false, and looks until there is none: one that has logged in and not yet asked for the binlog is no dump thread, and would be one right
+ * after. Copies go on: they acknowledge nothing. Rejects with `REGENT_SERVER_TIMEOUT` when one stays.
+ */
+export async function endReplicaSessions(sql: Sql, keep: (user: string) => boolean): Promise<void> {
+  const gone = await sql.until(async () => {
+    const left = (await sql.read(replicaSessions)).filter((row) => !keep(textOf(row, 'user')))
+    for (const row of left) if (textOf(row, 'command') !== 'Killed') await kill(sql, numberOf(row, 'id'))
+    return left.length === 0
+  }, goneMs)
+  if (!gone) throw new RegentError('REGENT_SERVER_TIMEOUT', `a replica's session was killed and is not gone after ${goneMs} ms`)
+}
+
+const replicaSessions = String.raw`SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_COMMAND AS command FROM performance_schema.threads t
+  WHERE t.PROCESSLIST_USER LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Clone%'`
+
 async function kill(sql: Sql, id: number): Promise<void> {
   try {
     await sql.change(`KILL CONNECTION ${id}`)
