@@ -14,6 +14,7 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   await keepGates(parts, assignment, now)
   await keepAcknowledgements(parts, assignment, now, markers)
   keepMarked(parts, assignment, now, markers)
+  if (now.channel) await parts.server.forgetSource()
   await keepOpen(parts, assignment, now)
   return { again: false }
 }
@@ -45,7 +46,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   const pid = process.pid ?? 0
   if (memory.opening?.pid !== pid) {
     await clearTheWay(parts, state)
-    memory.opening = { pid, inPlace: memory.reopening && state.channel === null }
+    memory.opening = { pid, inPlace: memory.reopening }
   }
   if (!(await applyEverything(parts, state))) return { again: true }
   const { inPlace } = memory.opening
@@ -70,6 +71,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   keepMarked(parts, assignment, state, markers)
   // Writes flow from here on; what follows is not worth making them wait.
   parts.changed()
+  if (state.channel) await server.forgetSource()
   await server.setEvents(true)
   return { again: true }
 }
@@ -82,7 +84,7 @@ async function clearTheWay({ server, memory }: Parts, state: ServerState): Promi
 }
 
 async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  if (state.channel) await server.forgetSource()
+  if (state.channel) await server.stopApplier()
   await server.killDumpThreads(() => false)
   await server.setReadOnly('accounts')
   await server.setGates([...assignment.counted, ...assignment.catchingUp])
