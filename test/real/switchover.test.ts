@@ -116,3 +116,24 @@ it('A lock that somebody holds at the candidate is broken rather than waited for
   expect(await cluster.primary()).toBe(to)
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
+
+it('Scheduled events run at the new primary and nowhere else', async () => {
+  const cluster = shop.current
+  const before = await cluster.primary()
+  const as = { user: 'client' } as const
+  await cluster.sql(before, 'create table app.ticks (id int auto_increment primary key, server char(36))', as)
+  await cluster.sql(before, 'create event app.tick on schedule every 1 second do insert into app.ticks (server) values (@@server_uuid)', as)
+  await cluster.until('it runs', async () => (await cluster.value(before, 'select count(*) from app.ticks')) !== '0')
+  await cluster.switchover()
+  await cluster.whole()
+  const primary = await cluster.primary()
+  const uuid = await cluster.value(primary, 'select @@server_uuid')
+  const last = await cluster.value(primary, `select coalesce(max(id), 0) from app.ticks where server <> '${uuid}'`)
+  await cluster.until('it runs at the new primary', async () => Number(await cluster.value(primary, `select count(*) from app.ticks where server = '${uuid}'`)) >= 2)
+  expect(await cluster.value(primary, `select coalesce(max(id), 0) from app.ticks where server <> '${uuid}'`)).toBe(last)
+  for (const { name } of (await cluster.view()).instances) {
+    const status = await cluster.value(name, "select status from information_schema.events where event_name = 'tick'")
+    expect(name === primary ? status === 'ENABLED' : status !== 'ENABLED' || (await cluster.value(name, 'select @@global.event_scheduler')) !== 'ON').toBe(true)
+  }
+  await cluster.sql(primary, 'drop event app.tick', as)
+})

@@ -1,0 +1,104 @@
+import { mkdir, rename, rm, statfs, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runCommand } from '../../src/local/run-command.ts'
+
+/** A file system of its own in a file, mounted over one instance's volume; needs root, a loop device and mkfs.ext4. */
+export class SmallDisk {
+  readonly #image: string
+  readonly #mountPoint: string
+
+  private constructor(image: string, mountPoint: string) {
+    this.#image = image
+    this.#mountPoint = mountPoint
+  }
+
+  /** Whether this machine lets us mount anything. */
+  static async isPossible(folder: string): Promise<boolean> {
+    if (process.getuid?.() !== 0) return false
+    try {
+      const disk = await SmallDisk.create(join(folder, 'try'), 16)
+      await disk.remove()
+      return true
+    } catch {
+      return false
+    } finally {
+      await rm(join(folder, 'try'), { recursive: true, force: true })
+    }
+  }
+
+  /** Moves what is in `folder` onto a new disk of this size, mounted there. Nothing may use the folder meanwhile. */
+  static async create(folder: string, sizeMiB: number): Promise<SmallDisk> {
+    const [image, before] = [`${folder}.img`, `${folder}.before`]
+    await mkdir(folder, { recursive: true })
+    await writeFile(image, '')
+    await truncate(image, sizeMiB * 1_048_576)
+    await run('mkfs.ext4', '-q', '-m', '0', image)
+    await rename(folder, before)
+    await mkdir(folder)
+    const disk = new SmallDisk(image, folder)
+    try {
+      await run('mount', '-o', 'loop', image, folder)
+      // Node's own copy refuses sockets.
+      await run('cp', '-a', `${before}/.`, folder)
+    } catch (error) {
+      await disk.remove().catch(() => undefined)
+      throw error
+    }
+    await rm(before, { recursive: true })
+    return disk
+  }
+
+  async freeMiB(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.#mountPoint)
+    return (bavail * bsize) / 1_048_576
+  }
+
+  /** Fills it until so much is free. */
+  async fillUntil(freeMiB: number): Promise<void> {
+    const size = Math.max(0, Math.floor(((await this.freeMiB()) - freeMiB) * 1_048_576))
+    const filled = await runCommand(['fallocate', '-l', String(size), this.#filler], { deadlineMs: 10_000 })
+    if (!filled.ok) await run('dd', 'if=/dev/zero', `of=${this.#filler}`, 'bs=1M', 'status=none').catch(() => undefined)
+  }
+
+  async makeRoom(): Promise<void> {
+    await rm(this.#filler, { force: true })
+  }
+
+  /** What ext4 does on an error of the device below it. */
+  async turnReadOnly(): Promise<void> {
+    await run('mount', '-o', 'remount,abort', this.#mountPoint)
+  }
+
+  /** Checked and mounted again, as after a repair. Nothing may use it meanwhile. */
+  async repair(): Promise<void> {
+    await unmount(this.#mountPoint)
+    const checked = await runCommand(['fsck.ext4', '-fy', this.#image], { deadlineMs: 30_000 })
+    if (!checked.ok && !checked.failure.includes('1')) throw new Error(checked.failure)
+    await run('mount', '-o', 'loop', this.#image, this.#mountPoint)
+  }
+
+  /** With all that is on it. Nothing may use it any more. */
+  async remove(): Promise<void> {
+    await unmount(this.#mountPoint)
+    await rm(this.#image)
+    await rm(`${this.#mountPoint}.before`, { recursive: true, force: true })
+  }
+
+  get #filler(): string {
+    return join(this.#mountPoint, 'filler')
+  }
+}
+
+/** A server that was killed lets go of its files a moment after it counts as dead. */
+async function unmount(mountPoint: string): Promise<void> {
+  for (let tries = 0; tries < 50; tries++) {
+    if ((await runCommand(['umount', mountPoint], { deadlineMs: 10_000 })).ok) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  await run('umount', mountPoint)
+}
+
+async function run(...argv: readonly string[]): Promise<void> {
+  const done = await runCommand(argv, { deadlineMs: 30_000 })
+  if (!done.ok) throw new Error(done.failure)
+}
