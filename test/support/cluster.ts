@@ -29,6 +29,8 @@ import { isWhole } from './whole.ts'
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'regent')
 const upDeadlineMs = 120_000
+/** So long a cluster must stay whole to count as such. */
+const lastingMs = 250
 const temporaryPrefix = 'regent-'
 
 type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [Key in keyof T]?: Deep<T[Key]> } : T
@@ -206,9 +208,15 @@ export class TestCluster {
     return this.views.waitFor(what, predicate, deadlineMs)
   }
 
-  /** Waits until every one of so many instances is up, counts and follows. */
-  whole(instances = 3, deadlineMs = 60_000): Promise<ClusterView> {
-    return this.waitFor(`${this.name} is whole, ${instances} of ${instances}`, (view) => isWhole(view, instances), deadlineMs)
+  /** Waits until every one of so many instances is up, counts and follows, and that lasts: a replica that was just let in connects once more. */
+  async whole(instances = 3, deadlineMs = 60_000): Promise<ClusterView> {
+    const until = monotonicMs() + deadlineMs
+    for (;;) {
+      await this.waitFor(`${this.name} is whole, ${instances} of ${instances}`, (view) => isWhole(view, instances), Math.max(1, until - monotonicMs()))
+      await new Promise((resolve) => setTimeout(resolve, lastingMs))
+      const now = this.views.latest
+      if (now !== undefined && isWhole(now, instances)) return now
+    }
   }
 
   /** Waits for something that only asking again shows. */
