@@ -83,7 +83,8 @@ async function clearTheWay({ server, memory }: Parts, state: ServerState): Promi
   await server.killForeignSessions()
 }
 
-async function prepareToOpen({ server }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+async function prepareToOpen({ server, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  await memory.switchingOff
   if (state.channel) await server.stopApplier()
   await server.killDumpThreads(() => false)
   await server.setReadOnly('accounts')
@@ -130,9 +131,14 @@ async function letAccountsChange(server: ServerPort, state: ServerState): Promis
 
 async function keepAcknowledgements({ server, notices, memory, file }: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<void> {
   const inForce = state.semiSyncSource.enabled ? state.semiSyncSource.acks : 0
-  if (inForce !== assignment.acks) {
+  const loose = assignment.acks > 0 && !state.semiSyncSource.intact
+  if (inForce !== assignment.acks || loose) {
+    // Something may have been acknowledged meanwhile that nobody holds: only a new marker proves otherwise.
+    await file.update({ unsettled: true })
+    markers.distrust()
     await server.setSemiSyncSource(assignment.acks)
-    notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (by another hand it was ${inForce})`)
+    const was = loose ? 'its time-out, wait point or wait_no_replica was changed' : `it was ${inForce}`
+    notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (by another hand ${was})`)
   }
   const strangers = state.dumpThreads.filter((thread) => thread.semiSync && !isCounted(assignment, thread.user))
   if (strangers.length > 0) {

@@ -1,3 +1,4 @@
+import { describeError } from '../src/common/errors.ts'
 import type { ReplicaAssignment } from '../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
@@ -34,13 +35,31 @@ async function stayClosed({ server, notices, memory }: Parts, assignment: Replic
 }
 
 /**
- * A replica's applier would wait for acknowledgements that nobody gives. Switching the source's side off takes up to a second after it had replicas, so it
- * comes after the receiver has started: this replica acknowledges to others meanwhile.
+ * A replica's applier would wait for acknowledgements that nobody gives, so the source's side is switched off before it starts. That takes up to a second after there were replicas: it goes on in the
+ * background, so that no promise waits behind it. True while it does.
  */
-async function stopAcknowledging({ server }: Parts, state: ServerState): Promise<void> {
-  if (!state.semiSyncSource.enabled) return
-  await server.killDumpThreads(() => false)
-  await server.setSemiSyncSource(0)
+function stopsAcknowledging({ server, memory, notices, changed }: Parts, state: ServerState): boolean {
+  if (!state.semiSyncSource.enabled) return false
+  memory.switchingOff ??= server
+    .killDumpThreads(() => false)
+    .then(() => server.setSemiSyncSource(0))
+    .catch((error: unknown) => notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`))
+    .finally(() => {
+      memory.switchingOff = null
+      changed()
+    })
+  return true
+}
+
+/**
+ * Everybody may clone from, or fetch from, a replica: its gates guard nothing, since its semi-sync source is off, and a promotion sets them anew. Done while it is still offline.
+ */
+async function openGatesForPeers({ server, config }: Parts, { peers }: ReplicaAssignment, state: ServerState): Promise<void> {
+  const others = peers.map(({ instance }) => instance).filter((instance) => instance !== config.instance)
+  if (!state.offlineMode || others.every((instance) => state.openGates.includes(instance))) return
+  await server.setReadOnly('accounts')
+  await server.setGates(others)
+  await server.setReadOnly('closed')
 }
 
 /** What it has that its source never had. The source's own newer transactions are none. */
@@ -95,23 +114,29 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
   }
   await server.startReceiver()
   memory.receiverStartedAtMs = world.clock.monotonicMs()
-  await stopAcknowledging(parts, state)
-  await server.startApplier()
+  if (!stopsAcknowledging(parts, state)) {
+    await openGatesForPeers(parts, assignment, state)
+    await server.startApplier()
+  }
   memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${source.instance}` }
 }
 
 async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
   const { server, memory } = parts
   const channel = state.channel
-  await stopAcknowledging(parts, state)
+  const switching = stopsAcknowledging(parts, state)
   if (channel?.ioRunning !== 'yes') {
     // A locked account or a closed port is tried again only after a second by the server itself.
     if (channel?.ioError) await restartReceiver(parts)
     memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}${channel?.ioError ? `: ${channel.ioError.slice(0, 200)}` : ''}` }
     return { again: true }
   }
+  if (switching) return { again: true }
   if (!channel.sqlRunning) {
-    if (channel.sqlError === '') await server.startApplier()
+    if (channel.sqlError === '') {
+      await openGatesForPeers(parts, assignment, state)
+      await server.startApplier()
+    }
     memory.converged = { revision: assignment.revision, done: false, sentence: `cannot apply: ${channel.sqlError.slice(0, 300) || 'its applier was stopped'}` }
     return { again: channel.sqlError === '' }
   }

@@ -89,7 +89,6 @@ export class Orders {
     const demoted = memory.promiseReport?.epoch === file.current.promise && memory.promiseReport.asPrimary && process.state === 'running'
     if (!demoted) return process.kill()
     await server.setEvents(false)
-    await server.killDumpThreads(() => false)
     // Everything here was promised and belongs to what the new primary holds.
     await file.update({ mayHaveTail: false, unsettled: false })
   }

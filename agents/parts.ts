@@ -25,7 +25,7 @@ export interface Parts {
   readonly notices: Notices
   readonly observer: Observer
   /** Something that is reported is different now. */
-  changed(): void
+  readonly changed: () => void
   /** What is true only for this run of the agent. */
   readonly memory: Memory
 }
@@ -55,6 +55,8 @@ export interface Memory {
   binlogSet: string | null
   /** The manager allowed the primary's server to start again although it ended by itself. */
   mayRestart: boolean
+  /** Switching the source's side of semi-sync off, while that goes on. */
+  switchingOff: Promise<void> | null
   /** When the receiver was started last, monotonic. */
   receiverStartedAtMs: number
   /** The lease ran out, or space did: the primary keeps itself closed. */
@@ -81,6 +83,7 @@ export function freshMemory(nowMs: number): Memory {
     judgedPid: null,
     binlogSet: null,
     mayRestart: false,
+    switchingOff: null,
     receiverStartedAtMs: 0,
     closedBecause: null,
     seedingProgress: null,

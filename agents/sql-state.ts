@@ -12,6 +12,8 @@ import { dumpThreads } from './sql-sessions.ts'
 
 const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.read_only AS readOnly, @@global.super_read_only AS superReadOnly,
   @@global.offline_mode AS offlineMode, @@global.gtid_executed AS executed, @@global.gtid_purged AS purged,
+  @@global.rpl_semi_sync_source_timeout >= 31536000000 AND @@global.rpl_semi_sync_source_wait_no_replica = 1
+    AND @@global.rpl_semi_sync_source_wait_point = 'AFTER_SYNC' AS intact,
   @@global.rpl_semi_sync_source_enabled AS semiSync, @@global.rpl_semi_sync_source_wait_for_replica_count AS acks`
 
 const statuses = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status
@@ -68,6 +70,7 @@ export class StateReader {
       dumpThreads: threads,
       semiSyncSource: {
         enabled: flagOf(row, 'semiSync'),
+        intact: flagOf(row, 'intact'),
         acks: numberOf(row, 'acks'),
         waiting: Number(status.get('Rpl_semi_sync_source_wait_sessions') ?? 0),
         unacknowledged: Number(status.get('Rpl_semi_sync_source_no_tx') ?? 0),

@@ -6,6 +6,7 @@ import { bootstrapStep } from './bootstrap.ts'
 import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type FlowStep } from './crash-failover.ts'
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
+import type { Intent } from './record.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { reseedStep } from './reseeding.ts'
 import { scalingStep } from './scaling.ts'
@@ -45,16 +46,16 @@ function fromThePast({ snapshot, record }: Situation): string | null {
 }
 
 function primaryFlow(situation: Situation): FlowStep {
-  const { record, notes, requests, manager } = situation
+  const { record, notes, requests } = situation
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
   if (forced && verdict.kind !== 'well') return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
   if (callsForFailover(verdict)) return crashFlow(situation, verdict)
-  if (record.intent && record.intent.by !== manager) return takeBack(situation)
-  if (record.intent?.kind === 'switchover') return { ...switchoverStep(situation, record.intent), flow: 'switchover' }
-  if (record.intent) return undoSwitchover(situation, 'the primary is back before the fetch ended')
+  if (record.intent) return intentFlow(situation, record.intent)
   const primary = liveView(situation.snapshot, record.primary)
   if (isUpForSure(verdict) && promisedInVain(situation)) return bump(situation, `giving members that promised ahead back to ${instanceOf(record.primary)}: ${verdict.sentence}`)
+  const asked = verdict.kind === 'well' ? askedSwitchover(situation) : undefined
+  if (asked) return asked
   if (notes.paused) return steady(situation, verdict, `paused: ${notes.paused.reason}`)
   if (primary && verdict.kind === 'well') return withAssignments(situation, wishes(situation, primary) ?? steady(situation, verdict))
   return steady(situation, verdict)
@@ -65,6 +66,13 @@ function forcedFlow(situation: Situation, verdict: Verdict, forced: Extract<Requ
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
   return forced.acceptLoss ? forcedFailoverStep(situation, verdict, forced.to) : failoverStep(situation, verdict, forced.to)
+}
+
+/** What an intent leads to while the primary is there: a switchover of ours goes on, everything else is taken back. */
+function intentFlow(situation: Situation, intent: Intent): FlowStep {
+  if (intent.by !== situation.manager) return takeBack(situation)
+  if (intent.kind === 'switchover') return { ...switchoverStep(situation, intent), flow: 'switchover' }
+  return undoSwitchover(situation, 'the primary is back before the fetch ended')
 }
 
 /** Gates before an automatic failover: a person's pause or fence, the policy, the anti-flapping window. Each says so. */
@@ -114,15 +122,19 @@ function promisedInVain({ snapshot, record, inFlight }: Situation): boolean {
   return !asking && liveViews(snapshot).some(({ observation }) => observation.stored.promise > record.epoch)
 }
 
+/** A person's switchover is done also while the cluster is paused. */
+function askedSwitchover(situation: Situation): FlowStep | undefined {
+  const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
+  if (request === undefined) return undefined
+  const plan = planSwitchover(situation, request.to)
+  if ('refusal' in plan) return undefined
+  return { ...beginSwitchover(situation, plan.candidate, { request: request.id, deadlineWallMs: request.deadlineWallMs, reason: request.reason }), flow: 'switchover' }
+}
+
 /** What is wished of a healthy cluster, most urgent first. */
 function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   const { stored, converged } = primary.observation
-  const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
-  if (request) {
-    const plan = planSwitchover(situation, request.to)
-    if ('candidate' in plan) return { ...beginSwitchover(situation, plan.candidate, { request: request.id, deadlineWallMs: request.deadlineWallMs, reason: request.reason }), flow: 'switchover' }
-  }
   if (stored.assignment?.epoch !== record.epoch || stored.revision < record.revision || converged.revision < record.revision) return undefined
   return syncSetStep(situation, primary) ?? scalingStep(situation) ?? reseedStep(situation, primary)
 }

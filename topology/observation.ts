@@ -63,6 +63,8 @@ export interface ServerState {
   readonly dumpThreads: readonly DumpThread[]
   readonly semiSyncSource: {
     readonly enabled: boolean
+    /** Time-out, wait point and what happens without replicas are as Regent sets them: otherwise writes could go on without acknowledgement. */
+    readonly intact: boolean
     readonly acks: number
     /** Sessions that wait for an acknowledgement; a group commit counts once. */
     readonly waiting: number

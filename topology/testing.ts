@@ -106,7 +106,7 @@ function aServer(instance: InstanceName, source: InstanceName | null, overrides:
     received: isPrimary ? '' : executed,
     channel: aChannel(instance, source, channel),
     dumpThreads: [],
-    semiSyncSource: { enabled: isPrimary, acks: 1, waiting: 0, unacknowledged: 0, ...semiSyncSource },
+    semiSyncSource: { enabled: isPrimary, intact: true, acks: 1, waiting: 0, unacknowledged: 0, ...semiSyncSource },
     openGates: [],
     runningSessions: 3,
     binlogNumber: 7,

@@ -119,6 +119,7 @@ export class Operations {
   /** Returns once it is begun; topology shows how far it is. */
   async scale(request: ScaleRequest): Promise<OperationResult> {
     const situation = this.#situation()
+    if (situation.notes.paused) throw new RegentError('REGENT_REFUSED', `no scaling to ${request.instances}: the cluster is paused (${situation.notes.paused.reason}); regent resume first`)
     const plan = planScale(situation, request.instances)
     if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no scaling to ${request.instances}: ${plan.refusal}`)
     if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: plan.steps }

@@ -60,7 +60,7 @@ function serverState(world: ModelWorld, instance: Instance): ServerState {
     received: channel === null ? '' : ledger.textOf(held),
     channel,
     dumpThreads: [],
-    semiSyncSource: { enabled: server.acks > 0, acks: server.acks, waiting: waitingOf(instance), unacknowledged: 0 },
+    semiSyncSource: { enabled: server.acks > 0, intact: true, acks: server.acks, waiting: waitingOf(instance), unacknowledged: 0 },
     openGates: [...server.gates],
     runningSessions: 0,
     binlogNumber: 1,
