@@ -1,4 +1,4 @@
-import { parseGtidSet } from '../topology/gtid-set.ts'
+import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
 import { holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { peersOf, orderFor, assignmentOrders } from './assignments.ts'
@@ -36,7 +36,9 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   const revoked = revocation(situation, situation.record.epoch + 1)
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
   if (isUnsettled(situation) && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica that could lead holds them all' })
-  return enoughCould(situation) ? askForPromises(situation, verdict) : restartInPlace(situation, verdict, revoked)
+  if (!enoughCould(situation)) return restartInPlace(situation, verdict, revoked)
+  if (notYetPromised(situation).length > 0) return askForPromises(situation, verdict)
+  return restartInPlace(situation, verdict, { missing: 'nobody who could lead can get all that its last writes may have acknowledged' })
 }
 
 function askForPromises(situation: Situation, verdict: Verdict): FlowStep {
@@ -46,10 +48,32 @@ function askForPromises(situation: Situation, verdict: Verdict): FlowStep {
   return failing(sentence, able.map((member) => promiseAction(situation, member, next)))
 }
 
-/** Who can promise and whose promise is of use, and has not come yet. */
+/**
+ * Who can promise and whose promise is of use, and has not come yet: members of S, and then the primary's own agent where its word is needed. That one is not asked before it is known that somebody can lead: it would have to be
+ * given the next epoch back, and be asked again, for ever.
+ */
 function notYetPromised(situation: Situation): readonly MemberId[] {
-  const next = situation.record.epoch + 1
-  return whoMustPromise(situation).filter((member) => promisedBy(situation, member, next) === undefined && canPromise(situation, member))
+  const { record } = situation
+  const missing = (member: MemberId): boolean => promisedBy(situation, member, record.epoch + 1) === undefined && canPromise(situation, member)
+  const members = record.syncSet.filter(missing)
+  if (members.length > 0 || !isUnsettled(situation) || !missing(record.primary)) return members
+  return couldElect(situation) ? [record.primary] : []
+}
+
+/** Somebody who promised could lead if the primary's agent promised too: it has that one's binlog, or can fetch it. */
+function couldElect(situation: Situation): boolean {
+  const { record, snapshot } = situation
+  const tail = parseGtidSet(liveView(snapshot, record.primary)?.observation.binlogSet ?? '')
+  const promised = record.syncSet.flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? []).filter(({ view }) => !view.observation.stored.forgetful)
+  const union = promised.reduce((all, { holds }) => all.union(holds), tail)
+  const { winner, mustFetch } = elect(situation, promised, union, { to: null, leaving: [] })
+  return winner !== null || (mustFetch !== null && sourceFor(situation, promised, mustFetch, union) !== undefined)
+}
+
+/** Who runs and has everything of the union that the candidate lacks. */
+function sourceFor(situation: Situation, promised: readonly Promised[], candidate: Promised, union: GtidSet): Promised | undefined {
+  const lacking = union.subtract(candidate.holds)
+  return promised.find(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
 }
 
 /** Some member of S that could lead holds everything in the dead primary's binlog, as far as its agent has read that. */
@@ -60,12 +84,6 @@ function tailIsHeld(situation: Situation): boolean {
     const view = liveView(situation.snapshot, member)
     return isServing(view, situation.timings) && whyUnfit(situation, member, view) === null && holdsOf(view.observation).contains(parseGtidSet(tail))
   })
-}
-
-/** Members of S, and the primary's own agent where its word is needed. */
-function whoMustPromise(situation: Situation): readonly MemberId[] {
-  const { record } = situation
-  return isUnsettled(situation) ? [...record.syncSet, record.primary] : record.syncSet
 }
 
 function canPromise(situation: Situation, member: MemberId): boolean {
@@ -155,9 +173,9 @@ export function stragglers({ inFlight, nowMs, timings }: Situation): number | nu
 function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promised, election: Election): FlowStep | undefined {
   const { record, manager } = situation
   const name = instanceOf(candidate.member)
-  const lacking = revoked.union.subtract(candidate.holds)
-  const from = revoked.promised.find(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
+  const from = sourceFor(situation, revoked.promised, candidate, revoked.union)
   if (!from) return undefined
+  const lacking = revoked.union.subtract(candidate.holds)
   const mine = record.intent?.kind === 'fetch' && record.intent.by === manager && record.intent.candidate === candidate.member
   if (!mine) {
     const next: ClusterRecord = { ...record, revision: record.revision + 1, intent: { kind: 'fetch', by: manager, candidate: candidate.member } }

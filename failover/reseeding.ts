@@ -18,7 +18,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
     const { observation } = view
     if (observation.member === record.primary || record.syncSet.includes(observation.member) || !source) continue
     if (!observation.stored.seeding && !isServing(view, timings)) continue
-    if (situation.inFlight.has(view.name) || !isOfThisEpoch(situation, view)) continue
+    if (situation.inFlight.has(view.name) || !isToldUncounted(situation, view)) continue
     const why = whyReseed(situation, view, primary)
     if (why === null) continue
     if (situation.spec.reseed === 'manual' && !observation.stored.seeding) {
@@ -38,9 +38,13 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   return undefined
 }
 
-/** It was told of this epoch, or cannot be told because of a seeding that an earlier epoch began and nobody ended. */
-function isOfThisEpoch({ record }: Situation, { observation: { stored } }: LiveView): boolean {
-  return stored.seeding ? stored.promise <= record.epoch : stored.assignment?.epoch === record.epoch
+/**
+ * It acts on this revision, in which it does not count: before, its agent refuses to be seeded. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.
+ */
+function isToldUncounted({ record }: Situation, { observation: { stored } }: LiveView): boolean {
+  const { assignment, promise, seeding } = stored
+  if (seeding) return promise <= record.epoch
+  return assignment?.role === 'replica' && assignment.epoch === record.epoch && assignment.revision === record.revision && !assignment.counted
 }
 
 function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {

@@ -51,8 +51,9 @@ function cancelLeaving(situation: Situation): FlowStep | undefined {
 function finishLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   const leaver = record.leaving[0]
-  if (leaver === undefined || !isMarked(situation, primary)) return undefined
-  return change(situation, `${instanceOf(leaver)} left the sync set; a marker proved that the others hold everything`, {
+  if (leaver === undefined || !(isSmallerThanK(record) || isMarked(situation, primary))) return undefined
+  const proof = isSmallerThanK(record) ? 'nothing is acknowledged until so many hold everything' : 'a marker proved that the others hold everything'
+  return change(situation, `${instanceOf(leaver)} left the sync set; ${proof}`, {
     syncSet: record.syncSet.filter((member) => member !== leaver),
     leaving: record.leaving.filter((member) => member !== leaver),
   })
@@ -125,10 +126,19 @@ function beginRaise(situation: Situation): FlowStep | undefined {
   return change(situation, `the primary waits for ${record.acks + 1} acknowledgements from now on`, { acksWanted: record.acks + 1 })
 }
 
+/**
+ * The primary counts nobody outside of S, so with |S| < k nothing is acknowledged and the invariant asks nothing of S: a member that can never hold everything again (its volume is gone, it is errant) may be dropped
+ * as soon as its gate is closed. Else S could never become k members that hold everything.
+ */
+function isSmallerThanK({ syncSet, acks }: ClusterRecord): boolean {
+  return syncSet.length < acks
+}
+
 function beginLeaving(situation: Situation): FlowStep | undefined {
   const { record } = situation
-  if (record.leaving.length > 0 || record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted)) return undefined
-  const due = countedMembers(record).find((member) => mustLeave(situation, member) || hasStrayedLong(situation, member))
+  const small = isSmallerThanK(record)
+  if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted))) return undefined
+  const due = countedMembers(record).find((member) => mustLeave(situation, member) || (!small && hasStrayedLong(situation, member)))
   if (due === undefined) return undefined
   return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
 }

@@ -33,9 +33,10 @@ export class Checker {
     return instances.map((instance) => this.#promiseWentBack(instance)).find((found) => found !== undefined)
   }
 
-  #promiseWentBack({ name, disk }: Instance): string | undefined {
-    const before = this.#promised.get(name)
-    this.#promised.set(name, { promise: disk.promise, revision: disk.revision })
+  #promiseWentBack(instance: Instance): string | undefined {
+    const { name, disk } = instance
+    const before = this.#promised.get(memberOf(instance))
+    this.#promised.set(memberOf(instance), { promise: disk.promise, revision: disk.revision })
     if (before === undefined || (disk.promise >= before.promise && disk.revision >= before.revision)) return undefined
     return `monotonic: ${name} went back from promise ${before.promise}, revision ${before.revision} to ${disk.promise}, ${disk.revision}`
   }
@@ -51,9 +52,11 @@ function wrongStep(before: ClusterRecord | undefined, after: ClusterRecord | und
   return after.leaving.every((member) => after.syncSet.includes(member)) ? undefined : 'S: somebody leaves who is no member'
 }
 
+/** While the primary’s volume is gone, nobody holds what the record says: the next primary must. */
 function acknowledgedIsHeldByPrimary(world: ModelWorld): string | undefined {
   const primary = world.memberOf(world.record.primary)
-  const missing = world.acknowledged & ~(primary?.held ?? 0)
+  if (primary === undefined) return undefined
+  const missing = world.acknowledged & ~primary.held
   return missing === 0 ? undefined : `S1: acknowledged ${world.ledger.textOf(missing)} is missing from the primary of the record`
 }
 
@@ -69,11 +72,11 @@ function isOldAndOpen(instance: Instance, record: ClusterRecord): boolean {
   return instance.disk.assignment.epoch < record.epoch && (instance.server.open || waitingOf(instance) > 0)
 }
 
-/** A member that forgot, or whose machine crashed, counts as holder: its word is not taken until it has caught up. */
+/** A member that forgot, whose machine crashed, or whose volume is gone counts as holder: its word is not taken. */
 function acknowledgedIsHeldByK(world: ModelWorld): string | undefined {
   const { record, acknowledged } = world
   if (record.syncSet.length < record.acks || world.memberOf(record.primary)?.disk.unsettled === true) return undefined
-  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined ? 0 : instance.disk.forgetful || instance.rebooted ? -1 : instance.held))
+  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined || instance.disk.forgetful || instance.rebooted ? -1 : instance.held))
   const missing = acknowledged & ~heldByAtLeast(record.acks, held)
   return missing === 0 ? undefined : `S3: acknowledged ${world.ledger.textOf(missing)} is held by fewer than ${record.acks} of S`
 }
@@ -101,6 +104,6 @@ function nobodyIsErrant(world: ModelWorld): string | undefined {
   const { record } = world
   const primary = world.memberOf(record.primary)
   if (!primary) return undefined
-  const errant = record.syncSet.find((member) => !isWithin(world.memberOf(member)?.held ?? 0, primary.held))
+  const errant = record.syncSet.find((member) => !isWithin(world.memberOf(member)?.held ?? 0, primary.held | world.byHand))
   return errant === undefined ? undefined : `S4: ${instanceOf(errant)} is in S and holds what the primary lacks`
 }

@@ -39,6 +39,8 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'an agent starts': [9, (world, { instance }) => startAgent(world, instance)],
   'an instance crashes': [1, (world, { instance }) => crash(world, instance, 'instance')],
   'a machine crashes': [1, (world, { instance, dice }) => crashMachine(world, instance, dice)],
+  'an instance loses its volume': [1, (world, { instance }) => loseVolume(world, instance)],
+  'somebody writes on a replica by hand': [1, (world, { instance }) => world.writeByHand(instance)],
   'mysqld freezes': [1, (_world, { instance }) => void (instance.mysqld = instance.mysqld === 'running' ? 'stopped' : instance.mysqld)],
   'mysqld thaws': [4, (_world, { instance }) => thaw(instance)],
   'a stranger stops the primary': [1, (world) => stopByStranger(world)],
@@ -128,6 +130,10 @@ function crash(world: ModelWorld, instance: Instance, what: 'agent' | 'instance'
 /** What was received last is lost, as much as the dice say. */
 function crashMachine(world: ModelWorld, instance: Instance, dice: number): void {
   if (!isTailInDoubt(world, instance)) world.crashMachine(instance, -1 << (1 + (dice % Math.max(1, world.ledger.size))))
+}
+
+function loseVolume(world: ModelWorld, instance: Instance): void {
+  if (instance.exists && !isTailInDoubt(world, instance)) world.loseVolume(instance)
 }
 
 function loseSight(world: ModelWorld, manager: ModelManager, instance: Instance): void {

@@ -1,4 +1,4 @@
-import type { StoredState } from '../../agents/stored-state.ts'
+import { freshState, type StoredState } from '../../agents/stored-state.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Decision } from '../../failover/decision.ts'
 import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
@@ -39,13 +39,14 @@ export class ModelWorld {
   readonly managers: readonly ModelManager[]
   readonly #broken: WorldOptions['broken']
   readonly #byName: ReadonlyMap<InstanceName, Instance>
-  readonly #byMember: ReadonlyMap<MemberId, Instance>
   notes: ClusterNotes = emptyNotes
   nowMs = 10_000
   record: ClusterRecord
   letters: Letter[] = []
   /** Writes a client saw acknowledged. */
   acknowledged: Writes = 0
+  /** Writes that somebody made by hand on a replica: errant until they are archived, and nobody's promise. */
+  byHand: Writes = 0
   /** The next agent that writes to its disk dies right after. */
   diesAfterWriting = false
   /** What happened, for people. */
@@ -66,7 +67,6 @@ export class ModelWorld {
     this.instances = names.map((name) => healthyInstance(name, this.record, base, this.ledger.textOf(base)))
     this.acknowledged = base
     this.#byName = new Map(this.instances.map((instance) => [instance.name, instance]))
-    this.#byMember = new Map(this.instances.map((instance) => [memberOf(instance), instance]))
     this.managers = Array.from({ length: options.managers }, (_, number) => new ModelManager(this, number))
     for (const manager of this.managers) manager.lookAtAll()
   }
@@ -77,11 +77,12 @@ export class ModelWorld {
 
   /** The instance with that volume. */
   memberOf(member: MemberId): Instance | undefined {
-    return this.#byMember.get(member)
+    const instance = this.#byName.get(instanceOf(member))
+    return instance && memberOf(instance) === member ? instance : undefined
   }
 
   get primary(): Instance | undefined {
-    return this.#byMember.get(this.record.primary)
+    return this.memberOf(this.record.primary)
   }
 
   say(what: string): void {
@@ -159,6 +160,27 @@ export class ModelWorld {
     if (!followed || instance.disk.stoppedInOrder) return
     instance.held &= ~lost
     instance.committed &= ~lost
+  }
+
+  /** Its volume is gone; the instance begins with an empty one. */
+  loseVolume(instance: Instance): void {
+    killMysqld(instance)
+    this.killAgent(instance)
+    instance.generation += 1
+    instance.held = 0
+    instance.committed = 0
+    instance.rebooted = false
+    instance.server = { open: false, acks: 0, gates: new Set(), channel: null }
+    instance.disk = { ...freshState(`${instance.disk.volume}'`, ''), incarnation: '' }
+  }
+
+  /** Somebody with all privileges writes on a replica; once, for with durability strict a cluster that cannot spare the errant replica waits for a person. */
+  writeByHand(instance: Instance): void {
+    if (this.byHand !== 0 || instance.mysqld !== 'running' || instance === this.primary || this.ledger.size >= mostWrites) return
+    const write = this.ledger.add(serverUuidOf(instance))
+    instance.held |= write
+    instance.committed |= write
+    this.byHand |= write
   }
 
   /** A client writes where it can. */
