@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { paintFor } from '../../src/cli/paint.ts'
-import type { TestCluster } from '../support/cluster.ts'
+import { lastingMs, type TestCluster } from '../support/cluster.ts'
 import { recoverySince, runEpisode, type Event } from '../support/episode.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import type { Writer } from '../support/writer.ts'
@@ -39,7 +39,7 @@ export async function handOverAndScaleIn({ screen, cluster, writer }: Stage): Pr
   await cluster.whole(2)
   const { pauseMs } = writer.longestPause(atMs)
   const to = await cluster.primary()
-  const episode = { event: 'switchover', from: 'demo-2', to, outageMs: pauseMs, letInMs: 0, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs: monotonicMs() - atMs } as const
+  const episode = { event: 'switchover', from: 'demo-2', to, outageMs: pauseMs, letInMs: 0, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs: monotonicMs() - lastingMs - atMs } as const
   screen.print(...report(episode, screen.colour, width()))
 }
 

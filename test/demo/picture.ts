@@ -34,7 +34,9 @@ export function thousands(count: number): string {
 
 function timeline({ timeline: steps }: Recovery, width: number): readonly string[] {
   return steps.map(({ atMs, what }) => {
-    const line = `${atMs.toFixed(1).padStart(8)} ms  ${what}`
+    // Who waited for whom inside of a step is for `regent recoveries`.
+    const [words = ''] = what.replace(/ \(.*\)$/, '').split(';')
+    const line = `${atMs.toFixed(1).padStart(8)} ms  ${words}`
     return line.length > width - 4 ? `${line.slice(0, width - 5)}…` : line
   })
 }

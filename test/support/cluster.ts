@@ -30,7 +30,7 @@ import { isWhole } from './whole.ts'
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'regent')
 const upDeadlineMs = 120_000
 /** So long a cluster must stay whole to count as such. */
-const lastingMs = 250
+export const lastingMs = 250
 const temporaryPrefix = 'regent-'
 
 type Deep<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [Key in keyof T]?: Deep<T[Key]> } : T

@@ -1,5 +1,5 @@
 import type { Recovery } from '../../failover/notes.ts'
-import type { TestCluster } from './cluster.ts'
+import { lastingMs, type TestCluster } from './cluster.ts'
 import { monotonicMs } from './monotonic.ts'
 import type { Writer } from './writer.ts'
 
@@ -29,7 +29,7 @@ export async function runEpisode(cluster: TestCluster, writer: Writer, event: Ev
   const wallMs = wallAt(atMs)
   const recovery = await recoverySince(cluster, wallMs)
   await cluster.whole(instances.length)
-  const wholeMs = monotonicMs() - atMs
+  const wholeMs = monotonicMs() - lastingMs - atMs
   return { event, from, to: await cluster.primary(), outageMs, letInMs, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs }
 }
 
