@@ -69,25 +69,30 @@ describe('a record that was lost', () => {
   const members = { 'shop-0': acted('primary'), 'shop-1': acted('replica'), 'shop-2': acted('replica') }
   const reported = (view: ViewOverrides, asPrimary: boolean, last = 100): ViewOverrides => {
     const { stored, ...report } = (asPrimary ? promisedAsPrimary : promised)(last, { epoch: 5 })
-    return { ...view, ...report, stored: { ...view.stored, ...stored } }
+    return { ...view, ...report, stored: { ...view.stored, revision: 1_000_000, ...stored } }
   }
   const reports = { 'shop-0': reported(members['shop-0'], true, 103), 'shop-1': reported(members['shop-1'], false), 'shop-2': reported(members['shop-2'], false) }
 
   it('is not begun again: everybody promises one more than the highest promise', () => {
-    expect(ordersOf(begin({ views: members }))).toEqual(['promise shop-0 5@9', 'promise shop-1 5@9', 'promise shop-2 5@9'])
+    expect(ordersOf(begin({ views: members }))).toEqual(['promise shop-0 5@1000000', 'promise shop-1 5@1000000', 'promise shop-2 5@1000000'])
   })
 
   it('asks again only who has not promised', () => {
-    expect(ordersOf(begin({ views: { ...reports, 'shop-2': members['shop-2'] } }))).toEqual(['promise shop-2 5@9'])
+    expect(ordersOf(begin({ views: { ...reports, 'shop-2': members['shop-2'] } }))).toEqual(['promise shop-2 5@1000000'])
   })
 
   it('is rebuilt above all that was stored, with the one that holds everything', () => {
-    expect(committed(begin({ views: reports }))).toMatchObject({ epoch: 5, revision: 10, primary: shop0, syncSet: [], acks: 1 })
+    expect(committed(begin({ views: reports }))).toMatchObject({ epoch: 5, revision: 1_000_001, primary: shop0, syncSet: [], acks: 1 })
+  })
+
+  it('is not rebuilt from promises that the lost record’s own failover collected: late orders of its commit could still be obeyed', () => {
+    const views = Object.fromEntries(Object.entries(reports).map(([name, view]) => [name, { ...view, stored: { ...view.stored, revision: 9 } }]))
+    expect(ordersOf(begin({ views }))).toEqual(['promise shop-0 5@1000000', 'promise shop-1 5@1000000', 'promise shop-2 5@1000000'])
   })
 
   it('is not rebuilt in an epoch that somebody acts on already', () => {
     const ahead = acted('replica', { stored: { promise: 5, revision: 10, assignment: { epoch: 5, revision: 10, role: 'primary', counted: false, fenced: false, source: null } } })
-    expect(ordersOf(begin({ views: { ...reports, 'shop-1': ahead } }))).toEqual(['promise shop-0 6@10', 'promise shop-1 6@10', 'promise shop-2 6@10'])
+    expect(ordersOf(begin({ views: { ...reports, 'shop-1': ahead } }))).toEqual(['promise shop-0 6@1000000', 'promise shop-1 6@1000000', 'promise shop-2 6@1000000'])
   })
 
   it('waits for everybody', () => {

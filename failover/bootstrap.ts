@@ -32,18 +32,25 @@ function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
   return commitLeader(input, live, { epoch: 1, revision: 1 }, 'bootstrap')
 }
 
-/** Everybody promises one more than the highest promise first, so that nothing of the lost record can go on. */
+/** Revisions of a rebuilt record begin at the next multiple of this: no lost record was so far ahead of what its agents stored. */
+const rebuildStep = 1_000_000
+
+/**
+ * Everybody promises one more than the highest promise first, so that nothing of the lost record can go on; and at a revision above all that it may have committed and told nobody, so that an order which
+ * a manager sent before the loss is refused when it arrives.
+ */
 function rebuild(input: DecisionInput, live: readonly LiveView[], highest: number): FlowStep {
   const lost = lostLeader(live)
   if (lost !== undefined) return wait(`${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back, or leave just one instance with data`)
-  const done = live.every(({ observation }) => observation.promiseReport?.epoch === highest)
-  const revision = Math.max(...live.map(({ observation }) => observation.stored.revision))
+  const newest = Math.max(...live.map(({ observation }) => observation.stored.revision))
+  const revision = Math.ceil(newest / rebuildStep) * rebuildStep
+  const done = live.every(({ observation }) => observation.promiseReport?.epoch === highest && observation.stored.revision === revision)
   if (done) return commitLeader(input, live, { epoch: highest, revision: revision + 1 }, 'the record was lost and is rebuilt from what all instances stored')
   // Who acts on an epoch already cannot promise it any more.
   const asked = live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
   const epoch = asked ? highest : highest + 1
   const orders = live
-    .filter(({ observation }) => observation.promiseReport?.epoch !== epoch && !input.inFlight.has(observation.instance))
+    .filter(({ observation }) => (observation.promiseReport?.epoch !== epoch || observation.stored.revision !== revision) && !input.inFlight.has(observation.instance))
     .map(({ name, observation }) => ({
       kind: 'promise' as const,
       to: name,

@@ -6,7 +6,7 @@ import { report, ruleOf, whatBreaks } from './shortest.ts'
 import type { WorldOptions } from './model-world.ts'
 
 /** Schedules tried of the real `decide`. More by hand: REGENT_PROPERTY_RUNS=100000, another seed: REGENT_PROPERTY_SEED. */
-const runs = Number(process.env['REGENT_PROPERTY_RUNS'] ?? 1_000)
+const runs = Number(process.env['REGENT_PROPERTY_RUNS'] ?? 1_500)
 const seed = Number(process.env['REGENT_PROPERTY_SEED'] ?? 20_261_121)
 /** Schedules within which the checker must catch a broken one. */
 const mutationRuns = 1_500
