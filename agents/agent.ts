@@ -6,7 +6,7 @@ import type { Observation } from '../topology/observation.ts'
 import { ObservationBuilder } from './agent-observation.ts'
 import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
-import { judgeEndingFirst } from './ending.ts'
+import { hastenShutdown, judgeEndingFirst } from './ending.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { Lease } from './lease.ts'
 import { agentMetrics } from './metrics.ts'
@@ -180,6 +180,8 @@ export class Agent implements AgentHandlers {
   }
 
   #observed(): void {
+    const { observer, notices } = this.#parts
+    if (observer.silentMs > 0) hastenShutdown(this.#parts).catch((error: unknown) => notices.add('UnsettledTail', `how mysqld ends could not be seen: ${describeError(error)}`))
     this.#publish()
     this.#converger.wake()
   }

@@ -13,3 +13,16 @@ export async function judgeEndingFirst({ file, memory, volume, notices }: Parts)
   memory.binlogSet = null
   notices.add('UnsettledTail', `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`)
 }
+
+/**
+ * A server that stops answering while its process lives may be shutting down by another hand, which takes seconds. Seen in its error log, that is noted first, and the rest is cut short: what it
+ * acknowledged is in its binlog, and clients wait for a primary.
+ */
+export async function hastenShutdown({ file, volume, notices, process }: Parts): Promise<void> {
+  if (file.current.assignment?.role !== 'primary' || process.state !== 'running') return
+  const ending = await volume.glanceAtEnding()
+  if (ending.how !== 'stopped') return
+  if (!file.current.unsettled) await file.update({ unsettled: true })
+  notices.add('UnsettledTail', `mysqld is being stopped by another hand: ${ending.sentence}; its last writes may have been acknowledged and are kept; it is ended now`)
+  await process.kill()
+}

@@ -55,7 +55,8 @@ function judgeRunning(name: string, seen: Observation, { frozenMs, startMs }: Si
   if (seen.probe === 'readOnlyFilesystem') return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
   if (seen.server === null && seen.processSinceMs >= startMs) return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
   if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
-  if (seen.silentMs > 0 && seen.probe === 'stuck') return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
+  const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
+  if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
   return verdict('well', `${name} is healthy`, own)
 }
 
