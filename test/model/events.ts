@@ -6,15 +6,14 @@ import type { ModelManager } from './model-manager.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** What a random number makes happen, and to whom. */
-export interface Pick {
+export interface Draw {
   readonly instance: Instance
-  readonly other: Instance
   readonly manager: ModelManager
   /** Any number, for what an event decides itself. */
   readonly dice: number
 }
 
-type Happening = (world: ModelWorld, pick: Pick) => void
+type Happening = (world: ModelWorld, draw: Draw) => void
 
 /** Everything that can happen, and how often: the weights make quorums, failovers and races of late orders likely in short schedules. */
 export const events: Readonly<Record<string, readonly [weight: number, happen: Happening]>> = {
@@ -51,8 +50,8 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'a primary comes back alone': [1, (world, { instance }) => comeBackAlone(world, instance)],
   'a manager is restarted': [1, (_world, { manager }) => manager.restart()],
   'time passes': [5, (world) => void (world.nowMs += 1_500)],
-  'somebody asks for a switchover': [2, (world, pick) => ask(pick, { kind: 'switchover', id: `request-${world.nowMs}`, to: pick.dice % 2 === 0 ? pick.instance.name : null, deadlineWallMs: world.nowMs + 10_000, reason: 'asked for' })],
-  'somebody asks for a failover': [1, (world, pick) => ask(pick, { kind: 'failover', id: `request-${world.nowMs}`, to: null, acceptLoss: false })],
+  'somebody asks for a switchover': [2, (world, draw) => ask(draw, { kind: 'switchover', id: `request-${world.nowMs}`, to: draw.dice % 2 === 0 ? draw.instance.name : null, deadlineWallMs: world.nowMs + 10_000, reason: 'asked for' })],
+  'somebody asks for a failover': [1, (world, draw) => ask(draw, { kind: 'failover', id: `request-${world.nowMs}`, to: null, acceptLoss: false })],
   'somebody fences': [1, (world, { instance }) => fence(world, instance)],
   'fences end': [4, (world) => void (world.notes = { ...world.notes, fenced: [], paused: null })],
   'somebody scales': [1, (world, { dice }) => scale(world, dice)],
@@ -170,7 +169,7 @@ function comeBackAlone(world: ModelWorld, instance: Instance): void {
   world.asAgent(instance, () => converge(world, instance))
 }
 
-function ask({ manager }: Pick, request: Request): void {
+function ask({ manager }: Draw, request: Request): void {
   if (manager.requests.length === 0) manager.requests = [request]
 }
 

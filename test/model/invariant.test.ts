@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { mutations, type Mutation } from './mutations.ts'
 import { play, type Happening } from './run.ts'
-import { report, ruleOf, whatBreaks } from './shortest.ts'
+import { report, ruleOf, shortest, whatBreaks } from './shortest.ts'
 import type { WorldOptions } from './model-world.ts'
 
 /** Schedules tried of the real `decide`. More by hand: REGENT_PROPERTY_RUNS=100000, another seed: REGENT_PROPERTY_SEED. */
@@ -44,6 +44,22 @@ describe('the checker catches it when', () => {
     },
     120_000,
   )
+})
+
+it('what broke is told by the shortest schedule that breaks it, step by step', () => {
+  const options: WorldOptions = { instances: 3, acks: null, managers: 1, durability: 'strict', never: null, without: 0, flaws: { marksAtOnce: true } }
+  const broken = fc.sample(anySchedule, { seed, numRuns: 300 }).flatMap((schedule) => {
+    const sentence = play(options, schedule).violation
+    return sentence === undefined ? [] : [{ schedule, sentence }]
+  })[0]
+  if (broken === undefined) throw new Error('no schedule broke the rule')
+  const best = shortest(options, broken.schedule, ruleOf(broken.sentence))
+  expect(best.length).toBeLessThan(broken.schedule.length / 3)
+  for (let left = 0; left < best.length; left += 1) expect(ruleOf(whatBreaks(options, best.toSpliced(left, 1)) ?? '')).not.toBe(ruleOf(broken.sentence))
+  const lines = report(options, broken.schedule, broken.sentence).split('\n')
+  expect(lines[0]).toMatch(/^S\d: .*\(epoch \d+ rev \d+ P=\d S=\{.*\} k=\d/)
+  expect(lines[1]).toContain(`after ${best.length} events`)
+  expect(lines.at(-1)).toBe(`schedule: ${JSON.stringify(best)}`)
 })
 
 /** The rule that a broken decider or agent is seen to break; '' when the checker does not notice. */

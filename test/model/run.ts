@@ -46,12 +46,11 @@ function happen(world: ModelWorld, happening: Happening, without: number): void 
     return drawn
   }
   const instance = world.instances[draw(world.instances.length)]
-  const other = world.instances[draw(world.instances.length)]
   const manager = world.managers[draw(world.managers.length)]
   const event = events[name]
-  if (!instance || !other || !manager || !event) return
+  if (!instance || !manager || !event) return
   world.say(`${name} (${instance.name}, manager ${manager.number}, ${rest})`)
-  event[1](world, { instance, other, manager, dice: rest })
+  event[1](world, { instance, manager, dice: rest })
   world.nowMs += 20
 }
 
