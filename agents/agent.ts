@@ -193,9 +193,10 @@ export class Agent implements AgentHandlers {
 
   /** What no event brings: space on the disk, and a goal that is not reached yet. */
   #tend(): void {
-    const { process, memory } = this.#parts
+    const { process, memory, file } = this.#parts
     guardSpace(this.#parts)
-    if (process.state !== 'running' || !memory.converged.done) this.#converger.wake()
+    const { forgetful, unsettled } = file.current
+    if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled) this.#converger.wake()
   }
 
   #leaseChanged(): void {

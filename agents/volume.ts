@@ -6,6 +6,7 @@ import { readBinlogSet } from './binlog-set.ts'
 import { syncFolder } from './binlog-archive.ts'
 import type { AgentConfig } from './config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
+import { noteFullFileSystem } from './error-log.ts'
 import { archiveErrant } from './errant-archive.ts'
 import { syncRelayLogs } from './relay-logs.ts'
 import { forgetServerUuid, readTrimPlan, trimTail } from './unacknowledged-tail.ts'
@@ -44,15 +45,25 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       await syncFolder(config.volume)
       await rm(old, { recursive: true, force: true })
     },
-    probe: () => probe(config.volume),
+    async probe() {
+      const seen = await probe(config.volume)
+      // From now on a missing message about a shutdown proves nothing.
+      if (seen.failure === 'diskFull') await noteFullFileSystem(layout)
+      return seen
+    },
   }
 }
 
-/** Writes and fsyncs a small file where the agent keeps its own: what fails tells a full disk from a read-only file system. */
+/** Less than this is nothing: a server needs more for a single page of its logs. */
+const fullBelowBytes = 131_072
+
+/** Writes a small file where the agent keeps its own: what fails tells a full disk from a read-only file system. */
 async function probe(volume: string): ReturnType<VolumePort['probe']> {
   const path = join(volume, 'agent', 'probe')
   const { bavail, bsize } = await statfs(volume)
   const freeBytes = bavail * bsize
+  // A small file that exists already can be written on a disk that is full for everybody else.
+  if (freeBytes < fullBelowBytes) return { freeBytes, failure: 'diskFull', detail: `${freeBytes} bytes free` }
   try {
     await mkdir(join(volume, 'agent'), { recursive: true })
     const file = await open(path, 'w')
