@@ -38,7 +38,7 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
     role: 'primary',
     peers: peersOf(situation),
     fenced: isFenced(situation.notes, view.name),
-    counted: countedMembers(record).map(instanceOf),
+    counted: [...new Set(countedMembers(record).map(instanceOf))],
     catchingUp: catchingUp(situation),
     acks: record.acksWanted,
     mayRestart,

@@ -104,6 +104,17 @@ describe('nothing changes', () => {
   })
 })
 
+test('of two members of one instance the older leaves, also for a manager that still sees the old volume', () => {
+  const twice: SituationOverrides = { record: { syncSet: [shop1, shop2, 'shop-2@new'] } }
+  for (const views of [{}, { 'shop-2': { member: 'shop-2@new' } }] as const) {
+    const { step } = given({ ...twice, views: { ...views } })
+    expect(step === undefined ? [] : committed(step).leaving).toEqual('shop-2' in views ? [shop2] : [])
+  }
+  const before = { stored: { assignment: { epoch: 1, revision: 4, role: 'replica', counted: true, fenced: false, source: 'shop-0' } } } as const
+  const { step } = given({ ...twice, record: { syncSet: [shop1, 'shop-2@new'] }, views: { 'shop-2': before } })
+  expect(step && committed(step).leaving).toEqual(['shop-2@new'])
+})
+
 test('one member leaves at a time', () => {
   const { step } = given({ shape: { instances: 3 }, record: { acks: 0 }, spec: { acks: 0 }, views: { 'shop-1': { stored: { forgetful: true } }, 'shop-2': { stored: { forgetful: true } } } })
   expect(step && namesOf(committed(step).leaving)).toBe('shop-1')

@@ -138,7 +138,7 @@ function beginLeaving(situation: Situation): FlowStep | undefined {
   const { record } = situation
   const small = isSmallerThanK(record)
   if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted))) return undefined
-  const due = countedMembers(record).find((member) => mustLeave(situation, member) || (!small && hasStrayedLong(situation, member)))
+  const due = countedMembers(record).find((member) => isFirstOfItsInstance(record, member) && (mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))))
   if (due === undefined) return undefined
   return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
 }
@@ -147,6 +147,14 @@ function beginLeaving(situation: Situation): FlowStep | undefined {
 function hasStrayedLong({ strayingSince, nowMs, timings }: Situation, member: MemberId): boolean {
   const since = strayingSince.get(instanceOf(member))
   return since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
+}
+
+/**
+ * An instance that came back on another volume may be in S twice, the lost member before the new one. The lost one leaves first: the gate is the instance's, and could not be closed for the new one while the
+ * other one counts. A manager that still sees the old volume would take the new member for the one that is gone.
+ */
+function isFirstOfItsInstance({ syncSet }: ClusterRecord, member: MemberId): boolean {
+  return syncSet.find((other) => instanceOf(other) === instanceOf(member)) === member
 }
 
 function isStraying(situation: Situation, member: MemberId): boolean {
