@@ -12,7 +12,7 @@ it('A primary whose agent alone is dead stays primary and writable, and the mana
   await cluster.fault('shop-0', 'kill-agent')
   await cluster.waitFor('the manager says so', ({ sentence }) => /agent of shop-0 is unreachable but .* no failover/.test(sentence), 5_000)
   // Longer than any lease.
-  await sleep(8_000)
+  await sleep(7_000)
   expect(await cluster.view()).toMatchObject({ primary: 'shop-0', epoch: 1 })
   expect(writer.longestPause().pauseMs).toBeLessThan(1_000)
   await writer.stop()

@@ -12,7 +12,7 @@ it('Writes go on without a manager', async () => {
   const { managerPid } = await cluster.status()
   await cluster.signalManager('SIGSTOP')
   // Longer than the lease: the agents keep it among themselves.
-  await sleep(9_000)
+  await sleep(7_500)
   process.kill(managerPid ?? 0, 'SIGCONT')
   await cluster.whole()
   expect(writer.longestPause().pauseMs).toBeLessThan(1_000)
