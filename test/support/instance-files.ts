@@ -14,7 +14,8 @@ export interface Archive {
 /** What an instance's agent archived before it cut or destroyed something. */
 export async function archivesOf(cluster: TestCluster, instance: string): Promise<readonly Archive[]> {
   const { volume } = await cluster.instance(instance)
-  const names = await readdir(join(volume, 'archive')).catch(() => [])
+  // One that is still being written ends in .partial and has no description yet.
+  const names = (await readdir(join(volume, 'archive')).catch(() => [])).filter((name) => !name.endsWith('.partial'))
   return Promise.all(
     names.map(async (name) => {
       const folder = join(volume, 'archive', name)
