@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, statfs, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../../src/local/run-command.ts'
 
@@ -53,15 +53,18 @@ export class SmallDisk {
     return (bavail * bsize) / 1_048_576
   }
 
-  /** Fills it until so much is free. */
+  /** Fills it until so much is free; with 0, to the last block. */
   async fillUntil(freeMiB: number): Promise<void> {
     const size = Math.max(0, Math.floor(((await this.freeMiB()) - freeMiB) * 1_048_576))
-    const filled = await runCommand(['fallocate', '-l', String(size), this.#filler], { deadlineMs: 10_000 })
-    if (!filled.ok) await run('dd', 'if=/dev/zero', `of=${this.#filler}`, 'bs=1M', 'status=none').catch(() => undefined)
+    await runCommand(['fallocate', '-l', String(size), this.#filler], { deadlineMs: 10_000 })
+    // What allocating at once leaves over is taken block by block; it ends with "no space left", as it should.
+    for (let tries = 0; freeMiB === 0 && tries < 5 && (await this.freeMiB()) > 0; tries++) {
+      await runCommand(['dd', 'if=/dev/zero', `of=${this.#filler}.${tries}`, 'bs=4k', 'status=none'], { deadlineMs: 10_000 })
+    }
   }
 
   async makeRoom(): Promise<void> {
-    await rm(this.#filler, { force: true })
+    for (const name of await readdir(this.#mountPoint)) if (name.startsWith('filler')) await rm(join(this.#mountPoint, name))
   }
 
   /** What ext4 does on an error of the device below it. */
