@@ -1,4 +1,4 @@
-import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import { unionOf } from '../topology/holdings.ts'
 import { memberId } from '../topology/member.ts'
 import { observationVersion, type Observation, type StoredSummary } from '../topology/observation.ts'
 import type { Lease } from './lease.ts'
@@ -77,5 +77,5 @@ export function holdsText({ observer, memory }: Parts): string | null {
   if (memory.promiseReport) return memory.promiseReport.holds
   const { server } = observer
   if (server === null) return memory.binlogSet
-  return [server.executed, server.received, server.owned].map(parseGtidSet).reduce((all, set) => all.union(set), GtidSet.empty).toString()
+  return unionOf([server.executed, server.received, server.owned]).toString()
 }

@@ -1,4 +1,5 @@
-import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import { unionOf } from '../topology/holdings.ts'
 import type { PromiseOrder } from '../failover/order.ts'
 import type { PromiseReport } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
@@ -46,6 +47,6 @@ async function stopAsReplica({ file, process, server, volume }: Parts, epoch: nu
   await server.setSemiSyncReplica(false)
   await volume.syncRelayLogs()
   const { executed, received, owned } = await server.readHolds()
-  const holds = [executed, received, owned].map(parseGtidSet).reduce((all, set) => all.union(set), GtidSet.empty)
+  const holds = unionOf([executed, received, owned])
   return { epoch, holds: holds.toString(), executed: parseGtidSet(executed).toString(), asPrimary: false }
 }

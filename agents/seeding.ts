@@ -1,5 +1,6 @@
 import { describeError } from '../src/common/errors.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import { unionOf } from '../topology/holdings.ts'
 import type { ReseedOrder } from '../failover/order.ts'
 import type { Parts } from './parts.ts'
 import { replicationUser } from './server-port.ts'
@@ -47,7 +48,7 @@ export class Seeding {
   /** All that is here now, which is more than was seen when the order was given. */
   async #holds(): Promise<GtidSet> {
     const { executed, owned, received } = await this.#parts.server.readHolds()
-    return [executed, owned, received].map(parseGtidSet).reduce((all, set) => all.union(set), GtidSet.empty)
+    return unionOf([executed, owned, received])
   }
 
   /** CLONE is a statement: a server whose own data is given up still has to run to fetch the copy. */

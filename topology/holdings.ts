@@ -1,11 +1,15 @@
 import { GtidSet, parseGtidSet } from './gtid-set.ts'
-import type { Observation } from './observation.ts'
+import type { GtidText, Observation } from './observation.ts'
 
 /** Everything an instance has, executed, received or waiting for an acknowledgement, as far as it was seen. */
 export function holdsOf(seen: Observation): GtidSet {
   if (seen.promiseReport !== null) return parseGtidSet(seen.promiseReport.holds)
-  const texts = [seen.server?.executed, seen.server?.received, seen.server?.owned, seen.binlogSet]
-  return texts.reduce<GtidSet>((holds, text) => (text ? holds.union(parseGtidSet(text)) : holds), GtidSet.empty)
+  return unionOf([seen.server?.executed, seen.server?.received, seen.server?.owned, seen.binlogSet])
+}
+
+/** Everything in these sets as texts; what is not known adds nothing. */
+export function unionOf(texts: readonly (GtidText | null | undefined)[]): GtidSet {
+  return texts.reduce<GtidSet>((all, text) => (text ? all.union(parseGtidSet(text)) : all), GtidSet.empty)
 }
 
 /**
