@@ -22,3 +22,12 @@ export function withApi(command: Command): Command {
     .addOption(new Option('--api <url>', 'base URL of the manager (default: REGENT_API, else the local cluster’s)').argParser(apiUrlArgument))
     .addOption(new Option('--token-file <file>', 'file with the API’s token (default: REGENT_TOKEN_FILE, else the local cluster’s)').argParser(pathArgument))
 }
+
+/** For commands that change something. */
+export interface DryRunOptions extends ApiOptions {
+  readonly dryRun?: true
+}
+
+export function withDryRun(command: Command): Command {
+  return command.option('--dry-run', 'say what would be done, and do nothing')
+}

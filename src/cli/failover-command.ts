@@ -1,12 +1,11 @@
 import { Option, type Command } from 'commander'
 import { clusterArgument, instanceArgument } from './arguments.ts'
-import { withApi, type ApiOptions } from './common-options.ts'
+import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
-interface FailoverOptions extends ApiOptions {
+interface FailoverOptions extends DryRunOptions {
   readonly to?: string
   readonly acceptLoss?: true
-  readonly dryRun?: true
 }
 
 const deadlineMs = 90_000
@@ -18,8 +17,7 @@ export function addFailover(program: Command, io: Io): void {
     .argument('[cluster]', 'the cluster', clusterArgument)
     .addOption(new Option('--to <instance>', 'the new primary (default: the one that election chooses)').argParser(instanceArgument))
     .option('--accept-loss', 'go on although acknowledged writes may be lost; the message says which')
-    .option('--dry-run', 'say what would be done, and do nothing')
-  withApi(command).action(async (cluster: string | undefined, options: FailoverOptions) => {
+  withApi(withDryRun(command)).action(async (cluster: string | undefined, options: FailoverOptions) => {
     const { operate } = await import('./operate.ts')
     await operate(io, options, cluster, { path: '/failover', body: { to: options.to, acceptLoss: options.acceptLoss, dryRun: options.dryRun }, deadlineMs })
   })

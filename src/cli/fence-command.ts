@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { instanceArgument } from './arguments.ts'
-import { withApi, type ApiOptions } from './common-options.ts'
+import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
 /** Fencing a primary may need a switchover first. */
@@ -12,14 +12,14 @@ export function addFence(program: Command, io: Io): void {
     .description('Force an instance read-only and end its sessions until it is unfenced. A primary is switched over first.')
     .argument('<instance>', 'the instance', instanceArgument)
     .option('--keep-primary', 'fence the primary where it is: a deliberate outage, and nothing fails over until unfence')
-  withApi(fence).action((instance: string, options: ApiOptions & { readonly keepPrimary?: true }) =>
-    about(io, options, instance, { path: '/fence', body: { instance, keepPrimary: options.keepPrimary } }),
+  withApi(withDryRun(fence)).action((instance: string, options: DryRunOptions & { readonly keepPrimary?: true }) =>
+    about(io, options, instance, { path: '/fence', body: { instance, keepPrimary: options.keepPrimary, dryRun: options.dryRun } }),
   )
   const unfence = program.command('unfence').description('Take a fence away.').argument('<instance>', 'the instance', instanceArgument)
-  withApi(unfence).action((instance: string, options: ApiOptions) => about(io, options, instance, { path: '/unfence', body: { instance } }))
+  withApi(withDryRun(unfence)).action((instance: string, options: DryRunOptions) => about(io, options, instance, { path: '/unfence', body: { instance, dryRun: options.dryRun } }))
 }
 
-async function about(io: Io, options: ApiOptions, instance: string, operation: { path: string; body: Readonly<Record<string, unknown>> }): Promise<void> {
+async function about(io: Io, options: DryRunOptions, instance: string, operation: { path: string; body: Readonly<Record<string, unknown>> }): Promise<void> {
   const { operate } = await import('./operate.ts')
   await operate(io, options, instance.replace(/-\d{1,2}$/, ''), { ...operation, deadlineMs })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { clusterArgument } from './arguments.ts'
-import { withApi, type ApiOptions } from './common-options.ts'
+import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
 const deadlineMs = 15_000
@@ -12,9 +12,9 @@ export function addPause(program: Command, io: Io): void {
   ] as const
   for (const [verb, description] of verbs) {
     const command = program.command(verb).description(description).argument('[cluster]', 'the cluster', clusterArgument)
-    withApi(command).action(async (cluster: string | undefined, options: ApiOptions) => {
+    withApi(withDryRun(command)).action(async (cluster: string | undefined, options: DryRunOptions) => {
       const { operate } = await import('./operate.ts')
-      const body = verb === 'pause' ? { reason: 'asked for with regent pause' } : {}
+      const body = verb === 'pause' ? { reason: 'asked for with regent pause', dryRun: options.dryRun } : { dryRun: options.dryRun }
       await operate(io, options, cluster, { path: `/${verb}`, body, deadlineMs })
     })
   }

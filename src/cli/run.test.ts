@@ -139,6 +139,10 @@ describe('the command line', () => {
     await regent(['unfence', 'demo-2'], env)
     await regent(['pause', 'demo'], env)
     await regent(['resume', 'demo'], env)
+    await regent(['fence', 'demo-2', '--dry-run'], env)
+    await regent(['unfence', 'demo-2', '--dry-run'], env)
+    await regent(['pause', 'demo', '--dry-run'], env)
+    await regent(['resume', 'demo', '--dry-run'], env)
     expect(asked.map((one) => [one.method, one.path, one.body])).toEqual([
       ['POST', '/api/v1/clusters/demo/switchover', { to: 'demo-1', timeoutMs: 5000, dryRun: true, reason: 'asked for with regent switchover' }],
       ['POST', '/api/v1/clusters/demo/failover', { acceptLoss: true }],
@@ -146,6 +150,10 @@ describe('the command line', () => {
       ['POST', '/api/v1/clusters/demo/unfence', { instance: 'demo-2' }],
       ['POST', '/api/v1/clusters/demo/pause', { reason: 'asked for with regent pause' }],
       ['POST', '/api/v1/clusters/demo/resume', {}],
+      ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', dryRun: true }],
+      ['POST', '/api/v1/clusters/demo/unfence', { instance: 'demo-2', dryRun: true }],
+      ['POST', '/api/v1/clusters/demo/pause', { reason: 'asked for with regent pause', dryRun: true }],
+      ['POST', '/api/v1/clusters/demo/resume', { dryRun: true }],
     ])
   })
 

@@ -1,11 +1,10 @@
 import { Option, type Command } from 'commander'
 import { clusterArgument, durationFrom, instanceArgument } from './arguments.ts'
-import { withApi, type ApiOptions } from './common-options.ts'
+import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
-interface SwitchoverOptions extends ApiOptions {
+interface SwitchoverOptions extends DryRunOptions {
   readonly to?: string
-  readonly dryRun?: true
   readonly timeout?: number
 }
 
@@ -15,9 +14,8 @@ export function addSwitchover(program: Command, io: Io): void {
     .description('Hand the primary over to another instance without losing a write. Refused with the reason when it is not possible; undone when it does not end in time.')
     .argument('[cluster]', 'the cluster', clusterArgument)
     .addOption(new Option('--to <instance>', 'the new primary (default: the one that election would choose)').argParser(instanceArgument))
-    .option('--dry-run', 'say what would be done, and do nothing')
     .addOption(new Option('--timeout <duration>', 'past it the switchover is undone, with a unit: ms, s or m (default: switchover.timeoutMs of the spec, 10s)').argParser(durationFrom(100, 600_000)))
-  withApi(command).action(async (cluster: string | undefined, options: SwitchoverOptions) => {
+  withApi(withDryRun(command)).action(async (cluster: string | undefined, options: SwitchoverOptions) => {
     const { operate } = await import('./operate.ts')
     await operate(io, options, cluster, {
       path: '/switchover',

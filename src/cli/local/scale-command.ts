@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { integerFrom } from '../arguments.ts'
-import { withOutput, type OutputOptions } from '../common-options.ts'
+import { withDryRun, withOutput, type OutputOptions } from '../common-options.ts'
 import type { Io } from '../io.ts'
 
 /** A scale-out seeds new instances; the manager answers when they have joined. */
@@ -12,7 +12,7 @@ export function addScale(local: Command, io: Io): void {
     .description('Change the number of instances. A primary among the leavers hands over first; volumes of leavers are kept.')
     .argument('[name]', 'name of the cluster')
     .argument('[n]', 'number of instances, 1 to 16; may also be given alone')
-  withOutput(command).action(async (first: string | undefined, second: string | undefined, options: OutputOptions) => {
+  withOutput(withDryRun(command)).action(async (first: string | undefined, second: string | undefined, options: OutputOptions & { readonly dryRun?: true }) => {
     const { name, count } = nameAndCount(command, first, second)
     const [{ findCluster }, { instancesFor }, { operate }] = await Promise.all([
       import('../../local/cluster-index.ts'),
@@ -22,7 +22,7 @@ export function addScale(local: Command, io: Io): void {
     const { dir, cluster } = await findCluster(name)
     // Refused here with its reason rather than half-way: --hosts may have named too few.
     instancesFor(dir, cluster, count)
-    await operate({ ...io, env: {} }, options, cluster.name, { path: '/scale', body: { instances: count }, deadlineMs })
+    await operate({ ...io, env: {} }, options, cluster.name, { path: '/scale', body: { instances: count, dryRun: options.dryRun }, deadlineMs })
   })
 }
 
