@@ -1,6 +1,5 @@
 import { open, readdir, readFile, rename } from 'node:fs/promises'
-import type { ProcessIdentity } from './process-watch.ts'
-import { readProcessStat } from './process-watch.ts'
+import { readProcessStat, type ProcessIdentity } from '../src/common/process-stat.ts'
 
 /** Which process is this instance's mysqld, and under which boot of the machine. */
 export interface MysqldPid extends ProcessIdentity {

@@ -1,21 +1,7 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import type { Timer, Timers } from '../src/common/ports.ts'
-import { parseProcessStat, phaseOf, type ProcessPhase, type ProcessStat } from './process-stat.ts'
-
-/** A process that is told from any other with the same pid. */
-export interface ProcessIdentity {
-  readonly pid: number
-  readonly startTicks: number
-}
-
-/** What the kernel says of a pid now; undefined when there is no such process. */
-export function readProcessStat(pid: number): ProcessStat | undefined {
-  try {
-    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
-  } catch (error) {
-    return goneOrThrow(error)
-  }
-}
+import { parseProcessStat, unlessGone, type ProcessIdentity, type ProcessStat } from '../src/common/process-stat.ts'
+import { phaseOf, type ProcessPhase } from './process-phase.ts'
 
 /**
  * Watches one process by its state in the kernel: it shows a SIGKILL before any socket closes, and a SIGSTOP, which closes none. One file stays open and is read
@@ -33,7 +19,7 @@ export class ProcessWatch {
   constructor(identity: ProcessIdentity, everyMs: number, timers: Timers, changed: (phase: ProcessPhase) => void) {
     this.identity = identity
     this.#changed = changed
-    this.#file = openStat(identity.pid)
+    this.#file = unlessGone(() => openSync(`/proc/${identity.pid}/stat`, 'r')) ?? null
     this.#timer = timers.every(everyMs, () => this.look())
   }
 
@@ -59,26 +45,8 @@ export class ProcessWatch {
   }
 
   #read(): ProcessStat | undefined {
-    if (this.#file === null) return undefined
-    try {
-      const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0)
-      return parseProcessStat(this.#buffer.toString('latin1', 0, length))
-    } catch (error) {
-      return goneOrThrow(error)
-    }
+    const file = this.#file
+    if (file === null) return undefined
+    return unlessGone(() => parseProcessStat(this.#buffer.toString('latin1', 0, readSync(file, this.#buffer, 0, this.#buffer.length, 0))))
   }
-}
-
-function openStat(pid: number): number | null {
-  try {
-    return openSync(`/proc/${pid}/stat`, 'r')
-  } catch (error) {
-    return goneOrThrow(error) ?? null
-  }
-}
-
-function goneOrThrow(error: unknown): undefined {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT' || code === 'ESRCH') return undefined
-  throw error
 }

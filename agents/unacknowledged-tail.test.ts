@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GtidSet } from '../topology/gtid-set.ts'
 import { binlogFile, ddl, dml, gtid, previousGtids, query, rows, uuid, type SyntheticEvent } from '../test/support/synthetic-binlog.ts'
 import type { GroupEnding } from './binlog-groups.ts'
-import { leftAfterTrim, planTrim, readTrimPlan, trimTail, type LastBinlog, type TrimPlan } from './unacknowledged-tail.ts'
+import { planTrim, readTrimPlan, trimTail, type LastBinlog, type TrimPlan } from './unacknowledged-tail.ts'
 
 const set = (numbers: string): GtidSet => GtidSet.parse(numbers === '' ? '' : `${uuid}:${numbers}`)
 
@@ -150,12 +150,5 @@ describe('a tail on the disk', () => {
     const many = Array.from({ length: 2_000 }, (_, index) => dml(index + 4)).flat()
     await write([...many, gtid(2_004), query('BEGIN'), rows(), query('COMMIT')])
     expect(await readTrimPlan(dataDir, set('1-1999'))).toMatchObject({ kind: 'refuse', gtids: `${uuid}:2000-2004`, reason: expect.stringContaining(':2004 ') as string })
-  })
-})
-
-describe('after a cut', () => {
-  it('what the server has and the primary has not is left: it had been committed', () => {
-    expect(leftAfterTrim(set('1-5'), set('1-9')).toString()).toBe('')
-    expect(leftAfterTrim(set('1-6'), set('1-5')).toString()).toBe(`${uuid}:6`)
   })
 })

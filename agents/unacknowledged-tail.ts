@@ -151,11 +151,3 @@ export async function forgetServerUuid(dataDir: string): Promise<void> {
   await rm(join(dataDir, 'auto.cnf'), { force: true })
   await syncFolder(dataDir)
 }
-
-/**
- * What the server still has, after it was cut and started, that the primary does not hold; empty when the cut worked. InnoDB
- * keeps the GTIDs of what it committed: a transaction that had been committed shows up again, and is errant.
- */
-export function leftAfterTrim(executed: GtidSet, primaryHolds: GtidSet): GtidSet {
-  return executed.subtract(primaryHolds)
-}

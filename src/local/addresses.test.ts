@@ -1,39 +1,45 @@
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { claimFreeNumber, claimNumber, requireFreeApi, requireFreeInstances } from './addresses.ts'
-import { clusterIn } from './testing.ts'
+import { instancesFor } from './cluster-file.ts'
+import { clusterIn, freeNumber } from './testing.ts'
 
-async function occupy(host: string, port: number): Promise<void> {
+async function occupy(host: string, port: number): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(port, host, resolve))
   onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
 }
 
-const below = (number: number) => new Set(Array.from({ length: number - 1 }, (_, at) => at + 1))
+const allBut = (...numbers: readonly number[]) => new Set(Array.from({ length: 199 }, (_, at) => at + 1).filter((number) => !numbers.includes(number)))
 
 describe('addresses on this machine', () => {
   test('a cluster number belongs to one process at a time', async () => {
-    const claim = await claimNumber(196)
-    expect(await claimNumber(196)).toBeUndefined()
+    const number = await freeNumber()
+    const claim = await claimNumber(number)
+    expect(await claimNumber(number)).toBeUndefined()
     await claim?.release()
-    const again = await claimNumber(196)
-    expect(again?.number).toBe(196)
+    const again = await claimNumber(number)
+    expect(again?.number).toBe(number)
     await again?.release()
   })
 
   test('a new cluster gets the first number that is free with all its addresses', async () => {
-    await occupy('127.24.194.2', 3306)
-    const claim = await claimFreeNumber(below(194), 2)
-    expect(claim.number).toBe(195)
+    const [lower = 0, higher = 0] = [await freeNumber(), await freeNumber()].toSorted((a, b) => a - b)
+    await occupy(`127.24.${lower}.2`, 3306)
+    const claim = await claimFreeNumber(allBut(lower, higher), 2)
+    expect(claim.number).toBe(higher)
     await claim.release()
-    await expect(claimFreeNumber(below(200), 2)).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE' })
+    await expect(claimFreeNumber(allBut(), 2)).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE' })
   })
 
   test('a taken address is refused with the instance, the port and the option', async () => {
-    await occupy('127.24.198.2', 9400)
-    await expect(requireFreeInstances(clusterIn('/x').instances)).rejects.toThrow(/127.24.198.2:9400, wanted for instance shop-1, .* --hosts/)
-    await occupy('127.0.0.1', 9598)
-    await expect(requireFreeApi('127.0.0.1', 9598)).rejects.toThrow(/127.0.0.1:9598, wanted for the API, is taken; choose another port with --port, for example --port 9599/)
+    const number = await freeNumber()
+    await occupy(`127.24.${number}.2`, 9400)
+    const instances = instancesFor('/x', { name: 'shop', number, hosts: [] }, 3)
+    await expect(requireFreeInstances(instances)).rejects.toThrow(new RegExp(`127.24.${number}.2:9400, wanted for instance shop-1, .* --hosts`))
+    const port = await occupy('127.0.0.1', 0)
+    await expect(requireFreeApi('127.0.0.1', port)).rejects.toThrow(`127.0.0.1:${port}, wanted for the API, is taken; choose another port with --port, for example --port ${port + 1}`)
   })
 
   test('an address behind a wrapper is not tried from here', async () => {

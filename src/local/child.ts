@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { readProcessStat, type ProcessIdentity } from '../common/process-stat.ts'
 import { cacheFolder } from './cache-folder.ts'
-import { isAlive, statOfNow, type ProcessIdentity } from './process-identity.ts'
+import { isAlive } from './process-identity.ts'
 
 /** A command to run in the background, and the log its output is appended to. */
 export interface Command {
@@ -48,18 +49,18 @@ function launch(command: Command): Promise<Child> {
       const pid = child.pid ?? 0
       const ended = new Promise<string>((end) => child.once('exit', (code, signal) => end(signal === null ? `exit code ${code}` : `signal ${signal}`)))
       // The child is not reaped before the event loop turns, so its entry in /proc is still there, a zombie's at worst.
-      resolve({ identity: { pid, startTicks: statOfNow(pid)?.startTicks ?? 0 }, ended })
+      resolve({ identity: { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }, ended })
     })
   })
 }
 
 async function adopt(identity: ProcessIdentity): Promise<Child | undefined> {
-  if (!(await isAlive(identity))) return undefined
+  if (!isAlive(identity)) return undefined
   return { identity, ended: untilGone(identity) }
 }
 
 /** The kernel tells only a parent of a process's end, so an adopted one is looked at four times a second. */
 async function untilGone(identity: ProcessIdentity): Promise<string> {
-  while (await isAlive(identity)) await new Promise((resolve) => setTimeout(resolve, 250))
+  while (isAlive(identity)) await new Promise((resolve) => setTimeout(resolve, 250))
   return 'it ended'
 }

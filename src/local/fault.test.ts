@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
+import { readProcessStat } from '../common/process-stat.ts'
 import { replaceJson } from './durable-file.ts'
 import { injectFault } from './fault.ts'
 import { stoppedProcesses, writeBook } from './process-book.ts'
-import { isAlive, statOf } from './process-identity.ts'
+import { isAlive } from './process-identity.ts'
 import { layoutOf, mysqldPidPath, volumeOf } from './state-layout.ts'
 import { clusterIn, idleProcess, temporaryFolder } from './testing.ts'
 
@@ -19,21 +20,21 @@ describe('a fault', () => {
   test('kill-mysqld ends mysqld alone', async () => {
     const { agent, mysqld, inject, layout } = await broken()
     expect(await inject('kill-mysqld')).toBe(`killed mysqld of shop-0, pid ${mysqld.pid}`)
-    expect([await isAlive(mysqld), await isAlive(agent)]).toEqual([false, true])
+    expect([isAlive(mysqld), isAlive(agent)]).toEqual([false, true])
     expect(await stoppedProcesses(layout)).toEqual(new Set())
   })
 
   test('kill-agent ends the agent alone and marks it as stopped', async () => {
     const { agent, mysqld, inject, layout } = await broken()
     await inject('kill-agent')
-    expect([await isAlive(mysqld), await isAlive(agent)]).toEqual([true, false])
+    expect([isAlive(mysqld), isAlive(agent)]).toEqual([true, false])
     expect(await stoppedProcesses(layout)).toEqual(new Set(['shop-0']))
   })
 
   test('kill ends both and marks the instance as stopped, also when nothing runs', async () => {
     const { agent, mysqld, inject, layout } = await broken()
     expect(await inject('kill')).toContain(`killed agent (pid ${agent.pid}) and mysqld (pid ${mysqld.pid}) of shop-0`)
-    expect([await isAlive(mysqld), await isAlive(agent)]).toEqual([false, false])
+    expect([isAlive(mysqld), isAlive(agent)]).toEqual([false, false])
     expect(await stoppedProcesses(layout)).toEqual(new Set(['shop-0']))
     expect(await inject('kill')).toContain('killed nothing')
   })
@@ -42,9 +43,9 @@ describe('a fault', () => {
     const { agent, mysqld, inject } = await broken()
     for (const [what, identity] of [['mysqld', mysqld], ['agent', agent]] as const) {
       await inject(`freeze-${what}`)
-      await vi.waitFor(async () => expect((await statOf(identity.pid))?.state).toBe('T'))
+      await vi.waitFor(async () => expect(readProcessStat(identity.pid)?.state).toBe('T'))
       await inject(`thaw-${what}`)
-      await vi.waitFor(async () => expect((await statOf(identity.pid))?.state).toBe('S'))
+      await vi.waitFor(async () => expect(readProcessStat(identity.pid)?.state).toBe('S'))
     }
   })
 
@@ -52,7 +53,7 @@ describe('a fault', () => {
     const { layout, mysqld, inject } = await broken()
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-0')), { ...mysqld, startTicks: mysqld.startTicks - 1 })
     await expect(inject('kill-mysqld')).rejects.toThrow('mysqld of shop-0 does not run')
-    expect(await isAlive(mysqld)).toBe(true)
+    expect(isAlive(mysqld)).toBe(true)
   })
 
   test('is refused for an instance that there is not, for a process that does not run, and for a start without supervisor', async () => {

@@ -1,9 +1,10 @@
 import { RegentError } from '../common/errors.ts'
+import type { ProcessIdentity } from '../common/process-stat.ts'
 import type { LocalCluster, LocalInstance } from './cluster-file.ts'
 import { askSupervisor } from './control.ts'
 import type { Fault } from './fault-names.ts'
 import { markStopped, mysqldOf, readBook, unmarkStopped } from './process-book.ts'
-import { isAlive, killProcess, signalProcess, type ProcessIdentity } from './process-identity.ts'
+import { isAlive, killProcess, signalProcess } from './process-identity.ts'
 import type { StateLayout } from './state-layout.ts'
 
 /**
@@ -67,18 +68,18 @@ async function agentOf(layout: StateLayout, name: string): Promise<ProcessIdenti
 
 async function requireAgent(layout: StateLayout, name: string): Promise<ProcessIdentity> {
   const agent = await agentOf(layout, name)
-  if (agent !== undefined && (await isAlive(agent))) return agent
+  if (agent !== undefined && isAlive(agent)) return agent
   throw new RegentError('REGENT_REFUSED', `the agent of ${name} does not run`)
 }
 
 async function requireMysqld(instance: LocalInstance): Promise<ProcessIdentity> {
   const mysqld = await mysqldOf(instance.volume)
-  if (mysqld !== undefined && (await isAlive(mysqld))) return mysqld
+  if (mysqld !== undefined && isAlive(mysqld)) return mysqld
   throw new RegentError('REGENT_REFUSED', `mysqld of ${instance.name} does not run`)
 }
 
 async function signalled(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<number> {
-  if (await signalProcess(identity, signal)) return identity.pid
+  if (signalProcess(identity, signal)) return identity.pid
   throw new RegentError('REGENT_REFUSED', `process ${identity.pid} ended by itself before ${signal} could be sent`)
 }
 

@@ -90,7 +90,7 @@ async function claimFor(wanted: NewCluster): Promise<NumberClaim> {
 /** After a supervisor was killed its manager may still listen, and is taken over by the next one. */
 async function requireFreeApiOrOwn(layout: StateLayout, cluster: LocalCluster): Promise<void> {
   const manager = (await readBook(layout)).processes['manager']
-  if (manager === undefined || !(await isAlive(manager))) await requireFreeApi(cluster.api.host, cluster.api.port)
+  if (manager === undefined || !isAlive(manager)) await requireFreeApi(cluster.api.host, cluster.api.port)
 }
 
 async function thoseNotRunning(layout: StateLayout, instances: readonly LocalInstance[]): Promise<readonly LocalInstance[]> {
@@ -98,7 +98,7 @@ async function thoseNotRunning(layout: StateLayout, instances: readonly LocalIns
   const idle: LocalInstance[] = []
   for (const instance of instances) {
     const [agent, mysqld] = [book.processes[instance.name], await mysqldOf(instance.volume)]
-    const runs = (agent !== undefined && (await isAlive(agent))) || (mysqld !== undefined && (await isAlive(mysqld)))
+    const runs = (agent !== undefined && isAlive(agent)) || (mysqld !== undefined && isAlive(mysqld))
     if (!runs) idle.push(instance)
   }
   return idle

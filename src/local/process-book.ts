@@ -2,9 +2,9 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
+import type { ProcessIdentity } from '../common/process-stat.ts'
 import { replaceJson } from './durable-file.ts'
 import { isMissing, readJsonIfThere } from './input-file.ts'
-import type { ProcessIdentity } from './process-identity.ts'
 import { mysqldPidPath, type StateLayout } from './state-layout.ts'
 
 const identitySchema = Type.Object({ pid: Type.Integer({ minimum: 1 }), startTicks: Type.Integer({ minimum: 0 }) })

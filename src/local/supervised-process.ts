@@ -1,6 +1,7 @@
 import { describeError } from '../common/errors.ts'
+import type { ProcessIdentity } from '../common/process-stat.ts'
 import type { Child, Children, Command } from './child.ts'
-import { endProcess, type ProcessIdentity } from './process-identity.ts'
+import { endProcess } from './process-identity.ts'
 import { provenMs, restartDelayMs } from './restart-delay.ts'
 
 /** `running` · `waiting` to be started again · `stopped` on purpose. */

@@ -9,7 +9,7 @@ import { readBook, stoppedProcesses } from './process-book.ts'
 import { isAlive, signalProcess } from './process-identity.ts'
 import { layoutOf, mysqldPidPath, volumeOf } from './state-layout.ts'
 import { Supervisor } from './supervisor.ts'
-import { clusterIn, idleProcess, temporaryFolder } from './testing.ts'
+import { clusterIn, freeNumber, idleProcess, temporaryFolder } from './testing.ts'
 
 /** A program in the place of `regent`: it writes down how it was called and waits. */
 const standIn = ['/bin/sh', '-c', 'echo "$0 $*"; exec sleep 60']
@@ -18,10 +18,11 @@ async function supervised() {
   const dir = await temporaryFolder()
   const layout = layoutOf(dir)
   for (const folder of [layout.run, layout.logs]) await mkdir(folder)
-  await writeCluster(dir, clusterIn(dir))
+  const cluster = clusterIn(dir, { number: await freeNumber() })
+  await writeCluster(dir, cluster)
   const supervisor = await Supervisor.start({ dir, manager: standIn, agent: standIn, log: () => undefined })
   onTestFinished(() => supervisor.shutdown())
-  return { dir, layout, supervisor }
+  return { dir, layout, cluster, supervisor }
 }
 
 describe('the supervisor of a local cluster', () => {
@@ -49,7 +50,7 @@ describe('the supervisor of a local cluster', () => {
       return (reply?.answer as { processes: { name: string; state: string; identity: { pid: number; startTicks: number } | null }[] }).processes.find((one) => one.name === name)
     }
     const manager = (await statusOf('manager'))?.identity
-    if (manager) await signalProcess(manager, 'SIGKILL')
+    if (manager) signalProcess(manager, 'SIGKILL')
     await injectFault(layout, clusterIn(dir), 'shop-1', 'kill-agent')
     await vi.waitUntil(async () => (await statusOf('shop-1'))?.state === 'stopped')
     await vi.waitUntil(async () => (await statusOf('manager'))?.state === 'running', { timeout: 5000 })
@@ -61,15 +62,14 @@ describe('the supervisor of a local cluster', () => {
   })
 
   test('follows cluster.json: starts the agents of new instances, ends leavers and kills their mysqld', async () => {
-    const { dir, layout } = await supervised()
+    const { dir, layout, cluster } = await supervised()
     const [agent, mysqld] = [(await vi.waitUntil(async () => (await readBook(layout)).processes['shop-2'])), idleProcess()]
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-2')), mysqld)
-    const base = clusterIn(dir)
-    await writeCluster(dir, { ...base, instances: instancesFor(dir, base, 2) })
+    await writeCluster(dir, { ...cluster, instances: instancesFor(dir, cluster, 2) })
     await askSupervisor(layout.control, { command: 'reload' }, 10_000)
-    expect(await isAlive(agent)).toBe(false)
-    expect(await isAlive(mysqld)).toBe(false)
-    await writeCluster(dir, { ...base, instances: instancesFor(dir, base, 4) })
+    expect(isAlive(agent)).toBe(false)
+    expect(isAlive(mysqld)).toBe(false)
+    await writeCluster(dir, { ...cluster, instances: instancesFor(dir, cluster, 4) })
     await askSupervisor(layout.control, { command: 'reload' }, 10_000)
     await vi.waitFor(async () => expect(Object.keys((await readBook(layout)).processes)).toEqual(expect.arrayContaining(['shop-2', 'shop-3'])))
   })
@@ -81,8 +81,8 @@ describe('the supervisor of a local cluster', () => {
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-0')), mysqld)
     await askSupervisor(layout.control, { command: 'shutdown' }, 1000)
     await supervisor.ended
-    for (const identity of Object.values(book.processes)) expect(await isAlive(identity)).toBe(false)
-    expect(await isAlive(mysqld)).toBe(true)
+    for (const identity of Object.values(book.processes)) expect(isAlive(identity)).toBe(false)
+    expect(isAlive(mysqld)).toBe(true)
     expect(await askSupervisor(layout.control, { command: 'status' }, 1000)).toBeUndefined()
   })
 

@@ -1,12 +1,13 @@
 import type { Server } from 'node:net'
 import { RegentError, describeError } from '../common/errors.ts'
+import { readProcessStat } from '../common/process-stat.ts'
 import { claimNumber, type NumberClaim } from './addresses.ts'
 import { realChildren, type Children, type Command } from './child.ts'
 import { readCluster, type LocalCluster, type LocalInstance } from './cluster-file.ts'
 import { serveControl, type ControlRequest } from './control.ts'
 import { rotateLogs } from './log-rotation.ts'
 import { mysqldOf, readBook, stoppedProcesses, unmarkStopped, writeBook } from './process-book.ts'
-import { killProcess, statOfNow } from './process-identity.ts'
+import { killProcess } from './process-identity.ts'
 import { agentConfigPath, layoutOf, logPath, type StateLayout } from './state-layout.ts'
 import { SupervisedProcess, type SupervisedStatus } from './supervised-process.ts'
 
@@ -199,7 +200,7 @@ export class Supervisor {
 }
 
 function ownIdentity() {
-  return { pid: process.pid, startTicks: statOfNow(process.pid)?.startTicks ?? 0 }
+  return { pid: process.pid, startTicks: readProcessStat(process.pid)?.startTicks ?? 0 }
 }
 
 /** Whoever prepared the cluster holds its number until this process is there, and then lets go. */

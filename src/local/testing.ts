@@ -3,8 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { readProcessStat, type ProcessIdentity } from '../common/process-stat.ts'
+import { claimNumber } from './addresses.ts'
 import { instancesFor, type LocalCluster } from './cluster-file.ts'
-import { statOfNow, type ProcessIdentity } from './process-identity.ts'
 
 /** A folder that is gone when the test ends. */
 export async function temporaryFolder(): Promise<string> {
@@ -32,10 +33,28 @@ export function clusterIn(dir: string, changes: Partial<LocalCluster> = {}): Loc
   }
 }
 
+/**
+ * A cluster number that nobody on this machine has. Random, for another run of the tests may look at the same moment; from 100 on, for clusters that people start
+ * take the lowest.
+ */
+export async function freeNumber(): Promise<number> {
+  for (;;) {
+    const number = 100 + Math.floor(Math.random() * 100)
+    const claim = given.has(number) ? undefined : await claimNumber(number)
+    if (claim === undefined) continue
+    given.add(number)
+    await claim.release()
+    return number
+  }
+}
+
+/** By this run, so that none is given twice. */
+const given = new Set<number>()
+
 /** A process that only waits, ended with the test. */
 export function idleProcess(): ProcessIdentity {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' })
   onTestFinished(() => void child.kill('SIGKILL'))
   const pid = child.pid ?? 0
-  return { pid, startTicks: statOfNow(pid)?.startTicks ?? 0 }
+  return { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
 }

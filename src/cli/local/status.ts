@@ -1,8 +1,9 @@
+import type { ProcessIdentity } from '../../common/process-stat.ts'
 import { supervisorStatus } from '../../local/background.ts'
 import type { FoundCluster } from '../../local/cluster-index.ts'
 import type { LocalInstance } from '../../local/cluster-file.ts'
 import { mysqldOf, readBook } from '../../local/process-book.ts'
-import { isAlive, type ProcessIdentity } from '../../local/process-identity.ts'
+import { isAlive } from '../../local/process-identity.ts'
 import { readRoute } from '../../local/routes.ts'
 import { clientUser, readSecret } from '../../local/secrets.ts'
 import { layoutOf } from '../../local/state-layout.ts'
@@ -51,7 +52,7 @@ export async function localStatus(found: FoundCluster): Promise<LocalStatus> {
   const instances = await Promise.all(
     cluster.instances.map(async (instance) => ({ ...(await instanceStatus(instance, book.processes[instance.name])), role: roleOf(instance.name) })),
   )
-  const managerPid = await pidOf(book.processes['manager'])
+  const managerPid = pidOf(book.processes['manager'])
   const anything = managerPid !== null || instances.some((instance) => instance.pid !== null || instance.agentPid !== null)
   const target = localTarget(dir, cluster)
   return {
@@ -64,7 +65,7 @@ export async function localStatus(found: FoundCluster): Promise<LocalStatus> {
     state: supervised !== undefined ? 'up' : anything ? 'unsupervised' : 'down',
     primary: route === undefined ? null : { instance: route.instance, address: route.host, port: route.port, epoch: route.epoch },
     writable: view?.writable ?? null,
-    supervisorPid: supervised === undefined ? null : await pidOf(book.supervisor ?? undefined),
+    supervisorPid: supervised === undefined ? null : pidOf(book.supervisor ?? undefined),
     managerPid,
   }
 }
@@ -100,11 +101,11 @@ function stateWords(status: LocalStatus): string {
 
 async function instanceStatus(instance: LocalInstance, agent: ProcessIdentity | undefined) {
   const { name, address, port, agentPort, volume } = instance
-  return { name, address, port, pid: await pidOf(await mysqldOf(volume)), agentPid: await pidOf(agent), agentPort, volume }
+  return { name, address, port, pid: pidOf(await mysqldOf(volume)), agentPid: pidOf(agent), agentPort, volume }
 }
 
-async function pidOf(identity: ProcessIdentity | undefined): Promise<number | null> {
-  return identity !== undefined && (await isAlive(identity)) ? identity.pid : null
+function pidOf(identity: ProcessIdentity | undefined): number | null {
+  return identity !== undefined && isAlive(identity) ? identity.pid : null
 }
 
 /** Undefined when the manager does not answer: the status is also for when it does not. */

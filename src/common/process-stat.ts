@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+
+/** A process that is told from any other: a pid is used again, a pid with its start time is not. */
+export interface ProcessIdentity {
+  readonly pid: number
+  /** Field 22 of /proc/<pid>/stat: clock ticks between boot and its start. */
+  readonly startTicks: number
+}
+
+/** What the kernel says of a process: some of proc_pid_stat(5). */
+export interface ProcessStat extends ProcessIdentity {
+  /** One letter: R, S, D running or waiting · T, t stopped · Z, X ended. */
+  readonly state: string
+  /** The kernel is tearing it down (PF_EXITING). */
+  readonly exiting: boolean
+  readonly threads: number
+}
+
+const flagExiting = 0x4
+
+/** Parses a line of `/proc/<pid>/stat`; undefined when it is not one. */
+export function parseProcessStat(line: string): ProcessStat | undefined {
+  // The second field is the program's name in brackets and may hold spaces and brackets itself.
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  const [state, flags, threads, startTicks] = [fields[0], fields[6], fields[17], fields[19]]
+  if (!state || flags === undefined || threads === undefined || startTicks === undefined) return undefined
+  return { pid: Number.parseInt(line, 10), state, exiting: (Number(flags) & flagExiting) !== 0, threads: Number(threads), startTicks: Number(startTicks) }
+}
+
+/** What the kernel says of a pid now; undefined when there is no such process. Read at once: the kernel answers from memory. */
+export function readProcessStat(pid: number): ProcessStat | undefined {
+  return unlessGone(() => parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1')))
+}
+
+/** Undefined where `read` finds that the process is gone. */
+export function unlessGone<Result>(read: () => Result): Result | undefined {
+  try {
+    return read()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined
+    throw error
+  }
+}
