@@ -18,6 +18,40 @@ describe('opening a promoted replica', () => {
   })
 })
 
+describe('a channel of an opened primary', () => {
+  const open = { readOnly: false, superReadOnly: false, offlineMode: false }
+  /** It executed 1–100 of its own uuid. */
+  const withChannel = (received: string) => aServerState({ ...open, channel: stoppedChannel, received })
+
+  async function converged(server: ScriptedServer, openedPid: number | null): Promise<void> {
+    const parts = await testParts(server)
+    parts.memory.openedPid = openedPid
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  }
+
+  it('is forgotten once everything it received is applied', async () => {
+    const server = new ScriptedServer(withChannel(gtids('shop-0', 90)))
+    await converged(server, 1_000)
+    expect(server.calls.indexOf('forgetSource')).toBeGreaterThan(server.calls.indexOf('stopReceiver'))
+  })
+
+  it('is kept, and applied, while something it received is not applied', async () => {
+    const server = new ScriptedServer(withChannel(gtids('shop-1', 9)))
+    await converged(server, 1_000)
+    expect(server.calls).not.toContain('forgetSource')
+    expect(server.calls).toContain('startApplier')
+  })
+
+  it('makes a replica that somebody opened by hand be promoted as any other: what it received is applied before anybody writes', async () => {
+    const server = new ScriptedServer(withChannel(gtids('shop-1', 9)))
+    await converged(server, null)
+    const applied = server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)
+    expect(server.calls.indexOf('offline on')).toBeGreaterThanOrEqual(0)
+    expect(applied).toBeGreaterThan(server.calls.indexOf('offline on'))
+    expect(server.calls.indexOf('readOnly open')).toBeGreaterThan(applied)
+  })
+})
+
 describe('a primary that was demoted and goes on', () => {
   it('changes its gates, which a super read-only server refuses, and opens', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2', 'shop-3'] }))

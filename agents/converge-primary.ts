@@ -8,13 +8,13 @@ import { replicationUser, type ServerPort } from './server-port.ts'
 /** One pass towards being the primary of this assignment. `again` asks for another pass soon. */
 export async function convergePrimary(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
   const { memory, process } = parts
-  if (!isOpen(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
+  if (!isOpenAsPrimary(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
   memory.openedPid = process.pid
   const now = await applyAssignment(parts, assignment, state)
   await keepGates(parts, assignment, now)
   await keepAcknowledgements(parts, assignment, now, markers)
   keepMarked(parts, assignment, now, markers)
-  if (now.channel) await parts.server.forgetSource()
+  if (now.channel) await forgetApplied(parts)
   await keepOpen(parts, assignment, now)
   return { again: false }
 }
@@ -31,9 +31,12 @@ async function applyAssignment({ server, memory, observer }: Parts, assignment: 
   return observer.recent(0)
 }
 
-/** mysqld always starts closed, so one that is open was opened by an agent of this primary: a restarted agent takes it as it is. */
-function isOpen(state: ServerState): boolean {
-  return !state.readOnly && !state.offlineMode
+/**
+ * mysqld always starts closed, so one that is open was opened by an agent of this primary, and a restarted agent takes it as it is. Not so while it still has a channel: a replica that was made writable by hand is
+ * promoted as any other, and what it received may not be applied yet.
+ */
+function isOpenAsPrimary(state: ServerState): boolean {
+  return !state.readOnly && !state.offlineMode && state.channel === null
 }
 
 /**
@@ -71,7 +74,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   keepMarked(parts, assignment, state, markers)
   // Writes flow from here on; what follows is not worth making them wait.
   parts.changed()
-  if (state.channel) await server.forgetSource()
+  if (state.channel) await forgetApplied(parts)
   await server.setEvents(true)
   return { again: true }
 }
@@ -104,6 +107,16 @@ async function applyEverything({ server, memory }: Parts, state: ServerState): P
   const applied = await server.waitExecuted(received, 200)
   if (!applied) memory.converged = { ...memory.converged, done: false, sentence: `applying ${state.channel.backlogTransactions} received transactions before opening` }
   return applied
+}
+
+/** With the channel goes what was received and not applied, acknowledged or not: never before the applier is through. */
+async function forgetApplied({ server, notices }: Parts): Promise<void> {
+  await server.stopReceiver()
+  const { executed, received } = await server.readHolds()
+  const unapplied = parseGtidSet(received).subtract(parseGtidSet(executed)).count()
+  if (unapplied === 0) return server.forgetSource()
+  notices.add('ChannelKept', `its replication channel has ${unapplied} received transactions that are not applied; it is kept until they are`)
+  await server.startApplier()
 }
 
 async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment): Promise<void> {

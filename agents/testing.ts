@@ -3,6 +3,7 @@ import { realWorld } from '../src/common/real-world.ts'
 import { defaultTimings } from '../failover/timings.ts'
 import { orderVersion, type PrimaryAssignment } from '../failover/order.ts'
 import type { ProcessState, ServerState } from '../topology/observation.ts'
+import { unionOf } from '../topology/holdings.ts'
 import { anObservation, memberOf, type ServerOverrides } from '../topology/testing.ts'
 import { freshMemory, type Parts } from './parts.ts'
 import { Notices } from './notices.ts'
@@ -92,7 +93,10 @@ export class ScriptedServer implements ServerPort {
   readonly pointTo: ServerPort['pointTo'] = async ({ host }) => void this.calls.push(`pointTo ${host}`)
   readonly forgetSource = async (): Promise<void> => void this.calls.push('forgetSource')
   readonly clearFilters = async (): Promise<void> => void this.calls.push('clearFilters')
-  readonly waitExecuted: ServerPort['waitExecuted'] = async (set) => this.calls.push(`waitExecuted ${set}`) > 0
+  readonly waitExecuted: ServerPort['waitExecuted'] = async (set) => {
+    this.state = { ...this.state, executed: unionOf([this.state.executed, set]).toString() }
+    return this.calls.push(`waitExecuted ${set}`) > 0
+  }
   readonly waitReceived: ServerPort['waitReceived'] = async (set) => this.calls.push(`waitReceived ${set}`) > 0
   readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) => void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
   readonly setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
