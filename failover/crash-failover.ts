@@ -70,10 +70,22 @@ function couldElect(situation: Situation): boolean {
   return winner !== null || (mustFetch !== null && sourceFor(situation, promised, mustFetch, union) !== undefined)
 }
 
-/** Who runs and has everything of the union that the candidate lacks. */
+/** Who runs, has everything of the union that the candidate lacks, and has not failed to give it. */
 function sourceFor(situation: Situation, promised: readonly Promised[], candidate: Promised, union: GtidSet): Promised | undefined {
   const lacking = union.subtract(candidate.holds)
-  return promised.find(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
+  const able = promised.filter(({ member, holds, view }) => member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking))
+  return able.find(({ member }) => !situation.failedRequests.has(fetchKey(candidate.member, member)))
+}
+
+/** What a fetch that failed is remembered by in `failedRequests`: without a revision, which each further attempt would raise. */
+export function fetchKey(candidate: MemberId, source: MemberId): string {
+  return `fetch by ${candidate} from ${source}`
+}
+
+/** Fetches of this candidate that failed, as a sentence; '' when none did. */
+function failedFetches({ failedRequests, record }: Situation, candidate: MemberId): string {
+  const sources = [record.primary, ...record.syncSet].filter((member) => failedRequests.has(fetchKey(candidate, member)))
+  return sources.map((member) => `${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${failedRequests.get(fetchKey(candidate, member)) ?? ''})`).join(', ')
 }
 
 /** Some member of S that could lead holds everything in the dead primary's binlog, as far as its agent has read that. */
@@ -110,7 +122,8 @@ function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocat
   if (isFetching(situation)) return failing(`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], { reasons: election.reasons })
   // Somebody who has not promised yet may hold everything: cheaper than any fetch, and the primary's own word alone elects nobody.
   if (notYetPromised(situation).length > 0) return { ...askForPromises(situation, verdict), reasons: election.reasons }
-  const missing = 'nobody who promised may be promoted'
+  const failed = election.mustFetch === null ? '' : failedFetches(situation, election.mustFetch.member)
+  const missing = failed === '' ? 'nobody who promised may be promoted' : failed
   return (election.mustFetch && fetchFirst(situation, revoked, election.mustFetch, election)) ?? restartInPlace(situation, verdict, { missing }, election.reasons)
 }
 

@@ -33,7 +33,7 @@ export interface DecisionInput {
   readonly strayingSince: ReadonlyMap<InstanceName, number>
   /** Orders sent and not answered yet, by instance, with when (monotonic) they were sent. */
   readonly inFlight: ReadonlyMap<InstanceName, { readonly order: string; readonly sinceMs: number }>
-  /** Why a request cannot go on, by its id: an order that served it was refused or timed out. */
+  /** Why a request cannot go on, by its id: an order that served it was refused or timed out. Fetches of a failover are in it for a while too, by `fetchKey`. */
   readonly failedRequests: ReadonlyMap<string, string>
 }
 

@@ -5,7 +5,8 @@ import type { Store } from '../store/store.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Action, Decision } from '../../failover/decision.ts'
 import { emptyNotes, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
-import { agentRoutes, orderVersion } from '../../failover/order.ts'
+import { fetchKey } from '../../failover/crash-failover.ts'
+import { agentRoutes, orderVersion, type FetchOrder } from '../../failover/order.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
 import type { DecisionInput, Request } from '../../failover/situation.ts'
 import type { ClusterSpec } from '../../failover/spec.ts'
@@ -16,6 +17,9 @@ import type { AgentFeed } from './agent-feed.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { RecoveryBook } from './recovery-book.ts'
 import { Sightings } from './sightings.ts'
+
+/** A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be started again. */
+const fetchAgainMs = 30_000
 
 export interface LoopPorts {
   readonly world: World
@@ -306,6 +310,19 @@ export class ClusterLoop {
     const intent = this.#record?.intent
     const serves = action.kind === 'demote' || action.kind === 'fetch' || (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
     if (intent?.kind === 'switchover' && serves) this.#failedRequests.set(intent.request, error)
+    if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, error)
+  }
+
+  /** Another source is tried, or the primary started again, rather than the same fetch for ever. Where neither can be, it is tried again later. */
+  #failFetch({ member, from }: FetchOrder, error: string): void {
+    const source = this.#sightings.observationOf(from.instance)?.member
+    if (source === undefined) return
+    const key = fetchKey(member, source)
+    this.#failedRequests.set(key, error)
+    this.#ports.world.timers.after(fetchAgainMs, () => {
+      this.#failedRequests.delete(key)
+      this.wake()
+    })
   }
 
   /** Opens, continues and ends the recovery that decisions are steps of. */

@@ -1,5 +1,6 @@
 import type { Decision } from '../../failover/decision.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
+import { fetchKey } from '../../failover/crash-failover.ts'
 import { isFollowing, type DecisionInput, type Request } from '../../failover/situation.ts'
 import { defaultTimings } from '../../failover/timings.ts'
 import type { InstanceName } from '../../topology/member.ts'
@@ -28,6 +29,7 @@ export class ModelManager {
   readonly cutFrom = new Set<InstanceName>()
   readonly #strayingSince = new Map<InstanceName, number>()
   readonly #failedRequests = new Map<string, string>()
+  readonly #failedFetches = new Map<string, number>()
   #sinceMs: number
   lastSentence = ''
 
@@ -47,6 +49,7 @@ export class ModelManager {
     this.views.clear()
     this.#strayingSince.clear()
     this.#failedRequests.clear()
+    this.#failedFetches.clear()
     this.record = this.#world.record
   }
 
@@ -92,6 +95,8 @@ export class ModelManager {
   refused(sent: SentOrder, why: string): void {
     const { intent } = this.record
     if (sent.kind !== 'assign' && intent?.kind === 'switchover') this.#failedRequests.set(intent.request, why)
+    const source = sent.kind === 'fetch' && intent?.kind === 'fetch' ? this.views.get(sent.order.from.instance)?.observation?.member : undefined
+    if (sent.kind === 'fetch' && source !== undefined) this.#failedFetches.set(fetchKey(sent.order.member, source), this.#world.nowMs)
   }
 
   #commit(next: ClusterRecord): void {
@@ -119,8 +124,13 @@ export class ModelManager {
       published: undefined,
       strayingSince: this.#strayingSince,
       inFlight: this.#inFlight(),
-      failedRequests: this.#failedRequests,
+      failedRequests: new Map([...this.#failedRequests, ...this.#fetchesThatFailed()]),
     }
+  }
+
+  /** As long as the real manager remembers them. */
+  #fetchesThatFailed(): readonly (readonly [string, string])[] {
+    return [...this.#failedFetches].filter(([, atMs]) => this.#world.nowMs - atMs < 30_000).map(([key]) => [key, 'refused'])
   }
 
   #inFlight(): DecisionInput['inFlight'] {
