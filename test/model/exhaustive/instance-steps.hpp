@@ -2,11 +2,11 @@
 #pragma once
 #include "state.hpp"
 // Makes the step taken in `n` known: what it is, and the violation it is by itself (0 = none).
-#define GO(viol, ...)                                                                                                                                                              \
-  do {                                                                                                                                                                             \
-    snprintf(L, 200, __VA_ARGS__);                                                                                                                                                 \
-    clean(n);                                                                                                                                                                      \
-    emit(n, L, viol);                                                                                                                                                              \
+#define GO(viol, ...) \
+  do { \
+    snprintf(L, 200, __VA_ARGS__); \
+    clean(n); \
+    emit(n, L, viol); \
   } while (0)
 
 template <class F> struct InstanceSteps {

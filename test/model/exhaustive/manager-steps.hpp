@@ -569,7 +569,7 @@ template <class F> struct ManagerSteps {
         q.S = v.S;
         q.gate = v.gate;
         q.kp = v.kp;
-      }                                                       // P itself: nothing changes hands, S and k stay
+      } // P itself: nothing changes hands, S and k stay
       bool ready = !M[EMPTY_FORBIDDEN] || c == v.prim || q.S; // option: S' may not be empty
       if (ready && cas(n, q)) GO(0, "m%d: COMMIT epoch %d primary %d S'=%x", k, ep1, c, q.S);
       // S' may also be chosen empty

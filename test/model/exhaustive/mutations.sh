@@ -28,5 +28,6 @@ run GTID_REUSE -start 3 -N 4 -k 2 -W 2 -E 3 -R 5 -C 0 -nm 1
 run NO_INTENT -W 1 -E 2 -R 4 -C 1 -nm 2 -cap 12000000
 for rule in STOP_VIA_S STOP_NO_MARKER; do run $rule $small -stop; done
 for rule in FORGOT_COUNTED FORGOT_CLEARED; do run $rule $small -reboot; done
-for rule in "KEEP_EARLY KEEP_FROM_P" OPEN_UNCLEAN KEEP_EARLY KEEP_FROM_P GATHERED_UNPROMISED TOO_MANY_GATHERED KEEP_OTHER INTENT_STAYS; do run "$rule" $small -gather; done
+for rule in "KEEP_EARLY KEEP_FROM_P" OPEN_UNCLEAN KEEP_EARLY KEEP_FROM_P GATHERED_UNPROMISED KEEP_OTHER INTENT_STAYS; do run "$rule" $small -gather; done
 for rule in PLAIN_KEEPS KEEP_ORDERLY KEEP_UNSYNCED; do run $rule $switched; done
+run TOO_MANY_GATHERED -N 4 -k 2 -W 1 -E 2 -R 3 -C 0 -nm 1 -gather
