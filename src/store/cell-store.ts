@@ -71,6 +71,12 @@ export function cellStore(cells: Cells, lease: Lease, limits: { readonly timers:
       throw new RegentError('REGENT_STORE_CONFLICT', `${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`)
     },
 
+    async forget(cluster) {
+      checkCluster(cluster)
+      // The notes first: a record without notes is whole, notes without their record are another cluster's.
+      for (const kind of ['notes', 'record'] as const) await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
+    },
+
     async lead(manager, ttlMs) {
       checkManager(manager)
       if (!(ttlMs > 0 && ttlMs <= longestLeaseMs)) throw new RegentError('REGENT_BAD_REQUEST', `ttlMs is ${ttlMs}; it must be from 1 to ${longestLeaseMs}`)

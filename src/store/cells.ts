@@ -19,6 +19,8 @@ export interface Cells {
   read(name: CellName, signal: AbortSignal): Promise<Cell | undefined>
   /** Replaces the text if its revision is still `expectedRevision` (0 = there is none); false when it is not. Durable before it resolves. */
   swap(name: CellName, expectedRevision: number, next: Cell, signal: AbortSignal): Promise<boolean>
+  /** Removes the text, durably, whatever its revision; nothing where there is none. */
+  remove(name: CellName, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 

@@ -135,6 +135,27 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
     })
   })
 
+  describe('a cluster that is forgotten', () => {
+    it('has no record and no notes for any manager, and may begin anew; others keep theirs', async () => {
+      await stores.first.compareAndSwap('shop', 0, { ...shop, revision: 41 })
+      await stores.first.updateNotes('shop', (notes) => ({ ...notes, paused: { reason: 'upgrade', wallMs: 5 } }))
+      await stores.first.compareAndSwap('shop-2', 0, other('shop-2'))
+      await stores.second.forget('shop')
+      expect(await stores.first.readRecord('shop')).toBeUndefined()
+      expect(await stores.first.readNotes('shop')).toEqual(emptyNotes)
+      expect(await stores.first.readRecord('shop-2')).toEqual(other('shop-2'))
+      expect(await stores.first.compareAndSwap('shop', 41, { ...shop, revision: 42 })).toBe(false)
+      expect(await stores.first.compareAndSwap('shop', 0, shop)).toBe(true)
+      expect(await stores.second.readRecord('shop')).toEqual(shop)
+    })
+
+    it('may be one that was never there', async () => {
+      await stores.first.forget('shop')
+      expect(await stores.first.readRecord('shop')).toBeUndefined()
+      await expect(stores.first.forget('../shop')).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
+    })
+  })
+
   describe('leadership', () => {
     it('is one manager’s until it resigns, and the fencing token grows with the change of hands', async () => {
       const led = await stores.first.lead('a', 60_000)

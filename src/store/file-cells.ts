@@ -25,6 +25,7 @@ export function fileCells(root: string): Cells {
     place: `store ${root}`,
     read: (name, signal) => readCell(join(root, name), signal),
     swap: (name, expectedRevision, next, signal) => swapCell({ root, name, folder: join(root, name) }, expectedRevision, next, signal),
+    remove: (name, signal) => removeCell({ root, name, folder: join(root, name) }, signal),
     close: () => Promise.resolve(),
   }
 }
@@ -90,6 +91,15 @@ async function createCell(where: Where, base: string, text: string, signal: Abor
   const drafts = (await readdir(where.root)).filter((entry) => entry.startsWith(`.${where.name}.`) && entry.endsWith('.new'))
   for (const entry of drafts) await rm(join(where.root, entry), { recursive: true, force: true })
   return created
+}
+
+/** Renamed away first: a folder half emptied would be a damaged cell. What a killed remover leaves is cleared away by the next creator. */
+async function removeCell(where: Where, signal: AbortSignal): Promise<void> {
+  const gone = join(where.root, `.${where.name}.${randomBytes(6).toString('hex')}.new`)
+  signal.throwIfAborted()
+  if (!(await renamed(where.folder, gone))) return
+  await syncFolder(where.root)
+  await rm(gone, { recursive: true, force: true })
 }
 
 async function prepareDraft(draft: string, base: string, text: string): Promise<true> {

@@ -20,7 +20,7 @@ export interface MemoryStoreOptions {
 }
 
 export interface MemoryAccess {
-  readonly kind: 'read' | 'swap'
+  readonly kind: 'read' | 'swap' | 'remove'
   readonly name: CellName
 }
 
@@ -45,6 +45,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         cells.set(name, next)
         return true
       }),
+    remove: (name, signal) => access({ kind: 'remove', name }, signal, () => void cells.delete(name)),
     close: () => Promise.resolve(),
   }
   return cellStore(place, cellLease(place, { clock, machine: { bootId: () => Promise.resolve('memory') } }), { timers, deadlineMs })

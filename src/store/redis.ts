@@ -74,6 +74,10 @@ function redisCells(connection: RedisConnection, place: string, guarded: boolean
         if (outcome !== 'unsafe') return outcome === 'won'
         throw new RegentError('REGENT_STORE_UNSAFE', `${place} got a replica or became one since it was checked; nothing was written. INFO replication tells which; REPLICAOF NO ONE there ends it.`)
       }),
+    remove: (name, signal) =>
+      connection.run(signal, async (client) => {
+        await client.del(keyOf(name))
+      }),
     close: () => connection.close(),
   }
 }

@@ -20,6 +20,11 @@ export interface Store {
   readNotes(cluster: string): Promise<ClusterNotes>
   /** Read, change, write back if nobody wrote meanwhile; tried again until it is. Resolves to what was written. */
   updateNotes(cluster: string, change: (notes: ClusterNotes) => ClusterNotes): Promise<ClusterNotes>
+  /**
+   * Removes the record and the notes of a cluster that is no more; nothing where there are none. Never of one that a manager still works on: it would
+   * take the cluster for one that was never there.
+   */
+  forget(cluster: string): Promise<void>
   /** Takes or renews leadership for `ttlMs`; undefined while another manager has it. */
   lead(manager: string, ttlMs: number): Promise<Leadership | undefined>
   /** Gives leadership up at once, if it is still ours. */

@@ -1,7 +1,11 @@
+import { describeError, RegentError } from '../../common/errors.ts'
 import { commandLock, purgeCluster, stopCluster } from '../../local/background.ts'
+import type { LocalCluster } from '../../local/cluster-file.ts'
 import { findCluster, rememberFolder } from '../../local/cluster-index.ts'
 import { withFileLock } from '../../local/file-lock.ts'
-import { layoutOf } from '../../local/state-layout.ts'
+import { layoutOf, type StateLayout } from '../../local/state-layout.ts'
+import { openStore } from '../../store/open.ts'
+import type { Store } from '../../store/store.ts'
 import type { Io } from '../io.ts'
 
 /** Stops a cluster, and removes it with `purge`. */
@@ -9,12 +13,49 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
   const { dir, cluster } = await findCluster(wanted)
   const { name } = cluster
   await withFileLock(await commandLock(), () => io.note('waiting for another regent local command …'), async () => {
-    await stopCluster(layoutOf(dir))
+    const layout = layoutOf(dir)
+    await stopCluster(layout)
     if (!purge) return
-    await purgeCluster(layoutOf(dir))
+    await forgetRecord(io, layout, cluster)
+    await purgeCluster(layout)
     await rememberFolder(name, undefined)
   })
-  if (purge && cluster.store !== 'file') io.note(`the record of ${name} stays in its Redis; a new cluster ${name} with the same store refuses to begin while it is there`)
   const sentence = purge ? `${name} is down and removed` : `${name} is down; its data stays in ${dir}`
   io.out(output === 'json' ? JSON.stringify({ name, dir, purged: purge, sentence }) : sentence)
+}
+
+/** A manager that was killed leads until its lease ends; one that still does after this long runs. */
+const otherManagerMs = 6_000
+/** Longer than all that is left to do. */
+const purgeMs = 30_000
+
+/**
+ * Removes record and notes, as the one that leads: no manager may work on a cluster while it is removed, also none that a person started. Throws `REGENT_REFUSED`
+ * while one does. A store that does not answer, or is damaged, must not keep a cluster from being removed.
+ */
+async function forgetRecord(io: Io, layout: StateLayout, { name, store: url }: LocalCluster): Promise<void> {
+  const purger = `purge-${process.pid}`
+  const inRedis = url !== 'file'
+  try {
+    // Whether it would keep what it confirms does not matter any more.
+    const store = await openStore(inRedis ? url : layout.records, { allowVolatile: true, leadershipScope: name })
+    try {
+      await takeLead(store, purger, name)
+      await store.forget(name)
+      await store.resign(purger)
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    if (error instanceof RegentError && error.code === 'REGENT_REFUSED') throw error
+    if (inRedis) io.note(`the record of ${name} stays in its Redis (${describeError(error)}); a new cluster ${name} with the same store refuses to begin while it is there: DEL "regent:{${name}}:record" "regent:{${name}}:notes" removes it`)
+  }
+}
+
+async function takeLead(store: Store, purger: string, name: string): Promise<void> {
+  const until = performance.now() + otherManagerMs
+  while ((await store.lead(purger, purgeMs)) === undefined) {
+    if (performance.now() > until) throw new RegentError('REGENT_REFUSED', `${name} is down, and not removed: a manager that "regent local up" did not start still leads it; end that one, then purge again`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
 }
