@@ -73,6 +73,59 @@ describe('a primary that was demoted and goes on', () => {
   })
 })
 
+describe('a primary that is copied while too few can acknowledge', () => {
+  const donating = { ...primaryOfEpoch3, donates: true as const }
+  const acknowledging = { threadId: 7, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
+  const gates = { openGates: ['shop-1', 'shop-2'], channel: null }
+
+  async function converged(server: ScriptedServer) {
+    const parts = await testParts(server)
+    parts.memory.openedPid = parts.process.pid
+    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    return parts
+  }
+
+  it('is closed, and writes no marker', async () => {
+    const server = new ScriptedServer(aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }))
+    const parts = await converged(server)
+    expect(server.calls).toEqual(expect.arrayContaining(['readOnly closed', 'offline on', 'killForeignSessions']))
+    expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
+    expect(parts.memory.converged).toMatchObject({ done: false, sentence: 'closed: it is being copied, and too few replicas can acknowledge' })
+  })
+
+  it('is killed where something waits, never drained, and may start again by itself', async () => {
+    const server = new ScriptedServer(aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))
+    const parts = await converged(server)
+    expect(parts.process.state).toBe('dead')
+    expect(parts.memory.mayRestart).toBe(true)
+    expect(server.calls).not.toContain('readOnly closed')
+  })
+
+  it('is killed, too, where a marker waits that it wrote when it was started again', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))
+    const parts = await testParts(server)
+    parts.memory.reopening = true
+    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    expect(parts.process.state).toBe('dead')
+    expect(parts.memory.mayRestart).toBe(true)
+  })
+
+  it('stays open, or opens again, as soon as enough can acknowledge', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, ...gates, dumpThreads: [acknowledging], semiSyncSource: { enabled: true, acks: 1 } }))
+    await converged(server)
+    expect(server.calls).toEqual(expect.arrayContaining(['readOnly open', 'offline off']))
+  })
+
+  it('and that was started again for it waits for no marker', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }))
+    const parts = await testParts(server)
+    parts.memory.reopening = true
+    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    expect(server.calls.filter((call) => call.startsWith('marker') || call === 'readOnly open')).toEqual([])
+    expect(parts.memory.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
+  })
+})
+
 describe('a fenced primary', () => {
   it('writes no marker', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }))

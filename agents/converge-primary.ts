@@ -8,6 +8,7 @@ import { replicationUser, type ServerPort } from './server-port.ts'
 /** One pass towards being the primary of this assignment. `again` asks for another pass soon. */
 export async function convergePrimary(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
   const { memory, process } = parts
+  if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0) return restartForCopy(parts)
   if (!isOpenAsPrimary(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
   memory.openedPid = process.pid
   const now = await applyAssignment(parts, assignment, state)
@@ -61,11 +62,12 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     parts.changed()
   } else await applyAssignment(parts, assignment, state)
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
-    memory.converged = { ...memory.converged, sentence: `offline until ${assignment.acks} replicas acknowledge a marker` }
+    const why = whyClosed(memory, assignment, state)
+    memory.converged = { ...memory.converged, sentence: why === null ? `offline until ${assignment.acks} replicas acknowledge a marker` : `closed: ${why}` }
     keepMarked(parts, assignment, state, markers)
     return { again: false }
   }
-  await letIn(parts, assignment)
+  await letIn(parts, assignment, state)
   memory.openedPid = pid
   memory.opening = null
   memory.reopening = false
@@ -119,8 +121,8 @@ async function forgetApplied({ server, notices }: Parts): Promise<void> {
   await server.startApplier()
 }
 
-async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment): Promise<void> {
-  if (whyClosed(memory, assignment) !== null) return
+async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  if (whyClosed(memory, assignment, state) !== null) return
   await server.setReadOnly('open')
   await server.setOffline(false)
 }
@@ -171,7 +173,7 @@ function keepMarked({ memory, file }: Parts, assignment: PrimaryAssignment, stat
     return
   }
   // Closed, it takes no marker either; and one that waits would hold up the closing.
-  if (whyClosed(memory, assignment) !== null) return
+  if (whyClosed(memory, assignment, state) !== null) return
   const counted = state.dumpThreads.filter((thread) => thread.semiSync)
   const stuck = state.semiSyncSource.waiting > 0 && counted.length >= assignment.acks
   if (memory.markedRevision < assignment.revision || file.current.unsettled) markers.write(assignment.revision)
@@ -179,13 +181,27 @@ function keepMarked({ memory, file }: Parts, assignment: PrimaryAssignment, stat
 }
 
 /** What keeps this primary closed; null when it is to be open. */
-function whyClosed(memory: Memory, assignment: PrimaryAssignment): string | null {
-  return assignment.fenced ? 'fenced by a person' : memory.closedBecause
+function whyClosed(memory: Memory, assignment: PrimaryAssignment, state: ServerState): string | null {
+  if (assignment.fenced) return 'fenced by a person'
+  return isClosedForCopy(assignment, state) ? 'it is being copied, and too few replicas can acknowledge' : memory.closedBecause
+}
+
+/** What waits, a marker of the agent's own perhaps, would hold up the copy for ever. It stays in the binlog: recovery commits it, and it is copied. */
+async function restartForCopy({ memory, notices, process }: Parts): Promise<{ again: boolean }> {
+  notices.add('RestartedForCopy', 'something waited for an acknowledgement that no replica could give, and this server is the only one that can be copied: it is killed and started again, closed')
+  memory.mayRestart = true
+  await process.kill()
+  return { again: true }
+}
+
+/** Ends by itself when enough replicas are back, whether a manager says so or not. */
+function isClosedForCopy(assignment: PrimaryAssignment, state: ServerState): boolean {
+  return assignment.donates === true && state.dumpThreads.filter((thread) => thread.semiSync && isCounted(assignment, thread.user)).length < assignment.acks
 }
 
 async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   const { server, memory, notices } = parts
-  const why = whyClosed(memory, assignment)
+  const why = whyClosed(memory, assignment, state)
   if (why !== null) {
     if (!state.superReadOnly || !state.offlineMode) await close(parts, assignment, state)
     memory.converged = { revision: assignment.revision, done: false, sentence: `closed: ${why}` }

@@ -32,6 +32,7 @@ const primary = message({
   catchingUp: instances,
   acks: Type.Integer({ minimum: 0, maximum: 15 }),
   mayRestart: Type.Boolean(),
+  donates: Type.Optional(Type.Literal(true)),
 })
 
 const replica = message({

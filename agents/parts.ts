@@ -61,7 +61,7 @@ export interface Memory {
   receiverStartedAtMs: number
   /** The lease ran out, or space did: the primary keeps itself closed. */
   closedBecause: string | null
-  seedingProgress: { stage: string; percent: number } | null
+  seedingProgress: { stage: string; percent: number; donor: string } | null
   /** Monotonic milliseconds of the last order or confirmation of a manager. */
   managerHeardAtMs: number
   /** When each peer was heard, monotonic. */

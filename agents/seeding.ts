@@ -30,7 +30,7 @@ export class Seeding {
     await file.update({ seeding: true, revision: order.revision })
     memory.sourceHolds = order.sourceHolds
     memory.promiseReport = null
-    this.#progress('copying', 0)
+    this.#progress(order, 'copying', 0)
     void this.#copy(order, own).catch((error: unknown) => {
       memory.seedingProgress = null
       notices.add('SeedingFailed', `seeding from ${order.donor.instance} failed and begins again: ${describeError(error)}`)
@@ -71,8 +71,8 @@ export class Seeding {
     const folder = await volume.freshSeedFolder()
     const donor = { host: order.donor.host, port: order.donor.port, user: replicationUser(config.instance), password: replicationPassword }
     await server.setReadOnly('accounts')
-    await server.cloneInto(folder, donor, (stage, percent) => this.#progress(stage, percent))
-    this.#progress('swapping', 100)
+    await server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent))
+    this.#progress(order, 'swapping', 100)
     if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
     server.disconnect()
     await process.kill()
@@ -99,7 +99,7 @@ export class Seeding {
     if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty()) throw new Error(`the copy from ${order.donor.instance} is empty`)
   }
 
-  #progress(stage: string, percent: number): void {
-    this.#parts.memory.seedingProgress = { stage, percent }
+  #progress({ donor }: ReseedOrder, stage: string, percent: number): void {
+    this.#parts.memory.seedingProgress = { stage, percent, donor: donor.instance }
   }
 }

@@ -113,6 +113,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
       counted: assignment.role === 'replica' && assignment.counted,
       fenced: assignment.fenced,
       source: assignment.role === 'replica' ? assignment.source.instance : null,
+      ...(assignment.role === 'primary' && assignment.donates === true ? { donates: true as const } : {}),
     },
     unsettled: stored.unsettled,
     forgetful: stored.forgetful,

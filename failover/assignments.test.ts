@@ -56,12 +56,12 @@ describe('orders', () => {
       { record: { revision: 3, syncSet: [shop1] }, views: { 'shop-0': primaryAt(2, { openGates: ['shop-1', 'shop-2'] }), 'shop-1': replicaAt(2, true), 'shop-2': replicaAt(2, false) } },
       ['follow shop-2 1@3'],
     ],
-    'of a new revision do not wait for a replica that is being seeded and cannot be told': [
+    'of a new revision do not wait for a replica that is being seeded and cannot be told; it is let in for its copy': [
       {
         record: { revision: 3, syncSet: [shop1] },
         views: { 'shop-0': primaryAt(2, { openGates: ['shop-1', 'shop-2'] }), 'shop-1': replicaAt(2, true), 'shop-2': replicaAt(2, false, { stored: { seeding: true } }) },
       },
-      ['primary shop-0 counts [shop-1] lets in [] k=1 1@3'],
+      ['primary shop-0 counts [shop-1] lets in [shop-2] k=1 1@3'],
     ],
     'tell the primary the k it is to wait for, before the record counts on it': [{ record: { revision: 2, acks: 1, acksWanted: 2 } }, ['primary shop-0 counts [shop-1,shop-2] lets in [] k=2 1@2']],
     'do not go to who promised a newer epoch': [{ record: { revision: 2 }, views: { 'shop-0': promised(), 'shop-1': promised(), 'shop-2': promised() } }, []],

@@ -5,6 +5,7 @@ import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssign
 import { countedMembers, type ClusterRecord } from './record.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
+import { primaryDonates } from './seeding-plan.ts'
 import { endpointOf, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -42,18 +43,24 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
     catchingUp: catchingUp(situation),
     acks: record.acksWanted,
     mayRestart,
+    ...(primaryDonates(situation, view) ? { donates: true } : {}),
   }
 }
 
 /**
- * Uncounted replicas that stored, at this revision, that they are not counted, *and* whose server acts on it: only they may be let in. An agent that died between the two has
+ * Whom the primary lets in although they do not count. One that is seeded stopped its receiver before it stored that, and is never assigned to count until it is through; it needs the gate for its copy. Else
+ * uncounted replicas that stored, at this revision, that they are not counted, *and* whose server acts on it: only they may be let in. An agent that died between the two has
  * left a receiver behind that acknowledges as soon as it gets in.
  */
 function catchingUp(situation: Situation): readonly InstanceName[] {
   const { record } = situation
   return liveViews(situation.snapshot)
-    .filter(({ observation }) => observation.member !== record.primary && hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)
+    .filter(({ observation }) => observation.member !== record.primary && (isSeeded(record, observation) || (hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)))
     .map((view) => view.name)
+}
+
+function isSeeded(record: ClusterRecord, { member, stored }: Observation): boolean {
+  return stored.seeding && stored.assignment?.role !== 'primary' && stored.assignment?.counted !== true && !countedMembers(record).includes(member)
 }
 
 function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignment } }: Observation): boolean {
@@ -61,13 +68,15 @@ function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignmen
   return uncounted && assignment.epoch === record.epoch && assignment.revision >= record.revision
 }
 
-function primaryNeedsOrder(situation: Situation, { observation, name }: LiveView): boolean {
+function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
   const { record } = situation
+  const { observation, name } = view
   const { stored, server } = observation
   if (stored.promise > record.epoch) return false
   const told = stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && stored.revision >= record.revision
   if (!told) return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
   const open = new Set(server?.openGates)
+  if ((stored.assignment.donates === true) !== primaryDonates(situation, view)) return true
   return stored.assignment.fenced !== isFenced(situation.notes, name) || (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
 }
 

@@ -40,6 +40,11 @@ export interface PrimaryAssignment extends AssignmentBase {
   readonly acks: number
   /** Its server may be started although it ended by itself (no failover happens). */
   readonly mayRestart: boolean
+  /**
+   * Somebody is copied from it while too few can acknowledge: it stays closed and writes no marker, for a copy does not end while a write waits. Only said where it is so: an agent that does not know the word refuses the
+   * order.
+   */
+  readonly donates?: true
 }
 
 export interface ReplicaAssignment extends AssignmentBase {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '../topology/testing.ts'
 import { decide } from './decide.ts'
-import { aSituation, ordersOf, shop1, type SituationOverrides } from './testing.ts'
+import { aSituation, committed, ordersOf, shop1, type SituationOverrides } from './testing.ts'
 
 /** shop-2 is not in the sync set and is told so. */
 const outside = (more: ViewOverrides): ViewOverrides => ({
@@ -35,6 +35,11 @@ describe('an instance is seeded again', () => {
     expect(ordersOf(decision)[0]).toMatch(/^reseed shop-2 /)
   })
 
+  it('also in the sync set, if it began to be before it heard that it joined: it holds nothing any more', () => {
+    const seeding: ViewOverrides = { process: 'dead', server: null, stored: { seeding: true } }
+    expect(ordersOf(decisionFor(seeding, { record: { syncSet: ['shop-2@volume-2'] }, views: { 'shop-1': outside({ server: { channel: { ioRunning: 'connecting' } } }) } }))[0]).toMatch(/^reseed shop-2 /)
+  })
+
   it('by an order that names exactly what it destroys', () => {
     const order = decisionFor(errant).actions.find((action) => action.kind === 'reseed')
     expect(order).toMatchObject({ order: { destroys: `${own},${gtids('shop-2', 3)}`, sourceHolds: own, donor: { instance: 'shop-1' }, source: { instance: 'shop-0' } } })
@@ -42,6 +47,91 @@ describe('an instance is seeded again', () => {
 
   it('from the primary where no other replica can give', () => {
     expect(decisionFor(errant, { views: { 'shop-1': { server: { channel: { ioRunning: 'no' } } } } }).sentence).toContain('seeded again from shop-0')
+  })
+})
+
+describe('a primary that only waits for acknowledgements', () => {
+  const unconnected: ViewOverrides = { reachable: false }
+  const alone = new Map([['shop-1', 100]])
+  const told = { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } as const
+  const gates = { openGates: ['shop-1', 'shop-2'] }
+  const closed = { ...gates, readOnly: true, offlineMode: true }
+  const situation = (primary: ViewOverrides, given: SituationOverrides = {}) => ({ nowMs: 5_000, strayingSince: alone, ...given, views: { 'shop-1': unconnected, 'shop-0': { ...primary, server: { ...gates, ...primary.server } } } })
+  const toPrimary = (given: SituationOverrides) => decisionFor(errant, given).actions.find((action) => action.kind === 'assign' && action.to === 'shop-0')
+
+  it('and is the only donor is closed first: a copy does not end while a write waits', () => {
+    const decision = decisionFor(errant, situation({}))
+    expect(decision.sentence).toContain('only shop-0 can be copied, and it closes first')
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(toPrimary(situation({}))).toMatchObject({ order: { role: 'primary', donates: true } })
+  })
+
+  it('is copied once it is closed and nothing waits', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    expect(ordersOf(decisionFor(errant, situation({ ...donating, server: closed })))).toEqual(['reseed shop-2 1@1'])
+    for (const waits of [{ ...closed, owned: gtids('shop-0', 3) }, { ...closed, semiSyncSource: { waiting: 1 } }, { ...gates, offlineMode: true }]) {
+      expect(ordersOf(decisionFor(errant, situation({ ...donating, server: waits })))).toEqual([])
+    }
+  })
+
+  it('stays closed while it is started again for that, and until the copy is made', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    expect(toPrimary(situation({ ...donating, process: 'dead', server: null }))).toMatchObject({ order: { mayRestart: true, donates: true } })
+    const copying = { ...errant, stored: { seeding: true }, seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
+    expect(decisionFor(copying, situation({ ...donating, server: closed })).actions.find((action) => action.kind === 'assign')).toBeUndefined()
+  })
+
+  it('stays closed while the order to be seeded is under way, whatever the replica has received meanwhile', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    const given = situation({ ...donating, server: closed }, { inFlight: new Map([['shop-2', { order: 'reseed', sinceMs: 4_900 }]]) })
+    expect(toPrimary(given)).toBeUndefined()
+    expect(decisionFor({}, given).actions.find((action) => action.kind === 'assign' && action.to === 'shop-0')).toBeUndefined()
+  })
+
+  it('opens again when nobody is copied from it any more', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    const order = decisionFor({ server: { channel: { ioRunning: 'connecting' } } }, situation({ ...donating, server: closed })).actions.find((action) => action.kind === 'assign' && action.to === 'shop-0')
+    expect(order).toMatchObject({ order: { role: 'primary' } })
+    expect(order).not.toHaveProperty('order.donates')
+  })
+
+  const staysOpen: Readonly<Record<string, SituationOverrides>> = {
+    'while a replica that stopped following may be connecting again': { strayingSince: new Map([['shop-1', 4_000]]) },
+    'when writes need no acknowledgement': { record: { acks: 0, acksWanted: 0 }, spec: { acks: 0 } },
+    'when a person is to seed': { spec: { reseed: 'manual' } },
+    'while the cluster is paused': { notes: { paused: { reason: 'maintenance', wallMs: 1 } } },
+  }
+  it.each(Object.entries(staysOpen))('stays open %s', (_, given) => {
+    expect(toPrimary(situation({}, given))).toBeUndefined()
+  })
+
+  it('where durability is available, waits for no acknowledgement any more and is copied as it is', () => {
+    const given = situation({}, { spec: { durability: 'available' } })
+    expect(committed(decisionFor(errant, given))).toMatchObject({ acks: 0, acksWanted: 0 })
+    const lowered = situation({ stored: { revision: 2, assignment: { ...told, revision: 2 } }, converged: { revision: 2, done: true, sentence: '' } }, { spec: { durability: 'available' }, record: { revision: 2, syncSet: [], acks: 0, acksWanted: 0 } })
+    const toldAgain = { ...errant, stored: { assignment: { ...outside({}).stored?.assignment, revision: 2 } } } as ViewOverrides
+    expect(ordersOf(decisionFor(toldAgain, lowered))).toEqual(['reseed shop-2 1@2'])
+  })
+
+  it('lets in, for its copy, a replica that began to be seeded', () => {
+    const seeding: ViewOverrides = { process: 'dead', server: null, stored: { seeding: true }, converged: { revision: 0, done: false, sentence: '' } }
+    expect(decisionFor(seeding, situation({})).actions.find((action) => action.kind === 'assign')).toMatchObject({ order: { catchingUp: ['shop-2'] } })
+  })
+})
+
+describe('tables that are not InnoDB', () => {
+  const foreign = { foreignTables: ['app.legacy', 'app.log'] }
+
+  it('keep an instance from being a donor', () => {
+    const decision = decisionFor(errant, { views: { 'shop-1': { server: foreign } } })
+    expect(decision.sentence).toContain('seeded again from shop-0')
+  })
+
+  it('on everybody who could give: nobody is seeded, and it is said which tables', () => {
+    const decision = decisionFor(errant, { views: { 'shop-0': { server: foreign }, 'shop-1': { server: foreign } } })
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(decision).toMatchObject({ blocked: true })
+    expect(decision.sentence).toContain('it is not seeded: shop-0 has tables that are not InnoDB (app.legacy, app.log)')
   })
 })
 
@@ -58,6 +148,11 @@ describe('an instance is left alone', () => {
   }
   it.each(Object.entries(cases))('%s', (_, [view, given]) => {
     expect(ordersOf(decisionFor(view, given)).filter((order) => order.startsWith('reseed'))).toEqual([])
+  })
+
+  it('by the sync set too, while it is being told to give up what it has', () => {
+    expect(committed(decisionFor({})).syncSet).toContain('shop-2@volume-2')
+    expect(decisionFor({}, { inFlight: new Map([['shop-2', { order: 'reseed', sinceMs: 1_000 }]]) }).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
   })
 
   it('and it says so where the policy is manual', () => {

@@ -95,6 +95,12 @@ export function isFollowing(view: InstanceView | undefined, record: ClusterRecor
   )
 }
 
+/** It has not followed for so long that it is no reconnection. */
+export function hasStrayedLong({ strayingSince, nowMs, timings }: Situation, member: MemberId): boolean {
+  const since = strayingSince.get(instanceOf(member))
+  return since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
+}
+
 export function isFenced(notes: ClusterNotes, instance: InstanceName): boolean {
   return notes.fenced.some((fence) => fence.instance === instance)
 }

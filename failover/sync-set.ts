@@ -2,7 +2,7 @@ import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
 import { leavers, step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { hasStrayedLong, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /** A replica that lacks more transactions than this is not let into the sync set yet. */
@@ -72,10 +72,11 @@ function addMember(situation: Situation, primary: LiveView): FlowStep | undefine
   return undefined
 }
 
-/** A follower of this epoch without errant transactions, not far behind, that forgot nothing and is meant to stay. */
+/** A follower of this epoch without errant transactions, not far behind, that forgot nothing and is meant to stay. One that is just being told to give up what it has would hold nothing of what it joined with. */
 function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boolean {
   const { record, timings } = situation
   const view = liveView(situation.snapshot, member)
+  if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
   if (!isFollowing(view, record, timings) || mustLeave(situation, member)) return false
   const { stored } = view.observation
   if (stored.assignment?.revision !== record.revision) return false
@@ -141,12 +142,6 @@ function beginLeaving(situation: Situation): FlowStep | undefined {
   const due = countedMembers(record).find((member) => isFirstOfItsInstance(record, member) && (mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))))
   if (due === undefined) return undefined
   return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
-}
-
-/** Long enough that it is no reconnection. */
-function hasStrayedLong({ strayingSince, nowMs, timings }: Situation, member: MemberId): boolean {
-  const since = strayingSince.get(instanceOf(member))
-  return since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
 }
 
 /**

@@ -101,6 +101,8 @@ export interface StoredSummary {
     readonly counted: boolean
     readonly fenced: boolean
     readonly source: InstanceName | null
+    /** A primary that is closed while it is copied; absent for no. */
+    readonly donates?: true
   } | null
   /** It may have acknowledged, at a stop nobody ordered, what no replica holds. */
   readonly unsettled: boolean
@@ -160,7 +162,8 @@ export interface Observation {
   readonly binlogSet: GtidText | null
   /** The lease question to be confirmed by the manager; null when the lease needs no answer. */
   readonly lease: { readonly question: number; readonly remainingMs: number } | null
-  readonly seedingProgress: { readonly stage: string; readonly percent: number } | null
+  /** The copy that is made here; `donor` is absent in what older agents say. */
+  readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */

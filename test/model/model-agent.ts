@@ -142,10 +142,10 @@ function reseed(world: ModelWorld, instance: Instance, order: ReseedOrder): void
   instance.seedsFrom = order.donor.instance
 }
 
-/** CLONE copies what is committed at the donor; the copy is a server with a new uuid. */
+/** CLONE copies what is committed at the donor, and does not end while a write or a marker waits there; the copy is a server with a new uuid. */
 export function finishSeeding(world: ModelWorld, instance: Instance): void {
   const donor = instance.seedsFrom === null ? undefined : world.named(instance.seedsFrom)
-  if (!donor || !instance.agentUp || donor.mysqld !== 'running') return
+  if (!donor || !instance.agentUp || donor.mysqld !== 'running' || waitingOf(donor) > 0 || donor.marker !== null) return
   killMysqld(instance)
   instance.held = donor.committed
   instance.generation += 1

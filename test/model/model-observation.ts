@@ -31,7 +31,7 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
     markedRevision: memory.markedRevision,
     binlogSet: memory.binlogSet,
     lease: null,
-    seedingProgress: null,
+    seedingProgress: instance.seedsFrom === null ? null : { stage: 'copying', percent: 0, donor: instance.seedsFrom },
     peers: [],
     notices: [],
   }
@@ -53,7 +53,7 @@ function serverState(world: ModelWorld, instance: Instance): ServerState {
     version: '9.7.4',
     readOnly: !server.open,
     superReadOnly: !server.open,
-    offlineMode: false,
+    offlineMode: instance.disk.assignment?.role === 'primary' && !server.open,
     executed: ledger.textOf(committed),
     owned: ledger.textOf(held & ~committed),
     purged: '',

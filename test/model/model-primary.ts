@@ -1,18 +1,27 @@
 import type { PrimaryAssignment } from '../../failover/order.ts'
-import type { Instance } from './instance.ts'
+import { ableToAcknowledge, killMysqld, waitingOf, type Instance } from './instance.ts'
 import { store } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** One pass towards being primary (`agents/converge-primary.ts`): gates and k exactly as assigned, then open; a marker for the revision. */
 export function convergePrimary(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
   const { memory, server, pid } = instance
+  if (isClosedForCopy(world, instance, assignment) && (waitingOf(instance) > 0 || instance.marker !== null)) {
+    memory.mayRestart = true
+    return killMysqld(instance)
+  }
   if (!server.open && memory.openedPid !== pid) return open(world, instance, assignment)
   memory.openedPid = pid
   setGates(world, instance, assignment)
   server.acks = assignment.acks
   memory.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
-  keepMarked(instance, assignment)
-  letIn(instance, assignment)
+  keepMarked(world, instance, assignment)
+  letIn(world, instance, assignment)
+}
+
+/** It is copied, and too few can acknowledge: it is closed and writes no marker. */
+function isClosedForCopy(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): boolean {
+  return assignment.donates === true && ableToAcknowledge(instance, world.instances) < assignment.acks
 }
 
 function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
@@ -27,12 +36,12 @@ function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignme
   }
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     setGates(world, instance, assignment)
-    return writeMarker(instance, assignment.revision)
+    return keepMarked(world, instance, assignment)
   }
   memory.openedPid = pid
   memory.opening = null
-  letIn(instance, assignment)
-  keepMarked(instance, assignment)
+  letIn(world, instance, assignment)
+  keepMarked(world, instance, assignment)
 }
 
 /** Acknowledgements that arrived before a gate was closed go on counting. */
@@ -41,13 +50,15 @@ function setGates({ flaws, instances }: ModelWorld, { server, name }: Instance, 
   server.gates = new Set(open)
 }
 
-function letIn({ server, memory }: Instance, assignment: PrimaryAssignment): void {
-  server.open = !assignment.fenced
-  memory.converged = { revision: assignment.revision, done: server.open, sentence: server.open ? `primary of epoch ${assignment.epoch}` : 'closed: fenced by a person' }
+function letIn(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
+  const { server, memory } = instance
+  server.open = !assignment.fenced && !isClosedForCopy(world, instance, assignment)
+  memory.converged = { revision: assignment.revision, done: server.open, sentence: server.open ? `primary of epoch ${assignment.epoch}` : 'closed' }
 }
 
-function keepMarked(instance: Instance, assignment: PrimaryAssignment): void {
+function keepMarked(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
   const { memory, disk } = instance
+  if (isClosedForCopy(world, instance, assignment)) return
   if (assignment.acks === 0) memory.markedRevision = assignment.revision
   else if (memory.markedRevision < assignment.revision || disk.unsettled) writeMarker(instance, assignment.revision)
 }

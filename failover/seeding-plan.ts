@@ -1,0 +1,99 @@
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import { errantOf, holdsOf } from '../topology/holdings.ts'
+import { countedMembers } from './record.ts'
+import { hasStrayedLong, isFollowing, isServing, liveView, liveViews, viewNamed, viewOf, isLive, type LiveView, type Situation } from './situation.ts'
+
+/** An applier that is stopped by an error this long is broken: no retry will help. */
+const brokenMs = 5_000
+
+/** An instance that cannot follow as it is, and whom it is to be a copy of. */
+export interface DueSeeding {
+  readonly view: LiveView
+  readonly why: string
+  /** Null: everybody who could give has tables that a copy would leave empty. */
+  readonly donor: LiveView | null
+}
+
+/**
+ * Who is to be seeded now, in the order of the instances. Nobody in the sync set, but for one that began to be seeded before it heard that it joined: that holds nothing any more, and only the copy gives back what it
+ * stands for. `primary` answers.
+ */
+export function seedingsDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
+  const { record, timings, snapshot } = situation
+  return liveViews(snapshot).flatMap((view) => {
+    const { observation } = view
+    if (observation.member === record.primary || (record.syncSet.includes(observation.member) && !observation.stored.seeding)) return []
+    if ((!observation.stored.seeding && !isServing(view, timings)) || !isToldUncounted(situation, view)) return []
+    const why = whyReseed(situation, view, primary)
+    return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary) }]
+  })
+}
+
+/**
+ * It acts on this revision, in which it does not count: before, its agent refuses to be seeded. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.
+ */
+function isToldUncounted({ record }: Situation, { observation: { stored } }: LiveView): boolean {
+  const { assignment, promise, seeding } = stored
+  if (seeding) return promise <= record.epoch
+  return assignment?.role === 'replica' && assignment.epoch === record.epoch && assignment.revision === record.revision && !assignment.counted
+}
+
+function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
+  const { observation } = view
+  if (observation.stored.seeding) return 'began a seeding that has not ended'
+  if (situation.inFlight.get(view.name)?.order === 'reseed') return 'is being told to give up what it has'
+  const errant = errantOf(observation, primary.observation)
+  if (!errant.isEmpty()) return `has ${errant.count()} errant transactions (${errant.toString().slice(0, 120)})`
+  const holds = holdsOf(observation)
+  if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? ''))) return 'lacks transactions that the primary no longer has in its binlogs'
+  if (observation.stored.filterSeen) return 'has had a replication filter'
+  const broken = observation.server?.channel?.sqlError ?? ''
+  const strayedMs = situation.nowMs - (situation.strayingSince.get(view.name) ?? situation.nowMs)
+  if (broken !== '' && strayedMs > brokenMs) return `cannot apply what it receives (${broken.slice(0, 120)})`
+  const behind = holdsOf(primary.observation).subtract(holds).count()
+  return holds.isEmpty() && behind > situation.spec.cloneAboveTransactions ? `is empty and lacks ${behind} transactions` : null
+}
+
+/** Whom it is copied from already; else a follower from the sync set that runs, rather than the primary: a copy costs the donor. Of tables that are not InnoDB CLONE copies no rows. */
+function donorFor(situation: Situation, view: LiveView, primary: LiveView): LiveView | null {
+  const { record, timings, snapshot } = situation
+  const now = viewNamed(snapshot, view.observation.seedingProgress?.donor ?? '')
+  if (isLive(now)) return now
+  const replicas = record.syncSet.map((member) => liveView(snapshot, member)).filter((candidate) => isFollowing(candidate, record, timings))
+  const able = replicas.filter((candidate) => candidate.name !== view.name && !candidate.observation.stored.forgetful && foreignTablesOf(candidate) === '')
+  const replica = able.at(-1)
+  if (replica) return replica
+  return foreignTablesOf(primary) === '' ? primary : null
+}
+
+/** User tables that are not InnoDB, as text; '' for none. */
+export function foreignTablesOf({ observation }: LiveView): string {
+  return observation.server?.foreignTables.join(', ') ?? ''
+}
+
+/**
+ * CLONE from a server hangs while a write waits there, and fails after 300 s (seen on 9.7). A primary that too few can acknowledge to, and that is the only donor, is closed while it is copied. What it was told
+ * stays while it does not answer: else it would write a marker, that waits, as soon as it is started again.
+ */
+export function primaryDonates(situation: Situation, primary: LiveView): boolean {
+  const { record, timings, notes, spec } = situation
+  const already = primary.observation.stored.assignment?.donates === true
+  if (!isServing(primary, timings)) return already
+  if (notes.paused !== null || mayAcknowledge(situation, already) >= record.acksWanted) return false
+  return seedingsDue(situation, primary).some(({ view, donor }) => donor?.name === primary.name && (view.observation.stored.seeding || spec.reseed === 'automatic'))
+}
+
+/** Counted members that follow or, before the primary is closed for it, may only be connecting again. */
+function mayAcknowledge(situation: Situation, already: boolean): number {
+  const { record, snapshot, timings } = situation
+  return countedMembers(record).filter((member) => {
+    const view = viewOf(snapshot, member)
+    return view !== undefined && (already ? isFollowing(view, record, timings) : !hasStrayedLong(situation, member))
+  }).length
+}
+
+/** Closed for a copy, and nothing waits in it. */
+export function isReadyAsDonor({ observation: { server, stored } }: LiveView): boolean {
+  if (server === null || stored.assignment?.donates !== true) return false
+  return server.readOnly && server.offlineMode && server.owned === '' && server.semiSyncSource.waiting === 0
+}
