@@ -119,6 +119,29 @@ describe('a primary that only waits for acknowledgements', () => {
   })
 })
 
+describe('a member that the sync set cannot spare', () => {
+  const alone = { record: { syncSet: ['shop-2@volume-2'] }, views: { 'shop-1': outside({ server: { channel: { ioRunning: 'connecting' } } }) } } as const
+  const standsBy: ViewOverrides = { server: { ...errant.server, channel: { ioRunning: 'no' } }, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } } }
+
+  it('is not seeded; it is said why, and what a person can do', () => {
+    const decision = decisionFor(standsBy, alone)
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(decision).toMatchObject({ blocked: true })
+    expect(decision.sentence).toMatch(/^shop-2 has 3 errant transactions .* only it may hold what was acknowledged, and writes wait\. .*regent local scale shop 4/)
+  })
+
+  it('is one of two that are both errant, too', () => {
+    const decision = decisionFor(standsBy, { record: { syncSet: [shop1, 'shop-2@volume-2'], leaving: [shop1] }, views: { 'shop-0': { markedRevision: 0 }, 'shop-1': { server: { channel: { ioRunning: 'no' } } } } })
+    expect(decision.sentence).toContain('shop-2 has 3 errant transactions')
+    expect(decision.sentence).toContain('What helps is another replica')
+  })
+
+  it('leaves it by the usual steps once another one counts', () => {
+    expect(committed(decisionFor(standsBy, { record: { syncSet: [shop1, 'shop-2@volume-2'] } })).leaving).toEqual(['shop-2@volume-2'])
+  })
+})
+
 describe('tables that are not InnoDB', () => {
   const foreign = { foreignTables: ['app.legacy', 'app.log'] }
 

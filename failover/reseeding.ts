@@ -2,8 +2,8 @@ import { holdsOf } from '../topology/holdings.ts'
 import { orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import type { ReseedOrder } from './order.ts'
-import { foreignTablesOf, isReadyAsDonor, primaryDonates, seedingsDue, type DueSeeding } from './seeding-plan.ts'
-import { endpointOf, type LiveView, type Situation } from './situation.ts'
+import { foreignTablesOf, isReadyAsDonor, primaryDonates, seedingsDue, unsparedMembers, type DueSeeding } from './seeding-plan.ts'
+import { endpointOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 
 /**
  * An instance that cannot follow as it is gets a copy of another: it has errant transactions, lacks what the primary purged,
@@ -11,7 +11,21 @@ import { endpointOf, type LiveView, type Situation } from './situation.ts'
  */
 export function reseedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
   const due = seedingsDue(situation, primary).find(({ view }) => !situation.inFlight.has(view.name))
-  return due && seedStep(situation, primary, due)
+  return due ? seedStep(situation, primary, due) : unsparedStep(situation, primary)
+}
+
+/** Nothing is ordered: it would destroy what the sync set stands for. */
+function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const [unspared] = unsparedMembers(situation, primary)
+  if (unspared === undefined) return undefined
+  const { view, why } = unspared
+  const more = wantedInstances(situation) + 1
+  const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : ', and writes wait'
+  const advice = `add one: regent local scale ${situation.cluster} ${more}; once it counts, ${view.name} is archived and seeded again by itself, and you can scale back`
+  return step(`${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. What helps is another replica: ${advice}`, [], {
+    blocked: true,
+    revisitMs: 1_000,
+  })
 }
 
 function seedStep(situation: Situation, primary: LiveView, { view, why, donor }: DueSeeding): FlowStep {

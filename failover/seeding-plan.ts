@@ -30,6 +30,21 @@ export function seedingsDue(situation: Situation, primary: LiveView): readonly D
 }
 
 /**
+ * Members of the sync set that would be seeded and that it cannot spare: with one fewer, too few who follow would be left. Seeding them would destroy what they hold for others; a person can give the set another member
+ * (docs/decisions/0011).
+ */
+export function unsparedMembers(situation: Situation, primary: LiveView): readonly DueSeeding[] {
+  const { record, timings, snapshot } = situation
+  return liveViews(snapshot).flatMap((view) => {
+    const { member, stored } = view.observation
+    if (!record.syncSet.includes(member) || stored.seeding || !isServing(view, timings)) return []
+    const others = countedMembers(record).filter((other) => other !== member && isFollowing(viewOf(snapshot, other), record, timings))
+    const why = others.length < record.acksWanted ? whyReseed(situation, view, primary) : null
+    return why === null ? [] : [{ view, why, donor: null }]
+  })
+}
+
+/**
  * It acts on this revision, in which it does not count: before, its agent refuses to be seeded. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.
  */
 function isToldUncounted({ record }: Situation, { observation: { stored } }: LiveView): boolean {
@@ -47,11 +62,16 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   const holds = holdsOf(observation)
   if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? ''))) return 'lacks transactions that the primary no longer has in its binlogs'
   if (observation.stored.filterSeen) return 'has had a replication filter'
-  const broken = observation.server?.channel?.sqlError ?? ''
-  const strayedMs = situation.nowMs - (situation.strayingSince.get(view.name) ?? situation.nowMs)
-  if (broken !== '' && strayedMs > brokenMs) return `cannot apply what it receives (${broken.slice(0, 120)})`
+  const broken = brokenApplier(situation, view)
+  if (broken !== '') return `cannot apply what it receives (${broken.slice(0, 120)})`
   const behind = holdsOf(primary.observation).subtract(holds).count()
   return holds.isEmpty() && behind > situation.spec.cloneAboveTransactions ? `is empty and lacks ${behind} transactions` : null
+}
+
+/** What its applier stopped at; '' while it may go on by itself. */
+function brokenApplier({ nowMs, strayingSince }: Situation, { name, observation }: LiveView): string {
+  const strayedMs = nowMs - (strayingSince.get(name) ?? nowMs)
+  return strayedMs > brokenMs ? (observation.server?.channel?.sqlError ?? '') : ''
 }
 
 /** Whom it is copied from already; else a follower from the sync set that runs, rather than the primary: a copy costs the donor. Of tables that are not InnoDB CLONE copies no rows. */
