@@ -160,6 +160,7 @@ describe('tables that are not InnoDB', () => {
 
 describe('an instance is left alone', () => {
   const cases: Readonly<Record<string, readonly [view: ViewOverrides, given?: SituationOverrides]>> = {
+    'while its agent is copying: the order would arrive when the copy is made': [{ ...errant, stored: { seeding: true }, seedingProgress: { stage: 'swapping', percent: 100, donor: 'shop-1' } }],
     'while it is in the sync set': [errant, { record: { syncSet: [shop1, 'shop-2@volume-2'] } }],
     'when it is empty and there is little to copy': [{ server: { executed: '', received: '' } }],
     'while its server does not answer': [{ ...errant, silentMs: 5_000 }],

@@ -10,8 +10,17 @@ import { endpointOf, wantedInstances, type LiveView, type Situation } from './si
  * is empty while there is much to copy, or had a replication filter. What it alone has is archived first by its agent (safety rule 8).
  */
 export function reseedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
-  const due = seedingsDue(situation, primary).find(({ view }) => !situation.inFlight.has(view.name))
+  const all = seedingsDue(situation, primary)
+  // An order that arrives when the copy is just made would have it made again.
+  const copied = all.find(({ view }) => view.observation.seedingProgress !== null)
+  if (copied) return copyingStep(copied)
+  const due = all.find(({ view }) => !situation.inFlight.has(view.name))
   return due ? seedStep(situation, primary, due) : unsparedStep(situation, primary)
+}
+
+function copyingStep({ view, donor }: DueSeeding): FlowStep {
+  const { seedingProgress } = view.observation
+  return step(`${view.name} is seeded from ${donor?.name ?? 'another instance'} (${seedingProgress?.stage})`)
 }
 
 /** Nothing is ordered: it would destroy what the sync set stands for. */

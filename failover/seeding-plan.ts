@@ -30,14 +30,14 @@ export function seedingsDue(situation: Situation, primary: LiveView): readonly D
 }
 
 /**
- * Members of the sync set that would be seeded and that it cannot spare: with one fewer, too few who follow would be left. Seeding them would destroy what they hold for others; a person can give the set another member
+ * Members of the sync set that do not follow, would be seeded and that it cannot spare: with one fewer, too few who follow would be left. Seeding them would destroy what they hold for others; a person can give the set another member
  * (docs/decisions/0011).
  */
 export function unsparedMembers(situation: Situation, primary: LiveView): readonly DueSeeding[] {
   const { record, timings, snapshot } = situation
   return liveViews(snapshot).flatMap((view) => {
     const { member, stored } = view.observation
-    if (!record.syncSet.includes(member) || stored.seeding || !isServing(view, timings)) return []
+    if (!record.syncSet.includes(member) || stored.seeding || !isServing(view, timings) || isFollowing(view, record, timings)) return []
     const others = countedMembers(record).filter((other) => other !== member && isFollowing(viewOf(snapshot, other), record, timings))
     const why = others.length < record.acksWanted ? whyReseed(situation, view, primary) : null
     return why === null ? [] : [{ view, why, donor: null }]

@@ -43,7 +43,7 @@ it('The primary that is copied is given back although its agent and the manager 
   await purgeBinlogs(cluster)
   await loseVolume(cluster, 'pair-1')
   await cluster.fault('pair-1', 'start')
-  await cluster.waitFor('pair-0 closes to be copied', ({ sentence }) => sentence.includes('from pair-0') || sentence.includes('it closes first'))
+  await cluster.waitFor('pair-0 closes to be copied', ({ sentence }) => sentence.includes('from pair-0') || sentence.includes('it closes first'), 60_000)
   await Promise.all([cluster.fault('pair-0', 'kill-agent'), cluster.replaceManager()])
   await cluster.fault('pair-0', 'start')
   await cluster.whole(2, 90_000)
