@@ -51,20 +51,3 @@ it('The primary that is copied is given back although its agent and the manager 
   expect(await cluster.primary()).toBe('pair-0')
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
 })
-
-it('A cluster of two whose replica has errant transactions says what helps; with a third instance it is seeded again, and nothing is lost', async () => {
-  const cluster = pair.current
-  const writer = await Writer.start(cluster)
-  const uuid = await cluster.value('pair-1', 'select @@server_uuid')
-  const session = await cluster.session('pair-1')
-  await session.query('set global super_read_only = off')
-  await session.query('create table app.errant (id int primary key)')
-  session.destroy()
-  const { sentence } = await cluster.waitFor('it says so', (view) => view.sentence.includes('What helps is another replica'))
-  expect(sentence).toMatch(/pair-1 has 1 errant transactions .*regent local scale pair 3/)
-  await cluster.scale(3)
-  await cluster.whole(3, 100_000)
-  expect(await cluster.value('pair-1', 'select @@server_uuid')).not.toBe(uuid)
-  await expect(cluster.sql('pair-1', 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })
-  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
-})
