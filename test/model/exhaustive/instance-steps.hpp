@@ -177,9 +177,10 @@ template <class F> struct InstanceSteps {
       }
     }
     if (a.gone) {
-      bool named = s.r.S >> i & 1;
+      // A member is an instance and its volume: orders meant for the lost one are refused. Here both have one name, so the new one waits until nobody means the old one.
+      bool named = (s.r.S >> i & 1) || s.r.prim == i;
       for (int k = 0; k < NM; k++)
-        if (s.m[k].v.S >> i & 1) named = true;
+        if ((s.m[k].v.S >> i & 1) || s.m[k].v.prim == i) named = true;
       if (!named) {
         n = s;
         n.in[i].gone = 0;
