@@ -1,9 +1,10 @@
 import type { PrimaryAssignment } from '../failover/order.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import type { ServerState } from '../topology/observation.ts'
+import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts } from './parts.ts'
-import { replicationUser, type ServerPort } from './server-port.ts'
+import type { ServerPort } from './server-port.ts'
 
 /** One pass towards being the primary of this assignment. `again` asks for another pass soon. */
 export async function convergePrimary(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
@@ -127,10 +128,6 @@ async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment, s
   await server.setOffline(false)
 }
 
-function isCounted(assignment: PrimaryAssignment, user: string): boolean {
-  return assignment.counted.some((instance) => replicationUser(instance) === user)
-}
-
 async function keepGates({ server, notices }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   const wanted = [...assignment.counted, ...assignment.catchingUp].toSorted()
   if (wanted.join() === state.openGates.toSorted().join()) return
@@ -155,14 +152,14 @@ async function keepAcknowledgements({ server, notices, memory, file }: Parts, as
     const was = loose ? 'its time-out, wait point or wait_no_replica was changed' : `it was ${inForce}`
     notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (by another hand ${was})`)
   }
-  const strangers = state.dumpThreads.filter((thread) => thread.semiSync && !isCounted(assignment, thread.user))
+  const strangers = strangersAmong(state.dumpThreads, assignment)
   if (strangers.length > 0) {
     await file.update({ unsettled: true })
-    const killed = new Set(strangers.map((thread) => thread.threadId))
-    await server.killDumpThreads((thread) => !killed.has(thread.threadId))
     markers.distrust()
     memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
-    notices.add('StrangerAcknowledges', `${strangers.map((thread) => `${thread.user}@${thread.host}`).join(', ')} acknowledged without being counted; its connection was ended`)
+    notices.add('StrangerAcknowledges', sentenceAbout(strangers, assignment))
+    const killed = new Set(strangers.map((thread) => thread.threadId))
+    await server.killDumpThreads((thread) => !killed.has(thread.threadId))
   }
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { aDumpThreadOf } from '../topology/testing.ts'
 import { Markers } from './marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
@@ -36,6 +37,15 @@ describe('markers', () => {
     const { parts, markers, acknowledged } = await primary()
     markers.write(10)
     markers.distrust()
+    await acknowledged(0)
+    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.file.current.unsettled).toBe(true)
+  })
+
+  it('prove nothing while a stranger is connected that nobody has noticed yet', async () => {
+    const { server, parts, markers, acknowledged } = await primary()
+    markers.write(10)
+    server.state = aServerState({ dumpThreads: [aDumpThreadOf('shop-1', { user: 'reporting' })] })
     await acknowledged(0)
     expect(parts.memory.markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)

@@ -1,4 +1,5 @@
 import { describeError } from '../src/common/errors.ts'
+import { strangersAmong } from './acknowledgers.ts'
 import type { Parts } from './parts.ts'
 
 /**
@@ -56,13 +57,16 @@ export class Markers {
   }
 
   async #writeOne(slot: 1 | 2, revision: number): Promise<void> {
-    const { server, file, memory, world, process } = this.#parts
+    const { server, observer, file, memory, world, process } = this.#parts
     const { pid } = process
     const doubts = this.#doubts
     await server.writeMarker(world.random.hex(16), slot)
+    // Who connected a moment ago may have acknowledged it before anybody noticed: looked at anew.
+    observer.outdate()
+    const { dumpThreads } = await observer.refresh()
     const { assignment, promise, unsettled } = file.current
     const still = assignment?.role === 'primary' && assignment.revision === revision && promise === assignment.epoch && process.pid === pid
-    if (!still || doubts !== this.#doubts) return
+    if (!still || doubts !== this.#doubts || strangersAmong(dumpThreads, assignment).length > 0) return
     memory.markedRevision = revision
     if (unsettled) await file.update({ unsettled: false })
   }

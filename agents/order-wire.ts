@@ -10,6 +10,7 @@ const gtids = Type.String({ maxLength: 8_388_608 })
 const duration = Type.Number({ minimum: 0, maximum: 86_400_000 })
 const endpoint = Type.Object({ instance: name, host: address, port: Type.Integer({ minimum: 1, maximum: 65_535 }), agent: address }, { additionalProperties: false })
 const peers = Type.Array(endpoint, { maxItems: 64 })
+const uuid = Type.String({ maxLength: 36 })
 const instances = Type.Array(name, { maxItems: 64 })
 
 const base = {
@@ -29,6 +30,7 @@ const primary = message({
   peers,
   fenced: Type.Boolean(),
   counted: instances,
+  countedUuids: Type.Optional(Type.Record(name, uuid)),
   catchingUp: instances,
   acks: Type.Integer({ minimum: 0, maximum: 15 }),
   mayRestart: Type.Boolean(),
@@ -41,7 +43,7 @@ const replica = message({
   fenced: Type.Boolean(),
   source: endpoint,
   counted: Type.Boolean(),
-  sourceUuid: Type.String({ maxLength: 36 }),
+  sourceUuid: uuid,
   sourceHolds: gtids,
   sourcePurged: gtids,
 })

@@ -115,6 +115,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
       source: assignment.role === 'replica' ? assignment.source.instance : null,
       ...(assignment.role === 'primary' && assignment.donates === true ? { donates: true as const } : {}),
     },
+    countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
     unsettled: stored.unsettled,
     forgetful: stored.forgetful,
     seeding: stored.seeding,

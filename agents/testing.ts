@@ -101,7 +101,7 @@ export class ScriptedServer implements ServerPort {
   readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) => void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
   readonly setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
   setGates: ServerPort['setGates'] = async (open) => void this.calls.push(`gates ${open.join(',')}`)
-  readonly killDumpThreads = async (): Promise<void> => void this.calls.push('killDumpThreads')
+  killDumpThreads: ServerPort['killDumpThreads'] = async () => void this.calls.push('killDumpThreads')
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
   readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
   readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)

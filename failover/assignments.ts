@@ -1,5 +1,6 @@
 import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import { countedUuids, knowsOtherUuids } from './counted-uuids.ts'
 import type { Action } from './decision.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
@@ -30,6 +31,7 @@ export function assignmentOrders(situation: Situation, options: { mayRestart: bo
 
 export function primaryAssignment(situation: Situation, view: LiveView, mayRestart: boolean): PrimaryAssignment {
   const { record, cluster } = situation
+  const uuids = countedUuids(situation, view)
   return {
     version: orderVersion,
     cluster,
@@ -40,6 +42,7 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
     peers: peersOf(situation),
     fenced: isFenced(situation.notes, view.name),
     counted: [...new Set(countedMembers(record).map(instanceOf))],
+    ...(uuids && { countedUuids: uuids }),
     catchingUp: catchingUp(situation),
     acks: record.acksWanted,
     mayRestart,
@@ -75,6 +78,7 @@ function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
   if (stored.promise > record.epoch) return false
   const told = stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && stored.revision >= record.revision
   if (!told) return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
+  if (knowsOtherUuids(situation, view)) return true
   const open = new Set(server?.openGates)
   if ((stored.assignment.donates === true) !== primaryDonates(situation, view)) return true
   return stored.assignment.fenced !== isFenced(situation.notes, name) || (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))

@@ -34,6 +34,8 @@ export interface PrimaryAssignment extends AssignmentBase {
   readonly role: 'primary'
   /** A: replicas whose acknowledgement counts. Their gates are open. */
   readonly counted: readonly InstanceName[]
+  /** `server_uuid` of each counted replica, '' while unknown: then its account alone tells who it is. Absent: unknown for all. */
+  readonly countedUuids?: Readonly<Record<InstanceName, string>>
   /** Replicas that only catch up: they stored, at this revision or later, an assignment with semi-sync off. Gates open, never counted. */
   readonly catchingUp: readonly InstanceName[]
   /** k the server waits for; 0 means that nothing is waited for. */

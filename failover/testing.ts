@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import type { InstanceName, MemberId } from '../topology/member.ts'
+import { memberId, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Snapshot } from '../topology/snapshot.ts'
 import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '../topology/testing.ts'
 import type { Action, Decision } from './decision.ts'
@@ -22,6 +22,8 @@ export interface SituationOverrides extends Partial<Omit<DecisionInput, 'record'
 export const shop0 = memberOf('shop-0')
 export const shop1 = memberOf('shop-1')
 export const shop2 = memberOf('shop-2')
+/** The instance shop-2 on another volume. */
+export const memberElsewhere = memberId('shop-2', 'another-volume')
 
 /** Epoch 1 at revision 1: shop-0 leads, all others are in the sync set, k is ⌊N/2⌋. */
 export function aRecord(overrides: Partial<ClusterRecord> = {}, instances = 3): ClusterRecord {

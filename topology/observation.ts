@@ -104,6 +104,8 @@ export interface StoredSummary {
     /** A primary that is closed while it is copied; absent for no. */
     readonly donates?: true
   } | null
+  /** As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order that names them. */
+  readonly countedUuids?: Readonly<Record<InstanceName, string>>
   /** It may have acknowledged, at a stop nobody ordered, what no replica holds. */
   readonly unsettled: boolean
   /** Its machine crashed while it followed: it may have forgotten what it acknowledged. */

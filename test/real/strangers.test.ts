@@ -1,0 +1,86 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { replicationUser } from '../../agents/server-port.ts'
+import { passwordFor } from '../../src/common/account-password.ts'
+import { readSecret } from '../../src/local/secrets.ts'
+import type { ClusterView } from '../../src/manager/api/views.ts'
+import { deafenReplicas } from '../support/deaf-replicas.ts'
+import { logOf } from '../support/instance-files.ts'
+import { StrayReplica } from '../support/stray-replica.ts'
+import { withCluster } from '../support/with-cluster.ts'
+import { Writer } from '../support/writer.ts'
+
+const shop = withCluster()
+const byHand = { user: 'reporting', password: 'of tests only' }
+let stray: StrayReplica
+
+beforeAll(async () => {
+  stray = await StrayReplica.create()
+})
+
+afterAll(async () => {
+  await stray.remove()
+})
+
+/** How often the log of `instance` says so. */
+async function told(instance: string, words: RegExp): Promise<number> {
+  return (await logOf(shop.current, instance)).split('\n').filter((line) => words.test(line)).length
+}
+
+async function reported(instance: string, words: RegExp): Promise<void> {
+  await shop.current.until(`${instance} reports ${String(words)}`, async () => (await told(instance, words)) > 0, 10_000)
+}
+
+const isSettled = ({ instances }: ClusterView): boolean => !instances.some(({ problems }) => problems.some((problem) => /may have acknowledged/.test(problem)))
+
+it('Another server with the account and password of a counted replica is cut off and named, and the replica goes on counting', async () => {
+  const cluster = shop.current
+  const before = await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const user = replicationUser('shop-1')
+  await stray.acknowledge(cluster, 'shop-0', { user, password: passwordFor(await readSecret(cluster.layout.accountSecret), user) })
+  await reported('shop-0', new RegExp(`acknowledged with the account of shop-1 and is another server .its server_uuid is ${await stray.uuid()}`))
+  await stray.untilCutOff()
+  await stray.stop()
+  await cluster.waitFor('a marker was acknowledged without it', isSettled)
+  const after = await cluster.whole()
+  expect(after).toMatchObject({ revision: before.revision, syncSet: before.syncSet })
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('A counted replica that comes back with another server_uuid is let in again, since its primary is told', async () => {
+  const cluster = shop.current
+  const uuid = await cluster.value('shop-1', 'select @@server_uuid')
+  await rm(join((await cluster.instance('shop-1')).volume, 'data', 'auto.cnf'))
+  await cluster.fault('shop-1', 'kill-mysqld')
+  const renewed = await cluster.until('shop-1 has another uuid', async () => {
+    const now = await cluster.value('shop-1', 'select @@server_uuid').catch(() => uuid)
+    return now !== uuid && now
+  })
+  await cluster.whole()
+  const connection = "select processlist_id from performance_schema.threads where processlist_user = 'regent_r_1' and processlist_command like 'Binlog Dump%'"
+  const first = await cluster.value('shop-0', connection)
+  await sleep(1_500)
+  expect(await cluster.value('shop-0', connection)).toBe(first)
+  expect(await told('shop-0', new RegExp(`another server .its server_uuid is ${renewed}`))).toBeLessThanOrEqual(1)
+})
+
+it('A stranger’s replica that acknowledges is cut off, and its primary is in doubt until a replica of its own has acknowledged a marker', async () => {
+  const cluster = shop.current
+  await cluster.sql('shop-0', `create user ${byHand.user} identified by '${byHand.password}'`)
+  await cluster.sql('shop-0', `grant replication slave on *.* to ${byHand.user}`)
+  await cluster.whole()
+  const deaf = await deafenReplicas(cluster)
+  await stray.acknowledge(cluster, 'shop-0', byHand)
+  await reported('shop-0', /reporting@\S+ acknowledged without being counted; its connection is ended/)
+  await stray.untilCutOff()
+  await stray.stop()
+  await cluster.waitFor('it is in doubt', (view) => !isSettled(view))
+  await sleep(1_000)
+  expect(isSettled(await cluster.view())).toBe(false)
+  await deaf.end()
+  await cluster.waitFor('a marker was acknowledged', isSettled)
+  await cluster.whole()
+})
