@@ -14,6 +14,8 @@ export interface WriterOptions {
   readonly lifeMs?: number
   /** Name of an instance: write to that one only, whatever is published. */
   readonly pinnedTo?: string
+  /** Words before its command, which exec it: where it shall run. */
+  readonly wrapper?: readonly string[]
 }
 
 const running = new Set<Writer>()
@@ -33,10 +35,11 @@ export class Writer {
   readonly #errors = new Map<string, number>()
   readonly #waiting = new Set<() => void>()
 
-  private constructor(cluster: TestCluster, table: string) {
+  private constructor(cluster: TestCluster, table: string, wrapper: readonly string[]) {
     this.#cluster = cluster
     this.table = table
-    this.#child = fork(join(import.meta.dirname, 'writer-process.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const [execPath = process.execPath, ...execArgv] = [...wrapper, process.execPath, ...process.execArgv]
+    this.#child = fork(join(import.meta.dirname, 'writer-process.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execPath, execArgv })
     running.add(this)
     this.#child.once('exit', () => running.delete(this))
     this.#child.on('message', (message) => this.#hear(message as FromWriter))
@@ -44,11 +47,11 @@ export class Writer {
 
   /** Makes the table where it is missing, and begins to write after the ids that it has. */
   static async start(cluster: TestCluster, options: WriterOptions = {}): Promise<Writer> {
-    const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000 } = options
+    const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000, wrapper = [] } = options
     const { instances, primary } = await cluster.status()
     const firstId = await prepareTable(cluster, table)
     const pinned = instances.find((instance) => instance.name === options.pinnedTo)
-    const writer = new Writer(cluster, table)
+    const writer = new Writer(cluster, table, wrapper)
     writer.#tell({
       kind: 'begin',
       orders: {
