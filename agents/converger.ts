@@ -28,7 +28,11 @@ export class Converger {
   constructor(parts: Parts, changed: () => void) {
     this.#parts = parts
     this.#changed = changed
-    this.#markers = new Markers(parts, () => this.wake())
+    // A marker changes nothing that a pass would see: what it proved is shown at once, else the manager might wait for it on an idle cluster.
+    this.#markers = new Markers(parts, () => {
+      changed()
+      this.wake()
+    })
   }
 
   /** Runs `task` alone, after everything queued before it. */
@@ -55,8 +59,8 @@ export class Converger {
   /** One pass; never rejects: what went wrong becomes the sentence. */
   async pass(): Promise<void> {
     if (this.#stopped) return
-    const { memory, world } = this.#parts
-    const before = JSON.stringify(memory.converged)
+    const { memory, world, file } = this.#parts
+    const [before, stored] = [JSON.stringify(memory.converged), file.current]
     try {
       const { again } = await this.#converge()
       this.#fruitless = again ? this.#fruitless + 1 : 0
@@ -65,7 +69,8 @@ export class Converger {
       memory.converged = { ...memory.converged, done: false, sentence: describeError(error) }
       world.timers.after(retryMs, () => this.wake())
     }
-    if (JSON.stringify(memory.converged) !== before) this.#changed()
+    // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has caught up and counts again.
+    if (JSON.stringify(memory.converged) !== before || file.current !== stored) this.#changed()
   }
 
   async #converge(): Promise<{ again: boolean }> {

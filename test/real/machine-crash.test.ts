@@ -53,6 +53,16 @@ it('A follower whose machine crashed counts for nothing until it has caught up, 
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
 
+it('A follower whose machine crashed counts again soon on a cluster that nobody writes to', async () => {
+  const cluster = shop.current
+  const { primary } = await cluster.whole()
+  const [follower = ''] = await cluster.replicas()
+  await crash(cluster, follower)
+  await cluster.fault(follower, 'start')
+  await cluster.waitFor('it has left', ({ instances }) => instances.some(({ name, inSyncSet }) => name === follower && !inSyncSet), 10_000)
+  expect(await cluster.whole(3, 20_000)).toMatchObject({ primary })
+})
+
 it('A power cut of all machines at once loses nothing, and the primary comes back first', async () => {
   const cluster = shop.current
   const writer = await Writer.start(cluster)
