@@ -4,6 +4,7 @@ import { defaultTimings } from '../../failover/timings.ts'
 import { anObservation } from '../../topology/testing.ts'
 import { realWorld } from '../common/real-world.ts'
 import { memoryStore } from '../store/memory.ts'
+import type { Store } from '../store/store.ts'
 import type { FeedListener } from './agent-feed.ts'
 import { ClusterLoop, type LoopPorts } from './cluster-loop.ts'
 
@@ -12,17 +13,17 @@ const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1
 const untouched = { promise: 0, revision: 0, assignment: null }
 
 /** A loop whose timers never fire: it goes on by what happens, or not at all. */
-function timelessLoop() {
+function timelessLoop(store: Store = memoryStore(), acted: string[] = []) {
   const posted: string[] = []
   const listeners: FeedListener[] = []
   const ports: LoopPorts = {
     world: { ...realWorld, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
     transport: { post: (_address, path) => (posted.push(path), new Promise(() => undefined)) },
     feed: { follow: (_address, listener) => (listeners.push(listener), () => undefined) },
-    store: memoryStore(),
+    store,
     platform: { instances: async () => [alone], onChange: () => undefined, publishPrimary: async () => true, publishedPrimary: async () => undefined, scaleTo: async () => undefined },
   }
-  const quiet = { decided: () => undefined, acted: () => undefined, answered: () => undefined, recovered: () => undefined, failed: () => undefined }
+  const quiet = { decided: () => undefined, acted: ({ kind }: { kind: string }) => void acted.push(kind), answered: () => undefined, recovered: () => undefined, failed: () => undefined }
   const loop = new ClusterLoop(ports, { cluster: 'shop', spec: aSpec({ instances: 1 }), timings: defaultTimings, manager: 'm1' }, quiet)
   return { loop, posted, listeners }
 }
@@ -36,5 +37,50 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(50)
     expect(loop.record).toMatchObject({ epoch: 1, primary: 'shop-0@volume-0' })
     expect(posted).toEqual(['/v1/assign'])
+  })
+
+  it('says that the store is gone with everything it decides, also once it leads no more, and goes on when it is back', async () => {
+    const store = memoryStore()
+    let gone = true
+    const compareAndSwap: Store['compareAndSwap'] = async (...parameters) => {
+      if (gone) throw new Error('no answer within 2000 ms')
+      return store.compareAndSwap(...parameters)
+    }
+    const { loop, posted, listeners } = timelessLoop({ ...store, compareAndSwap })
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 }))
+    await realWorld.timers.sleep(50)
+    const trouble = /nothing can be committed until the store is back: no answer within 2000 ms/
+    expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(trouble) as string })
+    await loop.lead(false)
+    loop.wake()
+    await realWorld.timers.sleep(10)
+    expect(loop.decision).toMatchObject({ blocked: true, actions: [], sentence: expect.stringMatching(trouble) as string })
+    expect(loop.record).toBeUndefined()
+    gone = false
+    loop.storeIs('')
+    expect(loop.decision).toBeNull()
+    await loop.lead(true)
+    await realWorld.timers.sleep(50)
+    expect(loop.decision?.sentence).not.toMatch(trouble)
+    expect(loop.record).toMatchObject({ epoch: 1 })
+    expect(posted).toEqual(['/v1/assign'])
+  })
+
+  it('takes a commit for done that the store did without saying so', async () => {
+    const store = memoryStore()
+    const compareAndSwap: Store['compareAndSwap'] = async (...parameters) => {
+      await store.compareAndSwap(...parameters)
+      throw new Error('no answer within 2000 ms')
+    }
+    const acted: string[] = []
+    const { loop, listeners } = timelessLoop({ ...store, compareAndSwap }, acted)
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 }))
+    await realWorld.timers.sleep(50)
+    expect(loop.record).toMatchObject({ epoch: 1 })
+    expect(acted).toEqual(['commit', 'assign'])
   })
 })

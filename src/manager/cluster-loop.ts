@@ -67,6 +67,10 @@ export class ClusterLoop {
   #published: PrimaryRoute | undefined
   #decision: Decision | null = null
   #leads = false
+  /** Why the store takes nothing now, in its own words; '' while it does. */
+  #storeTrouble = ''
+  /** A commit of which the store did not say whether it was done. */
+  #unanswered: { readonly before: ClusterRecord | undefined; readonly action: Extract<Action, { kind: 'commit' }> } | undefined
   #queued = false
   #deciding = false
   #wokenMeanwhile = false
@@ -109,6 +113,13 @@ export class ClusterLoop {
     return this.#leads
   }
 
+  /** The store took something (''), or did not, and why: that belongs into every sentence until it does again. */
+  storeIs(trouble: string): void {
+    if ((trouble === '') === (this.#storeTrouble === '')) return
+    this.#storeTrouble = trouble
+    this.wake()
+  }
+
   get record(): ClusterRecord | undefined {
     return this.#record
   }
@@ -117,8 +128,9 @@ export class ClusterLoop {
     return this.#notes
   }
 
+  /** Null when this manager has nothing to say: what it decided while it led may be out of date. */
   get decision(): Decision | null {
-    return this.#decision
+    return this.#speaks ? this.#decision : null
   }
 
   get recovery(): Recovery | null {
@@ -170,11 +182,16 @@ export class ClusterLoop {
     this.#record = record
     this.#notes = notes
     this.#published = published
+    const unanswered = this.#unanswered
+    this.#unanswered = undefined
+    if (unanswered === undefined || record === undefined || !isSame(record, unanswered.action.next)) return
+    this.#committed(unanswered.before, unanswered.action)
+    this.wake()
   }
 
   /** Asks for a decision as soon as what runs now is done. */
   wake(): void {
-    if (!this.#leads || this.#queued) return
+    if (!this.#speaks || this.#queued) return
     this.#queued = true
     void Promise.resolve()
       .then(() => {
@@ -184,8 +201,20 @@ export class ClusterLoop {
       .catch((error: unknown) => this.#listener.failed('deciding', error))
   }
 
+  /** A manager that lost its claim because the store is gone goes on saying what it sees. */
+  get #speaks(): boolean {
+    return this.#leads || this.#storeTrouble !== ''
+  }
+
+  #decideNow(): Decision {
+    const decision = decide(this.input())
+    if (this.#storeTrouble === '') return decision
+    const sentence = `${decision.sentence}; nothing can be committed until the store is back: ${this.#storeTrouble}`
+    return { ...decision, sentence, blocked: true, actions: this.#leads ? decision.actions : [] }
+  }
+
   async #turn(): Promise<void> {
-    if (!this.#leads) return
+    if (!this.#speaks) return
     if (this.#deciding) {
       // What happened may change what is being acted on: it is decided again at once.
       this.#wokenMeanwhile = true
@@ -193,10 +222,10 @@ export class ClusterLoop {
     }
     this.#deciding = true
     try {
-      const decision = decide(this.input())
+      const decision = this.#decideNow()
       const changed = decision.sentence !== this.#decision?.sentence
       this.#decision = decision
-      this.#keepBook(decision)
+      if (this.#leads) this.#keepBook(decision)
       this.#listener.decided(decision, changed)
       this.#planRevisit(decision)
       for (const action of decision.actions) {
@@ -236,6 +265,7 @@ export class ClusterLoop {
     const before = this.#record
     try {
       const done = await store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
+      this.storeIs('')
       if (!done) {
         this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`))
         await this.reread()
@@ -245,6 +275,8 @@ export class ClusterLoop {
       }
     } catch (error) {
       this.#listener.failed('commit', error)
+      this.storeIs(describeError(error))
+      this.#unanswered = { before, action }
       // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
       await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
       return
@@ -402,6 +434,11 @@ export class ClusterLoop {
       this.#listener.failed(`confirming the lease of ${instance}: ${describeError(error)}`, error)
     }
   }
+}
+
+/** Revision and content: another manager's commit of the same revision would have another epoch, primary or set. */
+function isSame(one: ClusterRecord, other: ClusterRecord): boolean {
+  return one.revision === other.revision && one.epoch === other.epoch && one.primary === other.primary && String(one.syncSet) === String(other.syncSet)
 }
 
 /** How a recovery ended, once the primary is open: a change of primary either happened or did not. */

@@ -1,3 +1,4 @@
+import { describeError } from '../common/errors.ts'
 import type { Timer, World } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
 
@@ -8,6 +9,8 @@ export interface LeaderOptions {
   readonly leadershipMs: number
   readonly changed: (leads: boolean) => Promise<void>
   readonly failed: (error: unknown) => void
+  /** After each attempt: '' when the store answered, else why it did not. */
+  readonly storeIs: (trouble: string) => void
 }
 
 /**
@@ -44,13 +47,15 @@ export class Leader {
   async #renew(): Promise<void> {
     if (this.#busy) return
     this.#busy = true
-    const { store, world, manager, leadershipMs, failed } = this.#options
+    const { store, world, manager, leadershipMs, failed, storeIs } = this.#options
     const askedMs = world.clock.monotonicMs()
     try {
       const leadership = await store.lead(manager, leadershipMs)
       if (leadership) this.#untilMs = askedMs + leadershipMs
+      storeIs('')
     } catch (error) {
       failed(error)
+      storeIs(describeError(error))
     }
     try {
       await this.#tell(world.clock.monotonicMs() < this.#untilMs)
@@ -63,7 +68,9 @@ export class Leader {
 
   async #tell(leads: boolean): Promise<void> {
     if (leads === this.#leads || this.#timer === null) return
-    this.#leads = leads
+    if (!leads) this.#leads = false
     await this.#options.changed(leads)
+    // Only now: a claim that could not be taken up, because the store was lost again at that moment, is taken up at the next renewal.
+    this.#leads = leads
   }
 }

@@ -5,12 +5,12 @@ import { stopWriters } from './writer.ts'
 
 /**
  * One cluster for all tests of a file, started before the first and taken down after the last, which fails when anything of it
- * is left. After a failed test the cluster is described.
+ * is left. After a failed test the cluster is described. Options that are not known before other `beforeAll`s ran are given by a function.
  */
-export function withCluster(options: StartOptions = {}): { readonly current: TestCluster } {
+export function withCluster(options: StartOptions | (() => StartOptions) = {}): { readonly current: TestCluster } {
   let cluster: TestCluster | undefined
   beforeAll(async () => {
-    cluster = await startCluster(options)
+    cluster = await startCluster(typeof options === 'function' ? options() : options)
   }, 150_000)
   afterEach(async ({ task }) => {
     if (cluster !== undefined && task.result?.state === 'fail') console.error([`── ${task.name}`, ...(await diagnose(cluster))].join('\n'))

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import type { Timer } from '../common/ports.ts'
+import { realWorld } from '../common/real-world.ts'
+import { memoryStore } from '../store/memory.ts'
+import { Leader } from './leader.ts'
+
+it('A claim that could not be taken up, because the store was lost again at that moment, is taken up at the next renewal', async () => {
+  const told: boolean[] = []
+  const troubles: string[] = []
+  const renewals: (() => void)[] = []
+  const every = (_ms: number, task: () => void): Timer => (renewals.push(task), { cancel: () => undefined })
+  let readable = false
+  const leader = new Leader({
+    store: memoryStore(),
+    world: { ...realWorld, timers: { ...realWorld.timers, every } },
+    manager: 'm1',
+    leadershipMs: 3_000,
+    changed: async (leads) => {
+      told.push(leads)
+      if (!readable) throw new Error('the record cannot be read')
+    },
+    failed: (error) => troubles.push(String(error)),
+    storeIs: (trouble) => troubles.push(trouble),
+  })
+  leader.start()
+  await realWorld.timers.sleep(10)
+  expect(leader.leads).toBe(false)
+  readable = true
+  renewals[0]?.()
+  await realWorld.timers.sleep(10)
+  expect(leader.leads).toBe(true)
+  expect(told).toEqual([true, true])
+  expect(troubles).toEqual(['', 'Error: the record cannot be read', ''])
+  await leader.stop()
+})
