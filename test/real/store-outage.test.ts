@@ -26,7 +26,7 @@ async function failOverWithoutStore(cluster: TestCluster, store: Break, missing:
   const view = await cluster.waitFor('the manager says what is missing', ({ sentence }) => trouble.test(sentence) && missing.test(sentence), outageMs)
   expect(view.blocked).toBe(true)
   await sleep(Math.max(0, goneMs + outageMs - monotonicMs()))
-  expect(writer.since(goneMs + 100)).toEqual([])
+  expect(writer.begunSince(goneMs)).toEqual([])
   expect(await cluster.view()).toMatchObject({ primary: from, epoch: before.epoch })
   const backMs = monotonicMs()
   await store.end()

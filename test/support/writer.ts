@@ -95,6 +95,11 @@ export class Writer {
     return this.#acknowledged.filter(({ ackedMs }) => ackedMs > atMs)
   }
 
+  /** Writes that began after this time and were acknowledged. Unlike the time of an acknowledgement, which a client that is held up notes too late, it cannot be wrong in this direction. */
+  begunSince(atMs: number): readonly Acknowledged[] {
+    return this.#acknowledged.filter(({ beganMs }) => beganMs > atMs)
+  }
+
   /** The last write that was acknowledged at or before this time. */
   lastBefore(atMs: number): Acknowledged | undefined {
     return this.#acknowledged.findLast(({ ackedMs }) => ackedMs <= atMs)
