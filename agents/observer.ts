@@ -9,6 +9,13 @@ import type { VolumePort } from './volume-port.ts'
 
 /** The disk is tried with every third write probe: it costs files, the probe itself only a row. */
 const diskEvery = 3
+/** mysqld that found its disk full waits a minute before it tries again (manual, "How MySQL Handles a Full Disk"), whatever was freed meanwhile. */
+const waitsForSpaceMs = 65_000
+
+interface Probe {
+  readonly result: WriteProbe
+  readonly detail: string
+}
 
 export interface ObserverPorts {
   readonly process: ProcessPort
@@ -36,9 +43,11 @@ export class Observer {
   #generation = 0
   /** Of what `#server` shows. */
   #serverGeneration = 0
-  #probe: { result: WriteProbe; detail: string } = { result: 'unknown', detail: '' }
+  #probe: Probe = { result: 'unknown', detail: '' }
+  #trying = false
   #freeBytes: number | null = null
   #disk: Awaited<ReturnType<VolumePort['probe']>> | null = null
+  #fullAtMs = Number.NEGATIVE_INFINITY
   #probes = 0
   #timers: Timer[] = []
 
@@ -62,7 +71,7 @@ export class Observer {
     return this.#server
   }
 
-  get probe(): { readonly result: WriteProbe; readonly detail: string } {
+  get probe(): Probe {
     return this.#probe
   }
 
@@ -109,6 +118,7 @@ export class Observer {
     this.#seen = ''
     this.#unanswered = false
     this.#probe = { result: 'unknown', detail: '' }
+    this.#fullAtMs = Number.NEGATIVE_INFINITY
     this.#answeredAtMs = this.#ports.clock.monotonicMs()
   }
 
@@ -145,20 +155,42 @@ export class Observer {
     return this.#ports.process.state === 'running' || this.#ports.process.state === 'stopped' || this.#ports.process.state === 'starting'
   }
 
+  /** One at a time: else an answer that comes late would hide a newer one. */
   async #tryWrite(): Promise<void> {
-    const { server, volume, timings } = this.#ports
-    const before = this.#probe
-    try {
-      this.#probes += 1
-      const disk = this.#probes % diskEvery === 0 || this.#disk === null ? await volume.probe() : this.#disk
-      this.#disk = disk
-      this.#freeBytes = disk.freeBytes
-      if (disk.failure) this.#probe = { result: disk.failure, detail: disk.detail }
-      else if (this.#isAlive() && this.#server) this.#probe = await server.probeWrite(timings.queryDeadlineMs)
-    } catch (error) {
-      this.#probe = { result: 'unknown', detail: describeError(error) }
-    }
-    if (this.#probe.result !== before.result) this.#changed()
+    if (this.#trying) return
+    this.#trying = true
+    const { process } = this.#ports
+    const [before, pid] = [this.#probe, process.pid]
+    const probe = await this.#probeNow().catch((error: unknown): Probe => ({ result: 'unknown', detail: describeError(error) }))
+    this.#trying = false
+    if (process.pid !== pid) return
+    this.#probe = probe
+    if (probe.result !== before.result) this.#changed()
+  }
+
+  async #probeNow(): Promise<Probe> {
+    const { server, timings, clock } = this.#ports
+    this.#probes += 1
+    const disk = this.#probes % diskEvery === 0 || this.#disk === null ? await this.#lookAtDisk() : this.#disk
+    if (disk.failure) return { result: disk.failure, detail: disk.detail }
+    if (!this.#isAlive() || !this.#server) return this.#probe
+    const probe = await server.probeWrite(timings.queryDeadlineMs)
+    if (probe.result !== 'stuck' && probe.result !== 'unknown') return probe
+    // A disk that became full since it was tried last makes a server look frozen, which would be a reason to fail over.
+    const now = await this.#lookAtDisk()
+    if (now.failure) return { result: now.failure, detail: now.detail }
+    const sinceFullMs = clock.monotonicMs() - this.#fullAtMs
+    if (sinceFullMs >= waitsForSpaceMs) return probe
+    return { result: 'diskFull', detail: `the disk was full ${Math.round(sinceFullMs / 1_000)} s ago, and mysqld tries again only after a minute` }
+  }
+
+  async #lookAtDisk(): Promise<Awaited<ReturnType<VolumePort['probe']>>> {
+    const { volume, clock } = this.#ports
+    const disk = await volume.probe()
+    this.#disk = disk
+    this.#freeBytes = disk.freeBytes
+    if (disk.failure === 'diskFull') this.#fullAtMs = clock.monotonicMs()
+    return disk
   }
 }
 
