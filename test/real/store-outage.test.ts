@@ -34,7 +34,7 @@ async function failOverWithoutStore(cluster: TestCluster, store: Break, missing:
   const after = await cluster.whole()
   expect(after).toMatchObject({ epoch: before.epoch + 1, sentence: expect.not.stringMatching(trouble) as string })
   expect(after.primary).not.toBe(from)
-  expect((await cluster.recoveries())[0]).toMatchObject({ kind: 'failover', outcome: 'succeeded', from, to: after.primary })
+  expect((await cluster.recoveries())[0]).toMatchObject({ kind: 'failover', outcome: 'succeeded', fromEpoch: before.epoch, toEpoch: after.epoch })
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 }
 
