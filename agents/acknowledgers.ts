@@ -7,6 +7,11 @@ export function strangersAmong(threads: readonly DumpThread[], assignment: Prima
   return threads.filter((thread) => thread.semiSync && whyStrange(thread, assignment) !== null)
 }
 
+/** A replica whose acknowledgement the record counts. */
+export function isCounted(thread: DumpThread, assignment: PrimaryAssignment): boolean {
+  return whyStrange(thread, assignment) === null
+}
+
 /** What is reported of them. */
 export function sentenceAbout(strangers: readonly DumpThread[], assignment: PrimaryAssignment): string {
   const told = strangers.map((thread) => `${thread.user}@${thread.host} ${whyStrange(thread, assignment) ?? ''}`)

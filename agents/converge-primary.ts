@@ -1,7 +1,7 @@
 import type { PrimaryAssignment } from '../failover/order.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import type { ServerState } from '../topology/observation.ts'
-import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
+import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts } from './parts.ts'
 import type { ServerPort } from './server-port.ts'
@@ -193,7 +193,7 @@ async function restartForCopy({ memory, notices, process }: Parts): Promise<{ ag
 
 /** Ends by itself when enough replicas are back, whether a manager says so or not. */
 function isClosedForCopy(assignment: PrimaryAssignment, state: ServerState): boolean {
-  return assignment.donates === true && state.dumpThreads.filter((thread) => thread.semiSync && isCounted(assignment, thread.user)).length < assignment.acks
+  return assignment.donates === true && state.dumpThreads.filter((thread) => thread.semiSync && isCounted(thread, assignment)).length < assignment.acks
 }
 
 async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
