@@ -1,6 +1,7 @@
 import { unionOf } from '../topology/holdings.ts'
 import { memberId } from '../topology/member.ts'
 import { observationVersion, type Observation, type StoredSummary } from '../topology/observation.ts'
+import { isEndingUnseen, shownSilenceMs } from './ending.ts'
 import type { Lease } from './lease.ts'
 import type { Parts } from './parts.ts'
 import { summaryOf } from './stored-state.ts'
@@ -20,13 +21,6 @@ export class ObservationBuilder {
     this.#version = identity.version
   }
 
-  /** A death is shown once it is known how it came: see `ending.ts`. */
-  #shownProcess(): Observation['process'] {
-    const { process, memory, file } = this.#parts
-    const ended = process.state === 'dead' || process.state === 'exiting'
-    return ended && !memory.endingJudged && file.current.assignment?.role === 'primary' ? 'running' : process.state
-  }
-
   build(): Observation {
     const { config, file, process, observer, memory, notices, world } = this.#parts
     const nowMs = world.clock.monotonicMs()
@@ -39,12 +33,12 @@ export class ObservationBuilder {
       agentRun: this.#run,
       sequence: this.#sequence,
       regentVersion: this.#version,
-      process: this.#shownProcess(),
+      process: isEndingUnseen(this.#parts) ? 'running' : process.state,
       processNote: process.note,
       mysqldPid: process.pid,
       processSinceMs: nowMs - process.changedAtMs,
       server: observer.server,
-      silentMs: observer.silentMs,
+      silentMs: shownSilenceMs(this.#parts),
       probe: memory.closedBecause?.startsWith('low space') ? 'lowSpace' : observer.probe.result,
       probeDetail: memory.closedBecause?.startsWith('low space') ? memory.closedBecause : observer.probe.detail,
       freeBytes: observer.freeBytes,
@@ -65,7 +59,8 @@ export class ObservationBuilder {
    */
   #stored(): StoredSummary {
     const { file, memory, process } = this.#parts
-    const summary = summaryOf(file.current)
+    const stopping = memory.shutdownSeenPid !== null && memory.shutdownSeenPid === process.pid && file.current.assignment?.role === 'primary'
+    const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}) }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
     const waits = memory.sourceHolds === null && (tailInDoubt || file.current.forgetful)
     return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary

@@ -6,7 +6,7 @@ import type { Observation } from '../topology/observation.ts'
 import { ObservationBuilder } from './agent-observation.ts'
 import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
-import { hastenShutdown, judgeEndingFirst } from './ending.ts'
+import { judgeEndingFirst, SilenceWatch } from './ending.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { Lease } from './lease.ts'
 import { agentMetrics } from './metrics.ts'
@@ -45,6 +45,7 @@ export class Agent implements AgentHandlers {
   readonly #converger: Converger
   readonly #lease: Lease
   readonly #observations: ObservationBuilder
+  readonly #silence: SilenceWatch
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
   #publishing = false
@@ -63,6 +64,7 @@ export class Agent implements AgentHandlers {
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, { run: world.random.hex(16), version: regentVersion })
+    this.#silence = new SilenceWatch(this.#parts)
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, () => this.#converger.wake()), this.#lease)
     this.orders = this.#routes(orders)
   }
@@ -166,6 +168,7 @@ export class Agent implements AgentHandlers {
       return
     }
     memory.endingJudged = false
+    if (process.state === 'stopped') this.#silence.look()
     this.#publish()
     this.#converger.wake()
   }
@@ -180,8 +183,7 @@ export class Agent implements AgentHandlers {
   }
 
   #observed(): void {
-    const { observer, notices } = this.#parts
-    if (observer.silentMs > 0) hastenShutdown(this.#parts).catch((error: unknown) => notices.add('UnsettledTail', `how mysqld ends could not be seen: ${describeError(error)}`))
+    if (this.#parts.observer.silentMs > 0) this.#silence.look()
     this.#publish()
     this.#converger.wake()
   }

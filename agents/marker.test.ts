@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { aDumpThreadOf } from '../topology/testing.ts'
 import { Markers } from './marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
+import type { Ending } from './volume-port.ts'
 
 /** A server whose markers are acknowledged when a test says so. */
 class WaitingServer extends ScriptedServer {
@@ -9,9 +10,9 @@ class WaitingServer extends ScriptedServer {
   override readonly writeMarker = (): Promise<void> => new Promise((resolve) => this.acknowledge.push(resolve))
 }
 
-async function primary() {
+async function primary(how: Ending['how'] = 'crashed') {
   const server = new WaitingServer(aServerState())
-  const parts = await testParts(server)
+  const parts = await testParts(server, { volume: { glanceAtEnding: async () => ({ how, sentence: '' }) } })
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, unsettled: true })
   let ended = 0
   const markers = new Markers(parts, () => (ended += 1))
@@ -46,6 +47,14 @@ describe('markers', () => {
     const { server, parts, markers, acknowledged } = await primary()
     markers.write(10)
     server.state = aServerState({ dumpThreads: [aDumpThreadOf('shop-1', { user: 'reporting' })] })
+    await acknowledged(0)
+    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.file.current.unsettled).toBe(true)
+  })
+
+  it('prove nothing when they return because the server is being shut down', async () => {
+    const { parts, markers, acknowledged } = await primary('stopped')
+    markers.write(10)
     await acknowledged(0)
     expect(parts.memory.markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)

@@ -1,5 +1,6 @@
 import { describeError } from '../src/common/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
+import { mayBeEnding } from './ending.ts'
 import type { Parts } from './parts.ts'
 
 /**
@@ -64,6 +65,8 @@ export class Markers {
     // Who connected a moment ago may have acknowledged it before anybody noticed: looked at anew.
     observer.outdate()
     const { dumpThreads } = await observer.refresh()
+    // A shutdown gives up waiting, and the marker returns as if it were acknowledged.
+    if (await mayBeEnding(this.#parts)) return
     const { assignment, promise, unsettled } = file.current
     const still = assignment?.role === 'primary' && assignment.revision === revision && promise === assignment.epoch && process.pid === pid
     if (!still || doubts !== this.#doubts || strangersAmong(dumpThreads, assignment).length > 0) return

@@ -50,6 +50,10 @@ export interface Memory {
   relayLogsDiscardedPid: number | null
   /** How its mysqld ended was looked at, so that its death may be shown. */
   endingJudged: boolean
+  /** Monotonic: the silence of a primary's server was looked into up to here (see `ending.ts`). */
+  silenceSeenUpToMs: number
+  /** The mysqld (pid) that was seen to be stopped by another hand. */
+  shutdownSeenPid: number | null
   /** How the primary's mysqld ended was already looked at, for this pid. */
   judgedPid: number | null
   binlogSet: string | null
@@ -80,6 +84,8 @@ export function freshMemory(nowMs: number): Memory {
     reopening: false,
     relayLogsDiscardedPid: null,
     endingJudged: false,
+    silenceSeenUpToMs: nowMs,
+    shutdownSeenPid: null,
     judgedPid: null,
     binlogSet: null,
     mayRestart: false,

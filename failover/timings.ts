@@ -12,6 +12,8 @@ export interface Timings {
   readonly writeProbeMs: number
   /** Neither admin interface nor write probe answered for this long: the server is frozen. */
   readonly frozenMs: number
+  /** A primary's silence is not shown before its error log was looked into, but for so long at most: a disk that answers nothing must not hide it. */
+  readonly lookIntoLogMs: number
   /** The agent sends its observation at least this often. */
   readonly heartbeatMs: number
   /** No word from an agent for this long: it is unreachable. */
@@ -36,6 +38,7 @@ export const defaultTimings: Timings = {
   queryDeadlineMs: 800,
   writeProbeMs: 500,
   frozenMs: 1_200,
+  lookIntoLogMs: 5_000,
   heartbeatMs: 300,
   unreachableMs: 1_200,
   leaseMs: 6_000,

@@ -42,7 +42,7 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'somebody writes on a replica by hand': [1, (world, { instance }) => world.writeByHand(instance)],
   'mysqld freezes': [1, (_world, { instance }) => void (instance.mysqld = instance.mysqld === 'running' ? 'stopped' : instance.mysqld)],
   'mysqld thaws': [4, (_world, { instance }) => thaw(instance)],
-  'a stranger stops the primary': [1, (world) => stopByStranger(world)],
+  'a stranger stops the primary': [1, (world, { dice }) => stopByStranger(world, dice % 2 === 0)],
   'a manager loses an instance': [2, (world, { manager, instance }) => loseSight(world, manager, instance)],
   'a manager reaches all again': [4, (_world, { manager }) => manager.cutFrom.clear()],
   'an instance is isolated': [1, (_world, { instance }) => void (instance.isolated = true)],
@@ -117,7 +117,7 @@ function startAgent(world: ModelWorld, instance: Instance): void {
 
 /** Not covered (docs/safety.md): an agent that is lost before its tail is settled. */
 function isTailInDoubt(world: ModelWorld, instance: Instance | undefined): boolean {
-  return instance !== undefined && instance === world.primary && instance.disk.unsettled
+  return instance !== undefined && instance === world.primary && (instance.ending || instance.disk.unsettled)
 }
 
 function crash(world: ModelWorld, instance: Instance, what: 'agent' | 'instance'): void {
@@ -140,22 +140,23 @@ function loseSight(world: ModelWorld, manager: ModelManager, instance: Instance)
 }
 
 function thaw(instance: Instance): void {
-  if (instance.mysqld === 'stopped') instance.mysqld = 'running'
+  if (instance.mysqld === 'stopped' && !instance.ending) instance.mysqld = 'running'
 }
 
 /**
- * SIGTERM by another hand: the server tells every waiting client OK and goes down. Not covered (docs/safety.md): a failover of this epoch has begun, or nobody
- * hears of it from the agent.
+ * SIGTERM by another hand: the server tells every waiting client OK and goes down, at once or after a while in which it answers nothing. Not covered (docs/safety.md): a failover of this epoch has begun, or
+ * nobody hears of it from the agent.
  */
-function stopByStranger(world: ModelWorld): void {
+function stopByStranger(world: ModelWorld, slowly: boolean): void {
   const { primary, record } = world
   if (primary?.mysqld !== 'running' || !primary.agentUp || primary.disk.assignment?.role !== 'primary' || primary.disk.assignment.epoch !== record.epoch) return
   const begun = world.instances.some(({ disk }) => disk.promise > record.epoch) || world.letters.some(({ sent }) => sent.kind === 'promise')
   if (begun || primary.disk.promise !== record.epoch) return
   world.tellClients(primary.held & ~primary.committed)
   if (waitingOf(primary) > 0) world.say('  what waited was acknowledged')
-  killMysqld(primary)
-  primary.disk = { ...primary.disk, unsettled: true }
+  primary.mysqld = 'stopped'
+  primary.ending = true
+  if (!slowly) killMysqld(primary)
   for (const manager of world.managers) {
     manager.cutFrom.delete(primary.name)
     manager.look(primary.name)

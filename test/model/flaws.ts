@@ -18,6 +18,8 @@ export interface AgentFlaws {
   readonly promisesWhileOpen: boolean
   /** A stop by a stranger's hand is taken for a crash. */
   readonly hidesUnsettled: boolean
+  /** A server that falls silent because a stranger stops it is shown as silent before its agent knows why. */
+  readonly showsSilenceFirst: boolean
   /** A dead primary's tail is cut by any order that comes by. */
   readonly trimsEarly: boolean
 }
@@ -32,5 +34,6 @@ export const noFlaws: AgentFlaws = {
   marksAtOnce: false,
   promisesWhileOpen: false,
   hidesUnsettled: false,
+  showsSilenceFirst: false,
   trimsEarly: false,
 }

@@ -42,6 +42,8 @@ export interface Instance {
   agentUp: boolean
   agentRun: number
   mysqld: 'running' | 'dead' | 'stopped'
+  /** A stranger stops its mysqld: silent, not dead yet, and what waited was acknowledged. */
+  ending: boolean
   pid: number
   /** Times its server got a new uuid. */
   generation: number
@@ -103,10 +105,17 @@ export function isConnected(replica: Instance, source: Instance): boolean {
 export function killMysqld(instance: Instance): void {
   if (instance.mysqld === 'dead') return
   instance.mysqld = 'dead'
+  if (instance.ending) noticeEnding(instance)
+  instance.ending = false
   instance.marker = null
   instance.acked.clear()
   const { channel } = instance.server
   instance.server = { ...instance.server, open: false, acks: 0, channel: channel && { ...channel, running: false, semiSync: false } }
+}
+
+/** Its agent has looked into the error log. */
+export function noticeEnding(instance: Instance): void {
+  instance.disk = { ...instance.disk, unsettled: true }
 }
 
 /** mysqld starts closed, with replication stopped and semi-sync off; what was prepared is committed by its recovery. */

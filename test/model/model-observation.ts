@@ -1,12 +1,14 @@
 import { summaryOf } from '../../agents/stored-state.ts'
 import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
-import { isConnected, memberOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
+import { isConnected, memberOf, noticeEnding, serverUuidOf, waitingOf, type Instance } from './instance.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** What the agent of `instance` says now. */
 export function observe(world: ModelWorld, instance: Instance): Observation {
-  const { name, memory, mysqld } = instance
+  const { name, memory, mysqld, ending } = instance
+  // The look into the log comes before the silence is shown (`agents/ending.ts`).
+  if (ending && !world.flaws.showsSilenceFirst) noticeEnding(instance)
   const stored = storedSummary(instance)
   return {
     version: 1,
@@ -16,7 +18,7 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
     agentRun: `${name}-${instance.agentRun}`,
     sequence: world.nowMs,
     regentVersion: '0.1.0',
-    process: mysqld,
+    process: ending ? 'running' : mysqld,
     processNote: '',
     mysqldPid: instance.pid,
     processSinceMs: 5_000,

@@ -1,9 +1,10 @@
-import { startMysqld, type Instance } from './instance.ts'
+import { killMysqld, startMysqld, type Instance } from './instance.ts'
 import { store } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** mysqld runs only when its agent says so (`agents/start-gate.ts`). */
 export function passStartGate(world: ModelWorld, instance: Instance): void {
+  if (instance.ending) killMysqld(instance)
   const { disk, memory } = instance
   if (instance.mysqld !== 'dead' || disk.seeding) return
   if (disk.mayHaveTail) {

@@ -270,6 +270,7 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     agentUp: true,
     agentRun: 1,
     mysqld: 'running',
+    ending: false,
     pid: 1,
     generation: 0,
     disk: stored,

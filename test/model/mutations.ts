@@ -39,6 +39,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'a marker counts before it is acknowledged': { seed: 7, flaws: { marksAtOnce: true } },
   'a primary promises and goes on': { seed: 18, flaws: { promisesWhileOpen: true } },
   'a stop by a stranger’s hand is not told': { seed: 2, flaws: { hidesUnsettled: true } },
+  'silence is shown before its agent knows whether a stranger stops the server': { seed: 1, flaws: { showsSilenceFirst: true } },
 }
 
 /** Decides a failover as if the record were another; what is committed has the real k. */

@@ -92,7 +92,7 @@ function endFaults(world: ModelWorld): void {
   }
   for (const instance of world.instances) {
     instance.isolated = false
-    if (instance.mysqld === 'stopped') instance.mysqld = 'running'
+    if (instance.mysqld === 'stopped' && !instance.ending) instance.mysqld = 'running'
     if (instance.exists) world.startAgent(instance)
   }
 }
