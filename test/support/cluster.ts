@@ -190,6 +190,11 @@ export class TestCluster {
     return at
   }
 
+  /** Waits until an instance runs another mysqld than the one with this pid; a killed or stopped one may still answer for a while. */
+  async otherMysqld(instance: string, pid: number | null, deadlineMs = 30_000): Promise<void> {
+    await this.until(`another mysqld at ${instance} than ${pid}`, async () => ![null, pid].includes((await this.instance(instance)).pid), deadlineMs)
+  }
+
   async signalManager(signal: NodeJS.Signals): Promise<void> {
     const { managerPid } = await this.status()
     if (managerPid === null) throw new Error(`the manager of ${this.name} does not run`)
