@@ -92,7 +92,8 @@ async function clearTheWay({ server, memory }: Parts, state: ServerState): Promi
 async function prepareToOpen({ server, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   await memory.switchingOff
   if (state.channel) await server.stopApplier()
-  await server.killDumpThreads(() => false)
+  const connected = new Set(assignment.connected?.filter((instance) => assignment.counted.includes(instance)).map(replicationUser))
+  await server.killDumpThreads(({ user }) => connected.has(user))
   await server.setReadOnly('accounts')
   await server.setGates([...assignment.counted, ...assignment.catchingUp])
   await server.setSemiSyncSource(assignment.acks)

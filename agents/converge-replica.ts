@@ -1,5 +1,5 @@
 import { describeError } from '../src/common/errors.ts'
-import type { ReplicaAssignment } from '../failover/order.ts'
+import type { Endpoint, ReplicaAssignment } from '../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
@@ -19,10 +19,7 @@ export async function convergeReplica(parts: Parts, assignment: ReplicaAssignmen
   if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
   if (state.channel?.filtered) await removeFilter(parts)
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
-  if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision)) {
-    await follow(parts, assignment, fresh)
-    return { again: true }
-  }
+  if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision)) return follow(parts, assignment, fresh)
   return watchChannel(parts, assignment, fresh)
 }
 
@@ -101,24 +98,34 @@ function followsAsAssigned(channel: Channel | null, { source, counted, revision 
 }
 
 /** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
-async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<void> {
-  const { server, config, replicationPassword, memory, file, notices, world } = parts
+async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
+  const { server, memory, file, notices } = parts
   const { source, counted } = assignment
   const strayed = memory.converged.done && memory.converged.revision === assignment.revision
   if (strayed && state.channel?.sourceHost !== source.host) notices.add('WrongSource', `it followed ${state.channel?.sourceHost ?? 'nobody'} and follows ${source.instance} again`)
   if (file.current.stoppedInOrder) await file.update({ stoppedInOrder: false })
-  if (state.channel) await server.stopReceiver()
+  if (state.channel && state.channel.ioRunning !== 'no') await server.stopReceiver()
   await server.setSemiSyncReplica(counted)
-  if (state.channel?.sourceHost !== source.host || state.channel.sourcePort !== source.port || state.channel.sourceUser !== replicationUser(config.instance)) {
-    await server.pointTo({ host: source.host, port: source.port, user: replicationUser(config.instance), password: replicationPassword })
-  }
-  await server.startReceiver()
-  memory.receiverStartedAtMs = world.clock.monotonicMs()
+  await pointTo(parts, source, state.channel)
+  const ready = assignment.sourceReady !== false
+  if (ready) await startReceiver(parts)
   if (!stopsAcknowledging(parts, state)) {
     await openGatesForPeers(parts, assignment, state)
     await server.startApplier()
   }
-  memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${source.instance}` }
+  memory.converged = { revision: assignment.revision, done: false, sentence: ready ? `connecting to ${source.instance}` : `connects to ${source.instance} as soon as that has set its gates` }
+  return { again: ready }
+}
+
+async function pointTo({ server, config, replicationPassword }: Parts, source: Endpoint, channel: Channel | null): Promise<void> {
+  const user = replicationUser(config.instance)
+  if (channel?.sourceHost === source.host && channel.sourcePort === source.port && channel.sourceUser === user) return
+  await server.pointTo({ host: source.host, port: source.port, user, password: replicationPassword })
+}
+
+async function startReceiver({ server, memory, world }: Parts): Promise<void> {
+  memory.receiverStartedAtMs = world.clock.monotonicMs()
+  await server.startReceiver()
 }
 
 async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
@@ -146,12 +153,10 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   return { again: false }
 }
 
-async function restartReceiver({ server, memory, world }: Parts): Promise<void> {
-  const nowMs = world.clock.monotonicMs()
-  if (nowMs - memory.receiverStartedAtMs < connectMs) return
-  memory.receiverStartedAtMs = nowMs
-  await server.stopReceiver()
-  await server.startReceiver()
+async function restartReceiver(parts: Parts): Promise<void> {
+  if (parts.world.clock.monotonicMs() - parts.memory.receiverStartedAtMs < connectMs) return
+  await parts.server.stopReceiver()
+  await startReceiver(parts)
 }
 
 /** Forgetful no more: it follows and holds all that the primary held when it was last told. */

@@ -78,7 +78,6 @@ export class Converger {
     const { assignment, promise, seeding } = file.current
     if (seeding && memory.seedingProgress !== null) return { again: false }
     if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
-    if (memory.promiseReport?.asPrimary === false && !file.current.stoppedInOrder) await file.update({ stoppedInOrder: true })
     await passStartGate(this.#parts)
     if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
     const state = await this.#parts.observer.recent(againMs)

@@ -32,6 +32,7 @@ const primary = message({
   counted: instances,
   countedUuids: Type.Optional(Type.Record(name, uuid)),
   catchingUp: instances,
+  connected: Type.Optional(instances),
   acks: Type.Integer({ minimum: 0, maximum: 15 }),
   mayRestart: Type.Boolean(),
   donates: Type.Optional(Type.Literal(true)),
@@ -46,10 +47,11 @@ const replica = message({
   sourceUuid: uuid,
   sourceHolds: gtids,
   sourcePurged: gtids,
+  sourceReady: Type.Optional(Type.Boolean()),
 })
 
 const schemas = {
-  promise: message({ after: gtids, waitMs: duration }),
+  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: Type.Optional(name) }),
   demote: message({ graceMs: duration, deadlineMs: duration }),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers }),

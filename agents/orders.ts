@@ -78,6 +78,7 @@ export class Orders {
     const { memory, observer } = this.#parts
     if (memory.promiseReport) observer.knownToHold(memory.promiseReport.holds)
     memory.promiseReport = null
+    memory.receiverKept = false
   }
 
   /** Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that can be cut. */

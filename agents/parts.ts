@@ -33,6 +33,8 @@ export interface Parts {
 /** Not on disk: found out again after a restart. */
 export interface Memory {
   promiseReport: PromiseReport | null
+  /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
+  receiverKept: boolean
   /** What the primary held at the newest assignment: needed to judge a tail, errant transactions, forgetfulness. */
   sourceHolds: string | null
   /** Sentence and progress of convergence. */
@@ -75,6 +77,7 @@ export interface Memory {
 export function freshMemory(nowMs: number): Memory {
   return {
     promiseReport: null,
+    receiverKept: false,
     sourceHolds: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,

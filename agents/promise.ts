@@ -1,6 +1,7 @@
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { unionOf } from '../topology/holdings.ts'
 import type { PromiseOrder } from '../failover/order.ts'
+import type { InstanceName } from '../topology/member.ts'
 import type { PromiseReport } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
 
@@ -9,14 +10,25 @@ import type { Parts } from './parts.ts'
  * held is read and reported. `checkOrder` has passed. A promise given twice is reported twice.
  */
 export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
-  const { file, server, process } = parts
+  const { file, server, process, memory } = parts
   const wasPrimary = file.current.assignment?.role === 'primary'
   if (!wasPrimary && order.after !== '' && process.state === 'running' && file.current.promise < order.epoch) {
     await server.waitReceived(order.after, order.waitMs)
   }
-  if (file.current.promise !== order.epoch) parts.memory.promiseReport = null
+  if (file.current.promise !== order.epoch || memory.receiverKept) memory.promiseReport = null
+  memory.receiverKept = followsAlready(parts, order.keepReceiverFrom)
   await file.update({ promise: order.epoch, revision: order.revision })
   await stopUnderPromise(parts)
+}
+
+/**
+ * Gathered by a switchover's candidate it hears nobody else, and acknowledges to nobody who is primary. What comes from the candidate after the report, which promised as well, is no more than what the demoted
+ * primary has.
+ */
+function followsAlready({ file, memory }: Parts, candidate: InstanceName | undefined): boolean {
+  const { assignment } = file.current
+  const { converged } = memory
+  return assignment?.role === 'replica' && assignment.source.instance === candidate && converged.done && converged.revision === assignment.revision
 }
 
 /**
@@ -26,9 +38,16 @@ export async function promise(parts: Parts, order: PromiseOrder): Promise<void> 
 export async function stopUnderPromise(parts: Parts): Promise<void> {
   const { file, memory } = parts
   const { promise: epoch, assignment } = file.current
-  if (memory.promiseReport?.epoch === epoch) return
-  memory.converged = { ...memory.converged, done: false, sentence: `stopped under the promise of epoch ${epoch}` }
-  memory.promiseReport = assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
+  if (memory.promiseReport?.epoch !== epoch) {
+    memory.converged = { ...memory.converged, done: false, sentence: `stopped under the promise of epoch ${epoch}` }
+    memory.promiseReport = assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
+  }
+  await rememberStop(parts)
+}
+
+/** Its relay logs are on disk and grow no more: a crash of the machine takes nothing of what it acknowledged. */
+async function rememberStop({ file, memory }: Parts): Promise<void> {
+  if (memory.promiseReport?.asPrimary === false && !memory.receiverKept && !file.current.stoppedInOrder) await file.update({ stoppedInOrder: true })
 }
 
 /** A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself. */
@@ -39,14 +58,17 @@ async function stopAsPrimary({ process, volume, memory }: Parts, epoch: number):
   return { epoch, holds, executed: holds, asPrimary: true }
 }
 
-async function stopAsReplica({ file, process, server, volume }: Parts, epoch: number): Promise<PromiseReport | null> {
+async function stopAsReplica({ file, process, server, volume, memory }: Parts, epoch: number): Promise<PromiseReport | null> {
   // What is there now is given up, and what comes is not there yet.
   if (file.current.seeding) return { epoch, holds: '', executed: '', asPrimary: false }
   if (process.state !== 'running') return null
-  await server.stopReceiver()
-  await server.setSemiSyncReplica(false)
-  await volume.syncRelayLogs()
+  if (!memory.receiverKept) {
+    await server.stopReceiver()
+    await server.setSemiSyncReplica(false)
+  }
+  // In this order: with a receiver that goes on, only what was read before is on disk after.
   const { executed, received, owned } = await server.readHolds()
+  await volume.syncRelayLogs()
   const holds = unionOf([executed, received, owned])
   return { epoch, holds: holds.toString(), executed: parseGtidSet(executed).toString(), asPrimary: false }
 }

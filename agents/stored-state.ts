@@ -114,6 +114,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
       fenced: assignment.fenced,
       source: assignment.role === 'replica' ? assignment.source.instance : null,
       ...(assignment.role === 'primary' && assignment.donates === true ? { donates: true as const } : {}),
+      sourceReady: assignment.role === 'primary' || assignment.sourceReady !== false,
     },
     countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
     unsettled: stored.unsettled,

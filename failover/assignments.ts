@@ -3,7 +3,7 @@ import { instanceOf, type InstanceName, type MemberId } from '../topology/member
 import { countedUuids, knowsOtherUuids } from './counted-uuids.ts'
 import type { Action } from './decision.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
-import { countedMembers, type ClusterRecord } from './record.ts'
+import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from './record.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { primaryDonates } from './seeding-plan.ts'
@@ -12,7 +12,8 @@ import { endpointOf, isFenced, isServing, liveView, liveViews, viewNamed, type L
 /**
  * What everybody should be, given the record, and the orders for those who are not told yet. The order in which they are
  * sent matters: the primary opens its gates and switches semi-sync on before anybody connects (switching it with a
- * replica connected takes a second), and forgets a member before that member may come back as something else.
+ * replica connected takes a second), and forgets a member before that member may come back as something else. Until then
+ * the replicas of a new epoch prepare everything but the connection.
  */
 export function assignmentOrders(situation: Situation, options: { mayRestart: boolean } = { mayRestart: false }): readonly Action[] {
   const { record } = situation
@@ -44,6 +45,7 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
     counted: [...new Set(countedMembers(record).map(instanceOf))],
     ...(uuids && { countedUuids: uuids }),
     catchingUp: catchingUp(situation),
+    connected: connected(situation, view),
     acks: record.acksWanted,
     mayRestart,
     ...(primaryDonates(situation, view) ? { donates: true } : {}),
@@ -64,6 +66,13 @@ function catchingUp(situation: Situation): readonly InstanceName[] {
 
 function isSeeded(record: ClusterRecord, { member, stored }: Observation): boolean {
   return stored.seeding && stored.assignment?.role !== 'primary' && stored.assignment?.counted !== true && !countedMembers(record).includes(member)
+}
+
+/** They were gathered for it by the switchover that has just committed it, and follow it since the epoch before. */
+function connected({ record, snapshot }: Situation, primary: LiveView): readonly InstanceName[] {
+  if (primary.observation.stored.assignment?.epoch === record.epoch) return []
+  const gathered = liveViews(snapshot).filter(({ observation: { stored } }) => stored.assignment?.source === primary.name && stored.assignment.epoch < record.epoch && stored.promise === record.epoch)
+  return gathered.map(({ name }) => name)
 }
 
 function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignment } }: Observation): boolean {
@@ -106,21 +115,24 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
   const { stored, member } = view.observation
   if (stored.promise > record.epoch || stored.seeding) return false
   if (isAsTold(situation, view)) return primary !== undefined && standsByForNothing(situation, view, primary)
-  if (countedMembers(record).includes(member) && !isReadyAsSource(record, primary)) return false
-  if (isBecomingSource(record, primary)) return false
+  // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
+  if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || primary?.observation.process !== 'running')) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and again.
   return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || primary?.observation.process === 'running'
 }
 
-function isAsTold({ record, notes }: Situation, { name, observation: { member, stored } }: LiveView): boolean {
+function isAsTold(situation: Situation, { name, observation: { member, stored } }: LiveView): boolean {
+  const { record, notes } = situation
   const { assignment } = stored
+  const waits = assignment?.sourceReady === false && isSourceReady(situation, member, liveView(situation.snapshot, record.primary))
   return (
     assignment?.role === 'replica' &&
     assignment.epoch === record.epoch &&
     assignment.revision === record.revision &&
     assignment.counted === countedMembers(record).includes(member) &&
-    assignment.source === instanceOf(record.primary) &&
-    assignment.fenced === isFenced(notes, name)
+    assignment.source === instanceOf(sourceOf(record, member)) &&
+    assignment.fenced === isFenced(notes, name) &&
+    !waits
   )
 }
 
@@ -135,6 +147,13 @@ function standsByForNothing({ record, strayingSince, nowMs, timings }: Situation
   if (!strays || converged.done || converged.revision !== record.revision || server === null || primary.observation.server === null) return false
   const stopped = server.channel === null || (server.channel.ioRunning === 'no' && server.channel.ioError === '')
   return stopped && errantOf(observation, primary.observation).isEmpty()
+}
+
+/** Whoever is to be followed has its gates and k in force. Who is not counted needs less: it never delays an acknowledgement. */
+function isSourceReady(situation: Situation, member: MemberId, primary: LiveView | undefined): boolean {
+  const { record } = situation
+  if (gatheredMembers(record).includes(member)) return true
+  return countedMembers(record).includes(member) ? isReadyAsSource(record, primary) : !isBecomingSource(record, primary)
 }
 
 /**
@@ -155,23 +174,25 @@ function isReadyAsSource(record: ClusterRecord, primary: LiveView | undefined): 
 
 function replicaAssignment(situation: Situation, view: LiveView, primary: LiveView | undefined): ReplicaAssignment | undefined {
   const { record, cluster } = situation
-  const source = viewNamed(situation.snapshot, instanceOf(record.primary))
+  const { member } = view.observation
+  const source = viewNamed(situation.snapshot, instanceOf(sourceOf(record, member)))
   if (source === undefined) return undefined
   const server = primary?.observation.server
   return {
     version: orderVersion,
     cluster,
-    member: view.observation.member,
+    member,
     epoch: record.epoch,
     revision: record.revision,
     role: 'replica',
     peers: peersOf(situation),
     fenced: isFenced(situation.notes, view.name),
     source: endpointOf(source),
-    counted: countedMembers(record).includes(view.observation.member),
+    counted: countedMembers(record).includes(member),
     sourceUuid: server?.uuid ?? '',
     sourceHolds: primary && primary.observation.process === 'running' ? holdsOf(primary.observation).toString() : '',
     sourcePurged: server?.purged ?? '',
+    ...(isSourceReady(situation, member, primary) ? {} : { sourceReady: false }),
   }
 }
 

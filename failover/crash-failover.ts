@@ -5,6 +5,7 @@ import { peersOf, orderFor, assignmentOrders } from './assignments.ts'
 import type { Action, FlowKind } from './decision.ts'
 import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, type Revocation } from './durability.ts'
 import { elect, whyUnfit, type Election } from './election.ts'
+import type { PromiseOrder } from './order.ts'
 import type { ClusterRecord } from './record.ts'
 import { endpointOf, isLive, isServing, liveView, names, wantedInstances, type Situation } from './situation.ts'
 import { ordinalOf } from '../topology/member.ts'
@@ -112,8 +113,8 @@ function enoughCould(situation: Situation): boolean {
   return able.length >= quorum && (!isUnsettled(situation) || canPromise(situation, situation.record.primary))
 }
 
-export function promiseAction(situation: Situation, member: MemberId, epoch: number, wait = { after: '', waitMs: 0 }): Action {
-  return { kind: 'promise', to: instanceOf(member), order: { ...orderFor(situation, member, epoch), ...wait } }
+export function promiseAction(situation: Situation, member: MemberId, epoch: number, how: Partial<PromiseOrder> = {}): Action {
+  return { kind: 'promise', to: instanceOf(member), order: { ...orderFor(situation, member, epoch), after: '', waitMs: 0, ...how } }
 }
 
 function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocation, to: InstanceName | null): FlowStep {

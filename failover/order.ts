@@ -38,6 +38,8 @@ export interface PrimaryAssignment extends AssignmentBase {
   readonly countedUuids?: Readonly<Record<InstanceName, string>>
   /** Replicas that only catch up: they stored, at this revision or later, an assignment with semi-sync off. Gates open, never counted. */
   readonly catchingUp: readonly InstanceName[]
+  /** Replicas that a switchover has connected to it beforehand; when it opens, only their dump threads are left alone. Absent means nobody. */
+  readonly connected?: readonly InstanceName[]
   /** k the server waits for; 0 means that nothing is waited for. */
   readonly acks: number
   /** Its server may be started although it ended by itself (no failover happens). */
@@ -60,6 +62,8 @@ export interface ReplicaAssignment extends AssignmentBase {
   readonly sourceHolds: GtidText
   /** What the primary no longer has in its binlogs. */
   readonly sourcePurged: GtidText
+  /** False: everything is prepared, and the receiver starts when the source has set its gates. Absent means true. */
+  readonly sourceReady?: boolean
 }
 
 /** What an agent is told to be. It makes it so and keeps it so. */
@@ -70,6 +74,8 @@ export interface PromiseOrder extends OrderBase {
   /** Wait, at most `waitMs`, until this set is received before stopping (a switchover's last transactions). */
   readonly after: GtidText
   readonly waitMs: number
+  /** A switchover's candidate: a receiver that follows it already goes on. Absent, as in every failover: it is stopped, whomever it follows. */
+  readonly keepReceiverFrom?: InstanceName
 }
 
 /** First half of a switchover, at the primary: stop taking writes, let what waits finish, then promise `epoch`. Undone by the agent itself if it fails. */

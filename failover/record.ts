@@ -50,9 +50,28 @@ export interface SwitchoverIntent extends IntentBase {
   /** Wall clock; past it the switchover is undone. */
   readonly deadlineWallMs: number
   readonly reason: string
+  /** Whom the candidate gathers before the primary is demoted. Absent in records of older versions. */
+  readonly gathering?: Gathering
+}
+
+/** Members that follow the candidate of a switchover beforehand, so that its first write need not wait for their connections. */
+export interface Gathering {
+  readonly members: readonly MemberId[]
+  /** Wall clock; past it the switchover goes on without those that are not connected yet. */
+  readonly untilWallMs: number
 }
 
 /** The members the primary may count: the sync set without those that are leaving. */
 export function countedMembers(record: ClusterRecord): readonly MemberId[] {
   return record.syncSet.filter((member) => !record.leaving.includes(member))
+}
+
+/** Members that are to follow the candidate of a switchover rather than the primary. */
+export function gatheredMembers({ intent }: Pick<ClusterRecord, 'intent'>): readonly MemberId[] {
+  return intent?.kind === 'switchover' ? (intent.gathering?.members ?? []) : []
+}
+
+/** Whom a replica is to follow. */
+export function sourceOf(record: ClusterRecord, member: MemberId): MemberId {
+  return record.intent && gatheredMembers(record).includes(member) ? record.intent.candidate : record.primary
 }

@@ -4,7 +4,7 @@ import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
 import type { PrimaryRoute } from '../src/common/platform.ts'
 import type { ClusterNotes } from './notes.ts'
 import type { Endpoint } from './order.ts'
-import type { ClusterRecord } from './record.ts'
+import { sourceOf, type ClusterRecord } from './record.ts'
 import type { ClusterSpec } from './spec.ts'
 import type { Timings } from './timings.ts'
 
@@ -81,7 +81,7 @@ export function isServing(view: InstanceView | undefined, timings: Timings): vie
   return process === 'running' && server !== null && silentMs < timings.frozenMs
 }
 
-/** Follows the record's primary in the record's epoch, both threads running. */
+/** Follows whom the record wants it to follow, in the record's epoch, both threads running. */
 export function isFollowing(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
   if (!isServing(view, timings)) return false
   const { stored, server } = view.observation
@@ -89,7 +89,7 @@ export function isFollowing(view: InstanceView | undefined, record: ClusterRecor
   return (
     stored.assignment?.role === 'replica' &&
     stored.assignment.epoch === record.epoch &&
-    stored.assignment.source === instanceOf(record.primary) &&
+    stored.assignment.source === instanceOf(sourceOf(record, view.observation.member)) &&
     channel?.ioRunning === 'yes' &&
     channel.sqlRunning
   )

@@ -9,7 +9,7 @@ describe('the plan', () => {
   it('takes the one that election would prefer', () => {
     const plan = planSwitchover(aSituation(), null)
     expect(plan).toMatchObject({ candidate: shop1 })
-    expect('steps' in plan && plan.steps).toHaveLength(5)
+    expect('steps' in plan && plan.steps).toHaveLength(6)
     expect(planSwitchover(aSituation({ spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }), null)).toMatchObject({ candidate: shop2 })
   })
 

@@ -1,12 +1,12 @@
 import { errantOf } from '../topology/holdings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
-import { orderFor, peersOf } from './assignments.ts'
+import { assignmentOrders, orderFor, peersOf } from './assignments.ts'
 import { bump, commitTo, leavers, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
 import { promisedBy } from './durability.ts'
 import { preferredOf } from './election.ts'
-import { countedMembers, type ClusterRecord, type SwitchoverIntent } from './record.ts'
-import { endpointOf, isFenced, isFollowing, liveView, type Situation } from './situation.ts'
+import { countedMembers, gatheredMembers, type ClusterRecord, type SwitchoverIntent } from './record.ts'
+import { endpointOf, isFenced, isFollowing, isServing, liveView, names, type Situation } from './situation.ts'
 import { judgePrimary } from './verdict.ts'
 
 /** Who would take over, or why nobody can. */
@@ -35,10 +35,12 @@ export function planSwitchover(situation: Situation, to: InstanceName | null): S
 function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
   const { record } = situation
   const [from, to] = [instanceOf(record.primary), instanceOf(candidate)]
+  const gathered = whomToGather(situation, candidate)
   return {
     candidate,
     steps: [
       `put the intent into the record (revision ${record.revision + 1})`,
+      ...(gathered.length > 0 ? [`${names(gathered)} connect to ${to} beforehand`] : []),
       `${from} stops taking writes; running statements get ${situation.spec.switchover.graceMs} ms, then they are killed; it promises epoch ${record.epoch + 1}`,
       `${to} catches up with its last transaction and promises`,
       `commit: ${to} is primary of epoch ${record.epoch + 1}`,
@@ -83,10 +85,25 @@ function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
   return countedMembers(record).find((member) => instanceOf(member) === name) ?? record.primary
 }
 
+/**
+ * Who connects to the candidate before the primary is demoted, so that its first write is acknowledged at once (decision 11). So many stay with the primary, the candidate among them, that its writes go on.
+ */
+function whomToGather(situation: Situation, candidate: MemberId): readonly MemberId[] {
+  const { record, snapshot, timings } = situation
+  const acknowledging = countedMembers(record).filter((member) => isFollowing(liveView(snapshot, member), record, timings))
+  const spare = record.acks === 0 ? 0 : Math.max(0, acknowledging.length - record.acksWanted)
+  return acknowledging.filter((member) => member !== candidate).slice(0, spare)
+}
+
+/** How long those who connect beforehand are waited for, at most; writes go on meanwhile. */
+const gatherMs = 1_500
+
 /** The first step: the intent, before anything is touched. */
 export function beginSwitchover(situation: Situation, candidate: MemberId, request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>): FlowStep {
-  const { record, manager } = situation
-  const intent: SwitchoverIntent = { kind: 'switchover', by: manager, candidate, ...request }
+  const { record, manager, wallMs } = situation
+  const members = whomToGather(situation, candidate)
+  const untilWallMs = wallMs + Math.max(0, Math.min(gatherMs, (request.deadlineWallMs - wallMs) / 3))
+  const intent: SwitchoverIntent = { kind: 'switchover', by: manager, candidate, ...request, ...(members.length > 0 ? { gathering: { members, untilWallMs } } : {}) }
   const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
   return step(why, [{ kind: 'commit', next: { ...record, revision: record.revision + 1, intent }, why }])
 }
@@ -98,15 +115,16 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   const { record } = situation
   const next = record.epoch + 1
   const primary = promisedBy(situation, record.primary, next)
-  if (!primary?.report.asPrimary) return demote(situation, intent)
+  if (!primary?.report.asPrimary) return gather(situation, intent) ?? demote(situation, intent)
   const candidate = promisedBy(situation, intent.candidate, next)
-  const asked = countedMembers(record).filter((member) => promisedBy(situation, member, next) === undefined && isFollowing(liveView(situation.snapshot, member), record, situation.timings))
+  const asked = countedMembers(record).filter((member) => promisedBy(situation, member, next) === undefined && isOfThisEpoch(situation, member))
   if (candidate === undefined) {
     const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.wallMs) / 2))
     const sentence = `switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
     // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them than for any straggler.
     const patience = (member: MemberId): number => (member === intent.candidate ? waitMs : Math.floor(situation.timings.stragglerMs / 2))
-    return step(sentence, asked.map((member) => promiseAction(situation, member, next, { after: primary.report.holds, waitMs: patience(member) })))
+    const keep = (member: MemberId) => (gatheredMembers(record).includes(member) ? { keepReceiverFrom: instanceOf(intent.candidate) } : {})
+    return step(sentence, asked.map((member) => promiseAction(situation, member, next, { after: primary.report.holds, waitMs: patience(member), ...keep(member) })))
   }
   if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
   const late = stragglers(situation)
@@ -114,6 +132,25 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? []).filter(({ view }) => !view.observation.stored.forgetful)
   const why = `switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${intent.reason}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others]), why }])
+}
+
+/** Its server runs as a replica of this epoch, whether it follows as it should at this moment or not. */
+function isOfThisEpoch({ snapshot, record, timings }: Situation, member: MemberId): boolean {
+  const view = liveView(snapshot, member)
+  return isServing(view, timings) && view.observation.stored.assignment?.role === 'replica' && view.observation.stored.assignment.epoch === record.epoch
+}
+
+/** Undefined once everybody is connected to the candidate, or has been waited for long enough. */
+function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent): FlowStep | undefined {
+  const missing = gathering?.members.filter((member) => !isGathered(situation, member)) ?? []
+  const leftMs = (gathering?.untilWallMs ?? 0) - situation.wallMs
+  if (missing.length === 0 || leftMs <= 0) return undefined
+  return step(`switching over to ${instanceOf(candidate)}: ${names(missing)} connect to it first`, assignmentOrders(situation), { revisitMs: leftMs + 1 })
+}
+
+function isGathered({ snapshot, record, timings }: Situation, member: MemberId): boolean {
+  const view = liveView(snapshot, member)
+  return isFollowing(view, record, timings) && view.observation.converged.done && view.observation.converged.revision === record.revision
 }
 
 function whyGiveUp(situation: Situation, intent: SwitchoverIntent): string | null {

@@ -103,6 +103,8 @@ export interface StoredSummary {
     readonly source: InstanceName | null
     /** A primary that is closed while it is copied; absent for no. */
     readonly donates?: true
+    /** It may connect to its source. Absent means true. */
+    readonly sourceReady?: boolean
   } | null
   /** As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order that names them. */
   readonly countedUuids?: Readonly<Record<InstanceName, string>>

@@ -25,7 +25,18 @@ const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([sche
 /** Apart from the record, so that an error speaks of the kind of intent that is there. */
 const fetchIntentShape = Compile(Type.Object({ kind: Type.Literal('fetch'), by: name, candidate: member }, strict))
 const switchoverIntentShape = Compile(
-  Type.Object({ kind: Type.Literal('switchover'), by: name, candidate: member, request: name, deadlineWallMs: wallMs, reason: Type.String() }, strict),
+  Type.Object(
+    {
+      kind: Type.Literal('switchover'),
+      by: name,
+      candidate: member,
+      request: name,
+      deadlineWallMs: wallMs,
+      reason: Type.String(),
+      gathering: Type.Optional(Type.Object({ members, untilWallMs: wallMs }, strict)),
+    },
+    strict,
+  ),
 )
 
 const recordShape = Compile(
