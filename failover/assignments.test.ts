@@ -21,6 +21,12 @@ const replicaAt = (revision: number, counted: boolean, more: ViewOverrides = {})
   converged: { revision, done: true, sentence: '', ...more.converged },
 })
 
+/** It acts on epoch 2, revision 2. */
+const ofNewEpoch = (role: 'primary' | 'replica', more: { sourceReady?: boolean } = {}): ViewOverrides => ({
+  stored: { promise: 2, revision: 2, assignment: { epoch: 2, revision: 2, role, counted: role === 'replica', fenced: false, source: role === 'replica' ? 'shop-0' : null, ...more } },
+  converged: { revision: 2, done: role === 'primary', sentence: '' },
+})
+
 describe('orders', () => {
   const cases: Readonly<Record<string, readonly [given: SituationOverrides, orders: readonly string[]]>> = {
     'are not sent to those who do as they are told': [{}, []],
@@ -64,6 +70,14 @@ describe('orders', () => {
       ['primary shop-0 counts [shop-1] lets in [shop-2] k=1 1@3'],
     ],
     'tell the primary the k it is to wait for, before the record counts on it': [{ record: { revision: 2, acks: 1, acksWanted: 2 } }, ['primary shop-0 counts [shop-1,shop-2] lets in [] k=2 1@2']],
+    'of a new epoch tell counted replicas at once to prepare, and once the primary has set its gates to connect': [
+      { record: { epoch: 2, revision: 2 } },
+      ['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 2@2', 'prepare shop-1 counted 2@2', 'prepare shop-2 counted 2@2'],
+    ],
+    'tell those who have prepared to connect': [
+      { record: { epoch: 2, revision: 2 }, views: { 'shop-0': ofNewEpoch('primary'), 'shop-1': ofNewEpoch('replica', { sourceReady: false }), 'shop-2': ofNewEpoch('replica') } },
+      ['follow shop-1 counted 2@2'],
+    ],
     'do not go to who promised a newer epoch': [{ record: { revision: 2 }, views: { 'shop-0': promised(), 'shop-1': promised(), 'shop-2': promised() } }, []],
     'are not sent again while the primary they are about is away': [
       { record: { revision: 2, syncSet: [shop1] }, views: { 'shop-0': { reachable: false }, 'shop-2': replicaAt(1, false) } },

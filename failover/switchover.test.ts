@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { gtids } from '../topology/testing.ts'
+import { gtids, uuidOf, type ViewOverrides } from '../topology/testing.ts'
 import { decide } from './decide.ts'
 import { planSwitchover } from './switchover.ts'
 import type { PromiseOrder } from './order.ts'
@@ -87,6 +87,47 @@ describe('with its intent in the record a switchover', () => {
 
   it('lets the candidate fetch from the demoted primary what it still lacks', () => {
     expect(ordersOf(underWay({ views: { ...others, 'shop-1': promised(105) } }))).toEqual(['fetch shop-1 2@1'])
+  })
+})
+
+describe('before the demotion', () => {
+  const gathering = { members: [shop2], untilWallMs: 1_001_500 }
+  const told = (revision: number, source: string): ViewOverrides => ({
+    stored: { revision, assignment: { epoch: 1, revision, role: 'replica', counted: true, fenced: false, source } },
+    converged: { revision, done: true, sentence: '' },
+  })
+  const primaryTold: ViewOverrides = { stored: { revision: 2, assignment: { epoch: 1, revision: 2, role: 'primary', counted: false, fenced: false, source: null } }, converged: { revision: 2, done: true, sentence: '' } }
+  const at = (views: Readonly<Record<string, ViewOverrides>>, more: SituationOverrides = {}) => underWay({ record: { revision: 2, intent: switchoverIntent({ gathering }) }, views, ...more })
+
+  it('so many connect to the candidate that the primary keeps the acknowledgements it needs, the candidate’s among them', () => {
+    expect(committed(decide(aSituation(asked))).intent).toMatchObject({ gathering: { members: [shop2], untilWallMs: 1_001_500 } })
+    const five = committed(decide(aSituation({ ...asked, shape: { instances: 5 } })))
+    expect(five.intent?.kind === 'switchover' && namesOf(five.intent.gathering?.members ?? [])).toBe('shop-2,shop-3')
+    const small = committed(decide(aSituation({ ...asked, record: { syncSet: [shop1] } })))
+    expect(small.intent).not.toHaveProperty('gathering')
+  })
+
+  it('they are told to follow the candidate, once the primary knows of it', () => {
+    expect(ordersOf(at({}))).toEqual(['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 1@2', 'follow shop-2 counted 1@2'])
+    const order = at({ 'shop-0': primaryTold }).actions.flatMap((action) => (action.kind === 'assign' && action.to === 'shop-2' ? [action.order] : []))[0]
+    expect(order).toMatchObject({ source: { instance: 'shop-1' }, counted: true, sourceUuid: uuidOf('shop-0') })
+    expect(order).not.toHaveProperty('sourceReady')
+  })
+
+  it('the primary goes on until they are connected, or have been waited for long enough', () => {
+    const views = { 'shop-0': primaryTold, 'shop-1': told(2, 'shop-0') }
+    expect(at({ ...views, 'shop-2': told(1, 'shop-0') }).sentence).toContain('shop-2 connect to it first')
+    expect(ordersOf(at({ ...views, 'shop-2': told(2, 'shop-1') }))).toEqual(['demote shop-0 2@2'])
+    expect(ordersOf(at({ ...views, 'shop-2': told(1, 'shop-0') }, { wallMs: 1_001_500 }))).toEqual(['demote shop-0 2@2'])
+  })
+
+  it('and only their receivers go on when they promise', () => {
+    const decision = at({ 'shop-0': promisedAsPrimary(107, { stored: { revision: 2 } }), 'shop-1': told(2, 'shop-0'), 'shop-2': told(2, 'shop-1') })
+    const kept = decision.actions.flatMap((action) => (action.kind === 'promise' ? [[action.to, action.order.keepReceiverFrom]] : []))
+    expect(kept).toEqual([
+      ['shop-1', undefined],
+      ['shop-2', 'shop-1'],
+    ])
   })
 })
 

@@ -86,7 +86,7 @@ function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
 }
 
 /**
- * Who connects to the candidate before the primary is demoted, so that its first write is acknowledged at once (decision 11). So many stay with the primary, the candidate among them, that its writes go on.
+ * Who connects to the candidate before the primary is demoted, so that its first write is acknowledged at once (decision 12). So many stay with the primary, the candidate among them, that its writes go on.
  */
 function whomToGather(situation: Situation, candidate: MemberId): readonly MemberId[] {
   const { record, snapshot, timings } = situation

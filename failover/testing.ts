@@ -98,7 +98,7 @@ export function ordersOf({ actions }: Pick<Decision, 'actions'>): readonly strin
     const { order } = action
     return order.role === 'primary'
       ? [`primary ${action.to} counts [${order.counted.join()}] lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ${version}`]
-      : [`follow ${action.to}${order.counted ? ' counted' : ''} ${version}`]
+      : [`${order.sourceReady === false ? 'prepare' : 'follow'} ${action.to}${order.counted ? ' counted' : ''} ${version}`]
   })
 }
 

@@ -22,6 +22,10 @@ export interface AgentFlaws {
   readonly showsSilenceFirst: boolean
   /** A dead primary's tail is cut by any order that comes by. */
   readonly trimsEarly: boolean
+  /** A receiver that went on at a switchover's promise goes on under any other promise too. */
+  readonly keepsReceiver: boolean
+  /** Whoever promises at a switchover goes on, whomever it follows, and says that it stopped in order. */
+  readonly keepsAnyReceiver: boolean
 }
 
 export const noFlaws: AgentFlaws = {
@@ -36,4 +40,6 @@ export const noFlaws: AgentFlaws = {
   hidesUnsettled: false,
   showsSilenceFirst: false,
   trimsEarly: false,
+  keepsReceiver: false,
+  keepsAnyReceiver: false,
 }

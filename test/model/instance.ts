@@ -24,6 +24,8 @@ export interface Marker {
 /** What an agent knows only until it dies. */
 export interface AgentMemory {
   report: PromiseReport | null
+  /** It promised while it followed the candidate of a switchover, and goes on with that. */
+  receiverKept: boolean
   sourceHolds: string | null
   converged: { revision: number; done: boolean; sentence: string }
   markedRevision: number
@@ -67,6 +69,7 @@ export interface Instance {
 export function freshMemory(): AgentMemory {
   return {
     report: null,
+    receiverKept: false,
     sourceHolds: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,

@@ -58,6 +58,7 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   const newEpoch = now?.epoch !== order.epoch
   if (newEpoch && now?.role === 'primary' && order.role === 'replica') leavePrimaryRole(world, instance)
   memory.report = null
+  memory.receiverKept = false
   remember(instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
   store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true } : {}) })
@@ -82,9 +83,15 @@ function leavePrimaryRole(world: ModelWorld, instance: Instance): void {
 }
 
 function promise(world: ModelWorld, instance: Instance, order: PromiseOrder): void {
-  if (instance.disk.promise !== order.epoch) instance.memory.report = null
+  const { memory } = instance
+  if (instance.disk.promise !== order.epoch || (memory.receiverKept && !world.flaws.keepsReceiver)) memory.report = null
+  memory.receiverKept = followsAlready(instance, order.keepReceiverFrom) || (memory.receiverKept && world.flaws.keepsReceiver) || (order.keepReceiverFrom !== undefined && world.flaws.keepsAnyReceiver)
   store(world, instance, { promise: order.epoch, revision: Math.max(instance.disk.revision, order.revision) })
   stopUnderPromise(world, instance)
+}
+
+function followsAlready({ disk: { assignment }, memory: { converged } }: Instance, candidate: string | undefined): boolean {
+  return assignment?.role === 'replica' && assignment.source.instance === candidate && converged.done && converged.revision === assignment.revision
 }
 
 /** Makes true what a promise newer than the assignment says (`agents/promise.ts`). */
@@ -97,8 +104,9 @@ export function stopUnderPromise(world: ModelWorld, instance: Instance): void {
     return
   }
   if (instance.mysqld !== 'running') return
-  if (!world.flaws.reportsBeforeStop) stopReceiving(instance)
-  store(world, instance, { stoppedInOrder: true })
+  if (!world.flaws.reportsBeforeStop && !memory.receiverKept) stopReceiving(instance)
+  memory.converged = { ...memory.converged, done: false, sentence: 'stopped under a promise' }
+  if (!memory.receiverKept || world.flaws.keepsAnyReceiver) store(world, instance, { stoppedInOrder: true })
   memory.report = reportOf(world, instance, false)
 }
 
@@ -124,6 +132,7 @@ function demote(world: ModelWorld, instance: Instance, order: DemoteOrder): void
 function fetch(world: ModelWorld, instance: Instance, order: FetchOrder): void {
   store(world, instance, { revision: Math.max(instance.disk.revision, order.revision), stoppedInOrder: false })
   instance.memory.report = null
+  instance.memory.receiverKept = false
   const from = world.named(order.from.instance)
   if (from?.mysqld === 'running' && !from.isolated && !instance.isolated) {
     instance.held |= from.held

@@ -12,6 +12,8 @@ export function convergeReplica(world: ModelWorld, instance: Instance, assignmen
   memory.opening = null
   server.open = false
   server.acks = 0
+  // Peers may fetch from a replica, and a switchover's candidate gathers them.
+  server.gates = new Set(world.instances.map(({ name }) => name).filter((name) => name !== instance.name))
   const errant = errantOf(world, instance, assignment)
   if (!errant.isEmpty()) {
     if (server.channel) server.channel = { ...server.channel, running: false }
@@ -22,9 +24,9 @@ export function convergeReplica(world: ModelWorld, instance: Instance, assignmen
   const asAssigned = server.channel?.running === true && server.channel.source === assignment.source.instance && server.channel.semiSync === semiSync
   if (!asAssigned) {
     if (instance.disk.stoppedInOrder) store(world, instance, { stoppedInOrder: false })
-    server.channel = { source: assignment.source.instance, semiSync, running: true }
+    server.channel = { source: assignment.source.instance, semiSync, running: assignment.sourceReady !== false }
   }
-  memory.converged = { revision: assignment.revision, done: true, sentence: `follows ${assignment.source.instance}` }
+  memory.converged = { revision: assignment.revision, done: server.channel?.running === true, sentence: `follows ${assignment.source.instance}` }
   rememberAgain(world, instance)
 }
 
