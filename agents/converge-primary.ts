@@ -4,7 +4,7 @@ import type { ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts } from './parts.ts'
-import type { ServerPort } from './server-port.ts'
+import { replicationUser, type ServerPort } from './server-port.ts'
 
 /** One pass towards being the primary of this assignment. `again` asks for another pass soon. */
 export async function convergePrimary(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
