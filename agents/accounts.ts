@@ -84,16 +84,16 @@ function createAccount(user: string, host: string, secret: string): readonly str
 /** Rows of the marker: a new one need not wait for the lock of one that still waits to be acknowledged. */
 export const markerRows = 32
 
-/** The rows are there from the start: writing them is an update everywhere. */
-function schemaStatements(): readonly string[] {
+/** Regent's own schema, made where it is missing: a volume may be older than one of its tables. The rows are there from the start: writing them is an update everywhere. */
+export function schemaStatements(): readonly string[] {
   const id = 'id TINYINT UNSIGNED NOT NULL PRIMARY KEY'
   const ids = Array.from({ length: markerRows }, (_, row) => `(${row}, '')`)
   return [
-    `CREATE DATABASE ${identifier(regentSchema)}`,
-    `CREATE TABLE regent.marker (${id}, token VARCHAR(64) CHARACTER SET ascii NOT NULL) ENGINE=InnoDB`,
-    `INSERT INTO regent.marker (id, token) VALUES ${ids.join(', ')}`,
-    `CREATE TABLE regent.probe (${id}, beat BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB`,
-    'INSERT INTO regent.probe (id, beat) VALUES (1, 0)',
-    'CREATE TABLE regent.account (user VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, fingerprint CHAR(64) CHARACTER SET ascii NOT NULL) ENGINE=InnoDB',
+    `CREATE DATABASE IF NOT EXISTS ${identifier(regentSchema)}`,
+    `CREATE TABLE IF NOT EXISTS regent.marker (${id}, token VARCHAR(64) CHARACTER SET ascii NOT NULL) ENGINE=InnoDB`,
+    `INSERT IGNORE INTO regent.marker (id, token) VALUES ${ids.join(', ')}`,
+    `CREATE TABLE IF NOT EXISTS regent.probe (${id}, beat BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB`,
+    'INSERT IGNORE INTO regent.probe (id, beat) VALUES (1, 0)',
+    'CREATE TABLE IF NOT EXISTS regent.account (user VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY, fingerprint CHAR(64) CHARACTER SET ascii NOT NULL) ENGINE=InnoDB',
   ]
 }

@@ -1,11 +1,14 @@
 import type { InstanceName } from '../topology/member.ts'
-import { account, literal, recordFingerprint, replicationAccount, replicationPassword } from './accounts.ts'
+import { account, literal, recordFingerprint, replicationAccount, replicationPassword, schemaStatements } from './accounts.ts'
 import { replicationUser } from './server-port.ts'
 import { textOf, type Sql } from './sql.ts'
+import { errnoOf } from './sql-failure.ts'
 import { endReplicaSessions } from './sql-sessions.ts'
 
 /** Account changes that hang stand behind somebody's global lock. */
 const gatesMs = 3_000
+/** ER_NO_SUCH_TABLE. */
+const noSuchTable = 1146
 
 interface Gate {
   readonly locked: boolean
@@ -18,7 +21,7 @@ interface Gate {
  * changed, in as few statements as possible: each is a transaction on disk, and this lies in the way of a promotion.
  */
 export async function setGates(sql: Sql, secret: string, open: readonly InstanceName[]): Promise<void> {
-  const gates = await readGates(sql)
+  const gates = await readGatesAnywhere(sql)
   const wanted = new Map(open.map((instance) => [replicationUser(instance), instance]))
   const closing = [...gates].filter(([user, { locked }]) => !locked && !wanted.has(user)).map(([user]) => user)
   if (closing.length > 0) await change(sql, `ALTER USER ${closing.map((user) => account(user)).join(', ')} ACCOUNT LOCK`)
@@ -27,6 +30,17 @@ export async function setGates(sql: Sql, secret: string, open: readonly Instance
   for (const [user, instance] of wanted) await makeAccountRight(sql, { user, instance, gate: gates.get(user), secret })
   const opening = [...wanted.keys()].filter((user) => gates.get(user)?.locked)
   if (opening.length > 0) await change(sql, `ALTER USER ${opening.map((user) => account(user)).join(', ')} ACCOUNT UNLOCK`)
+}
+
+/** A volume of before the table of fingerprints gets it now: every promotion and every reopening passes here. */
+async function readGatesAnywhere(sql: Sql): Promise<ReadonlyMap<string, Gate>> {
+  try {
+    return await readGates(sql)
+  } catch (error) {
+    if (errnoOf(error) !== noSuchTable) throw error
+    for (const statement of schemaStatements()) await change(sql, statement)
+    return readGates(sql)
+  }
 }
 
 async function readGates(sql: Sql): Promise<ReadonlyMap<string, Gate>> {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createMysqldProcess } from '../../agents/mysqld-process.ts'
+import { replicationUser } from '../../agents/server-port.ts'
 import { volumeLayout } from '../../agents/volume-layout.ts'
 import { passwordFor } from '../../src/common/account-password.ts'
 import { realWorld } from '../../src/common/real-world.ts'
@@ -213,6 +214,19 @@ describe('a source and its replica', () => {
     await follow()
     await source.server.setGates([replica.name])
     expect((await source.server.readState()).openGates).toEqual(['bare-1'])
+  })
+
+  it('have their gates set on a volume that is older than the table of fingerprints, which it then has', async () => {
+    const admin = await source.session('admin')
+    await admin.query('SET SESSION sql_log_bin = OFF')
+    await admin.query('DROP TABLE regent.account')
+    const executed = (await source.server.readState()).executed
+    await source.server.setGates([replica.name])
+    await source.server.setGates([replica.name])
+    expect(await value(admin, `SELECT COUNT(*) FROM regent.account WHERE user = '${replicationUser(replica.name)}'`)).toBe('1')
+    expect(await value(admin, 'SELECT COUNT(*) FROM regent.marker')).toBe('32')
+    expect(await source.server.readState()).toMatchObject({ openGates: ['bare-1'], executed })
+    admin.destroy()
   })
 
   it('have an event run at the source only', async () => {
