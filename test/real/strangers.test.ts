@@ -8,12 +8,12 @@ import { readSecret } from '../../src/local/secrets.ts'
 import type { ClusterView } from '../../src/manager/api/views.ts'
 import { deafenReplicas } from '../support/deaf-replicas.ts'
 import { logOf } from '../support/instance-files.ts'
+import { monotonicMs } from '../support/monotonic.ts'
 import { StrayReplica } from '../support/stray-replica.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
 const shop = withCluster()
-const byHand = { user: 'reporting', password: 'of tests only' }
 let stray: StrayReplica
 
 beforeAll(async () => {
@@ -23,6 +23,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await stray.remove()
 })
+
+/** An account that somebody makes by hand for a replica of their own. */
+async function accountByHand(user: string): Promise<{ readonly user: string; readonly password: string }> {
+  const password = 'of tests only'
+  await shop.current.sql('shop-0', `create user ${user} identified by '${password}'`)
+  await shop.current.sql('shop-0', `grant replication slave on *.* to ${user}`)
+  await shop.current.whole()
+  return { user, password }
+}
 
 /** How often the log of `instance` says so. */
 async function told(instance: string, words: RegExp): Promise<number> {
@@ -69,11 +78,9 @@ it('A counted replica that comes back with another server_uuid is let in again, 
 
 it('A stranger’s replica that acknowledges is cut off, and its primary is in doubt until a replica of its own has acknowledged a marker', async () => {
   const cluster = shop.current
-  await cluster.sql('shop-0', `create user ${byHand.user} identified by '${byHand.password}'`)
-  await cluster.sql('shop-0', `grant replication slave on *.* to ${byHand.user}`)
-  await cluster.whole()
+  const login = await accountByHand('reporting')
   const deaf = await deafenReplicas(cluster)
-  await stray.acknowledge(cluster, 'shop-0', byHand)
+  await stray.acknowledge(cluster, 'shop-0', login)
   await reported('shop-0', /reporting@\S+ acknowledged without being counted; its connection is ended/)
   await stray.untilCutOff()
   await stray.stop()
@@ -83,4 +90,24 @@ it('A stranger’s replica that acknowledges is cut off, and its primary is in d
   await deaf.end()
   await cluster.waitFor('a marker was acknowledged', isSettled)
   await cluster.whole()
+})
+
+it('No write is lost that only a stranger’s replica had acknowledged when the primary was killed', async () => {
+  const cluster = shop.current
+  // The same sentence twice in a row is one notice, so it is another account.
+  const login = await accountByHand('auditing')
+  const writer = await Writer.start(cluster)
+  const deaf = await deafenReplicas(cluster)
+  await cluster.until('no replica acknowledges', async () => (await cluster.value('shop-0', "select count(*) from performance_schema.threads where processlist_command like 'Binlog Dump%'")) === '0')
+  const deafSinceMs = monotonicMs()
+  await stray.acknowledge(cluster, 'shop-0', login)
+  await reported('shop-0', /auditing@\S+ acknowledged without being counted/)
+  // Cut off before it had acknowledged anything, it connects again a second later.
+  await cluster.until('the stranger acknowledged a write', async () => writer.since(deafSinceMs).length > 0, 10_000)
+  const atMs = await cluster.fault('shop-0', 'kill-mysqld')
+  await stray.stop()
+  await deaf.end()
+  await writer.next(atMs)
+  await cluster.whole()
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
