@@ -55,6 +55,11 @@ describe('the observer', () => {
 })
 
 class ProbedServer extends ScriptedServer {
+  silent = false
+  override readonly readState = async (): Promise<ServerState> => {
+    if (this.silent) throw new Error('SHOW BINARY LOG STATUS does not return')
+    return older
+  }
   readonly answers: ((result: WriteProbe) => void)[] = []
   override readonly probeWrite = (): Promise<{ result: WriteProbe; detail: string }> => new Promise((resolve) => this.answers.push((result) => resolve({ result, detail: '' })))
 }
@@ -110,6 +115,23 @@ describe('the write probe', () => {
     pass(30_000)
     await tryWrite('stuck')
     expect(observer.probe.result).toBe('stuck')
+  })
+
+  it('does not call a server well that waits out that minute with its binlog alone, which the probe does not touch', async () => {
+    const { server, observer, disk, tryWrite, pass } = await probing()
+    Object.assign(disk, { failure: 'diskFull' })
+    await tryWrite()
+    Object.assign(disk, { failure: null })
+    server.silent = true
+    await observer.refresh().catch(() => undefined)
+    pass(40_000)
+    await tryWrite()
+    await tryWrite('ok')
+    expect(observer.probe).toMatchObject({ result: 'diskFull', detail: 'the disk was full 40 s ago, and mysqld tries again only after a minute' })
+    server.silent = false
+    await observer.refresh()
+    await tryWrite('ok')
+    expect(observer.probe.result).toBe('ok')
   })
 
   it('is made one at a time, so that an answer that comes late hides no newer one', async () => {

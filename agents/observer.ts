@@ -175,7 +175,9 @@ export class Observer {
     if (disk.failure) return { result: disk.failure, detail: disk.detail }
     if (!this.#isAlive() || !this.#server) return this.#probe
     const probe = await server.probeWrite(timings.queryDeadlineMs)
-    if (probe.result !== 'stuck' && probe.result !== 'unknown') return probe
+    // A server that waits for space to write its binlog answers what needs no binlog, such as the probe, and nothing about its binlog.
+    const silent = probe.result === 'stuck' || probe.result === 'unknown' || (probe.result === 'ok' && this.#unanswered)
+    if (!silent) return probe
     // A disk that became full since it was tried last makes a server look frozen, which would be a reason to fail over.
     const now = await this.#lookAtDisk()
     if (now.failure) return { result: now.failure, detail: now.detail }
