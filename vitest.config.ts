@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * `unit` beside the code, `real` with real servers (one file at a time: they share the machine), `long` by hand. On a machine that others use too a real test may meet
+ * `unit` beside the code, `real` with real servers (one file at a time: they share the machine). On a machine that others use too a real test may meet
  * a stall of seconds, which is a fault of its own to the product; only where CI runs is it given a second try, and what fails twice fails.
  */
 export default defineConfig({
@@ -9,7 +9,6 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: ['{src,topology,failover,agents,test/model}/**/*.test.ts', 'test/{bench,support}/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { name: 'real', include: ['test/real/**/*.test.ts'], fileParallelism: false, retry: process.env['CI'] ? 1 : 0, testTimeout: 120_000, hookTimeout: 120_000 } },
-      { test: { name: 'long', include: ['test/long/**/*.test.ts'], fileParallelism: false, testTimeout: 600_000, hookTimeout: 300_000 } },
     ],
   },
 })

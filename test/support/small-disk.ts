@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { describeError } from '../../src/common/errors.ts'
 import { runCommand } from '../../src/local/run-command.ts'
 
 /** A file system of its own in a file, mounted over one instance's volume; needs root, a loop device and mkfs.ext4. */
@@ -12,15 +13,15 @@ export class SmallDisk {
     this.#mountPoint = mountPoint
   }
 
-  /** Whether this machine lets us mount anything. */
-  static async isPossible(folder: string): Promise<boolean> {
-    if (process.getuid?.() !== 0) return false
+  /** Why this machine lets nobody mount anything; undefined where it does. */
+  static async whyNot(folder: string): Promise<string | undefined> {
+    if (process.getuid?.() !== 0) return 'only root can mount a disk of its own'
     try {
       const disk = await SmallDisk.create(join(folder, 'try'), 16)
       await disk.remove()
-      return true
-    } catch {
-      return false
+      return undefined
+    } catch (error) {
+      return `no disk can be mounted here: ${describeError(error)}`
     } finally {
       await rm(join(folder, 'try'), { recursive: true, force: true })
     }
@@ -40,6 +41,8 @@ export class SmallDisk {
       await run('mount', '-o', 'loop', image, folder)
       // Node's own copy refuses sockets.
       await run('cp', '-a', `${before}/.`, folder)
+      // What turns read-only loses everything that was not written yet: of a real volume that is never what was there all along.
+      await run('sync', '-f', folder)
     } catch (error) {
       await disk.remove().catch(() => undefined)
       throw error
