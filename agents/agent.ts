@@ -3,6 +3,7 @@ import { regentVersion } from '../src/common/version.ts'
 import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type LeaseConfirmation, type LeaseVoteRequest, type OrderAnswer, type PromiseOrder, type ReseedOrder, type Step } from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Observation } from '../topology/observation.ts'
+import { BinlogKeeper } from './binlog-keeper.ts'
 import { ObservationBuilder } from './agent-observation.ts'
 import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
@@ -44,6 +45,7 @@ export class Agent implements AgentHandlers {
   readonly #parts: Parts
   readonly #converger: Converger
   readonly #lease: Lease
+  readonly #binlogs: BinlogKeeper
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
   readonly #listeners = new Set<StreamListener>()
@@ -63,6 +65,7 @@ export class Agent implements AgentHandlers {
     }
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
+    this.#binlogs = new BinlogKeeper(this.#parts)
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, { run: world.random.hex(16), version: regentVersion })
     this.#silence = new SilenceWatch(this.#parts)
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, () => this.#converger.wake()), this.#lease)
@@ -90,6 +93,7 @@ export class Agent implements AgentHandlers {
     process.onChange(() => this.#processChanged())
     observer.start()
     this.#lease.start()
+    this.#binlogs.start()
     this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend())]
     this.#converger.wake()
   }
@@ -97,6 +101,7 @@ export class Agent implements AgentHandlers {
   stop(): void {
     this.#converger.stop()
     this.#lease.stop()
+    this.#binlogs.stop()
     this.#parts.observer.stop()
     for (const timer of this.#timers) timer.cancel()
     this.#parts.server.disconnect()

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
+import { basename, isAbsolute, join } from 'node:path'
 import { codeOf } from '../src/common/errors.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import type { GtidText } from '../topology/observation.ts'
 import { decodePreviousGtids, eventTypes, unreadable } from './binlog-events.ts'
+import type { BinlogFile } from './binlog-keeping.ts'
 import { scanBinlog, stopScan, type BinlogScan, type ScanOptions } from './binlog-file.ts'
 import { GroupFold } from './binlog-groups.ts'
 import { GtidCollector } from './gtid-collector.ts'
@@ -95,6 +96,30 @@ export async function readFileSets(path: string, options: ScanOptions = {}): Pro
   fold.finish()
   if (previous === undefined) throw unreadable(`${path} has no Previous_gtids event`)
   return { previous, own: collected.set(), anonymous, scan }
+}
+
+/** The binlog files of a data directory that are there, oldest first. */
+export async function listBinlogs(dataDir: string): Promise<readonly BinlogFile[]> {
+  const files = await Promise.all((await binlogFiles(dataDir)).map(async (path) => {
+    const found = await stat(path).catch(nothingIfGone)
+    return found ? [{ name: basename(path), bytes: found.size, writtenAtMs: found.mtimeMs }] : []
+  }))
+  return files.flat()
+}
+
+function nothingIfGone(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+  return undefined
+}
+
+/** What was executed before this file began, or null where it cannot be read. */
+export async function previousGtids(path: string): Promise<GtidText | null> {
+  try {
+    return (await readBinlogHead(path)).previous.toString()
+  } catch (error) {
+    if (codeOf(error) === 'REGENT_BINLOG_UNREADABLE') return null
+    throw error
+  }
 }
 
 export interface BinlogHead {

@@ -28,6 +28,9 @@ export interface AgentConfig {
   readonly bootIdFile: string
   readonly timings: Partial<Timings>
   readonly lowSpaceBytes: number
+  /** See `agents/binlog-keeping.ts`. */
+  readonly keepBinlogsSeconds: number
+  readonly heldBinlogsBytes: number
   /** Extra `name=value` server settings; managed ones are refused. */
   readonly serverSettings: Readonly<Record<string, string>>
   readonly logLevel: string

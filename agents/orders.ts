@@ -69,9 +69,9 @@ export class Orders {
 
   /** A peer asks whether its epoch may go on. */
   vote(request: LeaseVoteRequest): LeaseVote {
-    const { file, memory, world } = this.#parts
+    const { file, memory, world, observer } = this.#parts
     memory.peersHeard.set(request.asking, world.clock.monotonicMs())
-    return { granted: file.current.promise <= request.epoch, promise: file.current.promise }
+    return { granted: file.current.promise <= request.epoch, promise: file.current.promise, executed: file.current.seeding ? null : (observer.server?.executed ?? null) }
   }
 
   #dropPromiseReport(): void {

@@ -65,6 +65,8 @@ export interface ServerPort {
   setEvents(on: boolean): Promise<void>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
+  /** Removes binlogs older than `file`, which stays, and none that a replica reads at this moment. */
+  purgeBinlogsBefore(file: string): Promise<void>
   /** Closes connections; the next verb connects again. */
   disconnect(): void
 }

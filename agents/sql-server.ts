@@ -1,6 +1,6 @@
 import { passwordFor } from '../src/common/account-password.ts'
 import type { Clock, Timers } from '../src/common/ports.ts'
-import { agentUser } from './accounts.ts'
+import { agentUser, literal } from './accounts.ts'
 import type { AgentConfig } from './config.ts'
 import { ownedCount } from './owned-gtids.ts'
 import { PersistedSettings } from './persisted-settings.ts'
@@ -28,6 +28,8 @@ interface SqlServerPorts {
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
 const readOnlyMs = 2_000
+/** Removing a file of many gigabytes takes its time on some file systems. */
+const purgeMs = 10_000
 /** Whatever people set for everybody must not change what the agent's statements do. */
 const ownSession = "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
 
@@ -75,6 +77,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     probeWrite: (deadlineMs) => probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
     setEvents: (on) => setEvents(sql, on),
     cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, progress }),
+    purgeBinlogsBefore: async (file) => void (await sql.change(`PURGE BINARY LOGS TO ${literal(file)}`, purgeMs)),
     disconnect() {
       state.forget()
       for (const pool of [quiet, marking, client]) pool.disconnect()

@@ -106,6 +106,7 @@ export class ScriptedServer implements ServerPort {
   readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
   readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
+  readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) => void this.calls.push(`purge before ${file}`)
   readonly disconnect = (): void => void this.calls.push('disconnect')
 }
 
@@ -125,6 +126,8 @@ export class ScriptedProcess implements ProcessPort {
 export const quietVolume: VolumePort = {
   syncRelayLogs: async () => undefined,
   readBinlogSet: async () => '',
+  listBinlogs: async () => [],
+  previousGtids: async () => '',
   glanceAtEnding: async () => ({ how: 'crashed', sentence: 'killed' }),
   endedHow: async () => ({ how: 'crashed', sentence: 'killed' }),
   judgeTail: async () => ({ kind: 'nothing' }),
@@ -142,7 +145,7 @@ export async function testParts(server: ScriptedServer, more: { process?: Script
   const volume = { ...quietVolume, ...more.volume }
   const timings = defaultTimings
   return {
-    config: { cluster: 'shop', instance: 'shop-0', host: '127.24.1.1', port: 3306, lowSpaceBytes: 0 },
+    config: { cluster: 'shop', instance: 'shop-0', host: '127.24.1.1', port: 3306, lowSpaceBytes: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 },
     replicationPassword: 'secret',
     timings,
     world: realWorld,

@@ -1,4 +1,5 @@
 import type { GtidText } from '../topology/observation.ts'
+import type { BinlogFile } from './binlog-keeping.ts'
 
 /** How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been acknowledged. */
 export interface Ending {
@@ -18,6 +19,10 @@ export interface VolumePort {
   syncRelayLogs(): Promise<void>
   /** Every GTID in the binlogs, from the files. */
   readBinlogSet(): Promise<GtidText>
+  /** Its binlog files, oldest first. */
+  listBinlogs(): Promise<readonly BinlogFile[]>
+  /** What was executed before this file began; null where the file cannot be read. */
+  previousGtids(name: string): Promise<GtidText | null>
   /** How mysqld ended since its last start. */
   endedHow(): Promise<Ending>
   /** The same at a glance, within a millisecond, while the process may still be torn down. */

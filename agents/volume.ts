@@ -2,7 +2,7 @@ import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError } from '../src/common/errors.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
-import { readBinlogSet } from './binlog-set.ts'
+import { listBinlogs, previousGtids, readBinlogSet } from './binlog-set.ts'
 import { syncFolder } from './binlog-archive.ts'
 import type { AgentConfig } from './config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
@@ -20,6 +20,8 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
   return {
     syncRelayLogs: () => syncRelayLogs(dataDir),
     readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
+    listBinlogs: () => listBinlogs(dataDir),
+    previousGtids: (name) => previousGtids(join(dataDir, name)),
     endedHow: () => endedHow(layout),
     glanceAtEnding: () => glanceAtEnding(layout),
     async judgeTail(sourceHolds) {

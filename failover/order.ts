@@ -117,6 +117,8 @@ export interface LeaseVoteRequest {
 export interface LeaseVote {
   readonly granted: boolean
   readonly promise: number
+  /** What it has executed, so that binlogs are kept which it lacks. Absent or null: not known, or an older agent. */
+  readonly executed?: GtidText | null
 }
 
 export type OrderName = 'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'lease'

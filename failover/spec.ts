@@ -55,6 +55,18 @@ export const clusterSpecSchema = Type.Object(
       maximum: 1_099_511_627_776,
       description: 'With less free space on its data volume a primary stops taking writes before the server hangs; it opens again at twice as much.',
     }),
+    keepBinlogsSeconds: Type.Integer({
+      default: 259_200,
+      minimum: 1,
+      maximum: 31_536_000,
+      description: 'A binlog is purged this long after its last write, once every instance has what is in it. Three days.',
+    }),
+    heldBinlogsBytes: Type.Integer({
+      default: 21_474_836_480,
+      minimum: 0,
+      maximum: 1_125_899_906_842_624,
+      description: 'Binlogs older than that are held for an instance that lacks them until all binlogs of a server take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
+    }),
     switchover: Type.Object(
       {
         graceMs: milliseconds(1_000, 'Time running statements and idle transactions get before they are killed.'),

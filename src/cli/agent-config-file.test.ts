@@ -10,11 +10,16 @@ const cluster = clusterIn('/state')
 const [instance] = cluster.instances
 if (instance === undefined) throw new Error('the cluster has no instance')
 /** What `local up` writes must be what an agent reads: the annotation checks it at compile time. */
-const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instance, { lowSpaceBytes: 1 })
+const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instance, { lowSpaceBytes: 1, keepBinlogsSeconds: 2, heldBinlogsBytes: 3 })
 
 describe('the agent’s configuration file', () => {
   test('is read as local up writes it', async () => {
     expect(await readAgentConfig(await fileWith(JSON.stringify(written)))).toEqual(written)
+  })
+
+  test('of before binlogs were kept by the agent has the defaults', async () => {
+    const { keepBinlogsSeconds: _keep, heldBinlogsBytes: _held, ...older } = written
+    expect(await readAgentConfig(await fileWith(JSON.stringify(older)))).toMatchObject({ keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 })
   })
 
   const refusals: readonly (readonly [string, object, RegExp])[] = [

@@ -39,11 +39,16 @@ export const agentConfigSchema = Type.Object(
     bootIdFile: path('Where the kernel’s boot id is read.'),
     timings: timingsSchema,
     lowSpaceBytes: Type.Integer({ minimum: 0, maximum: 1_099_511_627_776, description: 'With less free space a primary stops taking writes.' }),
+    keepBinlogsSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'A binlog is purged this long after its last write, once every instance has what is in it.' })),
+    heldBinlogsBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_125_899_906_842_624, description: 'With more binlogs than this, older ones are purged also where an instance lacks them.' })),
     serverSettings: Type.Record(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }), Type.String({ maxLength: 4096 }), { description: 'Further settings of mysqld, by name; managed ones are refused.' }),
     logLevel: Type.String({ pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' }),
   },
   strict,
 )
+
+/** For files that are older than these fields. */
+const binlogDefaults = { keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 } as const
 
 /** Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
 export async function readAgentConfig(file: string): Promise<AgentConfig> {
@@ -51,7 +56,7 @@ export async function readAgentConfig(file: string): Promise<AgentConfig> {
   refuseNewer(file, value, 1)
   const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the configuration of the agent, ${file}: ${why}`)
   if (!Value.Check(agentConfigSchema, value)) throw refuse(complaintAbout(agentConfigSchema, value) ?? 'does not have the expected shape')
-  const config: AgentConfig = { ...value, timings: value.timings }
+  const config: AgentConfig = { ...binlogDefaults, ...value, timings: value.timings }
   if (!config.instance.startsWith(`${config.cluster}-`)) throw refuse(`instance is "${config.instance}"; allowed is ${config.cluster}-<ordinal>, as cluster is "${config.cluster}"`)
   const contradiction = contradictionIn({ ...defaultTimings, ...config.timings })
   if (contradiction !== undefined) throw refuse(`timings contradict each other: ${contradiction}`)

@@ -6,6 +6,8 @@ import { agentConfigPath, type StateLayout } from './state-layout.ts'
 /** What of the agent's configuration follows from the cluster's spec. */
 export interface AgentSettings {
   readonly lowSpaceBytes: number
+  readonly keepBinlogsSeconds: number
+  readonly heldBinlogsBytes: number
 }
 
 /**
@@ -31,6 +33,8 @@ export function agentConfigFor(layout: StateLayout, cluster: LocalCluster, insta
     bootIdFile: '/proc/sys/kernel/random/boot_id',
     timings: {},
     lowSpaceBytes: settings.lowSpaceBytes,
+    keepBinlogsSeconds: settings.keepBinlogsSeconds,
+    heldBinlogsBytes: settings.heldBinlogsBytes,
     serverSettings: {},
     logLevel: 'info',
   } as const

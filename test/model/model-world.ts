@@ -239,6 +239,8 @@ function specFor({ instances, acks, durability, never, without }: WorldOptions):
     cloneAboveTransactions: without % 2 === 0 ? 1_000 : 0,
     maxLagSeconds: 30,
     lowSpaceBytes: 0,
+    keepBinlogsSeconds: 259_200,
+    heldBinlogsBytes: 21_474_836_480,
     switchover: { graceMs: 0, timeoutMs: 10_000 },
     policies: never === null ? {} : { [instanceName('shop', never)]: { promotion: 'never', priority: 0 } },
   }

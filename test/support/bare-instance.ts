@@ -53,6 +53,8 @@ export class BareInstance {
       bootIdFile: '/proc/sys/kernel/random/boot_id',
       timings: {},
       lowSpaceBytes: 0,
+      keepBinlogsSeconds: 259_200,
+      heldBinlogsBytes: 21_474_836_480,
       serverSettings,
       logLevel: 'info',
     })
