@@ -48,7 +48,7 @@ describe('a channel of an opened primary', () => {
     const applied = server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)
     expect(server.calls.indexOf('offline on')).toBeGreaterThanOrEqual(0)
     expect(applied).toBeGreaterThan(server.calls.indexOf('offline on'))
-    expect(server.calls.indexOf('readOnly open')).toBeGreaterThan(applied)
+    expect(server.calls.indexOf('open')).toBeGreaterThan(applied)
   })
 })
 
@@ -69,7 +69,7 @@ describe('a primary that was demoted and goes on', () => {
     }
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(server.calls).toContain('gates shop-1,shop-2')
-    expect(server.calls.indexOf('readOnly open')).toBeGreaterThan(server.calls.indexOf('gates shop-1,shop-2'))
+    expect(server.calls.indexOf('open')).toBeGreaterThan(server.calls.indexOf('gates shop-1,shop-2'))
   })
 })
 
@@ -113,7 +113,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
   it('stays open, or opens again, as soon as enough can acknowledge', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, ...gates, dumpThreads: [acknowledging], semiSyncSource: { enabled: true, acks: 1 } }))
     await converged(server)
-    expect(server.calls).toEqual(expect.arrayContaining(['readOnly open', 'offline off']))
+    expect(server.calls).toEqual(expect.arrayContaining(['open']))
   })
 
   it('and that was started again for it waits for no marker', async () => {
@@ -121,7 +121,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
     const parts = await testParts(server)
     parts.memory.reopening = true
     await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
-    expect(server.calls.filter((call) => call.startsWith('marker') || call === 'readOnly open')).toEqual([])
+    expect(server.calls.filter((call) => call.startsWith('marker') || call === 'open')).toEqual([])
     expect(parts.memory.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
   })
 })

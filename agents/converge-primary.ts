@@ -4,6 +4,7 @@ import type { ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts } from './parts.ts'
+import { isPreparedFor } from './preparation.ts'
 import { replicationUser, type ServerPort } from './server-port.ts'
 
 /** One pass towards being the primary of this assignment. `again` asks for another pass soon. */
@@ -49,11 +50,13 @@ function isOpenAsPrimary(state: ServerState): boolean {
 async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
   const { server, memory, process, observer } = parts
   const pid = process.pid ?? 0
+  const prepared = isPreparedFor(parts, assignment.epoch)
   if (memory.opening?.pid !== pid) {
-    await clearTheWay(parts, state)
+    memory.applied = null
+    if (!prepared) await clearTheWay(parts, state)
     memory.opening = { pid, inPlace: memory.reopening }
   }
-  if (!(await applyEverything(parts, state))) return { again: true }
+  if (!prepared && !(await applyEverything(parts, state))) return { again: true }
   const { inPlace } = memory.opening
   if (memory.applied === null) {
     await prepareToOpen(parts, assignment, state)
@@ -71,6 +74,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   await letIn(parts, assignment, state)
   memory.openedPid = pid
   memory.opening = null
+  memory.prepared = null
   memory.reopening = false
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
   observer.outdate()
@@ -83,15 +87,15 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
 }
 
 /** Nobody else is on the server: a lock or an idle transaction of theirs would hold up the applier and account changes. */
-async function clearTheWay({ server, memory }: Parts, state: ServerState): Promise<void> {
-  memory.applied = null
+async function clearTheWay({ server }: Parts, state: ServerState): Promise<void> {
   if (!state.offlineMode) await server.setOffline(true)
   await server.killForeignSessions()
 }
 
-async function prepareToOpen({ server, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  const { server, memory } = parts
   await memory.switchingOff
-  if (state.channel) await server.stopApplier()
+  if (state.channel && !isPreparedFor(parts, assignment.epoch)) await server.stopApplier()
   const connected = new Set(assignment.connected?.filter((instance) => assignment.counted.includes(instance)).map(replicationUser))
   await server.killDumpThreads(({ user }) => connected.has(user))
   await server.setReadOnly('accounts')
@@ -125,8 +129,7 @@ async function forgetApplied({ server, notices }: Parts): Promise<void> {
 
 async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   if (whyClosed(memory, assignment, state) !== null) return
-  await server.setReadOnly('open')
-  await server.setOffline(false)
+  await server.open()
 }
 
 async function keepGates({ server, notices }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
@@ -206,8 +209,7 @@ async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: Serv
     return
   }
   if (state.readOnly || state.superReadOnly || state.offlineMode) {
-    await server.setReadOnly('open')
-    await server.setOffline(false)
+    await server.open()
     parts.observer.outdate()
     if (memory.converged.done) notices.add('Opened', 'the primary was read-only or offline by another hand and is open again')
   }

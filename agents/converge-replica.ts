@@ -13,6 +13,7 @@ export async function convergeReplica(parts: Parts, assignment: ReplicaAssignmen
   const { memory } = parts
   memory.openedPid = null
   memory.opening = null
+  memory.prepared = null
   memory.reopening = false
   await stayClosed(parts, assignment, state)
   const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)

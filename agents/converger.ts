@@ -2,8 +2,11 @@ import { describeError } from '../src/common/errors.ts'
 import { convergePrimary } from './converge-primary.ts'
 import { convergeReplica } from './converge-replica.ts'
 import { Markers } from './marker.ts'
+import type { Assignment } from '../failover/order.ts'
+import type { ServerState } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
-import { stopUnderPromise } from './promise.ts'
+import { isPreparedFor } from './preparation.ts'
+import { rememberStop, stopUnderPromise } from './promise.ts'
 import { passStartGate } from './start-gate.ts'
 
 /** A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when a replica has connected. */
@@ -78,13 +81,21 @@ export class Converger {
     const { assignment, promise, seeding } = file.current
     if (seeding && memory.seedingProgress !== null) return { again: false }
     if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
+    await rememberStop(this.#parts)
     await passStartGate(this.#parts)
     if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
-    const state = await this.#parts.observer.recent(againMs)
+    const state = await this.#stateFor(assignment)
     if (assignment === null) {
       memory.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
       return { again: false }
     }
     return assignment.role === 'primary' ? convergePrimary(this.#parts, assignment, state, this.#markers) : convergeReplica(this.#parts, assignment, state)
+  }
+
+  /** A primary that was made ready is opened without another look: nobody has been let in since the last. */
+  async #stateFor(assignment: Assignment | null): Promise<ServerState> {
+    const { observer } = this.#parts
+    const prepared = assignment?.role === 'primary' && isPreparedFor(this.#parts, assignment.epoch)
+    return (prepared ? observer.server : null) ?? (await observer.recent(againMs))
   }
 }

@@ -36,7 +36,7 @@ describe('demotion', () => {
     const server = new ScriptedServer(acknowledged)
     const parts = await testParts(hangingOnce(server, () => (server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))))
     await expect(demote(parts, order)).rejects.toThrow('0 replicas can give one')
-    expect(server.calls).toEqual(['readOnly open', 'offline off'])
+    expect(server.calls).toEqual(['open'])
     expect(parts.file.current.promise).toBe(0)
   })
 
@@ -44,6 +44,6 @@ describe('demotion', () => {
     const server = new ScriptedServer(acknowledged)
     const parts = await testParts(hangingOnce(server, () => (server.waiting = 1)))
     await expect(demote(parts, order)).rejects.toThrow('must not be killed')
-    expect(server.calls).toEqual(['readOnly open', 'offline off'])
+    expect(server.calls).toEqual(['open'])
   })
 })

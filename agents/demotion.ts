@@ -89,7 +89,6 @@ async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: numbe
 }
 
 async function openAgain({ server, observer }: Parts): Promise<void> {
-  await server.setReadOnly('open')
-  await server.setOffline(false)
+  await server.open()
   observer.outdate()
 }

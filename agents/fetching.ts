@@ -12,6 +12,7 @@ export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<voi
   await file.update({ revision: order.revision, stoppedInOrder: false })
   memory.promiseReport = null
   memory.receiverKept = false
+  memory.prepared = null
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)
   await server.pointTo({ host: order.from.host, port: order.from.port, user: replicationUser(config.instance), password: replicationPassword })

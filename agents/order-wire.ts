@@ -51,7 +51,7 @@ const replica = message({
 })
 
 const schemas = {
-  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: Type.Optional(name) }),
+  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: Type.Optional(name), prepare: Type.Optional(Type.Boolean()) }),
   demote: message({ graceMs: duration, deadlineMs: duration }),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers }),

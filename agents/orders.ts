@@ -7,6 +7,7 @@ import { fetchMissing } from './fetching.ts'
 import type { Lease } from './lease.ts'
 import { checkOrder, type AnyOrder } from './order-checks.ts'
 import type { Parts } from './parts.ts'
+import { prepareToLead } from './preparation.ts'
 import { promise, stopUnderPromise } from './promise.ts'
 import type { Seeding } from './seeding.ts'
 
@@ -42,8 +43,10 @@ export class Orders {
     })
   }
 
-  promise(order: PromiseOrder): Promise<readonly Step[]> {
-    return this.#obey('promise', order, () => promise(this.#parts, order))
+  async promise(order: PromiseOrder): Promise<readonly Step[]> {
+    const steps = await this.#obey('promise', order, () => promise(this.#parts, order))
+    if (order.prepare === true) void this.#converger.alone(() => prepareToLead(this.#parts))
+    return steps
   }
 
   demote(order: DemoteOrder): Promise<readonly Step[]> {

@@ -35,6 +35,8 @@ export interface Memory {
   promiseReport: PromiseReport | null
   /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
   receiverKept: boolean
+  /** The mysqld (pid) that was made ready to lead this epoch. */
+  prepared: { readonly pid: number; readonly epoch: number } | null
   /** What the primary held at the newest assignment: needed to judge a tail, errant transactions, forgetfulness. */
   sourceHolds: string | null
   /** Sentence and progress of convergence. */
@@ -78,6 +80,7 @@ export function freshMemory(nowMs: number): Memory {
   return {
     promiseReport: null,
     receiverKept: false,
+    prepared: null,
     sourceHolds: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,

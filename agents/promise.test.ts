@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { orderVersion, type PromiseOrder, type ReplicaAssignment } from '../failover/order.ts'
 import { memberOf } from '../topology/testing.ts'
-import { promise, stopUnderPromise } from './promise.ts'
+import { promise as givePromise, rememberStop, stopUnderPromise } from './promise.ts'
 import type { Parts } from './parts.ts'
 import { aServerState, ScriptedServer, testParts } from './testing.ts'
 
@@ -30,6 +30,12 @@ async function gathered(): Promise<{ parts: Parts; server: ScriptedServer }> {
   await parts.file.update({ promise: 3, revision: 10, assignment, stoppedInOrder: false })
   parts.memory.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
   return { parts, server }
+}
+
+/** With what the next pass of the agent adds. */
+async function promise(parts: Parts, given: PromiseOrder): Promise<void> {
+  await givePromise(parts, given)
+  await rememberStop(parts)
 }
 
 describe('a promise', () => {

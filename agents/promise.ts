@@ -42,11 +42,10 @@ export async function stopUnderPromise(parts: Parts): Promise<void> {
     memory.converged = { ...memory.converged, done: false, sentence: `stopped under the promise of epoch ${epoch}` }
     memory.promiseReport = assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
   }
-  await rememberStop(parts)
 }
 
 /** Its relay logs are on disk and grow no more: a crash of the machine takes nothing of what it acknowledged. */
-async function rememberStop({ file, memory }: Parts): Promise<void> {
+export async function rememberStop({ file, memory }: Parts): Promise<void> {
   if (memory.promiseReport?.asPrimary === false && !memory.receiverKept && !file.current.stoppedInOrder) await file.update({ stoppedInOrder: true })
 }
 

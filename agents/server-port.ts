@@ -12,8 +12,10 @@ export interface ServerPort {
   /** Executed, owned and received sets alone, read after each other in the order received, owned, executed, so that nothing that moves from one to the next is missed. */
   readHolds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }>
 
-  /** `super_read_only`/`read_only`. `open` = both off; `accounts` = super_read_only off with read_only on, so that accounts can be changed; `closed` = both on. */
-  setReadOnly(state: 'open' | 'accounts' | 'closed', deadlineMs?: number): Promise<void>
+  /** Writes and clients are let in, in one statement. */
+  open(): Promise<void>
+  /** `accounts` = super_read_only off with read_only on, so that accounts can be changed; `closed` = both on. */
+  setReadOnly(state: 'accounts' | 'closed', deadlineMs?: number): Promise<void>
   /** `offline_mode`: on ends foreign sessions and refuses logins (3032). */
   setOffline(on: boolean): Promise<void>
   /** Ends every session that is not this agent's own nor a dump thread; those offline_mode cannot end (CONNECTION_ADMIN) by id. */
@@ -50,7 +52,7 @@ export interface ServerPort {
 
   /**
    * Sets every replication account's gate, binary log off: accounts of `open` exist, have the right password, and are unlocked; every other replication account is
-   * locked, its dump threads killed and seen gone. Needs setReadOnly('accounts') or 'open' in force.
+   * locked, its dump threads killed and seen gone. Needs setReadOnly('accounts') or open() in force.
    */
   setGates(open: readonly InstanceName[]): Promise<void>
   /** Kills dump threads for which `keep` is false and resolves when they are gone. */

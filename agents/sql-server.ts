@@ -53,6 +53,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     readState: () => state.read(queryDeadlineMs),
     readHolds: () => replication.holds(),
     setReadOnly: async (to, deadlineMs = readOnlyMs) => void (await sql.change(readOnlyStatements[to], deadlineMs)),
+    open: async () => void (await sql.change('SET GLOBAL read_only = OFF, GLOBAL offline_mode = OFF', readOnlyMs)),
     setOffline: async (on) => void (await sql.change(`SET GLOBAL offline_mode = ${on ? 'ON' : 'OFF'}`)),
     killForeignSessions: () => killForeignSessions(sql),
     busySessions: () => busySessions(sql),
@@ -87,7 +88,6 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
 
 /** One statement each: this is in the way of a promotion or a switchover. `super_read_only` off comes with `read_only` off, and on with it on (manual). */
 const readOnlyStatements = {
-  open: 'SET GLOBAL read_only = OFF',
   accounts: 'SET GLOBAL read_only = ON, GLOBAL super_read_only = OFF',
   closed: 'SET GLOBAL super_read_only = ON',
 } as const

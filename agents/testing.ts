@@ -82,6 +82,7 @@ export class ScriptedServer implements ServerPort {
   readonly readState: ServerPort['readState'] = async () => this.state
   readHolds: ServerPort['readHolds'] = async () => ({ executed: this.state.executed, owned: this.state.owned, received: this.state.received })
   setReadOnly: ServerPort['setReadOnly'] = async (to) => void this.calls.push(`readOnly ${to}`)
+  readonly open = async (): Promise<void> => void this.calls.push('open')
   readonly setOffline: ServerPort['setOffline'] = async (on) => void this.calls.push(`offline ${on ? 'on' : 'off'}`)
   readonly killForeignSessions = async (): Promise<void> => void this.calls.push('killForeignSessions')
   readonly busySessions = async (): Promise<number> => 0

@@ -76,6 +76,8 @@ export interface PromiseOrder extends OrderBase {
   readonly waitMs: number
   /** A switchover's candidate: a receiver that follows it already goes on. Absent, as in every failover: it is stopped, whomever it follows. */
   readonly keepReceiverFrom?: InstanceName
+  /** It is a switchover's candidate: it makes ready as soon as it has reported. */
+  readonly prepare?: boolean
 }
 
 /** First half of a switchover, at the primary: stop taking writes, let what waits finish, then promise `epoch`. Undone by the agent itself if it fails. */

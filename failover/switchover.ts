@@ -5,6 +5,7 @@ import { assignmentOrders, orderFor, peersOf } from './assignments.ts'
 import { bump, commitTo, leavers, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
 import { promisedBy } from './durability.ts'
 import { preferredOf } from './election.ts'
+import type { PromiseOrder } from './order.ts'
 import { countedMembers, gatheredMembers, type ClusterRecord, type SwitchoverIntent } from './record.ts'
 import { endpointOf, isFenced, isFollowing, isServing, liveView, names, type Situation } from './situation.ts'
 import { judgePrimary } from './verdict.ts'
@@ -123,8 +124,11 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
     const sentence = `switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
     // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them than for any straggler.
     const patience = (member: MemberId): number => (member === intent.candidate ? waitMs : Math.floor(situation.timings.stragglerMs / 2))
-    const keep = (member: MemberId) => (gatheredMembers(record).includes(member) ? { keepReceiverFrom: instanceOf(intent.candidate) } : {})
-    return step(sentence, asked.map((member) => promiseAction(situation, member, next, { after: primary.report.holds, waitMs: patience(member), ...keep(member) })))
+    const more = (member: MemberId): Partial<PromiseOrder> => {
+      if (member === intent.candidate) return { prepare: true }
+      return gatheredMembers(record).includes(member) ? { keepReceiverFrom: instanceOf(intent.candidate) } : {}
+    }
+    return step(sentence, asked.map((member) => promiseAction(situation, member, next, { after: primary.report.holds, waitMs: patience(member), ...more(member) })))
   }
   if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
   const late = stragglers(situation)

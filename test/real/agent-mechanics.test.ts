@@ -35,8 +35,7 @@ async function openWithReplica(): Promise<void> {
   await source.server.setReadOnly('accounts')
   await source.server.setGates([replica.name])
   await source.server.setSemiSyncSource(1)
-  await source.server.setReadOnly('open')
-  await source.server.setOffline(false)
+  await source.server.open()
   await follow()
 }
 
@@ -168,7 +167,7 @@ describe('a source and its replica', () => {
 
   it('refuse to be pointed elsewhere rather than throw away what cannot be applied', async () => {
     const [client, root] = [await source.session('client', 'app'), await replica.session('regent', 'app')]
-    await replica.server.setReadOnly('open')
+    await replica.server.open()
     await root.query('SET SESSION sql_log_bin = 0')
     await root.query('INSERT INTO t VALUES (4)')
     await client.query('INSERT INTO t VALUES (4)')
@@ -347,7 +346,7 @@ describe('a locked, crowded or closing server', () => {
     expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
     await source.server.setReadOnly('accounts')
     expect(await source.server.readState()).toMatchObject({ readOnly: true, superReadOnly: false })
-    await source.server.setReadOnly('open')
+    await source.server.open()
     expect(await source.server.readState()).toMatchObject({ readOnly: false, superReadOnly: false })
   })
 

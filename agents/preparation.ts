@@ -1,0 +1,33 @@
+import { describeError } from '../src/common/errors.ts'
+import { unionOf } from '../topology/holdings.ts'
+import type { Parts } from './parts.ts'
+
+/** One that has much to apply is not waited for here: it goes on applying, and its opening waits. */
+const applyMs = 200
+
+/**
+ * The candidate of a switchover makes ready while the manager commits: nobody else on the server, everything received applied, the applier stopped. Nothing of it is remembered on disk or binds anybody; if the switchover
+ * is undone, following as assigned puts it right.
+ */
+export async function prepareToLead(parts: Parts): Promise<void> {
+  const { server, memory, process, file, notices } = parts
+  if (process.state !== 'running' || memory.promiseReport?.asPrimary !== false || memory.receiverKept) return
+  try {
+    await server.setOffline(true)
+    await server.killForeignSessions()
+    await server.startApplier()
+    // The receiver is stopped: nothing arrives any more.
+    const { executed, received } = await server.readHolds()
+    if (!(await server.waitExecuted(received, applyMs))) return
+    await server.stopApplier()
+    memory.binlogSet = unionOf([executed, received]).toString()
+    memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise }
+  } catch (error) {
+    notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)
+  }
+}
+
+/** Whether that was done by this server for this epoch, and nothing else has been done to it since. */
+export function isPreparedFor({ memory, process }: Parts, epoch: number): boolean {
+  return memory.prepared !== null && memory.prepared.pid === process.pid && memory.prepared.epoch === epoch
+}
