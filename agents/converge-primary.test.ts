@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { gtids } from '../topology/testing.ts'
 import { convergePrimary } from './converge-primary.ts'
 import { Markers } from './marker.ts'
+import { prepareToLead } from './preparation.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
@@ -70,6 +71,37 @@ describe('a primary that was demoted and goes on', () => {
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(server.calls).toContain('gates shop-1,shop-2')
     expect(server.calls.indexOf('open')).toBeGreaterThan(server.calls.indexOf('gates shop-1,shop-2'))
+  })
+})
+
+describe('the candidate of a switchover', () => {
+  it('leaves only the connections of those alone that it gathered and counts', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, channel: null }))
+    const parts = await testParts(server)
+    let keep: Parameters<typeof server.killDumpThreads>[0] = () => true
+    server.killDumpThreads = async (given) => void (keep = given)
+    const thread = (user: string) => ({ threadId: 7, user, host: '', serverUuid: '', semiSync: true })
+    await convergePrimary(parts, { ...primaryOfEpoch3, counted: ['shop-1'], connected: ['shop-1', 'shop-2'] }, server.state, new Markers(parts, () => undefined))
+    expect([1, 2, 3].map((ordinal) => keep(thread(`regent_r_${ordinal}`)))).toEqual([true, false, false])
+  })
+
+  it('that made ready is opened with nothing more than gates and acknowledgements set', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
+    const parts = await testParts(server)
+    await parts.file.update({ promise: 3 })
+    parts.memory.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
+    await prepareToLead(parts)
+    expect(server.calls.splice(0)).toEqual(['offline on', 'killForeignSessions', 'startApplier', expect.stringContaining('waitExecuted'), 'stopApplier'])
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(server.calls.slice(0, 5)).toEqual(['killDumpThreads', 'readOnly accounts', 'gates shop-1,shop-2', 'semiSyncSource 1', 'open'])
+  })
+
+  it('that made ready for another epoch is made ready again', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
+    const parts = await testParts(server)
+    parts.memory.prepared = { pid: parts.process.pid ?? 0, epoch: 2 }
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'stopReceiver'])
   })
 })
 
