@@ -24,8 +24,8 @@ export interface AgentFlaws {
   readonly trimsEarly: boolean
   /** A receiver that went on at a switchover's promise goes on under any other promise too. */
   readonly keepsReceiver: boolean
-  /** Whoever promises at a switchover goes on, whomever it follows, and says that it stopped in order. */
-  readonly keepsAnyReceiver: boolean
+  /** A promise at which a receiver goes on counts as an orderly stop. */
+  readonly callsKeptOrderly: boolean
 }
 
 export const noFlaws: AgentFlaws = {
@@ -41,5 +41,5 @@ export const noFlaws: AgentFlaws = {
   showsSilenceFirst: false,
   trimsEarly: false,
   keepsReceiver: false,
-  keepsAnyReceiver: false,
+  callsKeptOrderly: false,
 }

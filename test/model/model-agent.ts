@@ -85,7 +85,7 @@ function leavePrimaryRole(world: ModelWorld, instance: Instance): void {
 function promise(world: ModelWorld, instance: Instance, order: PromiseOrder): void {
   const { memory } = instance
   if (instance.disk.promise !== order.epoch || (memory.receiverKept && !world.flaws.keepsReceiver)) memory.report = null
-  memory.receiverKept = followsAlready(instance, order.keepReceiverFrom) || (memory.receiverKept && world.flaws.keepsReceiver) || (order.keepReceiverFrom !== undefined && world.flaws.keepsAnyReceiver)
+  memory.receiverKept = followsAlready(instance, order.keepReceiverFrom) || (memory.receiverKept && world.flaws.keepsReceiver)
   store(world, instance, { promise: order.epoch, revision: Math.max(instance.disk.revision, order.revision) })
   stopUnderPromise(world, instance)
 }
@@ -106,7 +106,7 @@ export function stopUnderPromise(world: ModelWorld, instance: Instance): void {
   if (instance.mysqld !== 'running') return
   if (!world.flaws.reportsBeforeStop && !memory.receiverKept) stopReceiving(instance)
   memory.converged = { ...memory.converged, done: false, sentence: 'stopped under a promise' }
-  if (!memory.receiverKept || world.flaws.keepsAnyReceiver) store(world, instance, { stoppedInOrder: true })
+  if (!memory.receiverKept || world.flaws.callsKeptOrderly) store(world, instance, { stoppedInOrder: true })
   memory.report = reportOf(world, instance, false)
 }
 
