@@ -56,3 +56,15 @@ it('A primary ends the connection of another server with the account of a counte
   expect(parts.notices.list.map(({ code }) => code)).toContain('StrangerAcknowledges')
   await expect.poll(() => parts.file.current.unsettled).toBe(false)
 })
+
+it('A primary whose stranger does not go at once goes on with the rest: markers, and being open', async () => {
+  const impostor = thread({ threadId: 99, serverUuid: 'impostor' })
+  const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], dumpThreads: [thread(), impostor], semiSyncSource: { enabled: true, acks: 1 }, offlineMode: true }))
+  const parts = await testParts(server)
+  await parts.file.update({ promise: 3, revision: 10, assignment: told })
+  parts.memory.openedPid = parts.process.pid
+  server.killDumpThreads = async () => Promise.reject(new Error('dump threads 99 were killed and are not gone after 2000 ms'))
+  await convergePrimary(parts, told, server.state, new Markers(parts, () => undefined))
+  expect(server.calls).toEqual(expect.arrayContaining(['marker 1', 'offline off']))
+  expect(parts.notices.list.map(({ code }) => code)).toContain('StrangerStays')
+})

@@ -1,4 +1,5 @@
 import type { PrimaryAssignment } from '../failover/order.ts'
+import { describeError } from '../src/common/errors.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import type { ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
@@ -163,7 +164,8 @@ async function keepAcknowledgements({ server, notices, memory, file }: Parts, as
     memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
     notices.add('StrangerAcknowledges', sentenceAbout(strangers, assignment))
     const killed = new Set(strangers.map((thread) => thread.threadId))
-    await server.killDumpThreads((thread) => !killed.has(thread.threadId))
+    // One that takes its time to go must not keep the rest of this pass from being done.
+    await server.killDumpThreads((thread) => !killed.has(thread.threadId)).catch((error: unknown) => notices.add('StrangerStays', describeError(error)))
   }
 }
 
