@@ -65,6 +65,6 @@ it('A primary whose stranger does not go at once goes on with the rest: markers,
   parts.memory.openedPid = parts.process.pid
   server.killDumpThreads = async () => Promise.reject(new Error('dump threads 99 were killed and are not gone after 2000 ms'))
   await convergePrimary(parts, told, server.state, new Markers(parts, () => undefined))
-  expect(server.calls).toEqual(expect.arrayContaining(['marker 1', 'offline off']))
+  expect(server.calls).toEqual(expect.arrayContaining(['marker 1', 'open']))
   expect(parts.notices.list.map(({ code }) => code)).toContain('StrangerStays')
 })
