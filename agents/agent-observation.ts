@@ -55,14 +55,16 @@ export class ObservationBuilder {
   }
 
   /**
-   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail or its memory is in doubt, says that it acts on no revision, and is told again.
+   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail or its memory is in doubt, says that it acts on no revision, and is told again. So does one that may
+   * not acknowledge before a manager has seen who it is.
    */
   #stored(): StoredSummary {
     const { file, memory, process } = this.#parts
     const stopping = memory.shutdownSeenPid !== null && memory.shutdownSeenPid === process.pid && file.current.assignment?.role === 'primary'
     const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}) }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
-    const waits = memory.sourceHolds === null && (tailInDoubt || file.current.forgetful)
+    const unseen = summary.assignment?.counted === true && !memory.toldInThisRun
+    const waits = unseen || (memory.sourceHolds === null && (tailInDoubt || file.current.forgetful))
     return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
   }
 }

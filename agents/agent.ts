@@ -1,6 +1,6 @@
 import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports.ts'
 import { regentVersion } from '../src/common/version.ts'
-import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type LeaseConfirmation, type LeaseVoteRequest, type OrderAnswer, type PromiseOrder, type ReseedOrder, type Step } from '../failover/order.ts'
+import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type LeaseConfirmation, type LeaseVoteRequest, type OrderAnswer, type PromiseOrder, type RenounceOrder, type ReseedOrder, type Step } from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Observation } from '../topology/observation.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
@@ -10,6 +10,7 @@ import { Converger } from './converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './ending.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { Lease } from './lease.ts'
+import { whyCacheIsLost, type MediumPort } from './medium.ts'
 import { agentMetrics } from './metrics.ts'
 import { Notices } from './notices.ts'
 import { Observer } from './observer.ts'
@@ -20,7 +21,7 @@ import type { ProcessPort } from './process-port.ts'
 import { Seeding } from './seeding.ts'
 import type { ServerPort } from './server-port.ts'
 import { guardSpace } from './space-guard.ts'
-import { freshState, StoredStateFile } from './stored-state.ts'
+import { freshState, newIncarnation, StoredStateFile } from './stored-state.ts'
 import type { VolumePort } from './volume-port.ts'
 
 /** How often the agent looks after what no event brings. */
@@ -29,6 +30,7 @@ const tendMs = 1_000
 export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' | 'transport' | 'replicationPassword'> {
   readonly disk: Disk
   readonly machine: Machine
+  readonly medium: MediumPort
   readonly stateFile: string
   readonly process: ProcessPort
   readonly server: ServerPort
@@ -37,6 +39,10 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly world: World
   readonly transport: Transport
   readonly log: (sentence: string) => void
+}
+
+function isUp({ state }: ProcessPort): boolean {
+  return state !== 'dead' && state !== 'absent'
 }
 
 /** One agent: it observes its instance, keeps what it promised, and makes its server what it is assigned to be. */
@@ -61,7 +67,7 @@ export class Agent implements AgentHandlers {
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
       notices: new Notices(world.clock, ports.log),
       changed,
-      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: file.current.assignment?.role === 'primary' },
+      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: file.current.assignment?.role === 'primary', toldInThisRun: isUp(process) },
     }
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
@@ -73,18 +79,21 @@ export class Agent implements AgentHandlers {
   }
 
   /**
-   * Reads what earlier agents of this volume stored, finds their mysqld, and notes whether the machine crashed in between
-   * (design §5, "A machine that crashed").
+   * Reads what earlier agents of this volume stored, finds their mysqld, and notes whether what was written and not synced is still there: the machine may have crashed in between, or the volume
+   * been cut off (design §5, "A machine that crashed", "More ways to lose").
    */
   static async create(ports: AgentPorts): Promise<Agent> {
     const { random } = ports.world
-    const bootId = await ports.machine.bootId()
+    const [bootId, medium] = await Promise.all([ports.machine.bootId(), ports.medium.read()])
     const file = await StoredStateFile.open(ports.disk, ports.stateFile, () => freshState(random.hex(12), bootId))
     const before = file.current
-    const crashed = before.bootId !== bootId && !before.stoppedInOrder && before.assignment?.role === 'replica'
-    await file.update({ bootId, forgetful: before.forgetful || crashed, previousIncarnation: before.incarnation, incarnation: random.hex(16) })
+    const lost = before.bootId === bootId ? whyCacheIsLost(before.medium, medium) : 'its machine crashed'
+    const forgets = lost !== null && !before.stoppedInOrder && before.assignment?.role === 'replica'
+    await file.update({ bootId, medium, forgetful: before.forgetful || forgets, ...newIncarnation(before, random.hex(16)) })
     await ports.process.adopt()
-    return new Agent(ports, file)
+    const agent = new Agent(ports, file)
+    if (forgets) agent.#parts.notices.add('ForgetfulReplica', `${lost} and it did not stop in order before: it counts for nothing until it has caught up`)
+    return agent
   }
 
   async start(): Promise<void> {
@@ -142,6 +151,7 @@ export class Agent implements AgentHandlers {
       [agentRoutes.demote, order<DemoteOrder>('demote', (body) => orders.demote(body))],
       [agentRoutes.fetch, order<FetchOrder>('fetch', (body) => orders.fetch(body))],
       [agentRoutes.reseed, order<ReseedOrder>('reseed', (body) => orders.reseed(body))],
+      [agentRoutes.renounce, order<RenounceOrder>('renounce', (body) => orders.renounce(body))],
       [
         agentRoutes.lease,
         async (body) => {

@@ -9,8 +9,9 @@ import { replicationUser } from './server-port.ts'
 const connectMs = 150
 
 /** One pass towards following as assigned. `again` asks for another pass soon. */
-export async function convergeReplica(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
+export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
   const { memory } = parts
+  const assignment = asSeenNow(parts, assigned)
   memory.openedPid = null
   memory.opening = null
   memory.prepared = null
@@ -22,6 +23,14 @@ export async function convergeReplica(parts: Parts, assignment: ReplicaAssignmen
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
   if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision)) return follow(parts, assignment, fresh)
   return watchChannel(parts, assignment, fresh)
+}
+
+/**
+ * A volume that went back in time still has the assignment it had then, and would acknowledge to a primary it has since promised to leave. So a server that was started after its agent counts only once a
+ * manager, who looks at incarnations, has told this run of the agent.
+ */
+function asSeenNow({ memory }: Parts, assignment: ReplicaAssignment): ReplicaAssignment {
+  return { ...assignment, counted: assignment.counted && memory.toldInThisRun }
 }
 
 /** Closed for writes, whoever opened it. */
@@ -80,12 +89,12 @@ async function removeFilter({ server, file, notices }: Parts): Promise<void> {
   notices.add('ReplicationFilter', 'a replication filter was set by hand and removed; what it left out is unknown, so this instance will be seeded again')
 }
 
-/** Its machine crashed: what it received may have holes. It starts again from what it executed. */
+/** Its page cache was lost: what it received may have holes. It starts again from what it executed. */
 async function withoutDoubtfulRelayLogs({ server, memory, process, notices, file, observer }: Parts, state: ServerState): Promise<ServerState> {
   if (!file.current.forgetful || memory.relayLogsDiscardedPid === process.pid) return state
   if (state.channel) await server.forgetSource()
   memory.relayLogsDiscardedPid = process.pid
-  notices.add('ForgetfulReplica', 'its machine crashed: received and unapplied transactions were thrown away and are fetched again')
+  notices.add('ForgetfulReplica', 'received and unapplied transactions were thrown away and are fetched again')
   return observer.refresh()
 }
 

@@ -1,11 +1,11 @@
 import { RegentError } from '../src/common/errors.ts'
-import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, ReseedOrder } from '../failover/order.ts'
+import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../failover/order.ts'
 import { memberId } from '../topology/member.ts'
 import type { PromiseReport, ProcessState } from '../topology/observation.ts'
 import type { StoredState } from './stored-state.ts'
 
 /** Any order that carries an epoch and a revision. */
-export type AnyOrder = Assignment | PromiseOrder | DemoteOrder | FetchOrder | ReseedOrder
+export type AnyOrder = Assignment | PromiseOrder | DemoteOrder | FetchOrder | RenounceOrder | ReseedOrder
 
 /** What the checks look at. */
 export interface OrderState {
@@ -48,6 +48,8 @@ function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonl
       return fetchChecks(order, state)
     case 'reseed':
       return reseedChecks(order as ReseedOrder, state)
+    case 'renounce':
+      return renounceChecks(order as RenounceOrder, state)
     case 'lease':
       return []
   }
@@ -95,6 +97,11 @@ function reseedChecks(order: ReseedOrder, { stored, holds }: OrderState): readon
     [now?.role === 'replica' && now.counted, 'it is counted in the sync set'],
     [!stored.seeding && holds !== order.destroys, `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`],
   ]
+}
+
+/** Judged by what it reported: an order that comes after the next start of the agent speaks of somebody else. */
+function renounceChecks(order: RenounceOrder, { stored }: OrderState): readonly Check[] {
+  return [[stored.incarnation !== order.incarnation, `its incarnation is ${stored.incarnation}, the order is for ${order.incarnation}`]]
 }
 
 function abbreviate(set: string | null): string {

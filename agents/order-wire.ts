@@ -55,6 +55,7 @@ const schemas = {
   demote: message({ graceMs: duration, deadlineMs: duration }),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers }),
+  renounce: message({ incarnation: name }),
   lease: message({ question: Type.Integer({ minimum: 0 }) }),
   leaseVote: Type.Object({ version: base.version, cluster: name, asking: name, epoch: Type.Integer({ minimum: 0 }) }, { additionalProperties: false }),
 } as const

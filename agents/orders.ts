@@ -1,4 +1,4 @@
-import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PromiseOrder, ReseedOrder, Step } from '../failover/order.ts'
+import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PromiseOrder, RenounceOrder, ReseedOrder, Step } from '../failover/order.ts'
 import type { OrderName } from '../failover/order.ts'
 import { holdsText } from './agent-observation.ts'
 import type { Converger } from './converger.ts'
@@ -9,6 +9,7 @@ import { checkOrder, type AnyOrder } from './order-checks.ts'
 import type { Parts } from './parts.ts'
 import { prepareToLead } from './preparation.ts'
 import { promise, stopUnderPromise } from './promise.ts'
+import { renounce } from './renouncing.ts'
 import type { Seeding } from './seeding.ts'
 
 /** Carries out orders, one at a time: checked, written to disk, then done. */
@@ -36,7 +37,8 @@ export class Orders {
       // Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds.
       if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
-      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...(order.role === 'primary' ? { mayHaveTail: true } : {}) })
+      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+      memory.toldInThisRun = true
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
       if (observer.server !== null) void observer.refresh().catch(() => undefined)
@@ -63,6 +65,11 @@ export class Orders {
   /** Archives and begins the seeding; the copy itself goes on in the background and shows in the observation. */
   reseed(order: ReseedOrder): Promise<readonly Step[]> {
     return this.#obey('reseed', order, () => this.#seeding.begin(order))
+  }
+
+  /** A new member from now on. Whatever here accepts or acknowledges writes is stopped first: were it to die in between, it would be told again. */
+  renounce(order: RenounceOrder): Promise<readonly Step[]> {
+    return this.#obey('renounce', order, () => renounce(this.#parts, order).then(() => this.#converger.pass()))
   }
 
   confirmLease(order: LeaseConfirmation): void {

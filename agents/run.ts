@@ -10,6 +10,7 @@ import { contradictionIn, defaultTimings } from '../failover/timings.ts'
 import { Agent } from './agent.ts'
 import type { AgentConfig } from './config.ts'
 import { createAgentServer } from './http.ts'
+import { realMedium } from './medium.ts'
 import { createMysqldProcess } from './mysqld-process.ts'
 import { replicationUser } from './server-port.ts'
 import { createSqlServer } from './sql-server.ts'
@@ -39,6 +40,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     transport,
     disk: realDisk,
     machine: realMachine(config.bootIdFile),
+    medium: realMedium(config.volume, process.env),
     stateFile: join(layout.agentDir, 'state'),
     replicationPassword: passwordFor(secret, replicationUser(config.instance)),
     process: createMysqldProcess(config, world),

@@ -81,7 +81,7 @@ export class Seeding {
     await this.#ready()
     await server.forgetSource()
     await this.#verify(order)
-    await file.update({ seeding: false, filterSeen: false, forgetful: false, mayHaveTail: false, unsettled: false })
+    await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
     memory.seedingProgress = null
     memory.binlogSet = null
     // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.

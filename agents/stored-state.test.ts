@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { codeOf } from '../src/common/errors.ts'
 import { MemoryDisk } from './testing.ts'
-import { freshState, StoredStateFile } from './stored-state.ts'
+import { freshState, newIncarnation, StoredStateFile } from './stored-state.ts'
 
 const path = '/volume/agent/state'
 const open = (disk: MemoryDisk) => StoredStateFile.open(disk, path, () => freshState('v1', 'boot-1'))
@@ -153,7 +153,7 @@ describe('two copies of the stored state', () => {
   it('refuse a state that does not fit, and keep the one before', async () => {
     const disk = new MemoryDisk()
     const file = await open(disk)
-    expect(await file.update({ promise: 2, previousIncarnation: 'x'.repeat(slotBytes) }).catch(codeOf)).toBe('REGENT_INTERNAL')
+    expect(await file.update({ promise: 2, incarnation: 'x'.repeat(slotBytes) }).catch(codeOf)).toBe('REGENT_INTERNAL')
     expect(file.current.promise).toBe(0)
     await file.update({ promise: 1 })
     expect((await open(disk)).current.promise).toBe(1)
@@ -169,3 +169,18 @@ function withNewest(bytes: Buffer, state: object): Uint8Array {
   createHash('sha256').update(String(changed.readBigUInt64LE(8))).update(payload).digest().copy(changed, 20)
   return changed
 }
+
+it('Each start and each newer promise makes another incarnation, and the last 32 before it are kept', async () => {
+  const file = await open(new MemoryDisk())
+  await file.update(newIncarnation(file.current, 'run-0'))
+  await file.update({ promise: 1 })
+  const [promisedOne] = [file.current.incarnation]
+  expect(promisedOne).not.toBe('run-0')
+  expect(file.current.earlierIncarnations).toEqual(['run-0'])
+  await file.update({ promise: 1, revision: 4 })
+  expect(file.current.incarnation).toBe(promisedOne)
+  for (let start = 1; start <= 40; start += 1) await file.update(newIncarnation(file.current, `run-${start}`))
+  expect(file.current.incarnation).toBe('run-40')
+  expect(file.current.earlierIncarnations).toHaveLength(32)
+  expect(file.current.earlierIncarnations[0]).toBe('run-39')
+})

@@ -3,6 +3,7 @@ import { describeError, RegentError } from '../src/common/errors.ts'
 import type { Disk } from '../src/common/ports.ts'
 import type { Assignment } from '../failover/order.ts'
 import type { StoredSummary } from '../topology/observation.ts'
+import type { Medium } from './medium.ts'
 
 export const storedStateVersion = 1
 
@@ -11,24 +12,32 @@ export interface StoredState {
   readonly version: number
   /** Random id of this volume, made once. */
   readonly volume: string
-  /** Random, new at each agent start: a volume that went back in time shows an old one. */
+  /** New at each agent start and with each newer promise: a volume that went back in time shows an old one. */
   readonly incarnation: string
-  readonly previousIncarnation: string
+  /** Those before it, newest first. Several, because agents may start again while no manager is there to note the last one. */
+  readonly earlierIncarnations: readonly string[]
   /** The highest epoch promised. Only grows. */
   readonly promise: number
   /** The newest revision of the record acted on. Only grows. */
   readonly revision: number
   readonly assignment: Assignment | null
   readonly bootId: string
+  /** What its page cache rested on besides; null before any agent looked. */
+  readonly medium: Medium | null
   /** The receiver was stopped and relay logs were fsynced since they last grew. */
   readonly stoppedInOrder: boolean
   readonly unsettled: boolean
   readonly forgetful: boolean
   readonly seeding: boolean
   readonly filterSeen: boolean
+  /** It went back in time and was told so; it has not been seeded since. */
+  readonly fromThePast: boolean
   /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
 }
+
+/** So many earlier incarnations are kept: more starts than that without any manager, and the volume is taken for one that went back in time. */
+const incarnationsKept = 32
 
 /** Room for each of the two copies. Preallocated, so that a full disk cannot stop a promise. */
 const slotBytes = 65_536
@@ -83,7 +92,8 @@ export class StoredStateFile {
   }
 
   async #write(change: Partial<StoredState>): Promise<StoredState> {
-    const next = { ...this.#current, ...change, version: storedStateVersion }
+    const wanted = { ...this.#current, ...change, version: storedStateVersion }
+    const next = wanted.promise > this.#current.promise ? { ...wanted, ...incarnationAfterPromise(wanted) } : wanted
     if (next.promise < this.#current.promise || next.revision < this.#current.revision) {
       throw new RegentError('REGENT_STALE_ORDER', `promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`)
     }
@@ -98,6 +108,17 @@ export class StoredStateFile {
     this.#current = next
     return next
   }
+}
+
+/** What a new run of the agent writes before it does anything. */
+export function newIncarnation(before: Pick<StoredState, 'incarnation' | 'earlierIncarnations'>, incarnation: string): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
+  const earlier = before.incarnation === '' ? before.earlierIncarnations : [before.incarnation, ...before.earlierIncarnations]
+  return { incarnation, earlierIncarnations: earlier.slice(0, incarnationsKept) }
+}
+
+/** A copy that was made of the volume before the promise, while the agent ran, is told by it too. No two starts have the same incarnation, so neither have their promises. */
+function incarnationAfterPromise(state: StoredState): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
+  return newIncarnation(state, createHash('sha256').update(`${state.incarnation} ${state.promise}`).digest('hex').slice(0, 16))
 }
 
 /** The part of it that is reported. */
@@ -121,8 +142,9 @@ export function summaryOf(stored: StoredState): StoredSummary {
     forgetful: stored.forgetful,
     seeding: stored.seeding,
     filterSeen: stored.filterSeen,
+    fromThePast: stored.fromThePast,
     incarnation: stored.incarnation,
-    previousIncarnation: stored.previousIncarnation,
+    earlierIncarnations: stored.earlierIncarnations,
   }
 }
 
@@ -152,8 +174,11 @@ function readSlot(bytes: Uint8Array, index: number): { state: StoredState; seque
   const sequence = slot.readBigUInt64LE(8)
   const payload = slot.subarray(headerBytes, headerBytes + slot.readUInt32LE(16))
   if (!checksum(sequence, payload).equals(slot.subarray(20, headerBytes))) return undefined
-  return { state: JSON.parse(payload.toString()) as StoredState, sequence }
+  return { state: { ...addedLater, ...(JSON.parse(payload.toString()) as StoredState) }, sequence }
 }
+
+/** What a file of an earlier agent does not say. */
+const addedLater = { earlierIncarnations: [], fromThePast: false, medium: null } as const
 
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
   return createHash('sha256').update(String(sequence)).update(payload).digest()
@@ -165,16 +190,18 @@ export function freshState(volume: string, bootId: string): StoredState {
     version: storedStateVersion,
     volume,
     incarnation: '',
-    previousIncarnation: '',
+    earlierIncarnations: [],
     promise: 0,
     revision: 0,
     assignment: null,
     bootId,
+    medium: null,
     stoppedInOrder: true,
     unsettled: false,
     forgetful: false,
     seeding: false,
     filterSeen: false,
+    fromThePast: false,
     mayHaveTail: false,
   }
 }

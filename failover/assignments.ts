@@ -23,7 +23,7 @@ export function assignmentOrders(situation: Situation, options: { mayRestart: bo
     actions.push({ kind: 'assign', to: primary.name, order: primaryAssignment(situation, primary, options.mayRestart) })
   }
   for (const view of liveViews(situation.snapshot)) {
-    if (view.observation.member === record.primary || !replicaNeedsOrder(situation, view, primary)) continue
+    if (view.past !== undefined || view.observation.member === record.primary || !replicaNeedsOrder(situation, view, primary)) continue
     const order = replicaAssignment(situation, view, primary)
     if (order) actions.push({ kind: 'assign', to: view.name, order })
   }
@@ -60,7 +60,7 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
 function catchingUp(situation: Situation): readonly InstanceName[] {
   const { record } = situation
   return liveViews(situation.snapshot)
-    .filter(({ observation }) => observation.member !== record.primary && (isSeeded(record, observation) || (hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)))
+    .filter(({ observation, past }) => past === undefined && observation.member !== record.primary && (isSeeded(record, observation) || (hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)))
     .map((view) => view.name)
 }
 
@@ -71,7 +71,7 @@ function isSeeded(record: ClusterRecord, { member, stored }: Observation): boole
 /** They were gathered for it by the switchover that has just committed it, and follow it since the epoch before. */
 function connected({ record, snapshot }: Situation, primary: LiveView): readonly InstanceName[] {
   if (primary.observation.stored.assignment?.epoch === record.epoch) return []
-  const gathered = liveViews(snapshot).filter(({ observation: { stored } }) => stored.assignment?.source === primary.name && stored.assignment.epoch < record.epoch && stored.promise === record.epoch)
+  const gathered = liveViews(snapshot).filter(({ past, observation: { stored } }) => past === undefined && stored.assignment?.source === primary.name && stored.assignment.epoch < record.epoch && stored.promise === record.epoch)
   return gathered.map(({ name }) => name)
 }
 
@@ -107,7 +107,7 @@ function waitsForUncounted(situation: Situation, openGates: readonly InstanceNam
 }
 
 function canBeTold({ record, timings }: Situation, view: InstanceView | undefined): view is LiveView {
-  return isServing(view, timings) && view.observation.stored.promise <= record.epoch && !view.observation.stored.seeding
+  return isServing(view, timings) && view.past === undefined && view.observation.stored.promise <= record.epoch && !view.observation.stored.seeding
 }
 
 function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {

@@ -18,6 +18,8 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   const live = liveViews(input.snapshot)
   const silent = instances.map(({ name }) => name).filter((name) => !live.some((view) => view.name === name))
   if (silent.length > 0) return wait(`waiting for the agents of ${silent.join(', ')} before anything is believed`)
+  const past = live.find((view) => view.past !== undefined)
+  if (past) return wait(`the volume of ${past.name} went back in time, and there is no record to say what it missed: bring the newer volume back, or give ${past.name} an empty one`)
   const highest = Math.max(...live.map(({ observation }) => observation.stored.promise))
   return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
 }

@@ -12,8 +12,8 @@ export interface ClusterNotes {
   /** Number of instances a person asked for by scaling; null = as in the spec. */
   readonly instances: number | null
   readonly lastFailoverWallMs: number | null
-  /** The newest incarnation each member's agent reported. */
-  readonly incarnations: Readonly<Record<MemberId, string>>
+  /** The incarnations each member's agent reported, newest first, a few each (`incarnations.ts`). */
+  readonly incarnations: Readonly<Record<MemberId, readonly string[]>>
   /** Newest first, at most 50. */
   readonly recoveries: readonly Recovery[]
 }

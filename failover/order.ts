@@ -103,6 +103,15 @@ export interface ReseedOrder extends OrderBase {
   readonly peers: readonly Endpoint[]
 }
 
+/**
+ * Its volume went back in time: whoever it takes itself for has promised and received more. It gives up that name, with promise, role and place in the sync set, and goes on as a new member that is to be
+ * seeded.
+ */
+export interface RenounceOrder extends OrderBase {
+  /** The one that was judged; any later one refuses. */
+  readonly incarnation: string
+}
+
 /** The manager confirms the epoch, from a record read begun after the question arrived. */
 export interface LeaseConfirmation extends OrderBase {
   readonly question: number
@@ -123,7 +132,7 @@ export interface LeaseVote {
   readonly executed?: GtidText | null
 }
 
-export type OrderName = 'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'lease'
+export type OrderName = 'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'lease'
 
 /** Routes of the agent's HTTP interface. Orders are POSTed; each answers an `OrderAnswer`. */
 export const agentRoutes = {
@@ -133,6 +142,7 @@ export const agentRoutes = {
   demote: '/v1/demote',
   fetch: '/v1/fetch',
   reseed: '/v1/reseed',
+  renounce: '/v1/renounce',
   lease: '/v1/lease',
   leaseVote: '/v1/lease-vote',
 } as const

@@ -6,7 +6,7 @@ import { foreignTablesOf, isReadyAsDonor, primaryDonates, seedingsDue, unsparedM
 import { endpointOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 
 /**
- * An instance that cannot follow as it is gets a copy of another: it has errant transactions, lacks what the primary purged,
+ * An instance that cannot follow as it is gets a copy of another: it went back in time, has errant transactions, lacks what the primary purged,
  * is empty while there is much to copy, or had a replication filter. What it alone has is archived first by its agent (safety rule 8).
  */
 export function reseedStep(situation: Situation, primary: LiveView): FlowStep | undefined {

@@ -22,7 +22,7 @@ export function seedingsDue(situation: Situation, primary: LiveView): readonly D
   const { record, timings, snapshot } = situation
   return liveViews(snapshot).flatMap((view) => {
     const { observation } = view
-    if (observation.member === record.primary || (record.syncSet.includes(observation.member) && !observation.stored.seeding)) return []
+    if (view.past !== undefined || observation.member === record.primary || (record.syncSet.includes(observation.member) && !observation.stored.seeding)) return []
     if ((!observation.stored.seeding && !isServing(view, timings)) || !isToldUncounted(situation, view)) return []
     const why = whyReseed(situation, view, primary)
     return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary) }]
@@ -57,6 +57,7 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   const { observation } = view
   if (observation.stored.seeding) return 'began a seeding that has not ended'
   if (situation.inFlight.get(view.name)?.order === 'reseed') return 'is being told to give up what it has'
+  if (observation.stored.fromThePast) return 'went back in time, so that what its GTIDs name may be something else elsewhere'
   const errant = errantOf(observation, primary.observation)
   if (!errant.isEmpty()) return `has ${errant.count()} errant transactions (${errant.toString().slice(0, 120)})`
   const holds = holdsOf(observation)

@@ -7,6 +7,7 @@ import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type Fl
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
 import type { Intent } from './record.ts'
+import { renounceOrders } from './incarnations.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { reseedStep } from './reseeding.ts'
 import { scalingStep } from './scaling.ts'
@@ -29,9 +30,9 @@ function flowStep(input: DecisionInput): FlowStep {
   const situation: Situation = { ...input, record: input.record }
   const past = fromThePast(situation)
   if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
-  const routed = routeActions(situation)
+  const always = [...routeActions(situation), ...renounceOrders(situation)]
   const flow = primaryFlow(situation)
-  return { ...flow, actions: [...routed, ...flow.actions] }
+  return { ...flow, actions: [...always, ...flow.actions] }
 }
 
 /** What an agent stored is newer than the record: the store was put back. Nothing is ordered; a person decides. */

@@ -90,7 +90,8 @@ function mustLeave(situation: Situation, member: MemberId): boolean {
   if (view === undefined || leavers(situation).includes(view.name)) return true
   if (!isLive(view)) return false
   const { stored } = view.observation
-  return stored.forgetful || stored.seeding || stored.filterSeen || isErrant(situation, view)
+  const doubtful = view.past !== undefined || stored.fromThePast || stored.filterSeen
+  return doubtful || stored.forgetful || stored.seeding || isErrant(situation, view)
 }
 
 function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {

@@ -1,6 +1,6 @@
 import type { Observation } from '../topology/observation.ts'
 import { instanceOf } from '../topology/member.ts'
-import { isLive, isServing, viewOf, type LiveView, type Situation } from './situation.ts'
+import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
 /**
  * What is known of the primary, and from whom.
@@ -27,9 +27,14 @@ export function callsForFailover(verdict: Verdict): boolean {
 export function judgePrimary(situation: Situation): Verdict {
   const name = instanceOf(situation.record.primary)
   const view = viewOf(situation.snapshot, situation.record.primary)
-  if (view === undefined) return verdict('dead', `${name} is gone or lives on another volume`, ['the platform'])
+  if (view === undefined) return verdict('dead', whyGone(situation, name), ['the platform'])
   if (isLive(view)) return judgeByOwnAgent(name, view.observation, situation)
   return judgeByOthers(situation, name, view.heardAtMs)
+}
+
+function whyGone({ snapshot, record }: Situation, name: string): string {
+  const wentBack = viewNamed(snapshot, name)?.past === record.primary
+  return wentBack ? `the volume of ${name} went back in time and is nobody’s who is known` : `${name} is gone or lives on another volume`
 }
 
 function judgeByOwnAgent(name: string, seen: Observation, { timings }: Situation): Verdict {

@@ -79,8 +79,9 @@ function unprotectedSentence({ snapshot, expected }: AnalysisInput): string {
 }
 
 /** What members know of themselves is on their disks: it stays true while they are unreachable. */
-function analyseMemory({ name, observation }: InstanceView): readonly Analysis[] {
-  return observation === null ? [] : [...analyseTail(observation, name), ...analyseForgetful(observation, name)]
+function analyseMemory(view: InstanceView): readonly Analysis[] {
+  const { name, observation } = view
+  return observation === null ? [] : [...analyseTail(observation, name), ...analyseForgetful(observation, name), ...analysePast(view)]
 }
 
 function analyseTail({ stored }: Observation, name: string): readonly Analysis[] {
@@ -88,7 +89,13 @@ function analyseTail({ stored }: Observation, name: string): readonly Analysis[]
   return [warning('UnsettledTail', name, `${name} stopped without an order and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled`)]
 }
 
+function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {
+  if (past !== undefined) return [critical('VolumeFromThePast', name, `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again`)]
+  if (observation?.stored.fromThePast !== true) return []
+  return [warning('VolumeFromThePast', name, `the volume of ${name} went back in time; it is a new member and counts for nothing until it has been seeded again`)]
+}
+
 function analyseForgetful({ stored }: Observation, name: string): readonly Analysis[] {
   if (!stored.forgetful) return []
-  return [warning('ForgetfulReplica', name, `the machine of ${name} crashed and may have forgotten what it acknowledged; it counts for nothing until it has caught up`)]
+  return [warning('ForgetfulReplica', name, `the machine of ${name} crashed, or its volume was cut off: it may have forgotten what it acknowledged and counts for nothing until it has caught up`)]
 }

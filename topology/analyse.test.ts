@@ -38,6 +38,7 @@ test('every code there is appears in the tables', () => {
     InstanceUnreachable: true,
     UnsettledTail: true,
     ForgetfulReplica: true,
+    VolumeFromThePast: true,
     StrangerAcknowledges: true,
     UnacknowledgedCommits: true,
     WrongSource: true,

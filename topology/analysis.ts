@@ -30,6 +30,7 @@ export type AnalysisCode =
   | 'InstanceUnreachable'
   | 'UnsettledTail'
   | 'ForgetfulReplica'
+  | 'VolumeFromThePast'
   | 'StrangerAcknowledges'
   | 'UnacknowledgedCommits'
   | 'WrongSource'

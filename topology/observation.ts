@@ -110,15 +110,18 @@ export interface StoredSummary {
   readonly countedUuids?: Readonly<Record<InstanceName, string>>
   /** It may have acknowledged, at a stop nobody ordered, what no replica holds. */
   readonly unsettled: boolean
-  /** Its machine crashed while it followed: it may have forgotten what it acknowledged. */
+  /** Its machine crashed or its volume was cut off while it followed: it may have forgotten what it acknowledged. */
   readonly forgetful: boolean
   /** A seeding began and has not ended: it holds nothing that counts. */
   readonly seeding: boolean
   /** A replication filter was seen on it since it was last seeded. */
   readonly filterSeen: boolean
-  /** Random, new at each agent start; the copy in the manager's notes tells a volume that went back in time. */
+  /** It was seen to have gone back in time, and has not been seeded since: what its GTIDs claim may be something else elsewhere. */
+  readonly fromThePast: boolean
+  /** New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back in time. */
   readonly incarnation: string
-  readonly previousIncarnation: string
+  /** Those before it, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be judged. */
+  readonly earlierIncarnations?: readonly string[]
 }
 
 /**

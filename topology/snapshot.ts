@@ -1,4 +1,4 @@
-import type { InstanceName } from './member.ts'
+import type { InstanceName, MemberId } from './member.ts'
 import type { Observation } from './observation.ts'
 
 /** The newest observations of a cluster's instances, plus what the manager itself knows of reachability. */
@@ -19,4 +19,6 @@ export interface InstanceView {
   readonly heardAtMs: number | null
   /** The stream is open and heartbeats arrive in time. */
   readonly reachable: boolean
+  /** Its volume went back in time: whom its agent takes itself for. Its observation then has the name of nobody. */
+  readonly past?: MemberId
 }

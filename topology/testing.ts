@@ -24,6 +24,8 @@ export interface ViewOverrides extends ObservationOverrides {
   readonly reachable?: boolean
   /** This manager never heard of it. */
   readonly unheard?: true
+  /** Its volume went back in time. */
+  readonly past?: MemberId
 }
 
 export interface SnapshotShape {
@@ -146,8 +148,9 @@ function aStoredSummary(instance: InstanceName, source: InstanceName | null, ove
     forgetful: false,
     seeding: false,
     filterSeen: false,
+    fromThePast: false,
     incarnation: `incarnation-of-${instance}`,
-    previousIncarnation: '',
+    earlierIncarnations: [],
     ...overrides,
   }
 }
@@ -166,7 +169,7 @@ export function aSnapshot(overrides: Readonly<Record<InstanceName, ViewOverrides
 }
 
 function aView(name: InstanceName, overrides: ViewOverrides, replicas: readonly InstanceName[]): InstanceView {
-  const { reachable, unheard, ...seen } = overrides
+  const { reachable, unheard, past, ...seen } = overrides
   const server = seen.server === null || seen.follows !== null ? seen.server : { ...servingReplicas(replicas), ...seen.server }
   return {
     name,
@@ -176,6 +179,7 @@ function aView(name: InstanceName, overrides: ViewOverrides, replicas: readonly 
     observation: unheard ? null : anObservation({ instance: name, ...seen, ...(server === undefined ? {} : { server }) }),
     heardAtMs: unheard ? null : 1_000,
     reachable: reachable ?? !unheard,
+    ...(past === undefined ? {} : { past }),
   }
 }
 

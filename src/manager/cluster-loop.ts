@@ -4,6 +4,7 @@ import type { Timer, Transport, World } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Action, Decision } from '../../failover/decision.ts'
+import { unnoted } from '../../failover/incarnations.ts'
 import { emptyNotes, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import { fetchKey } from '../../failover/crash-failover.ts'
 import { agentRoutes, orderVersion, type FetchOrder } from '../../failover/order.ts'
@@ -13,13 +14,18 @@ import type { ClusterSpec } from '../../failover/spec.ts'
 import type { Timings } from '../../failover/timings.ts'
 import type { Observation } from '../../topology/observation.ts'
 import { instanceOf } from '../../topology/member.ts'
+import type { Snapshot } from '../../topology/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { RecoveryBook } from './recovery-book.ts'
+import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
 
 /** A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be started again. */
 const fetchAgainMs = 30_000
+
+/** A store that does not take the notes is asked again after this long. */
+const notingRetryMs = 1_000
 
 export interface LoopPorts {
   readonly world: World
@@ -58,6 +64,7 @@ export class ClusterLoop {
   readonly #sightings: Sightings
   readonly #desk: OrderDesk
   readonly #book: RecoveryBook
+  readonly #runs: RunBook
   readonly #beganMs: number
   readonly #follows = new Map<string, () => void>()
   readonly #failedRequests = new Map<string, string>()
@@ -86,6 +93,7 @@ export class ClusterLoop {
     this.#beganMs = ports.world.clock.monotonicMs()
     this.#sightings = new Sightings(config.timings)
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
+    this.#runs = new RunBook((change) => this.changeNotes(change))
     this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
   }
 
@@ -141,7 +149,7 @@ export class ClusterLoop {
   input(): DecisionInput {
     const { clock } = this.#ports.world
     const nowMs = clock.monotonicMs()
-    const snapshot = this.#sightings.snapshot(nowMs)
+    const snapshot = this.#snapshot(nowMs)
     if (this.#record) this.#sightings.trackStraying(this.#record, snapshot, nowMs)
     return {
       ...this.#config,
@@ -157,6 +165,11 @@ export class ClusterLoop {
       inFlight: this.#desk.inFlight,
       failedRequests: this.#failedRequests,
     }
+  }
+
+  /** What was heard, as far as it may be believed (`incarnations.ts`). */
+  #snapshot(nowMs: number): Snapshot {
+    return this.#runs.believed(this.#sightings.snapshot(nowMs), this.#notes)
   }
 
   addRequest(request: Request): void {
@@ -228,6 +241,8 @@ export class ClusterLoop {
       if (this.#leads) this.#keepBook(decision)
       this.#listener.decided(decision, changed)
       this.#planRevisit(decision)
+      const heard = this.#sightings.snapshot(this.#ports.world.clock.monotonicMs())
+      this.#runs.note(heard, this.#notes, decision.flow === null).catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
         await this.#act(action)
         if (action.kind === 'commit') break
@@ -242,7 +257,8 @@ export class ClusterLoop {
   #planRevisit(decision: Decision): void {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
-    const waits = [decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
+    const unwritten = unnoted(this.#sightings.snapshot(clock.monotonicMs()), this.#notes).length > 0
+    const waits = [unwritten ? notingRetryMs : null, decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
     if (waits.length > 0) this.#revisit = timers.after(Math.max(1, Math.min(...waits)), () => this.wake())
   }
 
@@ -376,8 +392,8 @@ export class ClusterLoop {
   #isWhole(): boolean {
     const record = this.#record
     if (record === undefined || record.intent !== null) return false
-    const seen = this.#sightings.observationOf(instanceOf(record.primary))
-    const view = this.#sightings.snapshot(this.#ports.world.clock.monotonicMs()).instances.find(({ name }) => name === instanceOf(record.primary))
+    const view = this.#snapshot(this.#ports.world.clock.monotonicMs()).instances.find(({ observation }) => observation?.member === record.primary)
+    const seen = view?.observation
     const open = view?.reachable === true && seen?.process === 'running' && seen.converged.done && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
     return open && this.#published?.epoch === record.epoch
   }
@@ -418,9 +434,10 @@ export class ClusterLoop {
   }
 
   /** A manager confirms only from a record read begun later than the question (design §5, "Lease"). */
-  async #confirmLease({ lease, member, instance, stored, agentRun }: Observation): Promise<void> {
+  async #confirmLease(observation: Observation): Promise<void> {
+    const { lease, member, instance, stored, agentRun } = observation
     const asked = `${agentRun} ${lease?.question}`
-    if (!this.#leads || lease === null || asked === this.#answeredQuestion) return
+    if (!this.#leads || lease === null || asked === this.#answeredQuestion || !this.#runs.believes(observation, this.#notes)) return
     this.#answeredQuestion = asked
     const { store, transport } = this.#ports
     const { cluster, timings } = this.#config

@@ -4,8 +4,8 @@ import { anObservation } from '../../topology/testing.ts'
 import { Sightings } from './sightings.ts'
 
 const instance = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
-const first = anObservation({ instance: 'shop-0', agentRun: 'one', sequence: 7, stored: { incarnation: 'a', previousIncarnation: '' } })
-const second = anObservation({ instance: 'shop-0', agentRun: 'two', sequence: 1, stored: { incarnation: 'b', previousIncarnation: 'a' } })
+const first = anObservation({ instance: 'shop-0', agentRun: 'one', sequence: 7, stored: { incarnation: 'a', earlierIncarnations: [] } })
+const second = anObservation({ instance: 'shop-0', agentRun: 'two', sequence: 1, stored: { incarnation: 'b', earlierIncarnations: ['a'] } })
 
 describe('what a manager has heard of an instance', () => {
   it('is the newest, whatever comes late', () => {

@@ -53,7 +53,7 @@ export class Sightings {
     const last = known.observation
     if (last?.agentRun === observation.agentRun && last.sequence >= observation.sequence) return false
     // The last words of an agent that has been followed by another: what it promised and saw is out of date.
-    if (last && last.agentRun !== observation.agentRun && last.stored.previousIncarnation === observation.stored.incarnation && last.member === observation.member) return false
+    if (last && last.agentRun !== observation.agentRun && last.stored.earlierIncarnations?.includes(observation.stored.incarnation) && last.member === observation.member) return false
     this.#byName.set(observation.instance, { ...known, observation, observedAtMs: nowMs, heardAtMs: nowMs })
     return true
   }

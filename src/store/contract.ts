@@ -110,7 +110,7 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
         updates.map((number) =>
           (number % 2 === 0 ? stores.first : stores.second).updateNotes('shop', (notes) => ({
             ...notes,
-            incarnations: { ...notes.incarnations, [`shop-${number}@v${number}`]: `run-${number}` },
+            incarnations: { ...notes.incarnations, [`shop-${number}@v${number}`]: [`run-${number}`] },
           })),
         ),
       )

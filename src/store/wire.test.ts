@@ -11,7 +11,7 @@ const notes: ClusterNotes = {
   fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 2.5 }],
   instances: 5,
   lastFailoverWallMs: 3,
-  incarnations: { 'shop-0@a0': 'f00' },
+  incarnations: { 'shop-0@a0': ['f00', 'e99'] },
   recoveries: [
     {
       id: 'r1',

@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '../../failover/record.ts'
 import { instanceOf } from '../../topology/member.ts'
-import { ableToAcknowledge, isConnected, memberOf, waitingOf, type Instance } from './instance.ts'
+import { ableToAcknowledge, isConnected, isPast, memberOf, waitingOf, type Instance } from './instance.ts'
 import { isWithin, type Writes } from './ledger.ts'
 import { describeRecord, type ModelWorld } from './model-world.ts'
 
@@ -35,8 +35,9 @@ export class Checker {
 
   #promiseWentBack(instance: Instance): string | undefined {
     const { name, disk } = instance
-    const before = this.#promised.get(memberOf(instance))
-    this.#promised.set(memberOf(instance), { promise: disk.promise, revision: disk.revision })
+    const key = `${memberOf(instance)} ${instance.timesBack}`
+    const before = this.#promised.get(key)
+    this.#promised.set(key, { promise: disk.promise, revision: disk.revision })
     if (before === undefined || (disk.promise >= before.promise && disk.revision >= before.revision)) return undefined
     return `monotonic: ${name} went back from promise ${before.promise}, revision ${before.revision} to ${disk.promise}, ${disk.revision}`
   }
@@ -52,12 +53,17 @@ function wrongStep(before: ClusterRecord | undefined, after: ClusterRecord | und
   return after.leaving.every((member) => after.syncSet.includes(member)) ? undefined : 'S: somebody leaves who is no member'
 }
 
-/** While the primary’s volume is gone, nobody holds what the record says: the next primary must. */
+/** While the primary’s volume is gone, or went back in time, nobody holds what the record says: the next primary must. */
 function acknowledgedIsHeldByPrimary(world: ModelWorld): string | undefined {
   const primary = world.memberOf(world.record.primary)
-  if (primary === undefined) return undefined
+  if (primary === undefined || hasGoneBackAsPrimary(primary, world)) return undefined
   const missing = world.acknowledged & ~primary.held
   return missing === 0 ? undefined : `S1: acknowledged ${world.ledger.textOf(missing)} is missing from the primary of the record`
+}
+
+/** One that went back and was made primary after that is not excused. */
+function hasGoneBackAsPrimary(primary: Instance, { record }: ModelWorld): boolean {
+  return isPast(primary) && primary.past?.epoch === record.epoch
 }
 
 /** It could tell a client OK: it takes writes or lets some wait, and enough replicas acknowledge to it. */
@@ -72,11 +78,11 @@ function isOldAndOpen(instance: Instance, record: ClusterRecord): boolean {
   return instance.disk.assignment.epoch < record.epoch && (instance.server.open || waitingOf(instance) > 0)
 }
 
-/** A member that forgot, whose machine crashed, or whose volume is gone counts as holder: its word is not taken. */
+/** A member that forgot, whose machine crashed, or whose volume is gone or went back in time counts as holder: its word is not taken. */
 function acknowledgedIsHeldByK(world: ModelWorld): string | undefined {
   const { record, acknowledged } = world
   if (record.syncSet.length < record.acks || world.memberOf(record.primary)?.disk.unsettled === true) return undefined
-  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined || instance.disk.forgetful || instance.rebooted ? -1 : instance.held))
+  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined || instance.disk.forgetful || instance.rebooted || isPast(instance) ? -1 : instance.held))
   const missing = acknowledged & ~heldByAtLeast(record.acks, held)
   return missing === 0 ? undefined : `S3: acknowledged ${world.ledger.textOf(missing)} is held by fewer than ${record.acks} of S`
 }
@@ -103,7 +109,7 @@ function countedAreMembers(world: ModelWorld): string | undefined {
 function nobodyIsErrant(world: ModelWorld): string | undefined {
   const { record } = world
   const primary = world.memberOf(record.primary)
-  if (!primary) return undefined
+  if (!primary || hasGoneBackAsPrimary(primary, world)) return undefined
   const errant = record.syncSet.find((member) => !isWithin(world.memberOf(member)?.held ?? 0, primary.held | world.byHand))
   return errant === undefined ? undefined : `S4: ${instanceOf(errant)} is in S and holds what the primary lacks`
 }

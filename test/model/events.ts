@@ -53,7 +53,9 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'somebody asks for a switchover': [2, (world, draw) => ask(draw, { kind: 'switchover', id: `request-${world.nowMs}`, to: draw.dice % 2 === 0 ? draw.instance.name : null, deadlineWallMs: world.nowMs + 10_000, reason: 'asked for' })],
   'somebody asks for a failover': [1, (world, draw) => ask(draw, { kind: 'failover', id: `request-${world.nowMs}`, to: null, acceptLoss: false })],
   'somebody fences': [1, (world, { instance }) => fence(world, instance)],
-  'fences end': [4, (world) => void (world.notes = { ...world.notes, fenced: [], paused: null })],
+  'fences end': [2, (world) => void (world.notes = { ...world.notes, fenced: [], paused: null })],
+  'somebody copies a volume': [1, (world, { instance }) => takeSnapshot(world, instance)],
+  'a volume goes back in time': [1, (world, { instance }) => putBack(world, instance)],
   'somebody scales': [1, (world, { dice }) => scale(world, dice)],
 }
 
@@ -133,6 +135,15 @@ function crashMachine(world: ModelWorld, instance: Instance, dice: number): void
 
 function loseVolume(world: ModelWorld, instance: Instance): void {
   if (instance.exists && !isTailInDoubt(world, instance)) world.loseVolume(instance)
+}
+
+function takeSnapshot(world: ModelWorld, instance: Instance): void {
+  if (instance.exists && !isTailInDoubt(world, instance)) world.takeSnapshot(instance)
+}
+
+/** Not of one that somebody stopped by hand: as with a lost volume, its mark would be gone. */
+function putBack(world: ModelWorld, instance: Instance): void {
+  if (instance.exists && !isTailInDoubt(world, instance)) world.putBack(instance)
 }
 
 function loseSight(world: ModelWorld, manager: ModelManager, instance: Instance): void {

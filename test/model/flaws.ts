@@ -20,6 +20,10 @@ export interface AgentFlaws {
   readonly hidesUnsettled: boolean
   /** A server that falls silent because a stranger stops it is shown as silent before its agent knows why. */
   readonly showsSilenceFirst: boolean
+  /** A volume that went back in time is believed by managers. */
+  readonly believesThePast: boolean
+  /** A replica whose volume went back in time acknowledges before a manager has told it anything. */
+  readonly acknowledgesUntold: boolean
   /** A dead primary's tail is cut by any order that comes by. */
   readonly trimsEarly: boolean
   /** A receiver that went on at a switchover's promise goes on under any other promise too. */
@@ -39,6 +43,8 @@ export const noFlaws: AgentFlaws = {
   promisesWhileOpen: false,
   hidesUnsettled: false,
   showsSilenceFirst: false,
+  believesThePast: false,
+  acknowledgesUntold: false,
   trimsEarly: false,
   keepsReceiver: false,
   callsKeptOrderly: false,

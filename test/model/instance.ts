@@ -35,6 +35,8 @@ export interface AgentMemory {
   /** No manager was heard for so long that a primary may start alone. */
   alone: boolean
   binlogSet: string | null
+  /** A manager told this run what to be, or its mysqld ran when it started. */
+  toldInThisRun: boolean
 }
 
 /** One instance: its machine, volume, agent and mysqld. */
@@ -64,7 +66,21 @@ export interface Instance {
   /** Cut off from the other instances. */
   isolated: boolean
   seedsFrom: InstanceName | null
+  /** Times its volume went back in time: what it promised went back with it. */
+  timesBack: number
+  /** Its volume went back behind what the notes know, in that epoch of the record; it is about to be told. Of no account once it has another volume. */
+  past: { readonly volume: string; readonly epoch: number } | null
+  /** A copy of its volume that somebody made. */
+  snapshot: VolumeCopy | null
 }
+
+/** It takes itself for a member that has promised and received more. */
+export function isPast({ past, disk }: Instance): boolean {
+  return past?.volume === disk.volume
+}
+
+/** What a volume holds. */
+export type VolumeCopy = Pick<Instance, 'disk' | 'held' | 'committed' | 'generation'> & { readonly server: Server }
 
 export function freshMemory(): AgentMemory {
   return {
@@ -78,6 +94,7 @@ export function freshMemory(): AgentMemory {
     mayRestart: false,
     alone: false,
     binlogSet: null,
+    toldInThisRun: false,
   }
 }
 

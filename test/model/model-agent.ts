@@ -1,6 +1,6 @@
 import { checkOrder, type AnyOrder } from '../../agents/order-checks.ts'
-import type { StoredState } from '../../agents/stored-state.ts'
-import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, ReseedOrder } from '../../failover/order.ts'
+import { newIncarnation, type StoredState } from '../../agents/stored-state.ts'
+import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../../failover/order.ts'
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
 import { ableToAcknowledge, killMysqld, startMysqld, waitingOf, type Instance } from './instance.ts'
@@ -19,6 +19,7 @@ export type SentOrder =
   | { readonly kind: 'demote'; readonly order: DemoteOrder }
   | { readonly kind: 'fetch'; readonly order: FetchOrder }
   | { readonly kind: 'reseed'; readonly order: ReseedOrder }
+  | { readonly kind: 'renounce'; readonly order: RenounceOrder }
 
 /** Carries out one order as `agents/orders.ts` does: checked by the agent's own `checkOrder`, written to disk, done. Throws what refuses it. */
 export function obey(world: ModelWorld, instance: Instance, sent: SentOrder): void {
@@ -35,6 +36,8 @@ export function obey(world: ModelWorld, instance: Instance, sent: SentOrder): vo
       return fetch(world, instance, sent.order)
     case 'reseed':
       return reseed(world, instance, sent.order)
+    case 'renounce':
+      return renounce(world, instance, sent.order)
   }
 }
 
@@ -46,7 +49,8 @@ function check({ flaws, ledger }: ModelWorld, instance: Instance, name: OrderNam
 
 /** To disk, durably. The agent may die right after it. */
 export function store(world: ModelWorld, instance: Instance, change: Partial<StoredState>): void {
-  instance.disk = { ...instance.disk, ...change }
+  const renewed = (change.promise ?? 0) > instance.disk.promise ? newIncarnation(instance.disk, `${instance.disk.incarnation}/${change.promise}`) : {}
+  instance.disk = { ...instance.disk, ...change, ...renewed }
   if (!world.diesAfterWriting || instance.disk.unsettled) return
   world.diesAfterWriting = false
   throw new AgentDied()
@@ -61,7 +65,8 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   memory.receiverKept = false
   remember(instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
-  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true } : {}) })
+  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+  memory.toldInThisRun = true
   if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
   converge(world, instance)
 }
@@ -151,6 +156,21 @@ function reseed(world: ModelWorld, instance: Instance, order: ReseedOrder): void
   instance.seedsFrom = order.donor.instance
 }
 
+/** `agents/renouncing.ts`. */
+function renounce(world: ModelWorld, instance: Instance, order: RenounceOrder): void {
+  const { memory, disk } = instance
+  if (disk.assignment?.role === 'primary') killMysqld(instance)
+  else stopReceiving(instance)
+  memory.report = null
+  memory.sourceHolds = null
+  memory.openedPid = null
+  memory.opening = null
+  memory.converged = { revision: 0, done: false, sentence: 'its volume went back in time' }
+  const cleared = { mayHaveTail: false, unsettled: false, forgetful: false, stoppedInOrder: false }
+  store(world, instance, { ...cleared, volume: `${disk.volume}+`, assignment: null, revision: order.revision, fromThePast: true })
+  converge(world, instance)
+}
+
 /** CLONE copies what is committed at the donor, and does not end while a write or a marker waits there; the copy is a server with a new uuid. */
 export function finishSeeding(world: ModelWorld, instance: Instance): void {
   const donor = instance.seedsFrom === null ? undefined : world.named(instance.seedsFrom)
@@ -162,7 +182,7 @@ export function finishSeeding(world: ModelWorld, instance: Instance): void {
   instance.seedsFrom = null
   instance.memory.binlogSet = null
   startMysqld(instance)
-  store(world, instance, { seeding: false, filterSeen: false, forgetful: false, mayHaveTail: false, unsettled: false })
+  store(world, instance, { seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
 }
 
 /** One pass (`agents/converger.ts`). */

@@ -1,10 +1,12 @@
 import type { Decision } from '../../failover/decision.ts'
+import type { ClusterNotes } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
 import { fetchKey } from '../../failover/crash-failover.ts'
+import { believed, standingOf, unnoted, withIncarnation } from '../../failover/incarnations.ts'
 import { isFollowing, type DecisionInput, type Request } from '../../failover/situation.ts'
 import { defaultTimings } from '../../failover/timings.ts'
 import type { InstanceName } from '../../topology/member.ts'
-import type { InstanceView } from '../../topology/snapshot.ts'
+import type { InstanceView, Snapshot } from '../../topology/snapshot.ts'
 import { hostOf } from '../../topology/testing.ts'
 import { observe } from './model-observation.ts'
 import type { SentOrder } from './model-agent.ts'
@@ -24,12 +26,14 @@ export class ModelManager {
   readonly number: number
   #run: string
   record: ClusterRecord
+  notes: ClusterNotes
   requests: Request[] = []
   readonly views = new Map<InstanceName, InstanceView>()
   readonly cutFrom = new Set<InstanceName>()
   readonly #strayingSince = new Map<InstanceName, number>()
   readonly #failedRequests = new Map<string, string>()
   readonly #failedFetches = new Map<string, number>()
+  readonly #notedRuns = new Set<string>()
   #sinceMs: number
   lastSentence = ''
 
@@ -37,6 +41,7 @@ export class ModelManager {
     this.#world = world
     this.number = number
     this.record = world.record
+    this.notes = world.notes
     this.#sinceMs = world.nowMs
     this.#run = `manager-${number}-0`
   }
@@ -50,11 +55,14 @@ export class ModelManager {
     this.#strayingSince.clear()
     this.#failedRequests.clear()
     this.#failedFetches.clear()
+    this.#notedRuns.clear()
     this.record = this.#world.record
+    this.notes = this.#world.notes
   }
 
   readRecord(): void {
     this.record = this.#world.record
+    this.notes = this.#world.notes
   }
 
   /** Hears one instance, or finds that it cannot. */
@@ -84,6 +92,7 @@ export class ModelManager {
     const input = this.#input()
     const decision = this.#world.decide(input)
     this.lastSentence = decision.sentence
+    this.#note(decision.flow === null)
     for (const action of decision.actions) {
       if (action.kind === 'commit') this.#commit(action.next)
       else if (action.kind === 'scale') this.#world.scaleTo(action.count)
@@ -107,7 +116,7 @@ export class ModelManager {
 
   #input(): DecisionInput {
     const { nowMs, notes, spec } = this.#world
-    const instances = this.#world.instances.flatMap(({ name, exists }) => (exists ? [this.views.get(name) ?? unheard(name)] : []))
+    const { instances } = this.#believed()
     this.#noteStraying(instances)
     return {
       cluster: 'shop',
@@ -131,6 +140,26 @@ export class ModelManager {
   /** As long as the real manager remembers them. */
   #fetchesThatFailed(): readonly (readonly [string, string])[] {
     return [...this.#failedFetches].filter(([, atMs]) => this.#world.nowMs - atMs < 30_000).map(([key]) => [key, 'refused'])
+  }
+
+  /** As `src/manager/run-book.ts` does, from notes that may be old. */
+  #believed(): Snapshot {
+    const heard = this.#heard()
+    if (this.#world.flaws.believesThePast) return heard
+    for (const { observation } of heard.instances) if (observation && standingOf(this.notes, observation) === 'known') this.#notedRuns.add(observation.agentRun)
+    return believed(heard, this.notes, this.#notedRuns)
+  }
+
+  #heard(): Snapshot {
+    return { instances: this.#world.instances.flatMap(({ name, exists }) => (exists ? [this.views.get(name) ?? unheard(name)] : [])) }
+  }
+
+  #note(isQuiet: boolean): void {
+    const fresh = unnoted(this.#heard(), this.notes)
+    if (!fresh.some(({ agentRun }) => isQuiet || !this.#notedRuns.has(agentRun))) return
+    this.#world.notes = fresh.reduce(withIncarnation, this.#world.notes)
+    this.notes = this.#world.notes
+    for (const { agentRun } of fresh) this.#notedRuns.add(agentRun)
   }
 
   #inFlight(): DecisionInput['inFlight'] {

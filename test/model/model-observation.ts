@@ -42,7 +42,8 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
 /** A replica that must know what its source holds, and does not, says that it acts on no revision (`agents/agent-observation.ts`). */
 function storedSummary({ disk, memory, mysqld }: Instance): StoredSummary {
   const summary = summaryOf(disk)
-  const waits = memory.sourceHolds === null && ((disk.mayHaveTail && mysqld !== 'running') || disk.forgetful)
+  const unseen = summary.assignment?.counted === true && !memory.toldInThisRun
+  const waits = unseen || (memory.sourceHolds === null && ((disk.mayHaveTail && mysqld !== 'running') || disk.forgetful))
   return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
 }
 

@@ -1,4 +1,4 @@
-import { freshState, type StoredState } from '../../agents/stored-state.ts'
+import { freshState, newIncarnation, type StoredState } from '../../agents/stored-state.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Decision } from '../../failover/decision.ts'
 import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
@@ -147,6 +147,8 @@ export class ModelWorld {
     instance.agentUp = true
     instance.agentRun += 1
     const followed = instance.disk.assignment?.role !== 'primary'
+    instance.disk = { ...instance.disk, ...newIncarnation(instance.disk, `${instance.name}/${instance.agentRun}`) }
+    instance.memory.toldInThisRun = instance.mysqld !== 'dead'
     if (instance.rebooted && followed && !instance.disk.stoppedInOrder) instance.disk = { ...instance.disk, forgetful: true }
     instance.rebooted = false
   }
@@ -171,7 +173,30 @@ export class ModelWorld {
     instance.committed = 0
     instance.rebooted = false
     instance.server = { open: false, acks: 0, gates: new Set(), channel: null }
-    instance.disk = { ...freshState(`${instance.disk.volume}'`, ''), incarnation: '' }
+    instance.disk = freshState(`${instance.disk.volume}'`, '')
+    instance.snapshot = null
+  }
+
+  /** Somebody stops it and copies its volume. */
+  takeSnapshot(instance: Instance): void {
+    killMysqld(instance)
+    this.killAgent(instance)
+    const { disk, held, committed, generation, server } = instance
+    instance.snapshot = { disk, held, committed, generation, server: { ...server } }
+  }
+
+  /** The copy is put back, and everything on the volume is as it was then. */
+  putBack(instance: Instance): void {
+    const { snapshot } = instance
+    if (snapshot === null) return
+    killMysqld(instance)
+    this.killAgent(instance)
+    const { disk, held, committed, generation, server } = snapshot
+    Object.assign(instance, { disk, held, committed, generation, server: { ...server }, rebooted: false, snapshot: null })
+    instance.timesBack += 1
+    const newest = this.notes.incarnations[memberOf(instance)]?.[0]
+    const leadsBack = newest === undefined || [disk.incarnation, ...disk.earlierIncarnations].includes(newest)
+    if (!leadsBack) instance.past = { volume: disk.volume, epoch: this.record.epoch }
   }
 
   /** Somebody with all privileges writes on a replica; once, for with durability strict a cluster that cannot spare the errant replica waits for a person. */
@@ -253,17 +278,19 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
   const stored: StoredState = {
     version: 1,
     volume,
-    incarnation: '',
-    previousIncarnation: '',
+    incarnation: `${name}/1`,
+    earlierIncarnations: [],
     promise: 1,
     revision: 1,
     assignment: assignmentOf(name, record),
     bootId: '',
+    medium: null,
     stoppedInOrder: false,
     unsettled: false,
     forgetful: false,
     seeding: false,
     filterSeen: false,
+    fromThePast: false,
     mayHaveTail: isPrimary,
   }
   return {
@@ -281,10 +308,13 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     acked: new Map(),
     marker: null,
     server: { open: isPrimary, acks: isPrimary ? record.acks : 0, gates: new Set(isPrimary ? replicas : []), channel: isPrimary ? null : { source: instanceOf(record.primary), semiSync: true, running: true } },
-    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null },
+    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null, toldInThisRun: true },
     rebooted: false,
     isolated: false,
     seedsFrom: null,
+    timesBack: 0,
+    past: null,
+    snapshot: null,
   }
 }
 

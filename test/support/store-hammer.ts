@@ -29,6 +29,6 @@ for (let number = 1; ; number++) {
     intent: { kind: 'fetch', by, candidate: 'shop-1@b1' },
   })
   if (won) say(`won ${revision} ${by}`)
-  await store.updateNotes('shop', (notes) => ({ ...notes, incarnations: { ...notes.incarnations, 'shop-0@a0': `${Number(notes.incarnations['shop-0@a0'] ?? 0) + 1}` } }))
+  await store.updateNotes('shop', (notes) => ({ ...notes, incarnations: { ...notes.incarnations, 'shop-0@a0': [`${Number(notes.incarnations['shop-0@a0']?.[0] ?? 0) + 1}`] } }))
   say('noted')
 }

@@ -84,10 +84,22 @@ export const durabilityCases: Cases = {
         'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable; its server is still connected to the primary',
       ],
     },
+    'a volume went back in time and its agent does not know it': {
+      views: { 'shop-1': { member: 'shop-1@volume-1~b', past: 'shop-1@volume-1' } },
+      findings: [
+        'VolumeFromThePast critical shop-1: the volume of shop-1 went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again',
+      ],
+    },
+    'a volume went back in time and has not been seeded since': {
+      views: { 'shop-1': { stored: { fromThePast: true } } },
+      findings: [
+        'VolumeFromThePast warning shop-1: the volume of shop-1 went back in time; it is a new member and counts for nothing until it has been seeded again',
+      ],
+    },
     'a machine crashed': {
       views: { 'shop-1': { stored: { forgetful: true } } },
       findings: [
-        'ForgetfulReplica warning shop-1: the machine of shop-1 crashed and may have forgotten what it acknowledged; it counts for nothing until it has caught up',
+        'ForgetfulReplica warning shop-1: the machine of shop-1 crashed, or its volume was cut off: it may have forgotten what it acknowledged and counts for nothing until it has caught up',
       ],
     },
   },

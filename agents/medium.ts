@@ -1,0 +1,89 @@
+import { readFile, readlink, realpath, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+
+/**
+ * What the page cache of an instance's volume rests on, besides the kernel's boot: while all of it stays the same, what was written and not synced is still there.
+ */
+export interface Medium {
+  /** The pod's UID (`REGENT_POD_UID`), '' outside of Kubernetes. */
+  readonly podUid: string
+  /** This mounting of the file system: its folder in `/sys/fs` and that folder's inode, which is made anew by each mount. '' where the file system has none. */
+  readonly mounting: string
+  /** Id of the mount, and of the namespace in which it means something. Ids are used again after an unmount, so it is looked at only where there is no `mounting`. */
+  readonly mount: { readonly namespace: string; readonly id: string } | null
+  /** Errors the file system has counted; null where it counts none. */
+  readonly filesystemErrors: number | null
+}
+
+export interface MediumPort {
+  read(): Promise<Medium>
+}
+
+/**
+ * Why what was written before may be gone from the page cache although no kernel was booted; null when nothing says so. A container that is started again in its pod finds the same mounting, in a mount
+ * namespace of its own.
+ */
+export function whyCacheIsLost(before: Medium | null, now: Medium): string | null {
+  if (before === null) return null
+  if (before.podUid !== '' && now.podUid !== '' && before.podUid !== now.podUid) return 'it runs in another pod than before'
+  if (wasMountedAnew(before, now)) return 'its volume was mounted anew'
+  const errors = (now.filesystemErrors ?? 0) - (before.filesystemErrors ?? now.filesystemErrors ?? 0)
+  return errors > 0 ? `the file system of its volume has counted ${errors} more errors` : null
+}
+
+function wasMountedAnew(before: Medium, now: Medium): boolean {
+  if (before.mounting !== '' || now.mounting !== '') return before.mounting !== now.mounting
+  return before.mount !== null && now.mount !== null && before.mount.namespace === now.mount.namespace && before.mount.id !== now.mount.id
+}
+
+/** Of the file system that `volume` lies on, as this machine's kernel shows it. */
+export function realMedium(volume: string, environment: NodeJS.ProcessEnv): MediumPort {
+  return {
+    async read() {
+      const path = await realpath(volume)
+      const found = mountOf(await readFile('/proc/self/mountinfo', 'utf8'), path)
+      const folder = found && (await sysFolder(found))
+      const errors = folder ? await readFile(`${folder}/errors_count`, 'utf8').catch(missing) : undefined
+      return {
+        podUid: environment['REGENT_POD_UID'] ?? '',
+        mounting: folder ? `${folder}:${(await stat(folder)).ino}` : '',
+        mount: found ? { namespace: await readlink('/proc/self/ns/mnt'), id: found.id } : null,
+        filesystemErrors: errors === undefined ? null : Number(errors),
+      }
+    },
+  }
+}
+
+interface Mount {
+  readonly id: string
+  readonly device: string
+  readonly type: string
+}
+
+/** The mount that `path` lies on: the last of those with the longest mount point above it. Format: proc_pid_mountinfo(5). */
+export function mountOf(mountinfo: string, path: string): Mount | undefined {
+  let found: (Mount & { readonly length: number }) | undefined
+  for (const line of mountinfo.split('\n')) {
+    const [left = '', right = ''] = line.split(' - ')
+    const [id = '', , device = '', , escaped = ''] = left.split(' ')
+    const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+    const above = point !== '' && (path === point || path.startsWith(point === '/' ? '/' : `${point}/`))
+    if (above && point.length >= (found?.length ?? 0)) found = { id, device, type: right.split(' ')[0] ?? '', length: point.length }
+  }
+  return found && { id: found.id, device: found.device, type: found.type }
+}
+
+/** `/sys/fs/ext4/sda1`; undefined for what has no block device or no folder there. */
+async function sysFolder({ device, type }: Mount): Promise<string | undefined> {
+  const link = await readlink(`/sys/dev/block/${device}`).catch(missing)
+  if (link === undefined) return undefined
+  const folder = `/sys/fs/${type}/${basename(link)}`
+  return (await stat(folder).catch(missing)) && folder
+}
+
+/** Not there, or not shown to this container. */
+function missing(error: unknown): undefined {
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== 'ENOENT' && code !== 'EACCES' && code !== 'EPERM') throw error
+  return undefined
+}
