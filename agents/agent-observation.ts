@@ -63,7 +63,7 @@ export class ObservationBuilder {
     const stopping = memory.shutdownSeenPid !== null && memory.shutdownSeenPid === process.pid && file.current.assignment?.role === 'primary'
     const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}) }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
-    const unseen = summary.assignment?.counted === true && !memory.toldInThisRun
+    const unseen = summary.assignment?.counted === true && !memory.trustsAssignment
     const waits = unseen || (memory.sourceHolds === null && (tailInDoubt || file.current.forgetful))
     return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
   }

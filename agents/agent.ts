@@ -58,7 +58,7 @@ export class Agent implements AgentHandlers {
   #timers: Timer[] = []
   #publishing = false
 
-  private constructor(ports: AgentPorts, file: StoredStateFile) {
+  private constructor(ports: AgentPorts, file: StoredStateFile, volumeStayed: boolean) {
     const { world, process, server, volume, timings } = ports
     const changed = () => this.#publish()
     this.#parts = {
@@ -67,7 +67,7 @@ export class Agent implements AgentHandlers {
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
       notices: new Notices(world.clock, ports.log),
       changed,
-      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: file.current.assignment?.role === 'primary', toldInThisRun: isUp(process) },
+      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: file.current.assignment?.role === 'primary', trustsAssignment: volumeStayed || isUp(process) },
     }
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
@@ -84,14 +84,15 @@ export class Agent implements AgentHandlers {
    */
   static async create(ports: AgentPorts): Promise<Agent> {
     const { random } = ports.world
-    const [bootId, medium] = await Promise.all([ports.machine.bootId(), ports.medium.read()])
+    const bootId = await ports.machine.bootId()
     const file = await StoredStateFile.open(ports.disk, ports.stateFile, () => freshState(random.hex(12), bootId))
+    const medium = await ports.medium.read()
     const before = file.current
     const lost = before.bootId === bootId ? whyCacheIsLost(before.medium, medium) : 'its machine crashed'
     const forgets = lost !== null && !before.stoppedInOrder && before.assignment?.role === 'replica'
     await file.update({ bootId, medium, forgetful: before.forgetful || forgets, ...newIncarnation(before, random.hex(16)) })
     await ports.process.adopt()
-    const agent = new Agent(ports, file)
+    const agent = new Agent(ports, file, before.medium !== null && lost === null)
     if (forgets) agent.#parts.notices.add('ForgetfulReplica', `${lost} and it did not stop in order before: it counts for nothing until it has caught up`)
     return agent
   }

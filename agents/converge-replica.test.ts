@@ -41,6 +41,18 @@ it('a connected replica that acknowledges without being counted is connected ane
   expect((await passOver('yes', 10)).slice(0, 3)).toEqual(['stopReceiver', 'semiSyncReplica off', 'startReceiver'])
 })
 
+it('a replica acknowledges as it was assigned to only when its volume stayed where it was, or it was told since its agent started', async () => {
+  const acknowledges = async (trustsAssignment: boolean) => {
+    const server = new ScriptedServer(aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }))
+    const parts = await testParts(server)
+    parts.memory.trustsAssignment = trustsAssignment
+    await convergeReplica(parts, { ...assignment, counted: true }, server.state)
+    return server.calls.filter((call) => call.startsWith('semiSyncReplica'))
+  }
+  expect(await acknowledges(true)).toEqual(['semiSyncReplica on'])
+  expect(await acknowledges(false)).toEqual(['semiSyncReplica off'])
+})
+
 it('a receiver that was started for this revision is left to connect', async () => {
   expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
 })

@@ -26,11 +26,11 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
 }
 
 /**
- * A volume that went back in time still has the assignment it had then, and would acknowledge to a primary it has since promised to leave. So a server that was started after its agent counts only once a
- * manager, who looks at incarnations, has told this run of the agent.
+ * A volume that went back in time still has the assignment it had then, and would acknowledge to a primary it has since promised to leave. So where an agent cannot tell that its volume stayed where it
+ * was, it counts only once a manager, who looks at incarnations, has told this run of it.
  */
 function asSeenNow({ memory }: Parts, assignment: ReplicaAssignment): ReplicaAssignment {
-  return { ...assignment, counted: assignment.counted && memory.toldInThisRun }
+  return { ...assignment, counted: assignment.counted && memory.trustsAssignment }
 }
 
 /** Closed for writes, whoever opened it. */

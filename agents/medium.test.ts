@@ -1,8 +1,10 @@
+import { copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { mountOf, realMedium, whyCacheIsLost, type Medium } from './medium.ts'
 
-const medium: Medium = { podUid: 'pod-1', mounting: '/sys/fs/ext4/sda1:7', mount: { namespace: 'mnt:[1]', id: '43' }, filesystemErrors: 0 }
+const medium: Medium = { podUid: 'pod-1', mounting: '/sys/fs/ext4/sda1:7', mount: { namespace: 'mnt:[1]', id: '43' }, filesystemErrors: 0, file: '2049:12' }
 const elsewhere: Medium = { ...medium, mounting: '' }
 
 describe('the page cache of a volume', () => {
@@ -16,11 +18,27 @@ describe('the page cache of a volume', () => {
     ['is lost when the file system was mounted anew, with the same mount id', medium, { ...medium, mounting: '/sys/fs/ext4/sda1:9' }, 'its volume was mounted anew'],
     ['is lost with another mount id, where the file system tells no more', elsewhere, { ...elsewhere, mount: { namespace: 'mnt:[1]', id: '44' } }, 'its volume was mounted anew'],
     ['is kept with another mount id of another namespace, where the file system tells no more', elsewhere, { ...elsewhere, mount: { namespace: 'mnt:[2]', id: '44' } }, null],
+    ['is lost when the volume was copied away and put back', medium, { ...medium, file: '2049:13' }, 'its volume was put in place from a copy'],
     ['is lost when the file system met errors', medium, { ...medium, filesystemErrors: 2 }, 'the file system of its volume has counted 2 more errors'],
     ['is kept when the errors are old', { ...medium, filesystemErrors: 2 }, { ...medium, filesystemErrors: 2 }, null],
   ])('%s', (_, before, now, why) => {
     expect(whyCacheIsLost(before, now)).toBe(why)
   })
+})
+
+it('A file that was copied away and put back is another one', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'regent-medium-'))
+  try {
+    const file = join(folder, 'state')
+    await writeFile(file, 'now')
+    const before = await realMedium(file, {}).read()
+    await copyFile(file, `${file}.copy`)
+    expect(whyCacheIsLost(before, await realMedium(file, {}).read())).toBe(null)
+    await rename(`${file}.copy`, file)
+    expect(whyCacheIsLost(before, await realMedium(file, {}).read())).toBe('its volume was put in place from a copy')
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })
 
 it('The mount of a path is the last one with the longest mount point above it', () => {
@@ -32,6 +50,7 @@ it('The mount of a path is the last one with the longest mount point above it', 
 it('What this machine shows stays the same from look to look', async () => {
   const look = realMedium(tmpdir(), { REGENT_POD_UID: 'pod-1' })
   const seen = await look.read()
-  expect(seen).toMatchObject({ podUid: 'pod-1', mount: { namespace: expect.stringMatching(/^mnt:\[\d+\]$/) } })
+  expect(seen.podUid).toBe('pod-1')
+  expect(seen.mount?.namespace).toMatch(/^mnt:\[\d+\]$/)
   expect(await look.read()).toEqual(seen)
 })

@@ -2,7 +2,7 @@ import { readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 
 /**
- * What the page cache of an instance's volume rests on, besides the kernel's boot: while all of it stays the same, what was written and not synced is still there.
+ * What the page cache of an instance's volume rests on, besides the kernel's boot: while all of it stays the same, what was written and not synced is still there, and nobody put an older volume in its place.
  */
 export interface Medium {
   /** The pod's UID (`REGENT_POD_UID`), '' outside of Kubernetes. */
@@ -13,6 +13,8 @@ export interface Medium {
   readonly mount: { readonly namespace: string; readonly id: string } | null
   /** Errors the file system has counted; null where it counts none. */
   readonly filesystemErrors: number | null
+  /** Device and inode of the agent's own file. A copy of it is another file. */
+  readonly file: string
 }
 
 export interface MediumPort {
@@ -27,6 +29,7 @@ export function whyCacheIsLost(before: Medium | null, now: Medium): string | nul
   if (before === null) return null
   if (before.podUid !== '' && now.podUid !== '' && before.podUid !== now.podUid) return 'it runs in another pod than before'
   if (wasMountedAnew(before, now)) return 'its volume was mounted anew'
+  if (before.file !== now.file) return 'its volume was put in place from a copy'
   const errors = (now.filesystemErrors ?? 0) - (before.filesystemErrors ?? now.filesystemErrors ?? 0)
   return errors > 0 ? `the file system of its volume has counted ${errors} more errors` : null
 }
@@ -36,11 +39,12 @@ function wasMountedAnew(before: Medium, now: Medium): boolean {
   return before.mount !== null && now.mount !== null && before.mount.namespace === now.mount.namespace && before.mount.id !== now.mount.id
 }
 
-/** Of the file system that `volume` lies on, as this machine's kernel shows it. */
-export function realMedium(volume: string, environment: NodeJS.ProcessEnv): MediumPort {
+/** Of the agent's `file`, which is there and never replaced, and the file system that it lies on, as this machine's kernel shows them. */
+export function realMedium(file: string, environment: NodeJS.ProcessEnv): MediumPort {
   return {
     async read() {
-      const path = await realpath(volume)
+      const path = await realpath(file)
+      const { dev, ino } = await stat(path, { bigint: true })
       const found = mountOf(await readFile('/proc/self/mountinfo', 'utf8'), path)
       const folder = found && (await sysFolder(found))
       const errors = folder ? await readFile(`${folder}/errors_count`, 'utf8').catch(missing) : undefined
@@ -49,6 +53,7 @@ export function realMedium(volume: string, environment: NodeJS.ProcessEnv): Medi
         mounting: folder ? `${folder}:${(await stat(folder)).ino}` : '',
         mount: found ? { namespace: await readlink('/proc/self/ns/mnt'), id: found.id } : null,
         filesystemErrors: errors === undefined ? null : Number(errors),
+        file: `${dev}:${ino}`,
       }
     },
   }

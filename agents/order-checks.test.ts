@@ -47,7 +47,7 @@ describe('an agent obeys', () => {
     'a fetch under the promise it gave': ['fetch', fetch(), stopped],
     'a re-seed that names exactly what it holds': ['reseed', reseed(), uncounted],
     'a re-seed whose copy did not end': ['reseed', reseed({ destroys: '' }), { stored: { ...uncounted.stored, seeding: true } }],
-    'to renounce as the incarnation that was judged': ['renounce', { ...base, incarnation: 'run-2' } as AnyOrder, { stored: { incarnation: 'run-2' } }],
+    'to renounce as the incarnation that was judged': ['renounce', { ...base, incarnation: 'run-2' }, { stored: { incarnation: 'run-2' } }],
     'the re-seed of an old primary': ['reseed', reseed({ epoch: 5 }), actsAsPrimary],
   }
   it.each(Object.entries(rows))('%s', (_, [name, order, given]) => {
@@ -70,7 +70,7 @@ describe('an agent refuses', () => {
     'a fetch for a newer epoch than it promised': ['it promised epoch 5', 'fetch', fetch({ epoch: 6 }), stopped],
     'a fetch before it has stopped': ['it has not stopped under that promise', 'fetch', fetch(), { stored: { promise: 5 } }],
     'a fetch with its mysqld dead': ['mysqld is dead', 'fetch', fetch(), { ...stopped, process: 'dead' }],
-    'to renounce when its agent has started again since': ['its incarnation is run-3, the order is for run-2', 'renounce', { ...base, incarnation: 'run-2' } as AnyOrder, { stored: { incarnation: 'run-3' } }],
+    'to renounce when its agent has started again since': ['its incarnation is run-3, the order is for run-2', 'renounce', { ...base, incarnation: 'run-2' }, { stored: { incarnation: 'run-3' } }],
     'to be seeded again as primary': ['it is the primary', 'reseed', reseed(), actsAsPrimary],
     'to be seeded again while it counts': ['it is counted in the sync set', 'reseed', reseed()],
     'to be seeded again when it holds something else': ['the order destroys', 'reseed', reseed({ destroys: gtids('shop-0', 99) }), uncounted],

@@ -52,8 +52,8 @@ export interface Memory {
   reopening: boolean
   /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
   relayLogsDiscardedPid: number | null
-  /** A manager told it what to be since it started, or it found its mysqld running: nobody put an older volume below it meanwhile. */
-  toldInThisRun: boolean
+  /** A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there. */
+  trustsAssignment: boolean
   /** How its mysqld ended was looked at, so that its death may be shown. */
   endingJudged: boolean
   /** Monotonic: the silence of a primary's server was looked into up to here (see `ending.ts`). */
@@ -91,7 +91,7 @@ export function freshMemory(nowMs: number): Memory {
     applied: null,
     reopening: false,
     relayLogsDiscardedPid: null,
-    toldInThisRun: false,
+    trustsAssignment: false,
     endingJudged: false,
     silenceSeenUpToMs: nowMs,
     shutdownSeenPid: null,

@@ -31,6 +31,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const layout = volumeLayout(config.volume)
   await mkdir(layout.agentDir, { recursive: true, mode: 0o700 })
   await mkdir(layout.runDir, { recursive: true, mode: 0o700 })
+  const stateFile = join(layout.agentDir, 'state')
   const world = realWorld
   const transport = createHttpTransport({ token })
   const agent = await Agent.create({
@@ -40,8 +41,8 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     transport,
     disk: realDisk,
     machine: realMachine(config.bootIdFile),
-    medium: realMedium(config.volume, process.env),
-    stateFile: join(layout.agentDir, 'state'),
+    medium: realMedium(stateFile, process.env),
+    stateFile,
     replicationPassword: passwordFor(secret, replicationUser(config.instance)),
     process: createMysqldProcess(config, world),
     server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),

@@ -4,10 +4,9 @@ import type { Timer, Transport, World } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Action, Decision } from '../../failover/decision.ts'
-import { unnoted } from '../../failover/incarnations.ts'
 import { emptyNotes, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import { fetchKey } from '../../failover/crash-failover.ts'
-import { agentRoutes, orderVersion, type FetchOrder } from '../../failover/order.ts'
+import type { FetchOrder } from '../../failover/order.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
 import type { DecisionInput, Request } from '../../failover/situation.ts'
 import type { ClusterSpec } from '../../failover/spec.ts'
@@ -16,6 +15,7 @@ import type { Observation } from '../../topology/observation.ts'
 import { instanceOf } from '../../topology/member.ts'
 import type { Snapshot } from '../../topology/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
+import { LeaseDesk } from './lease-desk.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { RecoveryBook } from './recovery-book.ts'
 import { RunBook } from './run-book.ts'
@@ -23,9 +23,6 @@ import { Sightings } from './sightings.ts'
 
 /** A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be started again. */
 const fetchAgainMs = 30_000
-
-/** A store that does not take the notes is asked again after this long. */
-const notingRetryMs = 1_000
 
 export interface LoopPorts {
   readonly world: World
@@ -65,6 +62,7 @@ export class ClusterLoop {
   readonly #desk: OrderDesk
   readonly #book: RecoveryBook
   readonly #runs: RunBook
+  readonly #leases: LeaseDesk
   readonly #beganMs: number
   readonly #follows = new Map<string, () => void>()
   readonly #failedRequests = new Map<string, string>()
@@ -84,7 +82,6 @@ export class ClusterLoop {
   #scaling = false
   #routing = false
   #revisit: Timer | null = null
-  #answeredQuestion = ''
 
   constructor(ports: LoopPorts, config: LoopConfig, listener: LoopListener) {
     this.#ports = ports
@@ -94,6 +91,7 @@ export class ClusterLoop {
     this.#sightings = new Sightings(config.timings)
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
     this.#runs = new RunBook((change) => this.changeNotes(change))
+    this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name))
     this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
   }
 
@@ -149,7 +147,7 @@ export class ClusterLoop {
   input(): DecisionInput {
     const { clock } = this.#ports.world
     const nowMs = clock.monotonicMs()
-    const snapshot = this.#snapshot(nowMs)
+    const snapshot = this.#snapshot()
     if (this.#record) this.#sightings.trackStraying(this.#record, snapshot, nowMs)
     return {
       ...this.#config,
@@ -168,8 +166,12 @@ export class ClusterLoop {
   }
 
   /** What was heard, as far as it may be believed (`incarnations.ts`). */
-  #snapshot(nowMs: number): Snapshot {
-    return this.#runs.believed(this.#sightings.snapshot(nowMs), this.#notes)
+  #snapshot(): Snapshot {
+    return this.#runs.believed(this.#heardNow(), this.#notes)
+  }
+
+  #heardNow(): Snapshot {
+    return this.#sightings.snapshot(this.#ports.world.clock.monotonicMs())
   }
 
   addRequest(request: Request): void {
@@ -241,8 +243,7 @@ export class ClusterLoop {
       if (this.#leads) this.#keepBook(decision)
       this.#listener.decided(decision, changed)
       this.#planRevisit(decision)
-      const heard = this.#sightings.snapshot(this.#ports.world.clock.monotonicMs())
-      this.#runs.note(heard, this.#notes, decision.flow === null).catch((error: unknown) => this.#listener.failed('noting who is there', error))
+      if (this.#leads) this.#runs.note(this.#heardNow(), this.#notes, decision.flow === null).catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
         await this.#act(action)
         if (action.kind === 'commit') break
@@ -257,8 +258,7 @@ export class ClusterLoop {
   #planRevisit(decision: Decision): void {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
-    const unwritten = unnoted(this.#sightings.snapshot(clock.monotonicMs()), this.#notes).length > 0
-    const waits = [unwritten ? notingRetryMs : null, decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
+    const waits = [this.#runs.nextNotingMs(this.#heardNow(), this.#notes), decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
     if (waits.length > 0) this.#revisit = timers.after(Math.max(1, Math.min(...waits)), () => this.wake())
   }
 
@@ -392,7 +392,7 @@ export class ClusterLoop {
   #isWhole(): boolean {
     const record = this.#record
     if (record === undefined || record.intent !== null) return false
-    const view = this.#snapshot(this.#ports.world.clock.monotonicMs()).instances.find(({ observation }) => observation?.member === record.primary)
+    const view = this.#snapshot().instances.find(({ observation }) => observation?.member === record.primary)
     const seen = view?.observation
     const open = view?.reachable === true && seen?.process === 'running' && seen.converged.done && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
     return open && this.#published?.epoch === record.epoch
@@ -427,29 +427,12 @@ export class ClusterLoop {
   #heard(observation: Observation): void {
     if (observation.cluster !== this.#config.cluster) return
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
-    void this.#confirmLease(observation)
+    if (this.#leads && this.#runs.believes(observation, this.#notes)) {
+      this.#leases.confirm(observation).catch((error: unknown) => this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error))
+    }
     const ahead = observation.stored.revision > (this.#record?.revision ?? 0)
     if (ahead && this.#leads && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
     else this.wake()
-  }
-
-  /** A manager confirms only from a record read begun later than the question (design §5, "Lease"). */
-  async #confirmLease(observation: Observation): Promise<void> {
-    const { lease, member, instance, stored, agentRun } = observation
-    const asked = `${agentRun} ${lease?.question}`
-    if (!this.#leads || lease === null || asked === this.#answeredQuestion || !this.#runs.believes(observation, this.#notes)) return
-    this.#answeredQuestion = asked
-    const { store, transport } = this.#ports
-    const { cluster, timings } = this.#config
-    try {
-      const record = await store.readRecord(cluster)
-      const address = this.#sightings.addressOf(instance)
-      if (record === undefined || address === undefined || record.primary !== member || record.epoch !== stored.assignment?.epoch) return
-      const confirmation = { version: orderVersion, cluster, member, epoch: record.epoch, revision: record.revision, question: lease.question }
-      await transport.post(address, agentRoutes.lease, confirmation, timings.leaseRenewMs)
-    } catch (error) {
-      this.#listener.failed(`confirming the lease of ${instance}: ${describeError(error)}`, error)
-    }
   }
 }
 

@@ -3,6 +3,9 @@ import type { ClusterNotes } from '../../failover/notes.ts'
 import type { Observation } from '../../topology/observation.ts'
 import type { Snapshot } from '../../topology/snapshot.ts'
 
+/** A store that does not take the notes is asked again after this long. */
+const notingRetryMs = 1_000
+
 /** Which runs of agents this manager saw noted, and the noting of those that are not (`failover/incarnations.ts`). */
 export class RunBook {
   readonly #runs = new Set<string>()
@@ -13,7 +16,6 @@ export class RunBook {
     this.#change = change
   }
 
-
   /** The snapshot as far as it may be believed. */
   believed(snapshot: Snapshot, notes: ClusterNotes): Snapshot {
     for (const { observation } of snapshot.instances) if (observation && standingOf(notes, observation) === 'known') this.#runs.add(observation.agentRun)
@@ -23,6 +25,10 @@ export class RunBook {
   believes(observation: Observation, notes: ClusterNotes): boolean {
     const standing = standingOf(notes, observation)
     return standing === 'known' || (standing === 'new' && this.#runs.has(observation.agentRun))
+  }
+
+  nextNotingMs(heard: Snapshot, notes: ClusterNotes): number | null {
+    return unnoted(heard, notes).length > 0 ? notingRetryMs : null
   }
 
   /**

@@ -35,8 +35,8 @@ export interface AgentMemory {
   /** No manager was heard for so long that a primary may start alone. */
   alone: boolean
   binlogSet: string | null
-  /** A manager told this run what to be, or its mysqld ran when it started. */
-  toldInThisRun: boolean
+  /** A manager told this run what to be, or its volume stayed where it was. */
+  trustsAssignment: boolean
 }
 
 /** One instance: its machine, volume, agent and mysqld. */
@@ -70,6 +70,8 @@ export interface Instance {
   timesBack: number
   /** Its volume went back behind what the notes know, in that epoch of the record; it is about to be told. Of no account once it has another volume. */
   past: { readonly volume: string; readonly epoch: number } | null
+  /** Since its agent last ran. */
+  putBack: boolean
   /** A copy of its volume that somebody made. */
   snapshot: VolumeCopy | null
 }
@@ -94,7 +96,7 @@ export function freshMemory(): AgentMemory {
     mayRestart: false,
     alone: false,
     binlogSet: null,
-    toldInThisRun: false,
+    trustsAssignment: false,
   }
 }
 

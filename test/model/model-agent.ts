@@ -66,7 +66,7 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   remember(instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
   store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
-  memory.toldInThisRun = true
+  memory.trustsAssignment = true
   if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
   converge(world, instance)
 }

@@ -9,7 +9,7 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
   const { name, memory, mysqld, ending } = instance
   // The look into the log comes before the silence is shown (`agents/ending.ts`).
   if (ending && !world.flaws.showsSilenceFirst) noticeEnding(instance)
-  const stored = storedSummary(instance)
+  const stored = storedSummary(world, instance)
   return {
     version: 1,
     cluster: 'shop',
@@ -40,9 +40,9 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
 }
 
 /** A replica that must know what its source holds, and does not, says that it acts on no revision (`agents/agent-observation.ts`). */
-function storedSummary({ disk, memory, mysqld }: Instance): StoredSummary {
+function storedSummary(world: ModelWorld, { disk, memory, mysqld }: Instance): StoredSummary {
   const summary = summaryOf(disk)
-  const unseen = summary.assignment?.counted === true && !memory.toldInThisRun
+  const unseen = summary.assignment?.counted === true && !memory.trustsAssignment && !world.flaws.acknowledgesUntold
   const waits = unseen || (memory.sourceHolds === null && ((disk.mayHaveTail && mysqld !== 'running') || disk.forgetful))
   return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
 }

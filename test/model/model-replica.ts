@@ -20,7 +20,7 @@ export function convergeReplica(world: ModelWorld, instance: Instance, assignmen
     memory.converged = { revision: assignment.revision, done: false, sentence: `has ${errant.count()} errant transactions` }
     return
   }
-  const semiSync = (assignment.counted && (memory.toldInThisRun || world.flaws.acknowledgesUntold)) || world.flaws.countsEverybody
+  const semiSync = (assignment.counted && (memory.trustsAssignment || world.flaws.acknowledgesUntold)) || world.flaws.countsEverybody
   const asAssigned = server.channel?.running === true && server.channel.source === assignment.source.instance && server.channel.semiSync === semiSync
   if (!asAssigned) {
     if (instance.disk.stoppedInOrder) store(world, instance, { stoppedInOrder: false })

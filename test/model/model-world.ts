@@ -39,7 +39,7 @@ export class ModelWorld {
   readonly managers: readonly ModelManager[]
   readonly #broken: WorldOptions['broken']
   readonly #byName: ReadonlyMap<InstanceName, Instance>
-  notes: ClusterNotes = emptyNotes
+  notes: ClusterNotes
   nowMs = 10_000
   record: ClusterRecord
   letters: Letter[] = []
@@ -65,6 +65,7 @@ export class ModelWorld {
     this.history.push(this.record)
     const base = this.ledger.add(serverUuidOf({ name: 'shop-0', generation: 0 }))
     this.instances = names.map((name) => healthyInstance(name, this.record, base, this.ledger.textOf(base)))
+    this.notes = { ...emptyNotes, incarnations: Object.fromEntries(this.instances.map((instance) => [memberOf(instance), [instance.disk.incarnation]])) }
     this.acknowledged = base
     this.#byName = new Map(this.instances.map((instance) => [instance.name, instance]))
     this.managers = Array.from({ length: options.managers }, (_, number) => new ModelManager(this, number))
@@ -148,9 +149,10 @@ export class ModelWorld {
     instance.agentRun += 1
     const followed = instance.disk.assignment?.role !== 'primary'
     instance.disk = { ...instance.disk, ...newIncarnation(instance.disk, `${instance.name}/${instance.agentRun}`) }
-    instance.memory.toldInThisRun = instance.mysqld !== 'dead'
+    instance.memory.trustsAssignment = instance.mysqld !== 'dead' || (!instance.rebooted && !instance.putBack)
     if (instance.rebooted && followed && !instance.disk.stoppedInOrder) instance.disk = { ...instance.disk, forgetful: true }
     instance.rebooted = false
+    instance.putBack = false
   }
 
   /** Power is lost. A follower may forget any end of what it received, unless it had stopped in order. */
@@ -192,7 +194,7 @@ export class ModelWorld {
     killMysqld(instance)
     this.killAgent(instance)
     const { disk, held, committed, generation, server } = snapshot
-    Object.assign(instance, { disk, held, committed, generation, server: { ...server }, rebooted: false, snapshot: null })
+    Object.assign(instance, { disk, held, committed, generation, server: { ...server }, rebooted: false, putBack: true, snapshot: null })
     instance.timesBack += 1
     const newest = this.notes.incarnations[memberOf(instance)]?.[0]
     const leadsBack = newest === undefined || [disk.incarnation, ...disk.earlierIncarnations].includes(newest)
@@ -308,12 +310,13 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     acked: new Map(),
     marker: null,
     server: { open: isPrimary, acks: isPrimary ? record.acks : 0, gates: new Set(isPrimary ? replicas : []), channel: isPrimary ? null : { source: instanceOf(record.primary), semiSync: true, running: true } },
-    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null, toldInThisRun: true },
+    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null, trustsAssignment: true },
     rebooted: false,
     isolated: false,
     seedsFrom: null,
     timesBack: 0,
     past: null,
+    putBack: false,
     snapshot: null,
   }
 }
