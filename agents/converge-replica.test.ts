@@ -1,26 +1,10 @@
 import { expect, it } from 'vitest'
-import type { ReplicaAssignment } from '../failover/order.ts'
-import { hostOf, memberOf } from '../topology/testing.ts'
 import { convergeReplica } from './converge-replica.ts'
 import { replicationUser } from './server-port.ts'
-import { aServerState, ScriptedServer, testParts } from './testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
-const source = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
-const assignment: ReplicaAssignment = {
-  version: 1,
-  cluster: 'shop',
-  member: memberOf('shop-0'),
-  epoch: 3,
-  revision: 10,
-  role: 'replica',
-  peers: [],
-  fenced: false,
-  source,
-  counted: false,
-  sourceUuid: '',
-  sourceHolds: '',
-  sourcePurged: '',
-}
+const assignment = replicaOfEpoch3
+const { source } = assignment
 
 /** What one pass does to a receiver that was started at `startedAt` to acknowledge. */
 async function passOver(ioRunning: 'yes' | 'connecting', startedAt: number): Promise<readonly string[]> {

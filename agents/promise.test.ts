@@ -1,26 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { orderVersion, type PromiseOrder, type ReplicaAssignment } from '../failover/order.ts'
+import { orderVersion, type PromiseOrder } from '../failover/order.ts'
 import { memberOf } from '../topology/testing.ts'
 import { promise as givePromise, rememberStop, stopUnderPromise } from './promise.ts'
 import type { Parts } from './parts.ts'
-import { aServerState, ScriptedServer, testParts } from './testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
-const endpoint = (instance: string) => ({ instance, host: `127.24.1.${Number(instance.slice(-1)) + 1}`, port: 3306, agent: '' })
-const assignment: ReplicaAssignment = {
-  version: orderVersion,
-  cluster: 'shop',
-  member: memberOf('shop-0'),
-  epoch: 3,
-  revision: 10,
-  role: 'replica',
-  peers: [],
-  fenced: false,
-  source: endpoint('shop-1'),
-  counted: true,
-  sourceUuid: '',
-  sourceHolds: '',
-  sourcePurged: '',
-}
+const assignment = { ...replicaOfEpoch3, counted: true }
 const order: PromiseOrder = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 4, revision: 11, after: '', waitMs: 0 }
 
 /** A replica that was gathered by shop-1 and follows it. */

@@ -1,10 +1,10 @@
 import type { Disk } from '../src/common/ports.ts'
 import { realWorld } from '../src/common/real-world.ts'
 import { defaultTimings } from '../failover/timings.ts'
-import { orderVersion, type PrimaryAssignment } from '../failover/order.ts'
+import { orderVersion, type PrimaryAssignment, type ReplicaAssignment } from '../failover/order.ts'
 import type { ProcessState, ServerState } from '../topology/observation.ts'
 import { unionOf } from '../topology/holdings.ts'
-import { anObservation, memberOf, type ServerOverrides } from '../topology/testing.ts'
+import { anObservation, hostOf, memberOf, type ServerOverrides } from '../topology/testing.ts'
 import { freshMemory, type Parts } from './parts.ts'
 import { Notices } from './notices.ts'
 import { Observer } from './observer.ts'
@@ -67,6 +67,23 @@ export const primaryOfEpoch3: PrimaryAssignment = {
   catchingUp: [],
   acks: 1,
   mayRestart: false,
+}
+
+/** `shop-0` follows `shop-1`, and is not counted. */
+export const replicaOfEpoch3: ReplicaAssignment = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 3,
+  revision: 10,
+  role: 'replica',
+  peers: [],
+  fenced: false,
+  source: { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` },
+  counted: false,
+  sourceUuid: '',
+  sourceHolds: '',
+  sourcePurged: '',
 }
 
 /** A server that notes what it is told, and answers as a test sets it. Verbs can be replaced one by one. */
