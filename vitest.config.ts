@@ -6,9 +6,10 @@ import { defineConfig } from 'vitest/config'
  */
 export default defineConfig({
   test: {
+    isolate: false,
     projects: [
       { test: { name: 'unit', include: ['{src,topology,failover,agents,test/model}/**/*.test.ts', 'test/{bench,support}/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'real', include: ['test/real/**/*.test.ts'], fileParallelism: false, retry: process.env['CI'] ? 1 : 0, testTimeout: 120_000, hookTimeout: 120_000 } },
+      { test: { name: 'real', include: ['test/real/**/*.test.ts'], maxWorkers: Number(process.env['REAL_WORKERS'] ?? 2), sequence: { groupOrder: 1 }, retry: process.env['CI'] ? 1 : 0, testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
   },
 })

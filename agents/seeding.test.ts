@@ -56,6 +56,15 @@ describe('a seeding', () => {
     expect(archived).toEqual([])
   })
 
+  it('that begins again takes a copy that holds what was here: that may have come from the source meanwhile', async () => {
+    const { seeding, ended, parts } = await seedingOf(common)
+    await parts.file.update({ seeding: true })
+    await seeding.begin({ ...order, destroys: common, sourceHolds: gtids('shop-1', 4) })
+    await parts.world.timers.sleep(5)
+    await ended()
+    expect(parts.file.current.seeding).toBe(false)
+  })
+
   it('promises that it holds nothing, and says what it holds once it ended', async () => {
     const { seeding, ended, parts } = await seedingOf(`${own(1, 2)},${common}`)
     await seeding.begin(order)

@@ -80,7 +80,7 @@ export class Seeding {
     await process.start()
     await this.#ready()
     await server.forgetSource()
-    await this.#verify(order)
+    await this.#verify(order, own)
     await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
     memory.seedingProgress = null
     memory.binlogSet = null
@@ -90,10 +90,11 @@ export class Seeding {
     this.#wake()
   }
 
-  /** The copy must not hold what was to be destroyed: it is a copy of the cluster, not of this instance. */
-  async #verify(order: ReseedOrder): Promise<void> {
+  /** The copy must not hold what was errant here: it is a copy of the cluster, not of this instance. */
+  async #verify(order: ReseedOrder, own: GtidSet | null): Promise<void> {
     const executed = parseGtidSet((await this.#parts.server.readHolds()).executed)
-    const errant = parseGtidSet(order.destroys).subtract(parseGtidSet(order.sourceHolds))
+    // When a seeding begins again nobody knows what was: it may have followed since the source was looked at.
+    const errant = own === null ? GtidSet.empty : parseGtidSet(order.destroys).subtract(parseGtidSet(order.sourceHolds))
     const left = executed.intersect(errant)
     if (!left.isEmpty()) throw new Error(`the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`)
     if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty()) throw new Error(`the copy from ${order.donor.instance} is empty`)

@@ -168,6 +168,7 @@ describe('an instance is left alone', () => {
     'before it was told of this epoch': [{ ...errant, stored: { assignment: { epoch: 0, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0' } } }],
     'before it was told that it no longer counts: its agent would refuse': [{ ...errant, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } } }],
     'before it was told of this revision': [errant, { record: { revision: 2 }, views: { 'shop-0': { stored: { revision: 2 }, converged: { revision: 2, done: true, sentence: '' } } } }],
+    'while another one is being told to, perhaps by the same donor': [errant, { inFlight: new Map([['shop-3', { order: 'reseed', sinceMs: 1_000 }]]) }],
     'when a person wants to do that': [errant, { spec: { reseed: 'manual' } }],
   }
   it.each(Object.entries(cases))('%s', (_, [view, given]) => {

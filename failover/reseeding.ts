@@ -14,6 +14,9 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   // An order that arrives when the copy is just made would have it made again.
   const copied = all.find(({ view }) => view.observation.seedingProgress !== null)
   if (copied) return copyingStep(copied)
+  // A donor gives one copy at a time (CLONE, error 3634): the next waits until the last one told shows that it copies.
+  const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
+  if (told !== undefined) return step(`${told} is being told to take a copy of another instance`)
   const due = all.find(({ view }) => !situation.inFlight.has(view.name))
   return due ? seedStep(situation, primary, due) : unsparedStep(situation, primary)
 }

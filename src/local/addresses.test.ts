@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { claimFreeNumber, claimNumber, requireFreeApi, requireFreeInstances } from './addresses.ts'
+import { claimFreeNumber, claimNumber, handClaimTo, requireFreeApi, requireFreeInstances } from './addresses.ts'
 import { instancesFor } from './cluster-file.ts'
 import { clusterIn, freeNumber } from './testing.ts'
 
@@ -22,6 +24,23 @@ describe('addresses on this machine', () => {
     const again = await claimNumber(number)
     expect(again?.number).toBe(number)
     await again?.release()
+  })
+
+  test('a claim is given to a child process without a moment in which the number is free', async () => {
+    const number = await freeNumber()
+    const claim = await claimNumber(number)
+    const module = JSON.stringify(join(import.meta.dirname, 'addresses.ts'))
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', `import { inheritClaim } from ${module}; console.log((await inheritClaim()).number)`], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+    const handed = handClaimTo(child, claim!)
+    let taken = true
+    const looking = (async () => {
+      for (; !child.killed; await new Promise((resolve) => setTimeout(resolve, 2))) taken &&= (await claimNumber(number)) === undefined
+    })()
+    expect(String(await new Promise((resolve) => child.stdout?.once('data', resolve))).trim()).toBe(String(number))
+    await handed
+    expect(taken).toBe(true)
+    child.kill('SIGKILL')
+    await looking
   })
 
   test('a new cluster gets the first number that is free with all its addresses', async () => {

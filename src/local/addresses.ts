@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server } from 'node:net'
 import { RegentError } from '../common/errors.ts'
 import { instancePorts, type LocalInstance } from './cluster-file.ts'
@@ -9,13 +10,35 @@ const largestNumber = 199
 /** Ownership of a cluster number on this machine, held by the kernel for as long as the process lives. */
 export interface NumberClaim {
   readonly number: number
+  /** Holds the claim, in every process that has it. */
+  readonly socket: Server
   release(): Promise<void>
 }
 
 /** Claims a cluster number, so that no other cluster of this machine, whoever runs it, takes the same addresses. Undefined when it is taken. */
 export async function claimNumber(number: number): Promise<NumberClaim | undefined> {
-  const server = await listen(`127.24.${number}.250`, claimPort)
-  return server && { number, release: () => close(server) }
+  const socket = await listen(`127.24.${number}.250`, claimPort)
+  return socket && claimOf(number, socket)
+}
+
+/** Gives a claim to a child process that calls `inheritClaim`; nobody else can take the number in between. */
+export async function handClaimTo(child: ChildProcess, claim: NumberClaim): Promise<void> {
+  await new Promise<void>((resolve) => child.send({ number: claim.number }, claim.socket, () => resolve()))
+  await claim.release()
+  if (child.connected) child.disconnect()
+}
+
+/** The claim that the parent process hands over; undefined where it has none to hand. */
+export async function inheritClaim(): Promise<NumberClaim | undefined> {
+  if (!process.connected) return undefined
+  return new Promise((resolve) => {
+    process.once('message', ({ number }: { readonly number: number }, socket) => resolve(claimOf(number, socket as Server)))
+    process.once('disconnect', () => resolve(undefined))
+  })
+}
+
+function claimOf(number: number, socket: Server): NumberClaim {
+  return { number, socket, release: () => close(socket) }
 }
 
 /**

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RegentError } from '../common/errors.ts'
 import type { ProcessIdentity } from '../common/process-stat.ts'
+import { handClaimTo, type NumberClaim } from './addresses.ts'
 import { backgroundEnvironment } from './child.ts'
 import { askSupervisor } from './control.ts'
 import { isMissing } from './input-file.ts'
@@ -25,21 +26,21 @@ export async function supervisorStatus(layout: StateLayout): Promise<readonly Su
 }
 
 /**
- * Starts the supervisor in a session of its own, so that it survives the terminal, and waits until it answers. Calls
- * `started` once it exists. Throws `REGENT_REFUSED` with what its log says when it ends at once.
+ * Starts the supervisor in a session of its own, so that it survives the terminal, gives it the claim of the cluster's number and
+ * waits until it answers. Throws `REGENT_REFUSED` with what its log says when it ends at once.
  */
-export async function startSupervisor(layout: StateLayout, started: () => Promise<void>): Promise<void> {
+export async function startSupervisor(layout: StateLayout, claim: NumberClaim): Promise<void> {
   const log = logPath(layout, supervisorProcess)
   const since = Date.now()
   await using output = await open(log, 'a', 0o600)
   const [program = '', ...rest] = regentCommand(frugalNode)
-  const child = spawn(program, [...rest, 'local', 'supervise', layout.dir], { stdio: ['ignore', output.fd, output.fd], detached: true, cwd: layout.dir, env: backgroundEnvironment() })
+  const child = spawn(program, [...rest, 'local', 'supervise', layout.dir], { stdio: ['ignore', output.fd, output.fd, 'ipc'], detached: true, cwd: layout.dir, env: backgroundEnvironment() })
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(`exit ${signal ?? code}`))
   })
   child.unref()
-  await started()
+  await handClaimTo(child, claim)
   const outcome = await Promise.race([ended, untilAnswering(layout)])
   if (outcome === 'answers') return
   const lines = await explainingLines(layout, [supervisorProcess], since)

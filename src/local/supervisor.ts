@@ -24,6 +24,8 @@ export interface SupervisorOptions {
   readonly manager: readonly string[]
   readonly agent: readonly string[]
   readonly log: (sentence: string) => void
+  /** Of the cluster's number; claimed here unless given. */
+  readonly claim?: NumberClaim | undefined
   readonly children?: Children
 }
 
@@ -57,7 +59,7 @@ export class Supervisor {
    */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
     const cluster = await readCluster(options.dir)
-    const claim = await claimPatiently(cluster.number)
+    const claim = options.claim ?? (await claimNumber(cluster.number))
     if (claim === undefined) throw new RegentError('REGENT_ALREADY_RUNNING', `cluster number ${cluster.number} of this machine is supervised already; ${options.dir} cannot be supervised twice`)
     const supervisor = new Supervisor(options, cluster, claim)
     await supervisor.#begin()
@@ -201,14 +203,4 @@ export class Supervisor {
 
 function ownIdentity() {
   return { pid: process.pid, startTicks: readProcessStat(process.pid)?.startTicks ?? 0 }
-}
-
-/** Whoever prepared the cluster holds its number until this process is there, and then lets go. */
-async function claimPatiently(number: number): Promise<NumberClaim | undefined> {
-  for (let attempt = 0; attempt < 150; attempt++) {
-    const claim = await claimNumber(number)
-    if (claim !== undefined) return claim
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  return undefined
 }

@@ -83,15 +83,17 @@ function sightings(): ReadonlyMap<number, string | undefined> {
 describe('The file store', () => {
   it('gives each revision to one of several managers and loses none, while they are killed and frozen at any moment', async () => {
     for (let managers = 0; managers < 3; managers++) start()
-    for (const begun = performance.now(); performance.now() - begun < 6_000; ) {
-      await pause(40 + Math.random() * 120)
+    while (printed('won').length < 80) {
+      const before = printed('won').length
+      await pause(20 + Math.random() * 80)
+      // However slow the machine is, somebody gets something done between two disturbances.
+      while (printed('won').length === before) await pause(5)
       await disturb([...running][Math.floor(Math.random() * running.size)])
     }
     await Promise.all([...running].map(kill))
 
     const won = wins()
     const seen = sightings()
-    expect(won.length).toBeGreaterThan(50)
     expect(new Set(won.map(({ revision }) => revision)).size).toBe(won.length)
     expect(won.filter(({ revision, by }) => seen.has(revision) && seen.get(revision) !== by)).toEqual([])
     const last = await fileStore(folder).readRecord('shop')

@@ -15,7 +15,7 @@ it('Writes go on without a manager', async () => {
   await sleep(7_500)
   process.kill(managerPid ?? 0, 'SIGCONT')
   await cluster.whole()
-  expect(writer.longestPause().pauseMs).toBeLessThan(1_000)
+  expect(writer.longestPause().pauseMs).toBeLessThan(5_000)
   expect(await cluster.view()).toMatchObject({ primary: 'shop-0', epoch: 1 })
   expect(await writer.check()).toMatchObject({ lost: [], differing: [] })
 })

@@ -79,7 +79,7 @@ describe('With records in a Redis', () => {
     await redis?.kill()
     await cluster.waitFor('the manager says so', ({ sentence, writable }) => writable && trouble.test(sentence) && /ECONNREFUSED/.test(sentence), 5_000)
     await sleep(7_000)
-    expect(writer.longestPause().pauseMs).toBeLessThan(1_000)
+    expect(writer.longestPause().pauseMs).toBeLessThan(5_000)
     expect(await cluster.view()).toMatchObject({ primary: before.primary, epoch: before.epoch, writable: true })
     await redis?.begin()
     await cluster.waitFor('the manager says that all is well', ({ sentence, blocked }) => !blocked && sentence.includes('is healthy') && !trouble.test(sentence), 5_000)

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { createLogger } from '../../common/logger.ts'
+import { inheritClaim } from '../../local/addresses.ts'
 import { frugalNode, regentCommand } from '../../local/regent-command.ts'
 import { Supervisor } from '../../local/supervisor.ts'
 
@@ -12,7 +13,8 @@ export async function supervise(dir: string): Promise<void> {
   })
   flushCompileCache()
   try {
-    const supervisor = await Supervisor.start({ dir, manager: regentCommand(), agent: regentCommand(frugalNode), log: (sentence) => log.info(sentence) })
+    const claim = await inheritClaim()
+    const supervisor = await Supervisor.start({ dir, claim, manager: regentCommand(), agent: regentCommand(frugalNode), log: (sentence) => log.info(sentence) })
     process.on('SIGTERM', () => void supervisor.shutdown())
     await supervisor.ended
     log.info('ended')

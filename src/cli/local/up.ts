@@ -61,7 +61,7 @@ async function start(io: Io, wanted: Wanted): Promise<void> {
   if (options.data !== undefined) await rememberFolder(name, dir)
   io.note(`${before === undefined ? 'starting' : 'bringing back'} ${name} with ${prepared.cluster.instances.length} instances in ${dir}`)
   try {
-    await startSupervisor(layout, () => prepared.claim.release())
+    await startSupervisor(layout, prepared.claim)
   } catch (error) {
     await stopCluster(layout)
     throw error
