@@ -1,4 +1,5 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -72,6 +73,31 @@ describe('the real timers', () => {
     ticking.cancel()
     await realTimers.sleep(25)
     expect(ran).toBe(0)
+  })
+
+  it.each(['after', 'every'] as const)('hear first what arrived while the whole process was held up (%s)', async (kind) => {
+    const heard: string[] = []
+    const server = createServer((socket) => void socket.on('data', () => heard.push('word')))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    await new Promise((resolve) => server.once('connection', resolve))
+    socket.write('a word')
+    const timer = realTimers[kind](20, () => heard.push('timer'))
+    for (const began = realClock.monotonicMs(); realClock.monotonicMs() - began < 200; );
+    await realTimers.sleep(5)
+    timer.cancel()
+    expect(heard.slice(0, 2)).toEqual(['word', 'timer'])
+    socket.destroy()
+    server.close()
+  })
+
+  it('do not run what was cancelled while it was put off', async () => {
+    let ran = false
+    const timer = realTimers.after(1, () => (ran = true))
+    setTimeout(() => timer.cancel(), 2)
+    for (const began = realClock.monotonicMs(); realClock.monotonicMs() - began < 200; );
+    await realTimers.sleep(20)
+    expect(ran).toBe(false)
   })
 
   it('do not run at once what is due in a month', async () => {

@@ -16,29 +16,51 @@ export const realClock: Clock = {
 /** Node runs anything longer than this after 1 ms instead, so no timer is set beyond it. */
 const longestTimerMs = 2_147_483_647
 
+/** A timer that runs so late was held up together with everything else in this process. */
+const lateMs = 100
+
 export const realTimers: Timers = {
   after(ms, task) {
-    const timer = setTimeout(task, Math.min(ms, longestTimerMs))
-    return { cancel: () => clearTimeout(timer) }
+    const { run, cancel } = hearingFirst(ms, task)
+    const timer = setTimeout(run, Math.min(ms, longestTimerMs))
+    return { cancel: () => (clearTimeout(timer), cancel()) }
   },
   every(ms, task) {
-    const timer = setInterval(task, Math.min(ms, longestTimerMs))
-    return { cancel: () => clearInterval(timer) }
+    const { run, cancel } = hearingFirst(ms, task)
+    const timer = setInterval(run, Math.min(ms, longestTimerMs))
+    return { cancel: () => (clearInterval(timer), cancel()) }
   },
   sleep(ms, signal) {
     return new Promise((resolve, reject) => {
       const abort = () => {
-        clearTimeout(timer)
+        timer.cancel()
         reject(signal?.reason as Error)
       }
-      const timer = setTimeout(() => {
+      const timer = realTimers.after(ms, () => {
         signal?.removeEventListener('abort', abort)
         resolve()
-      }, Math.min(ms, longestTimerMs))
+      })
       if (signal?.aborted) abort()
       else signal?.addEventListener('abort', abort, { once: true })
     })
   },
+}
+
+/**
+ * The task of a timer, put off behind what has arrived where the timer is late: Node runs timers before it reads sockets, so that a process which was held up (no processor, SIGSTOP) would take its own stall
+ * for the silence of everybody else. `setImmediate` comes after one reading of all sockets.
+ */
+function hearingFirst(ms: number, task: () => void): { readonly run: () => void; readonly cancel: () => void } {
+  let dueMs = realClock.monotonicMs() + ms
+  let putOff: NodeJS.Immediate | undefined
+  const run = () => {
+    const nowMs = realClock.monotonicMs()
+    const isLate = nowMs - dueMs > lateMs
+    dueMs = nowMs + ms
+    if (isLate) putOff = setImmediate(task)
+    else task()
+  }
+  return { run, cancel: () => clearImmediate(putOff) }
 }
 
 export const realRandom: Random = {
