@@ -91,7 +91,7 @@ describe('a cluster on this machine', () => {
     const status = await cluster.status()
     expect(status).toMatchObject({ state: 'down', managerPid: null })
     for (const one of status.instances) expect([one.pid, one.agentPid]).toEqual([null, null])
-    expect(await cluster.regent('local', 'up', 'shop')).toMatchObject({ code: 0 })
+    await cluster.upAgain()
     expect(await cluster.value(await cluster.primary(), 'SELECT COUNT(*) FROM app.kept')).toBe('1')
   })
 })

@@ -271,6 +271,15 @@ export class TestCluster {
     return String(Object.values(row ?? {})[0])
   }
 
+  /** `regent local up` of a cluster that is down. A cluster of another test may have taken its number; then this waits for the end of that. */
+  async upAgain(): Promise<void> {
+    await this.until(`${this.name} is up again`, async () => {
+      const ran = await this.regent('local', 'up', this.name)
+      if (ran.code !== 0 && !ran.stderr.includes('REGENT_ADDRESS_IN_USE')) throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
+      return ran.code === 0
+    }, upDeadlineMs)
+  }
+
   /** Takes the cluster down, removes it, and throws when a process or a file of it is left. */
   async down(): Promise<void> {
     await this.views.end()
