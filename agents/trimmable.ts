@@ -3,7 +3,7 @@ import type { GroupEnding } from './binlog-groups.ts'
 
 /**
  * Server series on which every kind of statement was seen to vanish without a trace when its unacknowledged end of the
- * binlog was cut off after a SIGKILL (`test/real/unacknowledged-tail.test.ts`). On others the instance is archived and seeded again.
+ * binlog was cut off after a SIGKILL (`test/long/unacknowledged-tail.test.ts`). On others the instance is archived and seeded again.
  */
 export const provenSeries: readonly string[] = ['9.7']
 
