@@ -113,6 +113,20 @@ describe('what the candidate lacks', () => {
   })
 })
 
+describe('a manager that has just begun', () => {
+  const unheard: SituationOverrides = { views: { 'shop-1': { unheard: true }, 'shop-2': { unheard: true } } }
+
+  it('waits for a word of the replicas, rather than starting the server again where it was', () => {
+    const decision = afterDeath({ ...unheard, managerSinceMs: 1_000 })
+    expect(decision).toMatchObject({ actions: [], revisitMs: 1_100 })
+    expect(decision.sentence).toContain('this manager has just begun and waits for a word of shop-1, shop-2')
+  })
+
+  it('waits no longer than an agent may be silent', () => {
+    expect(ordersOf(afterDeath({ ...unheard, managerSinceMs: -100 }))[0]).toMatch(/^primary shop-0 .* may restart/)
+  })
+})
+
 describe('a fetch that failed', () => {
   const behind = (more: ViewOverrides = {}) => promised(99, { ...more, stored: { revision: 2 } })
   const whole = promised(103, { stored: { revision: 2 } })

@@ -7,7 +7,7 @@ import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, t
 import { elect, whyUnfit, type Election } from './election.ts'
 import type { PromiseOrder } from './order.ts'
 import type { ClusterRecord } from './record.ts'
-import { endpointOf, isLive, isServing, liveView, names, wantedInstances, type Situation } from './situation.ts'
+import { endpointOf, isLive, isServing, liveView, names, viewNamed, wantedInstances, type Situation } from './situation.ts'
 import { ordinalOf } from '../topology/member.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -202,7 +202,12 @@ function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promis
 
 /** Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by that. */
 export function restartInPlace(situation: Situation, verdict: Verdict, revoked: Pick<Revocation, 'missing'>, reasons: readonly string[] = []): FlowStep {
-  const { record } = situation
+  const { record, managerSinceMs, timings, nowMs } = situation
+  const unheard = unheardYet(situation)
+  if (unheard.length > 0) {
+    const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
+    return failing(sentence, [], { reasons, revisitMs: managerSinceMs + timings.unreachableMs - nowMs })
+  }
   const name = instanceOf(record.primary)
   const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
   if (!isLive(view)) {
@@ -220,6 +225,12 @@ export function bump(situation: Situation, why: string): FlowStep {
   const promised = situation.snapshot.instances.filter(isLive).map((view) => view.observation.stored.promise)
   const epoch = Math.max(record.epoch + 1, ...promised)
   return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1, intent: null } }])
+}
+
+/** Members of S that a manager which has just begun cannot have heard yet: a restart takes seconds, and they may be well. */
+function unheardYet({ record, snapshot, managerSinceMs, timings, nowMs }: Situation): readonly MemberId[] {
+  if (nowMs - managerSinceMs >= timings.unreachableMs) return []
+  return record.syncSet.filter((member) => viewNamed(snapshot, instanceOf(member))?.heardAtMs === null)
 }
 
 function missingMembers(situation: Situation): readonly MemberId[] {
