@@ -43,6 +43,9 @@ export const catalogue = {
   REGENT_SETUP_FAILED: { status: 500, title: 'What Regent runs on could not be set up', remedy: 'The message says what to install by hand and which variable to set.' },
   REGENT_ALREADY_RUNNING: { status: 409, title: 'It runs already', remedy: 'The message says where.' },
   REGENT_ADDRESS_IN_USE: { status: 409, title: 'An address is taken', remedy: 'The message names the address and the option that changes it.' },
+  REGENT_KUBE_API: { status: 502, title: 'The Kubernetes API refused a request', remedy: 'The message has the API server’s own words; for a forbidden verb look at the role that Regent runs with.' },
+  REGENT_KUBE_UNREACHABLE: { status: 502, title: 'The Kubernetes API does not answer', remedy: 'Look whether the API server runs and the network lets this process reach it; primaries stay writable meanwhile.' },
+  REGENT_KUBE_CONFIG: { status: 500, title: 'No usable way to the Kubernetes API', remedy: 'Run in a pod with a service account, or set KUBECONFIG to a file that kubectl can use.' },
 } as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue
