@@ -1,88 +1,89 @@
-import type { Clock, Random, Timer, Timers, World } from '../common/ports.ts'
+import type { Random, Timer, World } from '../common/ports.ts'
+
+/** A clock that stands still until a test moves it, and timers and randomness that belong to it. */
+export interface VirtualWorld extends World {
+  /** Moves the clock on, running what falls due in its order; what a timer sets in motion is settled before the next one runs. */
+  advance(ms: number): Promise<void>
+  /** Lets everything run that needs no time to pass. */
+  settle(): Promise<void>
+  /** How many timers are set. */
+  readonly pending: number
+}
 
 interface Due {
-  readonly atMs: number
   readonly task: () => void
+  readonly order: number
+  atMs: number
+  readonly everyMs?: number
 }
 
-/** A world for tests whose time passes only when told, and whose dice fall as told. */
-export class VirtualWorld implements World {
-  /** What `fractionOf` gives next, from 0 up to 1; the middle unless set. */
-  fraction = 0.5
-  #nowMs = 0
-  #issued = 0
-  readonly #due = new Set<Due>()
+/** @param wallMs what the calendar says at the start. */
+export function virtualWorld(wallMs = Date.UTC(2026, 0, 1)): VirtualWorld {
+  let nowMs = 0
+  let orders = 0
+  const set = new Set<Due>()
 
-  readonly clock: Clock = { monotonicMs: () => this.#nowMs, wallMs: () => Date.UTC(2030, 0, 1) + this.#nowMs }
-
-  readonly timers: Timers = {
-    after: (ms, task) => this.#plan(ms, task),
-    every: (ms, task) => {
-      let timer: Timer
-      const again = (): void => {
-        timer = this.#plan(ms, again)
-        task()
-      }
-      timer = this.#plan(ms, again)
-      return { cancel: () => timer.cancel() }
-    },
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        const abort = (): void => {
-          timer.cancel()
-          reject(signal?.reason as Error)
-        }
-        const timer = this.#plan(ms, () => {
-          signal?.removeEventListener('abort', abort)
-          resolve()
-        })
-        if (signal?.aborted) abort()
-        else signal?.addEventListener('abort', abort, { once: true })
-      }),
+  function arm(ms: number, task: () => void, everyMs?: number): Timer {
+    const due: Due = { task, order: orders++, atMs: nowMs + Math.max(ms, 0), ...(everyMs === undefined ? {} : { everyMs }) }
+    set.add(due)
+    return { cancel: () => void set.delete(due) }
   }
 
-  readonly random: Random = {
-    hex: (length) => Math.floor(this.fraction * 2 ** 32).toString(16).padStart(8, '0').repeat(Math.ceil(length / 8)).slice(0, length),
-    uuid: () => `00000000-0000-4000-8000-${String(++this.#issued).padStart(12, '0')}`,
-  }
-
-  /** Timers that wait. */
-  get waiting(): number {
-    return this.#due.size
-  }
-
-  /** Lets time pass, running what falls due in its order, each with what it promised to do at once. */
-  async advance(ms: number): Promise<void> {
-    const untilMs = this.#nowMs + ms
+  async function advance(ms: number): Promise<void> {
+    const endMs = nowMs + ms
     await settle()
-    for (let next = this.#earliest(untilMs); next !== undefined; next = this.#earliest(untilMs)) {
-      this.#due.delete(next)
-      this.#nowMs = Math.max(this.#nowMs, next.atMs)
-      next.task()
+    for (let due = earliest(set); due && due.atMs <= endMs; due = earliest(set)) {
+      nowMs = Math.max(nowMs, due.atMs)
+      if (due.everyMs === undefined) set.delete(due)
+      else due.atMs = nowMs + due.everyMs
+      due.task()
       await settle()
     }
-    this.#nowMs = untilMs
+    nowMs = endMs
   }
 
-  /** Time passes and no timer runs: what a frozen process finds when it thaws. */
-  freeze(ms: number): void {
-    this.#nowMs += ms
-  }
-
-  #plan(ms: number, task: () => void): Timer {
-    const due = { atMs: this.#nowMs + Math.max(0, ms), task }
-    this.#due.add(due)
-    return { cancel: () => void this.#due.delete(due) }
-  }
-
-  #earliest(untilMs: number): Due | undefined {
-    let found: Due | undefined
-    for (const due of this.#due) if (due.atMs <= untilMs && (found === undefined || due.atMs < found.atMs)) found = due
-    return found
+  return {
+    clock: { monotonicMs: () => nowMs, wallMs: () => wallMs + nowMs },
+    timers: {
+      after: (ms, task) => arm(ms, task),
+      every: (ms, task) => arm(ms, task, ms),
+      sleep: (ms, signal) =>
+        new Promise((resolve, reject) => {
+          const abort = () => {
+            timer.cancel()
+            reject(signal?.reason as Error)
+          }
+          const timer = arm(ms, () => {
+            signal?.removeEventListener('abort', abort)
+            resolve()
+          })
+          if (signal?.aborted) abort()
+          else signal?.addEventListener('abort', abort, { once: true })
+        }),
+    },
+    random: countingRandom(),
+    advance,
+    settle,
+    get pending() {
+      return set.size
+    },
   }
 }
 
-/** Everything that waits for nothing but promises has run. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
+function earliest(set: ReadonlySet<Due>): Due | undefined {
+  let first: Due | undefined
+  for (const due of set) if (!first || due.atMs < first.atMs || (due.atMs === first.atMs && due.order < first.order)) first = due
+  return first
+}
+
+/** Promise callbacks all run before the event loop's next turn. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Different each time and the same in every run. */
+function countingRandom(): Random {
+  let count = 0
+  const hex = (length: number) => (++count * 2_654_435_761 % 2 ** 32).toString(16).padStart(length, '0').slice(-length)
+  return { hex, uuid: () => `${hex(8)}-0000-4000-8000-${hex(12)}` }
 }

@@ -1,0 +1,170 @@
+import { access, readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { describeError, RegentError } from '../common/errors.ts'
+import type { Clock } from '../common/ports.ts'
+
+/** What proves who asks, as one request needs it. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>
+  readonly tls: TlsSettings
+}
+
+export interface TlsSettings {
+  /** PEM, as with `cert` and `key`. */
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+  readonly servername?: string
+  readonly rejectUnauthorized?: boolean
+}
+
+/** Where the API server is and how to speak with it. */
+export interface KubeConnection {
+  /** `https://10.96.0.1:443`, perhaps with a path. */
+  readonly server: string
+  /** The namespace this process lives in, or the context's; `default` where neither says. */
+  readonly namespace: string
+  readonly proxyUrl?: string
+  /** Tokens and certificates are short-lived, so ask before every request. `fresh`: those given last were refused. */
+  credentials(fresh?: boolean): Promise<Credentials>
+}
+
+export interface ConnectionSources {
+  /** A kubeconfig file to take before anything else. */
+  readonly kubeconfig?: string
+  readonly clock: Clock
+  readonly env?: NodeJS.ProcessEnv
+  readonly home?: string
+  /** Where a pod finds its service account. */
+  readonly serviceAccountFolder?: string
+}
+
+/**
+ * Finds the API server: the file given, then `KUBECONFIG`, then the pod's service account, then `~/.kube/config`. Throws
+ * `REGENT_KUBE_CONFIG`. Only a kubeconfig loads `@kubernetes/client-node`, which costs 90 MB of memory; a pod does not need it.
+ */
+export async function findKubeConnection(sources: ConnectionSources): Promise<KubeConnection> {
+  const { kubeconfig, env = process.env, home = homedir() } = sources
+  if (kubeconfig !== undefined) return fromKubeconfig([kubeconfig])
+  const named = (env['KUBECONFIG'] ?? '').split(':').filter((path) => path !== '')
+  if (named.length > 0) return fromKubeconfig(named)
+  if (env['KUBERNETES_SERVICE_HOST']) return inCluster(sources, env)
+  const usual = join(home, '.kube', 'config')
+  if (await exists(usual)) return fromKubeconfig([usual])
+  throw new RegentError('REGENT_KUBE_CONFIG', `this is no pod (KUBERNETES_SERVICE_HOST is not set), KUBECONFIG names no file and ${usual} does not exist`)
+}
+
+/** The kubelet writes a new token long before the old one ends; client-go looks as often. */
+const rereadMs = 60_000
+
+async function inCluster(sources: ConnectionSources, env: NodeJS.ProcessEnv): Promise<KubeConnection> {
+  const folder = sources.serviceAccountFolder ?? '/var/run/secrets/kubernetes.io/serviceaccount'
+  const host = env['KUBERNETES_SERVICE_HOST'] ?? ''
+  const port = env['KUBERNETES_SERVICE_PORT'] ?? '443'
+  let known: { readonly credentials: Credentials; readonly atMs: number } | undefined
+
+  async function read(): Promise<Credentials> {
+    const [token, ca] = await Promise.all([readOf(join(folder, 'token')), readOf(join(folder, 'ca.crt'))])
+    return { headers: { authorization: `Bearer ${token.trim()}` }, tls: { ca } }
+  }
+
+  async function credentials(fresh = false): Promise<Credentials> {
+    const now = sources.clock.monotonicMs()
+    if (known !== undefined && !fresh && now - known.atMs < rereadMs) return known.credentials
+    known = { credentials: await read(), atMs: now }
+    return known.credentials
+  }
+
+  // A pod without a service account fails here and now, not at its first request.
+  await credentials()
+  const namespace = await readFile(join(folder, 'namespace'), 'utf8').catch(() => '')
+  return { server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`, namespace: namespace.trim() || 'default', credentials }
+}
+
+/** `applyToHTTPSOptions` fills these in; it reads token and certificate files again, and runs credential plugins when theirs expired. */
+interface FilledOptions {
+  headers?: Readonly<Record<string, unknown>>
+  auth?: string
+  ca?: unknown
+  cert?: unknown
+  key?: unknown
+  servername?: unknown
+  rejectUnauthorized?: unknown
+}
+
+async function fromKubeconfig(paths: readonly string[]): Promise<KubeConnection> {
+  const config = await loadFiles(paths)
+  const cluster = config.getCurrentCluster()
+  if (cluster === null) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: the current context ${JSON.stringify(config.getCurrentContext())} names no cluster`)
+  const context = config.getContextObject(config.getCurrentContext())
+
+  async function credentials(): Promise<Credentials> {
+    const filled: FilledOptions = {}
+    try {
+      await config.applyToHTTPSOptions(filled as Parameters<typeof config.applyToHTTPSOptions>[0])
+    } catch (error) {
+      throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: credentials of user ${JSON.stringify(config.getCurrentUser()?.name)}: ${describeError(error)}`, { cause: error })
+    }
+    return { headers: headersIn(filled), tls: tlsIn(filled) }
+  }
+
+  return { server: cluster.server.replace(/\/+$/, ''), namespace: context?.namespace ?? 'default', ...(cluster.proxyUrl ? { proxyUrl: cluster.proxyUrl } : {}), credentials }
+}
+
+async function loadFiles(paths: readonly string[]) {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  const whole = new KubeConfig()
+  for (const path of paths) {
+    const one = new KubeConfig()
+    try {
+      one.loadFromFile(path)
+    } catch (error) {
+      throw new RegentError('REGENT_KUBE_CONFIG', `${path} cannot be used as a kubeconfig: ${describeError(error)}`, { cause: error })
+    }
+    // The first file that says something wins, as with kubectl; a plain merge would refuse a name that two files have.
+    whole.loadFromOptions({
+      clusters: merged(whole.getClusters(), one.getClusters()).map((cluster) => (cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster)),
+      users: merged(whole.getUsers(), one.getUsers()),
+      contexts: merged(whole.getContexts(), one.getContexts()),
+      currentContext: whole.getCurrentContext() || one.getCurrentContext(),
+    })
+  }
+  return whole
+}
+
+function merged<Named extends { readonly name: string }>(before: readonly Named[], after: readonly Named[]): Named[] {
+  return [...before, ...after.filter(({ name }) => !before.some((known) => known.name === name))]
+}
+
+function headersIn(filled: FilledOptions): Readonly<Record<string, string>> {
+  const headers = Object.entries(filled.headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value)] as const)
+  const basic = filled.auth === undefined ? {} : { authorization: `Basic ${Buffer.from(filled.auth).toString('base64')}` }
+  return { ...basic, ...Object.fromEntries(headers) }
+}
+
+function tlsIn(filled: FilledOptions): TlsSettings {
+  const texts = { ca: textOf(filled.ca), cert: textOf(filled.cert), key: textOf(filled.key), servername: textOf(filled.servername) }
+  const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined))
+  return { ...given, ...(filled.rejectUnauthorized === false ? { rejectUnauthorized: false } : {}) }
+}
+
+function textOf(value: unknown): string | undefined {
+  if (Buffer.isBuffer(value)) return value.toString('utf8')
+  return typeof value === 'string' ? value : undefined
+}
+
+async function readOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new RegentError('REGENT_KUBE_CONFIG', `the service account cannot be read: ${describeError(error)}`, { cause: error })
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
