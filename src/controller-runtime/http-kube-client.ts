@@ -116,7 +116,7 @@ function selectors({ labelSelector, fieldSelector }: Selection): Pick<Selection,
 }
 
 function queryOf(fields: Readonly<Record<string, string | number | boolean | undefined>>): string {
-  const given = Object.entries(fields).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, String(value)]]))
+  const given = Object.entries(fields).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]]))
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
 }
 

@@ -184,7 +184,7 @@ async function refusalIn(asked: KubeRequest, answer: Dispatcher.ResponseData): P
 function statusIn(text: string): RawStatus | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status' ? value : undefined
+    return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status' ? (value as RawStatus) : undefined
   } catch {
     return undefined
   }

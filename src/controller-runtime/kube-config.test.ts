@@ -1,0 +1,127 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findKubeConnection } from './kube-config.ts'
+import { virtualWorld } from './testing-world.ts'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kube-config-'))
+})
+
+afterEach(() => rm(folder, { recursive: true }))
+
+async function serviceAccount(token: string): Promise<string> {
+  const path = join(folder, 'account')
+  await mkdir(path, { recursive: true })
+  await writeFile(join(path, 'token'), `${token}\n`)
+  await writeFile(join(path, 'ca.crt'), 'the CA')
+  await writeFile(join(path, 'namespace'), 'prod\n')
+  return path
+}
+
+async function kubeconfig(name: string, cluster: object, user: object): Promise<string> {
+  const path = join(folder, name)
+  await mkdir(join(path, '..'), { recursive: true })
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'main',
+    contexts: [{ name: 'main', context: { cluster: 'here', user: 'me', namespace: 'team' } }],
+    clusters: [{ name: 'here', cluster }],
+    users: [{ name: 'me', user }],
+  }
+  await writeFile(path, JSON.stringify(config))
+  return path
+}
+
+const inPod = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '6443' }
+
+describe('in a pod', () => {
+  test('the service account says who and where', async () => {
+    const serviceAccountFolder = await serviceAccount('first')
+    const connection = await findKubeConnection({ clock: virtualWorld().clock, env: inPod, home: folder, serviceAccountFolder })
+    expect([connection.server, connection.namespace]).toEqual(['https://10.96.0.1:6443', 'prod'])
+    expect(await connection.credentials()).toEqual({ headers: { authorization: 'Bearer first' }, tls: { ca: 'the CA' } })
+  })
+
+  test('a token that the kubelet renewed is read within a minute, and at once when the old one was refused', async () => {
+    const world = virtualWorld()
+    const serviceAccountFolder = await serviceAccount('first')
+    const connection = await findKubeConnection({ clock: world.clock, env: inPod, home: folder, serviceAccountFolder })
+    await serviceAccount('second')
+    const token = async (fresh: boolean): Promise<string | undefined> => (await connection.credentials(fresh)).headers['authorization']
+    expect(await token(false)).toBe('Bearer first')
+    expect(await token(true)).toBe('Bearer second')
+    await serviceAccount('third')
+    await world.advance(60_000)
+    expect(await token(false)).toBe('Bearer third')
+  })
+
+  test('an IPv6 address gets its brackets', async () => {
+    const serviceAccountFolder = await serviceAccount('first')
+    const connection = await findKubeConnection({ clock: virtualWorld().clock, env: { KUBERNETES_SERVICE_HOST: 'fd00::1' }, home: folder, serviceAccountFolder })
+    expect(connection.server).toBe('https://[fd00::1]:443')
+  })
+
+  test('a pod without a service account is told so at its start', async () => {
+    const asked = findKubeConnection({ clock: virtualWorld().clock, env: inPod, home: folder, serviceAccountFolder: join(folder, 'none') })
+    await expect(asked).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG', message: expect.stringContaining(join(folder, 'none')) as string })
+  })
+})
+
+describe('with a kubeconfig', () => {
+  const clock = virtualWorld().clock
+
+  test('the file given wins over KUBECONFIG, which wins over the pod, which wins over the home folder', async () => {
+    const serviceAccountFolder = await serviceAccount('first')
+    const given = await kubeconfig('given', { server: 'https://given' }, { token: 't' })
+    const named = await kubeconfig('named', { server: 'https://named' }, { token: 't' })
+    await kubeconfig('.kube/config', { server: 'https://home' }, { token: 't' })
+    const server = async (sources: { kubeconfig?: string; env: NodeJS.ProcessEnv }): Promise<string> => (await findKubeConnection({ clock, home: folder, serviceAccountFolder, ...sources })).server
+    expect(await server({ kubeconfig: given, env: { ...inPod, KUBECONFIG: named } })).toBe('https://given')
+    expect(await server({ env: { ...inPod, KUBECONFIG: named } })).toBe('https://named')
+    expect(await server({ env: inPod })).toBe('https://10.96.0.1:6443')
+    expect(await server({ env: {} })).toBe('https://home')
+  })
+
+  test('a token, a CA and client certificates come through', async () => {
+    const base64 = (text: string): string => Buffer.from(text).toString('base64')
+    const path = await kubeconfig('one', { server: 'https://here:6443/', 'certificate-authority-data': base64('the CA') }, { 'client-certificate-data': base64('cert'), 'client-key-data': base64('key'), token: 'abc' })
+    const connection = await findKubeConnection({ clock, kubeconfig: path })
+    expect([connection.server, connection.namespace]).toEqual(['https://here:6443', 'team'])
+    expect(await connection.credentials()).toEqual({ headers: { authorization: 'Bearer abc' }, tls: { ca: 'the CA', cert: 'cert', key: 'key' } })
+  })
+
+  test('a credential plugin is run', async () => {
+    const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: 'from-plugin' } }
+    const path = await kubeconfig('one', { server: 'https://here' }, { exec: { apiVersion: answer.apiVersion, command: 'echo', args: [JSON.stringify(answer)] } })
+    const connection = await findKubeConnection({ clock, kubeconfig: path })
+    expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer from-plugin' })
+  })
+
+  test('plain HTTP, as kubectl proxy offers it, is allowed', async () => {
+    const path = await kubeconfig('one', { server: 'http://127.0.0.1:8001' }, {})
+    const connection = await findKubeConnection({ clock, kubeconfig: path })
+    expect((await connection.credentials()).headers).toEqual({})
+  })
+
+  test('of two files the first that names something wins', async () => {
+    const first = await kubeconfig('first', { server: 'https://first' }, { token: 't' })
+    const second = await kubeconfig('second', { server: 'https://second' }, { token: 't' })
+    expect((await findKubeConnection({ clock, home: folder, env: { KUBECONFIG: `${first}:${second}` } })).server).toBe('https://first')
+  })
+
+  test('no file, a broken one and a context that names nothing are refused with the file’s name', async () => {
+    const broken = join(folder, 'broken')
+    await writeFile(broken, '{')
+    const empty = join(folder, 'empty')
+    await writeFile(empty, JSON.stringify({ clusters: [], users: [], contexts: [], 'current-context': 'gone' }))
+    for (const path of [join(folder, 'missing'), broken, empty]) {
+      await expect(findKubeConnection({ clock, kubeconfig: path })).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG', message: expect.stringContaining(path) as string })
+    }
+    await expect(findKubeConnection({ clock, home: folder, env: {} })).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG' })
+  })
+})
