@@ -201,6 +201,11 @@ describe('when the API server is in trouble', () => {
     await expect(asked).rejects.toThrow('stopping')
   })
 
+  test('a credential plugin that hangs does not outlive the deadline', async () => {
+    await using other = disposable(clientOf({ ...server.connection, credentials: () => new Promise(() => undefined) }))
+    await expect(other.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE' })
+  })
+
   test('a reading whose kept connection was closed is sent again; a write is not', async () => {
     await client.create(configMaps, configMap('shop'))
     server.misbehave({ answer: 'reset' })

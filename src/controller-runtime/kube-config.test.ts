@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -95,11 +95,16 @@ describe('with a kubeconfig', () => {
     expect(await connection.credentials()).toEqual({ headers: { authorization: 'Bearer abc' }, tls: { ca: 'the CA', cert: 'cert', key: 'key' } })
   })
 
-  test('a credential plugin is run', async () => {
+  test('a credential plugin is run once, and again when its token was refused', async () => {
     const answer = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token: 'from-plugin' } }
-    const path = await kubeconfig('one', { server: 'https://here' }, { exec: { apiVersion: answer.apiVersion, command: 'echo', args: [JSON.stringify(answer)] } })
+    const runs = join(folder, 'runs')
+    const args = ['-c', `echo run >> ${runs}; echo '${JSON.stringify(answer)}'`]
+    const path = await kubeconfig('one', { server: 'https://here' }, { exec: { apiVersion: answer.apiVersion, command: 'sh', args } })
     const connection = await findKubeConnection({ clock, kubeconfig: path })
-    expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer from-plugin' })
+    for (let asked = 0; asked < 2; asked++) expect((await connection.credentials()).headers).toEqual({ authorization: 'Bearer from-plugin' })
+    expect(await readFile(runs, 'utf8')).toBe('run\n')
+    await connection.credentials(true)
+    expect(await readFile(runs, 'utf8')).toBe('run\nrun\n')
   })
 
   test('plain HTTP, as kubectl proxy offers it, is allowed', async () => {

@@ -94,12 +94,14 @@ interface FilledOptions {
 }
 
 async function fromKubeconfig(paths: readonly string[]): Promise<KubeConnection> {
-  const config = await loadFiles(paths)
+  let config = await loadFiles(paths)
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: the current context ${JSON.stringify(config.getCurrentContext())} names no cluster`)
   const context = config.getContextObject(config.getCurrentContext())
 
-  async function credentials(): Promise<Credentials> {
+  async function credentials(fresh = false): Promise<Credentials> {
+    // A plugin's token is kept until it says it expires; a new configuration has none yet.
+    if (fresh) config = await loadFiles(paths)
     const filled: FilledOptions = {}
     try {
       await config.applyToHTTPSOptions(filled as Parameters<typeof config.applyToHTTPSOptions>[0])

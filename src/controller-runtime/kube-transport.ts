@@ -121,7 +121,8 @@ export class KubeTransport {
 
   async #sendOnce(asked: KubeRequest, signal: AbortSignal, fresh: boolean): Promise<Dispatcher.ResponseData> {
     const { connection, world, userAgent, onRequest } = this.#parts
-    const { headers, tls } = await connection.credentials(fresh)
+    // A credential plugin may hang; the deadline is for it too.
+    const { headers, tls } = await unlessAborted(connection.credentials(fresh), signal)
     const url = connection.server + asked.path
     const startedMs = world.clock.monotonicMs()
     const record = (code: string): void => onRequest?.({ method: asked.method, host: new URL(url).host, code, durationMs: world.clock.monotonicMs() - startedMs })
@@ -162,6 +163,14 @@ export class KubeTransport {
   #silent(asked: KubeRequest, what: string, cause?: unknown): RegentError {
     return new RegentError('REGENT_KUBE_UNREACHABLE', `API server ${this.#parts.connection.server} (${describe(asked)}): ${what}`, { cause })
   }
+}
+
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 function isStale(error: unknown): boolean {
