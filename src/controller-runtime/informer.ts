@@ -50,8 +50,14 @@ export class Informer<Kind extends KubeObject> {
   }
 
   /** Whether everything that existed at the start is in, and handlers have heard of it. */
-  get hasSynced(): boolean {
+  hasSynced(): boolean {
     return this.#synced
+  }
+
+  /** For messages: `widgets.example.org`. */
+  get name(): string {
+    const { group, plural } = this.resource
+    return group === '' ? plural : `${plural}.${group}`
   }
 
   /** Resolves once `hasSynced`; rejects with the signal's reason. */
@@ -140,7 +146,7 @@ export class Informer<Kind extends KubeObject> {
   }
 
   #tellAll(what: (handler: InformerHandler<Kind>) => void): void {
-    for (const handler of this.#handlers) this.#guard(() => what(handler))
+    for (const handler of [...this.#handlers]) this.#guard(() => what(handler))
   }
 
   /** One handler's mistake must not keep the others, or the cache, from the change. */
@@ -148,7 +154,7 @@ export class Informer<Kind extends KubeObject> {
     try {
       what()
     } catch (error) {
-      this.#parts.logger.error({ resource: this.resource.plural, err: error }, `a handler of ${this.resource.plural} failed`)
+      this.#parts.logger.error({ resource: this.name, err: error }, `a handler of ${this.name} failed`)
     }
   }
 }

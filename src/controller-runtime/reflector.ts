@@ -169,7 +169,10 @@ export class Reflector<Kind extends KubeObject> {
   #orIdle<Value>(next: Promise<Value>, ending: AbortController): Promise<Value> {
     const { idleMs } = this.#timings
     return new Promise((resolve, reject) => {
-      const abort = (): void => reject(ending.signal.reason as Error)
+      const abort = (): void => {
+        timer.cancel()
+        reject(ending.signal.reason as Error)
+      }
       const timer = this.#parts.world.timers.after(idleMs, () => {
         ending.abort(new RegentError('REGENT_KUBE_UNREACHABLE', `the watch of ${this.#parts.resource.plural} was silent for ${idleMs} ms`))
       })

@@ -1,5 +1,5 @@
 import { KubeApiError } from './kube-api-error.ts'
-import type { ApplyOptions, DeleteOptions, JsonPatch, KubeClient, ListOptions, MergePatch, ObjectList, RequestOptions, UpdateOptions, WatchEvent, WatchOptions } from './kube-client.ts'
+import type { ApplyOptions, DeleteOptions, JsonPatch, KubeClient, ListOptions, MergePatch, ObjectList, UpdateOptions, WatchEvent, WatchOptions } from './kube-client.ts'
 import { apiVersionOf, keyOf, type KubeObject, type ObjectKey, type Resource } from './objects.ts'
 import { FakeApiState, FakeRefusal, type StoredObject, type Written } from './testing-api-state.ts'
 
@@ -68,7 +68,7 @@ export class ScriptedClient implements KubeClient {
     return last
   }
 
-  async get<Kind extends KubeObject>(resource: Resource<Kind>, key: ObjectKey, _options?: RequestOptions): Promise<Kind | undefined> {
+  async get<Kind extends KubeObject>(resource: Resource<Kind>, key: ObjectKey): Promise<Kind | undefined> {
     try {
       return await this.#do('get', () => this.state.find(where(resource, key)) as unknown as Kind)
     } catch (error) {
