@@ -28,8 +28,8 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
   const { world } = parts
   const transport = new KubeTransport({ ...parts, throttle: new ClientThrottle(parts.throttle ?? defaultThrottle, world) })
 
-  async function ask<Kind extends KubeObject>(resource: Resource<Kind>, asked: Omit<KubeRequest, 'deadlineMs' | 'signal'>, options: RequestOptions = {}): Promise<Kind> {
-    const answer = await transport.json({ ...asked, deadlineMs: options.deadlineMs ?? defaultDeadlineMs, signal: options.signal })
+  async function ask<Kind extends KubeObject>(resource: Resource<Kind>, asked: Omit<KubeRequest, keyof RequestOptions>, options: RequestOptions = {}): Promise<Kind> {
+    const answer = await transport.json({ ...asked, ...bounds(options) })
     if (!isObject(answer)) throw noAnswer(asked.path, 'object')
     return withType(resource, answer as unknown as Kind)
   }
@@ -46,7 +46,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
 
     async list<Kind extends KubeObject>(resource: Resource<Kind>, options: ListOptions = {}): Promise<ObjectList<Kind>> {
       const path = collectionOf(resource, options.namespace) + queryOf({ ...selectors(options), limit: options.limit, continue: options.continue, resourceVersion: options.resourceVersion })
-      const answer = await transport.json({ method: 'GET', path, deadlineMs: options.deadlineMs ?? defaultDeadlineMs, signal: options.signal })
+      const answer = await transport.json({ method: 'GET', path, ...bounds(options) })
       return listIn(resource, answer, path)
     },
 
@@ -91,11 +91,15 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
       const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options
       const preconditions = uid === undefined && resourceVersion === undefined ? undefined : { uid, resourceVersion }
       const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy, gracePeriodSeconds, preconditions }
-      await transport.json({ method: 'DELETE', path: pathOf(resource, key), body, deadlineMs: options.deadlineMs ?? defaultDeadlineMs, signal: options.signal })
+      await transport.json({ method: 'DELETE', path: pathOf(resource, key), body, ...bounds(options) })
     },
 
     close: () => transport.close(),
   }
+}
+
+function bounds({ deadlineMs = defaultDeadlineMs, signal, guard }: RequestOptions): Pick<KubeRequest, keyof RequestOptions> {
+  return { deadlineMs, signal, guard }
 }
 
 /** @param namespace undefined for all of them, '' for what belongs to none. */

@@ -4,6 +4,8 @@ import type { KubeObject, ObjectKey, Resource } from './objects.ts'
 export interface RequestOptions {
   readonly deadlineMs?: number
   readonly signal?: AbortSignal
+  /** Called right before the request is sent, each time it is; throws where it must not be any more. */
+  readonly guard?: () => void
 }
 
 /** `namespace` undefined means all of them. */

@@ -14,6 +14,7 @@ export interface KubeRequest {
   readonly contentType?: string
   readonly deadlineMs: number
   readonly signal?: AbortSignal | undefined
+  readonly guard?: (() => void) | undefined
 }
 
 /** What a request came to: an HTTP status, or `<error>` where nothing answered. */
@@ -123,6 +124,7 @@ export class KubeTransport {
     const { connection, world, userAgent, onRequest } = this.#parts
     // A credential plugin may hang; the deadline is for it too.
     const { headers, tls } = await unlessAborted(connection.credentials(fresh), signal)
+    asked.guard?.()
     const url = connection.server + asked.path
     const startedMs = world.clock.monotonicMs()
     const record = (code: string): void => onRequest?.({ method: asked.method, host: new URL(url).host, code, durationMs: world.clock.monotonicMs() - startedMs })
