@@ -161,6 +161,23 @@ describe('on a virtual clock', () => {
     expect(heard).toHaveLength(3)
   })
 
+  test('of several namespaces each is watched by itself, and a list of one deletes nothing of the others', async () => {
+    const both = new Informer({ client, resource: configMaps, namespaces: ['prod', 'test'], world, logger, resyncMs: 0 })
+    both.addHandler(noting(heard))
+    stored('a')
+    client.state.create(kind, 'test', { metadata: { name: 'b' } })
+    client.state.create(kind, 'secret', { metadata: { name: 'c' } })
+    client.before = (_, call) => (call === 2 ? world.timers.sleep(5_000) : undefined)
+    await run(both)
+    expect([both.hasSynced(), heard]).toEqual([false, ['added a (initial)']])
+    await world.advance(60_000)
+    expect([both.hasSynced(), heard]).toEqual([true, ['added a (initial)', 'added b (initial)']])
+    client.state.delete({ kind, namespace: 'test', name: 'b', subresource: undefined })
+    client.watches.find(({ options }) => options.namespace === 'test')?.fail(new KubeApiError('too old', { status: 410 }))
+    await world.settle()
+    expect([heard.slice(2), both.list().length]).toEqual([['deleted b (missed)'], 1])
+  })
+
   test('objects from the cache are frozen', async () => {
     stored('a', { key: 'value' })
     await run()

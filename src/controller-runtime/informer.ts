@@ -19,7 +19,9 @@ export interface InformerHandler<Kind extends KubeObject> {
 export interface InformerParts<Kind extends KubeObject> {
   readonly client: Pick<KubeClient, 'list' | 'watch'>
   readonly resource: Resource<Kind>
-  readonly selection?: Selection
+  /** Those to look at; all where none is named. Each is listed and watched by itself, as a role for single namespaces demands. */
+  readonly namespaces?: readonly string[]
+  readonly selection?: Omit<Selection, 'namespace'>
   readonly world: World
   readonly logger: Logger
   readonly indexes?: Indexes<Kind>
@@ -40,7 +42,8 @@ export class Informer<Kind extends KubeObject> {
   readonly #indexer: Indexer<Kind>
   readonly #handlers = new Set<InformerHandler<Kind>>()
   readonly #firstList = Promise.withResolvers<void>()
-  #synced = false
+  /** Namespaces whose first list is in; undefined stands for all of them. */
+  readonly #listed = new Set<string | undefined>()
   #resync: Timer | undefined
 
   constructor(parts: InformerParts<Kind>) {
@@ -49,9 +52,9 @@ export class Informer<Kind extends KubeObject> {
     this.#indexer = new Indexer(parts.indexes)
   }
 
-  /** Whether everything that existed at the start is in, and handlers have heard of it. */
+  /** Whether everything that existed at the start is in and told to the handlers. */
   hasSynced(): boolean {
-    return this.#synced
+    return this.#scopes().every((scope) => this.#listed.has(scope))
   }
 
   /** For messages: `widgets.example.org`. */
@@ -60,7 +63,7 @@ export class Informer<Kind extends KubeObject> {
     return group === '' ? plural : `${plural}.${group}`
   }
 
-  /** Resolves once `hasSynced`; rejects with the signal's reason. */
+  /** Resolves once it `hasSynced()`; rejects with the signal's reason. */
   async synced(signal?: AbortSignal): Promise<void> {
     if (signal === undefined) return this.#firstList.promise
     signal.throwIfAborted()
@@ -92,27 +95,40 @@ export class Informer<Kind extends KubeObject> {
 
   /** Until the signal is aborted; never rejects. What is in the cache stays readable. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, resource, selection, world, logger, timings } = this.#parts
-    const target = { replace: (objects: readonly Kind[]) => this.#replace(objects), put: (object: Kind) => this.#put(object, false), remove: (object: Kind) => this.#remove(object) }
-    const reflector = new Reflector({ client, resource, target, world, logger, ...(selection === undefined ? {} : { selection }), ...(timings === undefined ? {} : { timings }) })
     this.#planResync()
     try {
-      await reflector.run(signal)
+      await Promise.all(this.#scopes().map((scope) => this.#reflector(scope).run(signal)))
     } finally {
       this.#resync?.cancel()
     }
   }
 
-  #replace(objects: readonly Kind[]): void {
+  #scopes(): readonly (string | undefined)[] {
+    const { namespaces = [] } = this.#parts
+    return namespaces.length === 0 ? [undefined] : [...new Set(namespaces)]
+  }
+
+  #reflector(namespace: string | undefined): Reflector<Kind> {
+    const { client, resource, selection, world, logger, timings } = this.#parts
+    const target = {
+      replace: (objects: readonly Kind[]) => this.#replace(objects, namespace),
+      put: (object: Kind) => this.#put(object, false),
+      remove: (object: Kind) => this.#remove(object),
+    }
+    const scoped = { ...selection, ...(namespace === undefined ? {} : { namespace }) }
+    return new Reflector({ client, resource, target, world, logger, selection: scoped, ...(timings === undefined ? {} : { timings }) })
+  }
+
+  #replace(objects: readonly Kind[], namespace: string | undefined): void {
     const present = new Set(objects.map((object) => keyText(keyOf(object))))
-    for (const known of this.#indexer.list()) {
+    for (const known of this.#indexer.list(namespace)) {
       if (present.has(keyText(keyOf(known)))) continue
       this.#indexer.remove(keyOf(known))
       this.#tellAll((handler) => handler.deleted?.(known, true))
     }
-    for (const object of objects) this.#put(object, !this.#synced)
-    this.#synced = true
-    this.#firstList.resolve()
+    for (const object of objects) this.#put(object, !this.#listed.has(namespace))
+    this.#listed.add(namespace)
+    if (this.hasSynced()) this.#firstList.resolve()
   }
 
   #put(object: Kind, initial: boolean): void {

@@ -92,7 +92,7 @@ beforeEach(() => {
 
 function leaseNow(): LeaseSpec {
   const [lease] = a.client.state.all('coordination.k8s.io/v1/leases')
-  return (lease?.spec ?? {}) as LeaseSpec
+  return (lease?.spec ?? {})
 }
 
 async function leadingWithStandby(): Promise<Candidate> {

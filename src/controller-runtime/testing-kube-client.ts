@@ -79,7 +79,7 @@ export class ScriptedClient implements KubeClient {
 
   async list<Kind extends KubeObject>(resource: Resource<Kind>, options: ListOptions = {}): Promise<ObjectList<Kind>> {
     this.lists.push(options)
-    return this.#do('list', () => (this.onList?.(options) ?? { items: this.state.all(kindOf(resource)), resourceVersion: this.state.version }) as ObjectList<Kind>)
+    return this.#do('list', () => (this.onList?.(options) ?? { items: this.state.all(kindOf(resource)).filter(({ metadata }) => (options.namespace ?? metadata.namespace) === metadata.namespace), resourceVersion: this.state.version }) as ObjectList<Kind>)
   }
 
   watch<Kind extends KubeObject>(_resource: Resource<Kind>, options: WatchOptions): AsyncIterable<WatchEvent<Kind>> {
