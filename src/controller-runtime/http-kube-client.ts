@@ -67,8 +67,6 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
       } finally {
         overdue.cancel()
         options.signal?.removeEventListener('abort', giveUp)
-        // Whoever stops reading ends the connection too.
-        whole.abort(new Error('nobody reads this watch any more'))
       }
     },
 

@@ -178,6 +178,13 @@ describe('on a virtual clock', () => {
     expect([heard.slice(2), both.list().length]).toEqual([['deleted b (missed)'], 1])
   })
 
+  test('the cache keeps no managed fields', async () => {
+    client.state.create(kind, 'prod', { metadata: { name: 'a', managedFields: [{ manager: 'kubectl' }] } as never })
+    await run()
+    expect(informer.list().map(({ metadata }) => Object.keys(metadata).includes('managedFields'))).toEqual([false])
+    expect(informer.list()[0]?.metadata.resourceVersion).toBe('101')
+  })
+
   test('objects from the cache are frozen', async () => {
     stored('a', { key: 'value' })
     await run()
@@ -226,6 +233,25 @@ describe('against an API server on loopback', () => {
     expect(versions(informer.list())).toEqual(versions(server.state.all(kind)))
     expect([...alive.values()].filter((times) => times !== 0 && times !== 1)).toEqual([])
     expect([...alive.values()].filter((times) => times === 1)).toHaveLength(informer.list().length)
+    stop.abort(new Error('stop'))
+    await ended
+    await client.close()
+  })
+
+  test('a watch that tells nothing any more is given up, and what it hid is seen', async () => {
+    await using server = await FakeApiServer.start()
+    const client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test' })
+    const timings = { ...defaultReflectorTimings, idleMs: 200, settledMs: 0 }
+    const informer = new Informer({ client, resource: configMaps, world: realWorld, logger, timings })
+    const stop = new AbortController()
+    const ended = informer.run(stop.signal)
+    await informer.synced()
+    server.deaf = true
+    server.state.create(kind, 'prod', { metadata: { name: 'hidden' } })
+    await realWorld.timers.sleep(20)
+    server.deaf = false
+    for (let tries = 0; tries < 1_000 && informer.list().length === 0; tries++) await realWorld.timers.sleep(10)
+    expect(informer.list().map(({ metadata }) => metadata.name)).toEqual(['hidden'])
     stop.abort(new Error('stop'))
     await ended
     await client.close()

@@ -131,7 +131,8 @@ export class Informer<Kind extends KubeObject> {
     if (this.hasSynced()) this.#firstList.resolve()
   }
 
-  #put(object: Kind, initial: boolean): void {
+  #put(given: Kind, initial: boolean): void {
+    const object = withoutManagedFields(given)
     const known = this.#indexer.get(keyOf(object))
     if (known !== undefined && isSame(known, object)) return
     this.#indexer.put(object)
@@ -173,6 +174,13 @@ export class Informer<Kind extends KubeObject> {
       this.#parts.logger.error({ resource: this.name, err: error }, `a handler of ${this.name} failed`)
     }
   }
+}
+
+/** Half of an object's bytes, of use to nobody here. An update without them leaves those of the API server as they are. */
+function withoutManagedFields<Kind extends KubeObject>(object: Kind): Kind {
+  if (!('managedFields' in object.metadata)) return object
+  const { managedFields, ...metadata } = object.metadata
+  return { ...object, metadata }
 }
 
 /** A list tells again what a watch has told. */

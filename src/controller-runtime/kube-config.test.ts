@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findKubeConnection } from './kube-config.ts'
 import { virtualWorld } from './testing-world.ts'
@@ -70,6 +72,25 @@ describe('in a pod', () => {
     const asked = findKubeConnection({ clock: virtualWorld().clock, env: inPod, home: folder, serviceAccountFolder: join(folder, 'none') })
     await expect(asked).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG', message: expect.stringContaining(join(folder, 'none')) as string })
   })
+})
+
+test('a pod never loads the 90 MB of the Kubernetes client library, a kubeconfig does', async () => {
+  const serviceAccountFolder = await serviceAccount('first')
+  const path = await kubeconfig('one', { server: 'https://here' }, { token: 't' })
+  const script = `
+    const { registerHooks } = await import('node:module')
+    const seen = []
+    registerHooks({ resolve: (name, context, next) => (seen.push(name), next(name, context)) })
+    const { findKubeConnection } = await import(${JSON.stringify(new URL('./kube-config.ts', import.meta.url).href)})
+    await import(${JSON.stringify(new URL('./http-kube-client.ts', import.meta.url).href)})
+    const loaded = () => seen.some((name) => name.startsWith('@kubernetes/'))
+    const clock = { monotonicMs: () => 0, wallMs: () => 0 }
+    await findKubeConnection({ clock, env: { KUBERNETES_SERVICE_HOST: 'here' }, serviceAccountFolder: ${JSON.stringify(serviceAccountFolder)} })
+    const inPod = loaded()
+    await findKubeConnection({ clock, kubeconfig: ${JSON.stringify(path)} })
+    console.log(JSON.stringify([inPod, loaded()]))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--no-warnings', '--eval', script])
+  expect(JSON.parse(stdout)).toEqual([false, true])
 })
 
 describe('with a kubeconfig', () => {

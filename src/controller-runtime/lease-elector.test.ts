@@ -52,10 +52,14 @@ class Candidate {
     this.#frozen = []
   }
 
-  thaw(): void {
+  /** As Node does: what fell due runs one by one, each with the promises it settles. */
+  async thaw(): Promise<void> {
     const due = this.#frozen ?? []
     this.#frozen = undefined
-    for (const task of due) task()
+    for (const task of due) {
+      task()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   #freezable(world: VirtualWorld, wallAheadMs: number): World {
@@ -264,7 +268,7 @@ describe('a holder that was frozen for a minute', () => {
     expect(a.leadership?.lost.aborted).toBe(false)
     expect(a.leads).toBe(false)
     expect(a.leadership?.lost.aborted).toBe(true)
-    a.thaw()
+    await a.thaw()
     await world.advance(30_000)
     expect([a.outcome, b.leads, leaseNow().holderIdentity]).toEqual(['lost', true, 'b'])
   })
@@ -275,7 +279,7 @@ describe('a holder that was frozen for a minute', () => {
     a.freeze()
     await world.advance(60_000)
     const before = a.client.calls.length
-    a.thaw()
+    await a.thaw()
     await world.advance(30_000)
     expect([a.outcome, a.client.calls.length]).toEqual(['lost', before])
   })
@@ -341,7 +345,7 @@ test('at no moment of a long bad day do two hold leadership', async () => {
     if (cut && step % 80 === 0) cut.client.before = () => Promise.reject(unreachable)
     if (cut && step % 80 === 60) cut.client.before = () => undefined
     if (step % 140 === 70) frozen?.freeze()
-    if (step % 140 === 120) frozen?.thaw()
+    if (step % 140 === 120) await frozen?.thaw()
     await world.advance(500)
     expect(both.filter(({ leads }) => leads).length).toBeLessThanOrEqual(1)
     for (const one of both) {
