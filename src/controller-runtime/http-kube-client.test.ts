@@ -87,6 +87,8 @@ describe('reading and writing', () => {
 
   test('a write without a name or namespace never leaves this process', async () => {
     for (const wrong of [{ namespace: 'prod', name: '' }, { namespace: '', name: 'shop' }]) await expect(client.delete(configMaps, wrong)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    const homeless = { ...configMap('shop'), metadata: { name: 'shop' } }
+    for (const write of [client.create(configMaps, homeless), client.update(configMaps, homeless), client.apply(configMaps, homeless, { fieldManager: 'regent' })]) await expect(write).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
     expect(server.requests).toEqual([])
   })
 })

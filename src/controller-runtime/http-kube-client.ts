@@ -70,15 +70,17 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
       }
     },
 
-    create: (resource, object, options = {}) =>
-      ask(resource, { method: 'POST', path: collectionOf(resource, object.metadata.namespace ?? '') + queryOf({ fieldManager: options.fieldManager }), body: object }, options),
+    async create(resource, object, options = {}) {
+      const key = requireWhole(resource, keyOf(object))
+      return ask(resource, { method: 'POST', path: collectionOf(resource, key.namespace) + queryOf({ fieldManager: options.fieldManager }), body: object }, options)
+    },
 
-    update: (resource, object, options = {}) => ask(resource, { method: 'PUT', path: pathOf(resource, keyOf(object), options), body: object }, options),
+    update: async (resource, object, options = {}) => ask(resource, { method: 'PUT', path: pathOf(resource, keyOf(object), options), body: object }, options),
 
-    apply: (resource, object, options) =>
+    apply: async (resource, object, options) =>
       ask(resource, { method: 'PATCH', path: pathOf(resource, keyOf(object), options), body: object, contentType: 'application/apply-patch+yaml' }, options),
 
-    patch: (resource, key, patch: JsonPatch | MergePatch, options = {}) =>
+    patch: async (resource, key, patch: JsonPatch | MergePatch, options = {}) =>
       ask(
         resource,
         { method: 'PATCH', path: pathOf(resource, key, options), body: patch, contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json' },
@@ -107,10 +109,15 @@ function collectionOf(resource: Resource, namespace: string | undefined): string
 }
 
 function pathOf(resource: Resource, key: ObjectKey, options: UpdateOptions & { readonly force?: boolean } = {}): string {
-  // An empty name would turn a write to one object into one to all of them.
-  if (key.name === '' || (resource.namespaced && key.namespace === '')) throw new RegentError('REGENT_BAD_REQUEST', `${resource.kind} "${key.namespace}/${key.name}": name or namespace is missing`)
+  requireWhole(resource, key)
   const subresource = options.subresource === undefined ? '' : `/${options.subresource}`
   return `${collectionOf(resource, key.namespace)}/${encodeURIComponent(key.name)}${subresource}${queryOf({ fieldManager: options.fieldManager, force: options.force })}`
+}
+
+/** An empty name or namespace would turn a write to one object into one to all of them. */
+function requireWhole(resource: Resource, key: ObjectKey): ObjectKey {
+  if (key.name !== '' && (!resource.namespaced || key.namespace !== '')) return key
+  throw new RegentError('REGENT_BAD_REQUEST', `${resource.kind} "${key.namespace}/${key.name}": name or namespace is missing`)
 }
 
 function selectors({ labelSelector, fieldSelector }: Selection): Pick<Selection, 'labelSelector' | 'fieldSelector'> {

@@ -170,6 +170,7 @@ export class KubeTransport {
 function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error)
+    if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
