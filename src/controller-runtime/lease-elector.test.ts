@@ -1,10 +1,13 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { World } from '../common/ports.ts'
+import { realWorld } from '../common/real-world.ts'
+import { createKubeClient } from './http-kube-client.ts'
 import { KubeApiError } from './kube-api-error.ts'
 import type { Leadership } from './leadership.ts'
 import { defaultLeaseDurations, LeaseElector, type LeaseDurations } from './lease-elector.ts'
 import { leases, type Lease, type LeaseSpec } from './lease.ts'
+import { FakeApiServer } from './testing-api-server.ts'
 import { ScriptedClient } from './testing-kube-client.ts'
 import { virtualWorld, type VirtualWorld } from './testing-world.ts'
 
@@ -358,9 +361,18 @@ test('at no moment of a long bad day do two hold leadership', async () => {
   expect(terms).toBeGreaterThan(10)
 })
 
-test('the record is a Lease of coordination.k8s.io/v1', async () => {
-  a.start()
-  await world.settle()
-  const lease: Lease | undefined = await a.client.get(leases, key)
-  expect([lease?.apiVersion, lease?.kind]).toEqual(['coordination.k8s.io/v1', 'Lease'])
+test('over a real connection the lease is made, renewed and released as a Lease of coordination.k8s.io/v1', async () => {
+  await using server = await FakeApiServer.start()
+  const client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test', throttle: { qps: 0, burst: 0 } })
+  const durations = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 20 }
+  const elector = new LeaseElector({ client, lease: key, identity: 'a', world: realWorld, logger: pino({ level: 'silent' }), durations })
+  const renewals = (): number => server.requests.filter(({ method }) => method === 'PUT').length
+  const outcome = await elector.run(new AbortController().signal, async () => {
+    while (renewals() < 2) await realWorld.timers.sleep(10)
+  })
+  expect(outcome).toBe('stopped')
+  const lease: Lease | undefined = await client.get(leases, key)
+  expect([lease?.apiVersion, lease?.kind, lease?.spec?.holderIdentity]).toEqual(['coordination.k8s.io/v1', 'Lease', ''])
+  expect(server.requests[1]).toMatchObject({ method: 'POST', path: '/apis/coordination.k8s.io/v1/namespaces/regent/leases' })
+  await client.close()
 })
