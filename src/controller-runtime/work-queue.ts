@@ -9,7 +9,7 @@ export interface QueueRecorder {
   taken(waitedMs: number): void
   /** A worker is done with a key after this long. */
   worked(ms: number): void
-  /** A key is tried again after a failure. */
+  /** A key is to come again: after a failure, or at a time that was asked for. */
   retried(): void
 }
 
@@ -68,6 +68,7 @@ export class WorkQueue {
   /** Adds the key once `ms` have passed. Of several pending times of one key the earliest counts. */
   addAfter(key: string, ms: number): void {
     if (this.#closed) return
+    this.#parts.recorder?.retried()
     // NaN too: a time that nobody can tell must not be never.
     if (!(ms > 0)) return this.add(key)
     const atMs = this.#parts.clock.monotonicMs() + ms
@@ -80,7 +81,6 @@ export class WorkQueue {
   /** Adds the key once its rate limiter allows. */
   addRateLimited(key: string): void {
     if (this.#closed) return
-    this.#parts.recorder?.retried()
     this.addAfter(key, this.#parts.rateLimiter.nextDelayMs(key))
   }
 
