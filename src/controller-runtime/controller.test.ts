@@ -146,6 +146,10 @@ describe('A run', () => {
     release()
     await rig.world.settle()
     expect(rig.runs).toHaveLength(2)
+    // That of the second run; the first one's, had it ended in time, would be gone.
+    release()
+    await rig.world.settle()
+    expect(rig.world.pending).toBe(0)
   })
 })
 

@@ -8,6 +8,11 @@ it('A change of status, which leaves the generation as it was, does not pass gen
   expect(passesUpdated(generationChanged, before, widget('a', { generation: 4, resourceVersion: '11' }))).toBe(true)
 })
 
+it('A request to delete passes generationChanged, whatever the generation', () => {
+  const before = widget('a', { generation: 3, finalizers: ['example.org/x'] })
+  expect(passesUpdated(generationChanged, before, widget('a', { generation: 3, deletionTimestamp: '2026-01-01T00:00:00Z' }))).toBe(true)
+})
+
 it('Every change of a kind without generations passes generationChanged, a resync does not', () => {
   const before = configMap('a', { resourceVersion: '10' })
   expect(passesUpdated(generationChanged, before, configMap('a', { resourceVersion: '11' }))).toBe(true)

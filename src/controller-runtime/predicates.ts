@@ -8,12 +8,15 @@ export interface Predicate<Kind extends KubeObject = KubeObject> {
 }
 
 /**
- * Updates that ask for something: `metadata.generation` grows with the specification and with a request to delete, not with status, labels
- * or annotations. Kinds without generations (Service, ConfigMap, Secret) pass always: for them it says nothing. A resync does not pass.
+ * Updates that ask for something: `metadata.generation` grows with the specification, not with status, labels or annotations; and requests to
+ * delete. Kinds without generations (Service, ConfigMap, Secret) pass always: for them it says nothing. A resync does not pass.
  */
 export const generationChanged: Predicate = {
-  updated: ({ metadata: before }, { metadata: after }) =>
-    after.generation === undefined ? before.resourceVersion !== after.resourceVersion : before.generation !== after.generation,
+  updated: ({ metadata: before }, { metadata: after }) => {
+    // The API server counts the generation on for a request to delete as well, but a finalizer is too much to hang on that.
+    if (before.deletionTimestamp !== after.deletionTimestamp) return true
+    return after.generation === undefined ? before.resourceVersion !== after.resourceVersion : before.generation !== after.generation
+  },
 }
 
 /** Updates that changed anything at all, so no resyncs. */
