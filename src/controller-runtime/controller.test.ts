@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { realWorld } from '../common/real-world.ts'
 import { watchFor } from './controller-sources.ts'
 import { Controller, TerminalError, type ControllerOptions, type Reconcile, type ReconcileFailure } from './controller.ts'
 import { keyText, type ObjectKey } from './objects.ts'
@@ -160,6 +161,23 @@ it('As many keys are worked on at once as there are workers, one without a word 
     await rig.world.advance(1_000)
     expect(rig.runs).toHaveLength(workers ?? 1)
   }
+})
+
+it('Many keys that only cost computing time do not keep timers from running', async () => {
+  const { clock, timers } = realWorld
+  const stop = new AbortController()
+  let runs = 0
+  const compute = async () => {
+    for (const began = clock.monotonicMs(); clock.monotonicMs() - began < 2; );
+    if (++runs === 100) stop.abort()
+  }
+  const controller = new Controller({ name: 'widget', sources: [], reconcile: compute, world: realWorld, failed: () => {} })
+  for (let n = 0; n < 100; n++) controller.enqueue({ namespace: 'shop', name: `${n}` })
+  let runsBefore = 0
+  timers.after(5, () => (runsBefore = runs))
+  await controller.run(stop.signal)
+  expect(runsBefore).toBeGreaterThan(0)
+  expect(runsBefore).toBeLessThan(100)
 })
 
 describe('A controller that starts', () => {

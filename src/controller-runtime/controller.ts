@@ -59,6 +59,8 @@ export interface ControllerOptions {
 
 const defaultSyncDeadlineMs = 120_000
 const syncPollMs = 50
+/** Runs that wait for nothing follow each other in one turn of the event loop, and would keep the renewal of a lease out of it. */
+const longestTurnMs = 10
 
 /** Runs `reconcile` for every key that its sources name, until it is told to stop. */
 export class Controller {
@@ -121,13 +123,18 @@ export class Controller {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
+    const { clock, timers } = this.#options.world
+    let yieldedMs = clock.monotonicMs()
     for (let text = await this.#queue.get(); text !== undefined; text = await this.#queue.get()) {
-      const { clock } = this.#options.world
       const beganMs = clock.monotonicMs()
       this.#recorder?.began()
       const outcome = await this.#runOnce(text, signal)
       this.#recorder?.ended(outcome, clock.monotonicMs() - beganMs)
       this.#queue.done(text)
+      if (this.#queue.depth > 0 && clock.monotonicMs() - yieldedMs >= longestTurnMs) {
+        await timers.sleep(0)
+        yieldedMs = clock.monotonicMs()
+      }
     }
   }
 
