@@ -1,0 +1,57 @@
+/** What scripts and people rely on: labels, annotations and names of everything a cluster becomes (design §7). */
+
+export const group = 'regent.dev'
+export const version = 'v1alpha1'
+/** Who applies: the field manager of all that Regent writes. */
+export const fieldManager = 'regent'
+
+export const labels = {
+  cluster: 'regent.dev/cluster',
+  role: 'regent.dev/role',
+  /** The epoch that the role was given in: a writer that knows only an older one loses. */
+  epoch: 'regent.dev/epoch',
+  managedBy: 'app.kubernetes.io/managed-by',
+  name: 'app.kubernetes.io/name',
+  instance: 'app.kubernetes.io/instance',
+} as const
+
+export const annotations = {
+  /** Any new value makes new passwords. */
+  rotate: 'regent.dev/rotate',
+  /** Of the primary's EndpointSlice. */
+  epoch: 'regent.dev/epoch',
+  /** Of a pod: what it was made from, to tell whether an update has reached it. */
+  template: 'regent.dev/template',
+} as const
+
+/** The objects of a cluster by what they are for. The cluster's bare name stays free for a router. */
+export function namesOf(cluster: string) {
+  return {
+    statefulSet: cluster,
+    instances: `${cluster}-instances`,
+    primary: `${cluster}-primary`,
+    replicas: `${cluster}-replicas`,
+    client: `${cluster}-client`,
+    admin: `${cluster}-admin`,
+    /** Tokens and the secret from which passwords of accounts are derived. */
+    internal: `${cluster}-internal`,
+    settings: `${cluster}-settings`,
+    disruptionBudget: cluster,
+    serviceAccount: `${cluster}-agent`,
+    record: `${cluster}-record`,
+    notes: `${cluster}-notes`,
+  } as const
+}
+
+/** A longer one would make Service names longer than 63 characters, and names of accounts longer than MySQL's 32. */
+export const longestClusterName = 39
+
+/** On every object of a cluster. */
+export function commonLabels(cluster: string): Readonly<Record<string, string>> {
+  return { [labels.cluster]: cluster, [labels.managedBy]: 'regent', [labels.name]: 'mysql', [labels.instance]: cluster }
+}
+
+/** What a selector selects by: less than the labels, since selectors cannot be changed later. */
+export function selectorOf(cluster: string): Readonly<Record<string, string>> {
+  return { [labels.cluster]: cluster }
+}

@@ -1,0 +1,110 @@
+import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
+import type { KubeObject, ObjectKey, Resource } from '../controller-runtime/objects.ts'
+import { RegentError } from '../common/errors.ts'
+import type { Cell, CellName, Cells } from './cells.ts'
+import type { StoreClient } from './kube.ts'
+
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const configMaps: Resource<ConfigMap> = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+
+/** A cell as it was last seen, to swap it without reading it again. */
+interface Seen {
+  readonly resourceVersion: string
+  readonly revision: number
+}
+
+/**
+ * Cells as ConfigMaps of one namespace, each an object of its own (`shop-record`, `shop-notes`), so that no other write to a cluster costs its record a conflict. The API server swaps by `resourceVersion`, through etcd's own
+ * compare-and-swap; reads ask for no version and so are never from a cache (Kubernetes API concepts, "Resource versions").
+ */
+export function kubeCells(client: StoreClient, namespace: string): Cells {
+  const seen = new Map<CellName, Seen>()
+  const keyOf = (name: CellName): ObjectKey => ({ namespace, name: objectNameOf(name) })
+
+  async function look(name: CellName, signal: AbortSignal): Promise<Cell | undefined> {
+    const found = await client.get(configMaps, keyOf(name), { signal })
+    if (found === undefined) {
+      seen.delete(name)
+      return undefined
+    }
+    const cell = cellIn(found, `${namespace}/${objectNameOf(name)}`)
+    seen.set(name, { resourceVersion: found.metadata.resourceVersion ?? '', revision: cell.revision })
+    return cell
+  }
+
+  async function create(name: CellName, next: Cell, signal: AbortSignal): Promise<boolean> {
+    const metadata = { ...keyOf(name), labels: { 'app.kubernetes.io/managed-by': 'regent', 'regent.dev/cluster': clusterOf(name) } }
+    try {
+      const made = await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: dataOf(next) }, { signal })
+      seen.set(name, { resourceVersion: made.metadata.resourceVersion ?? '', revision: next.revision })
+      return true
+    } catch (error) {
+      if (isAlreadyExists(error)) return false
+      throw error
+    }
+  }
+
+  /** Undefined where the object changed since it was seen, though perhaps not its cell: somebody may have labelled it. */
+  async function replace(name: CellName, from: Seen, next: Cell, signal: AbortSignal): Promise<boolean | undefined> {
+    // Whatever the answer, what was seen is the past now; a write whose answer is lost may have happened.
+    seen.delete(name)
+    try {
+      const written = await client.patch(configMaps, keyOf(name), { metadata: { resourceVersion: from.resourceVersion }, data: dataOf(next) }, { signal })
+      seen.set(name, { resourceVersion: written.metadata.resourceVersion ?? '', revision: next.revision })
+      return true
+    } catch (error) {
+      if (isConflict(error)) return undefined
+      if (isNotFound(error)) return false
+      throw error
+    }
+  }
+
+  return {
+    place: `Kubernetes namespace ${namespace}`,
+    read: look,
+
+    async swap(name, expectedRevision, next, signal) {
+      if (expectedRevision === 0) return create(name, next, signal)
+      for (;;) {
+        if (seen.get(name)?.revision !== expectedRevision) await look(name, signal)
+        const from = seen.get(name)
+        if (from?.revision !== expectedRevision) return false
+        const swapped = await replace(name, from, next, signal)
+        if (swapped !== undefined) return swapped
+      }
+    },
+
+    async remove(name, signal) {
+      seen.delete(name)
+      await client.delete(configMaps, keyOf(name), { signal }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error
+      })
+    },
+
+    close: () => Promise.resolve(),
+  }
+}
+
+function dataOf({ revision, text }: Cell): Readonly<Record<string, string>> {
+  return { revision: String(revision), text }
+}
+
+function cellIn({ data = {} }: ConfigMap, where: string): Cell {
+  const revision = Number(data['revision'])
+  if (data['text'] === undefined || !Number.isSafeInteger(revision) || revision < 1) {
+    throw new RegentError('REGENT_BAD_FILE', `ConfigMap ${where} is none of Regent's: its "revision" is ${JSON.stringify(data['revision'])?.slice(0, 40) ?? 'missing'}; delete it only if every instance of the cluster can answer, then it is made again`)
+  }
+  return { revision, text: data['text'] }
+}
+
+function objectNameOf(name: CellName): string {
+  const [kind = '', cluster = ''] = name.split('.')
+  return `${cluster}-${kind}`
+}
+
+function clusterOf(name: CellName): string {
+  return name.split('.')[1] ?? ''
+}

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createKubeClient } from '../controller-runtime/http-kube-client.ts'
+import { FakeApiServer } from '../controller-runtime/testing-api-server.ts'
+import { configMaps } from '../controller-runtime/testing-kinds.ts'
+import { realWorld } from '../common/real-world.ts'
+import { after, itKeepsTheContract, shop } from './contract.ts'
+import { kubeStore } from './kube.ts'
+
+const where = { namespace: 'shops', leaseNamespace: 'regent' }
+const recordKey = { namespace: 'shops', name: 'shop-record' }
+
+function clientOf(server: FakeApiServer) {
+  return createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test' })
+}
+
+describe('The Kubernetes store', () => {
+  itKeepsTheContract(async () => {
+    const server = await FakeApiServer.start()
+    const clients = [clientOf(server), clientOf(server)] as const
+    return {
+      first: kubeStore(clients[0], where),
+      second: kubeStore(clients[1], where),
+      end: async () => {
+        await Promise.all(clients.map((client) => client.close()))
+        await server[Symbol.asyncDispose]()
+      },
+    }
+  })
+
+  describe('with one manager', () => {
+    let server: FakeApiServer
+    let client: ReturnType<typeof clientOf>
+    beforeEach(async () => {
+      server = await FakeApiServer.start()
+      client = clientOf(server)
+    })
+    afterEach(async () => {
+      await client.close()
+      await server[Symbol.asyncDispose]()
+    })
+
+    it('swaps a record that it has seen in one request', async () => {
+      const store = kubeStore(client, where)
+      await store.compareAndSwap('shop', 0, shop)
+      const before = server.requests.length
+      expect(await store.compareAndSwap('shop', 1, after(shop))).toBe(true)
+      expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['PATCH'])
+    })
+
+    it('is not stopped by somebody who labels the object, and leaves the label', async () => {
+      const store = kubeStore(client, where)
+      await store.compareAndSwap('shop', 0, shop)
+      await client.patch(configMaps, recordKey, { metadata: { labels: { team: 'payments' } } })
+      expect(await store.compareAndSwap('shop', 1, after(shop))).toBe(true)
+      expect((await client.get(configMaps, recordKey))?.metadata.labels).toMatchObject({ team: 'payments', 'regent.dev/cluster': 'shop' })
+    })
+
+    it('whose write was not answered reads again before it believes anything', async () => {
+      const store = kubeStore(client, { ...where, deadlineMs: 300 })
+      await store.compareAndSwap('shop', 0, shop)
+      server.misbehave({ when: ({ method }) => method === 'PATCH', answer: 'reset' })
+      await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE' })
+      const kept = await store.readRecord('shop')
+      expect(await store.compareAndSwap('shop', kept?.revision ?? 0, after(kept ?? shop))).toBe(true)
+    })
+
+    it('refuses an object that somebody else wrote', async () => {
+      const store = kubeStore(client, where)
+      await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: recordKey, data: { text: '{}' } })
+      await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_BAD_FILE', message: expect.stringContaining('ConfigMap shops/shop-record is none of Regent') as string })
+    })
+
+    it('answers by its deadline when the API server does not', async () => {
+      const store = kubeStore(client, { ...where, deadlineMs: 200 })
+      server.misbehave({ times: 10, answer: 'silence' })
+      await expect(store.readRecord('shop')).rejects.toThrow('Kubernetes namespace shops: reading the record of shop: no answer within 200 ms')
+    })
+  })
+})

@@ -1,0 +1,49 @@
+import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
+import type { KubeClient } from '../controller-runtime/kube-client.ts'
+import { describeError } from '../common/errors.ts'
+import type { Clock, Timers } from '../common/ports.ts'
+import { realClock, realTimers } from '../common/real-world.ts'
+import { cellStore, storeDeadlineMs } from './cell-store.ts'
+import { kubeCells } from './kube-cells.ts'
+import { kubeLease } from './kube-lease.ts'
+import type { Store } from './store.ts'
+
+export interface KubeStoreOptions {
+  /** Where the records of this store's clusters are: the namespace of their `MySQLCluster`. */
+  readonly namespace: string
+  /** Of the lease for which managers compete; the manager's own namespace. */
+  readonly leaseNamespace: string
+  readonly leaseName?: string
+  readonly deadlineMs?: number
+  readonly clock?: Clock
+  readonly timers?: Timers
+}
+
+/** Records in Kubernetes, in objects of their own beside the clusters they are of. */
+export function kubeStore(client: KubeClient, options: KubeStoreOptions): Store {
+  const { namespace, leaseNamespace, leaseName = 'regent-manager', deadlineMs = storeDeadlineMs, clock = realClock, timers = realTimers } = options
+  const api = plainFailures(client)
+  return cellStore(kubeCells(api, namespace), kubeLease(api, { namespace: leaseNamespace, name: leaseName }, clock), { timers, deadlineMs })
+}
+
+/** What a store asks of the API. */
+export type StoreClient = Pick<KubeClient, 'get' | 'create' | 'update' | 'patch' | 'delete'>
+
+/** Silence and refusals that are no answer about the object (403, 500) are failures of the store, as those of every other store. */
+function plainFailures(client: KubeClient): StoreClient {
+  const plain = async <Result>(asked: Promise<Result>): Promise<Result> => {
+    try {
+      return await asked
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) throw error
+      throw new Error(describeError(error), { cause: error })
+    }
+  }
+  return {
+    get: (...asked) => plain(client.get(...asked)),
+    create: (...asked) => plain(client.create(...asked)),
+    update: (...asked) => plain(client.update(...asked)),
+    patch: (...asked) => plain(client.patch(...asked)),
+    delete: (...asked) => plain(client.delete(...asked)),
+  }
+}
