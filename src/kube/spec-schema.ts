@@ -65,7 +65,7 @@ const service = (what: string) =>
       loadBalancerSourceRanges: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64, description: 'Whom that load balancer lets in, as CIDR.' })),
       port: Type.Integer({ default: 3306, minimum: 1, maximum: 65_535, description: 'The port clients use.' }),
     },
-    { default: {} },
+    { default: {}, description: `The Service of ${what}.` },
   )
 
 const services = closed(
@@ -136,7 +136,7 @@ export const mysqlClusterSpecSchema = closed(
       },
       { default: {}, description: 'What happens when the primary dies.' },
     ),
-    switchover: core.switchover,
+    switchover: closed(core.switchover.properties, { default: {}, description: 'How patient a planned change of the primary is.' }),
     reseed: core.reseed,
     cloneAboveTransactions: core.cloneAboveTransactions,
     maxLagSeconds: core.maxLagSeconds,

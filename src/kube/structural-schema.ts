@@ -25,7 +25,7 @@ export function structuralSchema(schema: TSchema): StructuralSchema {
 
 function convert(node: Node, path: string): StructuralSchema {
   if (node.anyOf) return { ...plain(node), ...convertUnion(node.anyOf, path) }
-  if (node.const !== undefined) return { ...plain(node), type: typeof node.const === 'number' ? 'integer' : typeof node.const, enum: [node.const] }
+  if (node.const !== undefined) return { ...plain(node), type: typeOf(node.const), enum: [node.const] }
   if (node.patternProperties) return { ...plain(node), type: 'object', additionalProperties: convert(onlyValue(node.patternProperties, path), `${path}.*`) }
   if (node.properties) return { ...plain(node), properties: Object.fromEntries(Object.entries(node.properties).map(([name, child]) => [name, convert(child, `${path}.${name}`)])) }
   if (node.type === undefined) throw new Error(`the schema of ${path || 'the resource'} has no type; a structural schema needs one`)
@@ -35,10 +35,14 @@ function convert(node: Node, path: string): StructuralSchema {
 /** Of words, or of something and null. */
 function convertUnion(options: readonly Node[], path: string): StructuralSchema {
   const words = options.filter((one) => one.const !== undefined).map((one) => one.const)
-  if (words.length === options.length) return { type: typeof words[0], enum: words }
+  if (words.length === options.length) return { type: typeOf(words[0]), enum: words }
   const [some, ...more] = options.filter((one) => one.type !== 'null')
   if (some === undefined || more.length > 0) throw new Error(`the schema of ${path} is a choice of several types, which a structural schema cannot say`)
   return { ...convert(some, path), nullable: true }
+}
+
+function typeOf(word: unknown): string {
+  return typeof word === 'number' ? 'integer' : typeof word
 }
 
 function onlyValue(patterns: Readonly<Record<string, Node>>, path: string): Node {

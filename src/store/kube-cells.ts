@@ -1,8 +1,11 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
+import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { KubeObject, ObjectKey, Resource } from '../controller-runtime/objects.ts'
 import { RegentError } from '../common/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
-import type { StoreClient } from './kube.ts'
+
+/** What a store asks of the API. */
+export type StoreClient = Pick<KubeClient, 'get' | 'create' | 'update' | 'patch' | 'delete'>
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>

@@ -2,7 +2,7 @@ import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/k
 import type { KubeObject, ObjectKey, Resource } from '../controller-runtime/objects.ts'
 import type { Clock } from '../common/ports.ts'
 import type { Lease } from './cells.ts'
-import type { StoreClient } from './kube.ts'
+import type { StoreClient } from './kube-cells.ts'
 import type { Leadership } from './store.ts'
 
 interface LeaseObject extends KubeObject {

@@ -4,7 +4,7 @@ import { describeError } from '../common/errors.ts'
 import type { Clock, Timers } from '../common/ports.ts'
 import { realClock, realTimers } from '../common/real-world.ts'
 import { cellStore, storeDeadlineMs } from './cell-store.ts'
-import { kubeCells } from './kube-cells.ts'
+import { kubeCells, type StoreClient } from './kube-cells.ts'
 import { kubeLease } from './kube-lease.ts'
 import type { Store } from './store.ts'
 
@@ -25,9 +25,6 @@ export function kubeStore(client: KubeClient, options: KubeStoreOptions): Store 
   const api = plainFailures(client)
   return cellStore(kubeCells(api, namespace), kubeLease(api, { namespace: leaseNamespace, name: leaseName }, clock), { timers, deadlineMs })
 }
-
-/** What a store asks of the API. */
-export type StoreClient = Pick<KubeClient, 'get' | 'create' | 'update' | 'patch' | 'delete'>
 
 /** Silence and refusals that are no answer about the object (403, 500) are failures of the store, as those of every other store. */
 function plainFailures(client: KubeClient): StoreClient {
