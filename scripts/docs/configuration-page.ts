@@ -7,6 +7,7 @@ import { agentConfigSchema } from '../../src/cli/agent-config-file.ts'
 import { describeSchema } from '../../src/common/schema-complaint.ts'
 import { environmentTable } from './environment.ts'
 import { code, page, table } from './markdown.ts'
+import { descriptionOf, schemaTable } from './schema-table.ts'
 
 /** docs/configuration.md */
 export async function configurationPage(): Promise<string> {
@@ -15,9 +16,9 @@ export async function configurationPage(): Promise<string> {
     '`failover/spec.ts`, `failover/timings.ts`, `agents/server-settings.ts` and `src/cli/agent-config-file.ts`',
     '## The cluster’s spec',
     'Given to `regent local up` with `--config` as YAML; options of the command line win over it. Unknown keys are refused.',
-    table(['key', 'allowed', 'default', 'meaning'], fieldRows(clusterSpecSchema, '')),
+    schemaTable(clusterSpecSchema),
     'A policy, below `policies.<instance>`:',
-    table(['key', 'allowed', 'default', 'meaning'], fieldRows(instancePolicySchema, '')),
+    schemaTable(instancePolicySchema),
     'For example:',
     '```yaml\ninstances: 5\ndurability: strict\nfailover: {windowMs: 300000}\npolicies:\n  shop-4: {promotion: never}\n```',
     '## Durations',
@@ -32,24 +33,6 @@ export async function configurationPage(): Promise<string> {
     '## Environment',
     environmentTable(),
   )
-}
-
-interface Field {
-  readonly type?: string
-  readonly default?: unknown
-  readonly properties?: Readonly<Record<string, Field>>
-}
-
-/** One row per key; keys of nested mappings with their path. */
-function fieldRows(schema: object, path: string): readonly (readonly string[])[] {
-  return Object.entries((schema as Field).properties ?? {}).flatMap(([name, field]) => {
-    if (field.properties !== undefined) return fieldRows(field, `${path}${name}.`)
-    return [[code(path + name), describeSchema(field), code(JSON.stringify(field.default) ?? ''), descriptionOf(field)]]
-  })
-}
-
-function descriptionOf(schema: object): string {
-  return 'description' in schema && typeof schema.description === 'string' ? schema.description : ''
 }
 
 /** What the doc comments of the interface say. */

@@ -59,7 +59,7 @@ const scheduling = closed(
 const service = (what: string) =>
   closed(
     {
-      type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer'], 'ClusterIP', `How ${what} is reached.`),
+      type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer'], 'ClusterIP', `How ${what} can be reached.`),
       annotations: texts('Annotations of the Service, such as those of a cloud’s load balancer.', 4_096),
       loadBalancerClass: Type.Optional(Type.String({ maxLength: 253, description: 'Which load balancer makes it, where the type is LoadBalancer.' })),
       loadBalancerSourceRanges: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64, description: 'Whom that load balancer lets in, as CIDR.' })),

@@ -1,0 +1,35 @@
+import { customResourceDefinition } from '../../src/kube/custom-resource-definition.ts'
+import { mysqlClusterSpecSchema } from '../../src/kube/spec-schema.ts'
+import { mysqlClusterStatusSchema } from '../../src/kube/status-schema.ts'
+import { code, page, table } from './markdown.ts'
+import { descriptionOf, schemaTable } from './schema-table.ts'
+
+/** docs/kubernetes-reference.md */
+export function kubernetesReferencePage(): string {
+  const { group, names, versions } = customResourceDefinition().spec
+  return page(
+    'Reference of the resource',
+    '`src/kube/spec-schema.ts` and `src/kube/status-schema.ts`',
+    `Kind ${code(names.kind)} of ${code(`${group}/${versions[0]?.name ?? ''}`)}, short name ${code(names.shortNames[0] ?? '')}. The smallest one:`,
+    `\`\`\`yaml\napiVersion: ${group}/${versions[0]?.name ?? ''}\nkind: ${names.kind}\nmetadata: {name: shop}\nspec: {instances: 3, storage: {size: 1Gi}}\n\`\`\``,
+    '## spec',
+    'What has no default and is not said is not set.',
+    schemaTable(mysqlClusterSpecSchema),
+    '## Rules',
+    'Checked by the API server itself, also while no manager answers.',
+    table(['where', 'refused with'], rulesIn(mysqlClusterSpecSchema, 'spec')),
+    '## status',
+    'What Regent says of a cluster. Nothing is decided from it: the record is an object of its own.',
+    table(['key', 'meaning'], Object.entries(mysqlClusterStatusSchema.properties).map(([name, schema]) => [code(name), descriptionOf(schema)])),
+  )
+}
+
+interface Ruled {
+  readonly properties?: Readonly<Record<string, Ruled>>
+  readonly 'x-kubernetes-validations'?: readonly { readonly message: string }[]
+}
+
+function rulesIn(schema: object, path: string): readonly (readonly string[])[] {
+  const { properties = {}, 'x-kubernetes-validations': rules = [] } = schema as Ruled
+  return [...rules.map(({ message }) => [code(path), message]), ...Object.entries(properties).flatMap(([name, child]) => rulesIn(child, `${path}.${name}`))]
+}
