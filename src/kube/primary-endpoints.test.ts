@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PrimaryRoute } from '../common/platform.ts'
+import { realWorld } from '../common/real-world.ts'
+import { createKubeClient } from '../controller-runtime/http-kube-client.ts'
+import { FakeApiServer } from '../controller-runtime/testing-api-server.ts'
+import { endpointSlices, PrimaryEndpoints } from './primary-endpoints.ts'
+
+const of = { cluster: 'shop', namespace: 'shops', owner: { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', name: 'shop', uid: 'u1', controller: true } }
+const key = { namespace: 'shops', name: 'shop-primary' }
+const route = (epoch: number, ordinal: number): PrimaryRoute => ({ epoch, instance: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306 })
+
+let server: FakeApiServer
+let client: ReturnType<typeof createKubeClient>
+beforeEach(async () => {
+  server = await FakeApiServer.start()
+  client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test' })
+})
+afterEach(async () => {
+  await client.close()
+  await server[Symbol.asyncDispose]()
+})
+
+describe('the primary’s endpoints', () => {
+  it('are none before the first primary, and then that of the Service', async () => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    expect(await endpoints.published()).toBeUndefined()
+    expect(await endpoints.publish(route(1, 0))).toBe(true)
+    expect(await endpoints.published()).toEqual(route(1, 0))
+    expect((await client.get(endpointSlices, key))?.metadata).toMatchObject({ labels: { 'kubernetes.io/service-name': 'shop-primary', 'regent.dev/cluster': 'shop' }, ownerReferences: [of.owner] })
+  })
+
+  it('move in a single write', async () => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    await endpoints.publish(route(1, 0))
+    const before = server.requests.length
+    expect(await endpoints.publish(route(2, 1))).toBe(true)
+    expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['PUT'])
+    expect((await client.get(endpointSlices, key))?.endpoints).toMatchObject([{ addresses: ['10.0.0.2'] }])
+  })
+
+  it('are not written again where they say so already', async () => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    await endpoints.publish(route(1, 0))
+    const before = server.requests.length
+    expect(await endpoints.publish(route(1, 0))).toBe(true)
+    expect(server.requests).toHaveLength(before)
+  })
+
+  it('follow the pod of the same epoch to another address', async () => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    await endpoints.publish(route(1, 0))
+    expect(await endpoints.publish({ ...route(1, 0), host: '10.0.9.9' })).toBe(true)
+    expect((await endpoints.published())?.host).toBe('10.0.9.9')
+  })
+
+  it('are not taken back by a manager that knows an older epoch, even if it saw nothing newer', async () => {
+    const [old, now] = [new PrimaryEndpoints(client, of), new PrimaryEndpoints(client, of)]
+    await old.publish(route(1, 0))
+    await now.publish(route(2, 1))
+    expect(await old.publish(route(1, 2))).toBe(false)
+    expect(await now.published()).toEqual(route(2, 1))
+  })
+
+  it('are put right where a hand changed them, labels of others kept', async () => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    await endpoints.publish(route(3, 0))
+    await client.patch(endpointSlices, key, { metadata: { labels: { team: 'payments' }, annotations: { 'regent.dev/epoch': 'none' } }, endpoints: [] })
+    expect(await endpoints.publish(route(3, 1))).toBe(true)
+    expect(await endpoints.published()).toEqual(route(3, 1))
+    expect((await client.get(endpointSlices, key))?.metadata.labels).toMatchObject({ team: 'payments' })
+  })
+})
