@@ -2,12 +2,7 @@ import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { clusterSpecSchema } from '../../failover/spec.ts'
 import { coreSpecOf } from './core-spec.ts'
-import { mysqlClusterSpecSchema, type MySQLClusterSpec } from './spec-schema.ts'
-
-/** As the API server fills it in. */
-function specOf(said: object = {}): MySQLClusterSpec {
-  return Value.Default(mysqlClusterSpecSchema, { storage: { size: '1Gi' }, ...said }) as MySQLClusterSpec
-}
+import { specOf } from './testing.ts'
 
 describe('what the core knows of a resource', () => {
   it('is its own default where nothing is said', () => {

@@ -37,20 +37,14 @@ export function kubeLease(client: StoreClient, key: ObjectKey, clock: Clock): Le
 
   async function write(manager: string, ttlMs: number, before: LeaseObject | undefined, signal: AbortSignal): Promise<Leadership | undefined> {
     const begunAtMs = clock.monotonicMs()
-    const now = new Date(clock.wallMs()).toISOString().replace(/(\.\d{3})Z$/, '$1000Z')
     const isRenewal = before?.spec?.holderIdentity === manager && begunAtMs - renewedAtMs <= durationMsOf(before)
-    const fencingToken = (before?.spec?.leaseTransitions ?? 0) + (isRenewal ? 0 : 1)
-    const next: LeaseObject = {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { ...before?.metadata, ...key, annotations: { ...before?.metadata.annotations, [durationAnnotation]: String(ttlMs) } },
-      spec: { holderIdentity: manager, leaseDurationSeconds: Math.max(1, Math.ceil(ttlMs / 1_000)), acquireTime: isRenewal ? (before.spec?.acquireTime ?? now) : now, renewTime: now, leaseTransitions: fencingToken },
-    }
+    const next = nextLease(before, { manager, ttlMs, isRenewal, now: microTime(clock.wallMs()) })
     try {
-      await (before === undefined ? client.create(leases, next, { signal }) : client.update(leases, next, { signal }))
+      const object = { ...next, metadata: { ...next.metadata, ...key } }
+      await (before === undefined ? client.create(leases, object, { signal }) : client.update(leases, object, { signal }))
       // From before it was asked for: the answer may have taken long.
       renewedAtMs = begunAtMs
-      return { manager, fencingToken }
+      return { manager, fencingToken: next.spec.leaseTransitions }
     } catch (error) {
       if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return undefined
       throw error
@@ -74,6 +68,34 @@ export function kubeLease(client: StoreClient, key: ObjectKey, clock: Clock): Le
       })
     },
   }
+}
+
+interface Holding {
+  readonly manager: string
+  readonly ttlMs: number
+  readonly isRenewal: boolean
+  readonly now: string
+}
+
+function nextLease(before: LeaseObject | undefined, { manager, ttlMs, isRenewal, now }: Holding) {
+  const { acquireTime = now, leaseTransitions = 0 } = before?.spec ?? {}
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { ...before?.metadata, annotations: { ...before?.metadata.annotations, [durationAnnotation]: String(ttlMs) } },
+    spec: {
+      holderIdentity: manager,
+      leaseDurationSeconds: Math.max(1, Math.ceil(ttlMs / 1_000)),
+      acquireTime: isRenewal ? acquireTime : now,
+      renewTime: now,
+      leaseTransitions: leaseTransitions + (isRenewal ? 0 : 1),
+    },
+  }
+}
+
+/** As a Lease takes it: with microseconds. */
+function microTime(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/Z$/, '000Z')
 }
 
 function durationMsOf(lease: LeaseObject): number {

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { realRandom } from '../common/real-world.ts'
+import { disruptionBudgetOf } from './disruption-budget.ts'
+import { networkPolicyOf } from './network-policy.ts'
+import { secretsOf, type Secret } from './secrets.ts'
+import { serviceAccountOf } from './service-account.ts'
+import { servicesOf } from './services.ts'
+import { aCluster } from './testing.ts'
+
+const byName = <Kind extends { readonly metadata: { readonly name: string } }>(objects: readonly Kind[]) => new Map(objects.map((one) => [one.metadata.name, one]))
+const text = (secret: Secret | undefined, key: string) => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString()
+
+describe('the Services of a cluster', () => {
+  it('leave the primary’s endpoints to Regent, and name the instances before they are ready', () => {
+    const services = byName(servicesOf(aCluster()))
+    expect([...services.keys()]).toEqual(['shop-primary', 'shop-replicas', 'shop-instances'])
+    expect(services.get('shop-primary')?.spec).not.toHaveProperty('selector')
+    expect(services.get('shop-replicas')?.spec.selector).toEqual({ 'regent.dev/cluster': 'shop', 'regent.dev/role': 'replica' })
+    expect(services.get('shop-instances')?.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
+  })
+
+  it('select the primary by its label where that is asked for', () => {
+    const services = byName(servicesOf(aCluster({ services: { routing: 'labels' } })))
+    expect(services.get('shop-primary')?.spec.selector).toEqual({ 'regent.dev/cluster': 'shop', 'regent.dev/role': 'primary' })
+  })
+
+  it('are what the spec says of them', () => {
+    const primary = { type: 'LoadBalancer', port: 3307, annotations: { 'example.org/lb': 'internal' }, loadBalancerClass: 'example.org/l4', loadBalancerSourceRanges: ['10.0.0.0/8'] }
+    const found = byName(servicesOf(aCluster({ services: { primary } }))).get('shop-primary')
+    expect(found?.metadata.annotations).toEqual(primary.annotations)
+    expect(found?.spec).toMatchObject({ type: 'LoadBalancer', loadBalancerClass: 'example.org/l4', loadBalancerSourceRanges: ['10.0.0.0/8'], ports: [{ port: 3307, targetPort: 3306 }] })
+  })
+})
+
+describe('the Secrets of a cluster', () => {
+  const first = byName(secretsOf(aCluster(), new Map(), realRandom))
+
+  it('hold all that a client needs', () => {
+    const client = first.get('shop-client')
+    const password = text(client, 'password')
+    expect(password).toMatch(/^[0-9a-f]{32}$/)
+    expect(client?.type).toBe('servicebinding.io/mysql')
+    expect(Object.keys(client?.data ?? {})).toEqual(['type', 'provider', 'host', 'port', 'username', 'password', 'database', 'uri'])
+    expect(text(client, 'uri')).toBe(`mysql://client:${password}@shop-primary.shops.svc:3306/app`)
+  })
+
+  it('stay as they are when they are made again', () => {
+    expect(byName(secretsOf(aCluster(), first, realRandom))).toEqual(first)
+  })
+
+  it('are new where one was deleted, and the others stay', () => {
+    const rest = new Map([...first].filter(([name]) => name !== 'shop-admin'))
+    const again = byName(secretsOf(aCluster(), rest, realRandom))
+    expect(again.get('shop-client')).toEqual(first.get('shop-client'))
+    expect(text(again.get('shop-admin'), 'password')).not.toBe(text(first.get('shop-admin'), 'password'))
+  })
+
+  it('are new once when a rotation is asked for, but not what the agents’ accounts are derived from', () => {
+    const cluster = aCluster({}, { annotations: { 'regent.dev/rotate': '2026-11-21' } })
+    const rotated = byName(secretsOf(cluster, first, realRandom))
+    expect(text(rotated.get('shop-client'), 'password')).not.toBe(text(first.get('shop-client'), 'password'))
+    expect(text(rotated.get('shop-internal'), 'account-secret')).toBe(text(first.get('shop-internal'), 'account-secret'))
+    expect(byName(secretsOf(cluster, rotated, realRandom))).toEqual(rotated)
+  })
+})
+
+describe('what else a cluster becomes', () => {
+  const all = [...servicesOf(aCluster()), ...secretsOf(aCluster(), new Map(), realRandom), disruptionBudgetOf(aCluster()), serviceAccountOf(aCluster()), networkPolicyOf(aCluster(), 'regent')]
+
+  it('goes with it, and says whose it is', () => {
+    for (const { metadata } of all) {
+      expect(metadata).toMatchObject({ namespace: 'shops', ownerReferences: [{ kind: 'MySQLCluster', name: 'shop', uid: 'u1', controller: true }], labels: { 'regent.dev/cluster': 'shop', 'app.kubernetes.io/managed-by': 'regent' } })
+    }
+  })
+
+  it('lets one instance be evicted at a time, and always one that is not ready', () => {
+    expect(disruptionBudgetOf(aCluster()).spec).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' })
+  })
+
+  it('gives the pods no way to the API server', () => {
+    expect(serviceAccountOf(aCluster()).automountServiceAccountToken).toBe(false)
+  })
+
+  it('lets clients reach MySQL only, and managers and instances the agents', () => {
+    const [clients, agents] = networkPolicyOf(aCluster(), 'regent').spec.ingress
+    expect(clients).toEqual({ ports: [{ port: 3306, protocol: 'TCP' }] })
+    expect(agents?.ports).toEqual([{ port: 9400, protocol: 'TCP' }])
+    expect(agents?.from).toHaveLength(2)
+  })
+})
