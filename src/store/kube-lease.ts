@@ -1,21 +1,10 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
-import type { KubeObject, ObjectKey, Resource } from '../controller-runtime/objects.ts'
+import { leases, microTime, type Lease as LeaseObject } from '../controller-runtime/lease.ts'
+import type { ObjectKey } from '../controller-runtime/objects.ts'
 import type { Clock } from '../common/ports.ts'
 import type { Lease } from './cells.ts'
 import type { StoreClient } from './kube-cells.ts'
 import type { Leadership } from './store.ts'
-
-interface LeaseObject extends KubeObject {
-  readonly spec?: {
-    readonly holderIdentity?: string
-    readonly leaseDurationSeconds?: number
-    readonly acquireTime?: string
-    readonly renewTime?: string
-    readonly leaseTransitions?: number
-  }
-}
-
-const leases: Resource<LeaseObject> = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true }
 
 /** `leaseDurationSeconds` knows whole seconds only, and half of one is a long time here. */
 const durationAnnotation = 'regent.dev/lease-milliseconds'
@@ -38,7 +27,7 @@ export function kubeLease(client: StoreClient, key: ObjectKey, clock: Clock): Le
   async function write(manager: string, ttlMs: number, before: LeaseObject | undefined, signal: AbortSignal): Promise<Leadership | undefined> {
     const begunAtMs = clock.monotonicMs()
     const isRenewal = before?.spec?.holderIdentity === manager && begunAtMs - renewedAtMs <= durationMsOf(before)
-    const next = nextLease(before, { manager, ttlMs, isRenewal, now: microTime(clock.wallMs()) })
+    const next = nextLease(before, { manager, ttlMs, isRenewal, now: microTime(clock) })
     try {
       const object = { ...next, metadata: { ...next.metadata, ...key } }
       await (before === undefined ? client.create(leases, object, { signal }) : client.update(leases, object, { signal }))
@@ -91,11 +80,6 @@ function nextLease(before: LeaseObject | undefined, { manager, ttlMs, isRenewal,
       leaseTransitions: leaseTransitions + (isRenewal ? 0 : 1),
     },
   }
-}
-
-/** As a Lease takes it: with microseconds. */
-function microTime(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace(/Z$/, '000Z')
 }
 
 function durationMsOf(lease: LeaseObject): number {
