@@ -1,0 +1,89 @@
+#!/bin/sh
+# Starts mysqld in a pod's mysql container, on the word of the agent beside it and of nobody else. An init container puts this file there, so that any image with
+# a shell will do. After a crash mysqld waits for that word again: the start gate holds, and no kubelet back-off comes in between.
+#
+# The folder $1 is shared with the agent. In it:
+#   word           a FIFO; the agent writes "run <id>" or "quit"
+#   <id>.command   what to run, an argument a line; written by the agent before the word
+#   <id>.pid       its process id, written here once it runs
+#   <id>.ended     its exit status, 128 + the signal's number where one ended it; written here
+#   heartbeat      changes at least every second while the agent lives
+#   terminating    made here when the pod is told to end
+#
+# SIGTERM is not passed on: a server that is shut down acknowledges what nobody else holds. The agent hands the primary over, ends mysqld and says "quit". An agent that has been silent
+# for too long says nothing any more: then mysqld is killed, which is always safe.
+set -u
+folder=${1:?the folder shared with the agent}
+patience=${2:-20}
+child=
+watcher=
+
+say() { printf '%s launcher: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*" >&2; }
+
+# The agent never sees half a file.
+report() {
+  printf '%s\n' "$2" >"$folder/$1.new" && mv "$folder/$1.new" "$folder/$1"
+}
+
+terminate() {
+  [ -e "$folder/terminating" ] && return
+  say 'the pod ends; waiting for the agent to hand over and to say so'
+  report terminating "$(date -u +%s)"
+  watch &
+  watcher=$!
+}
+
+# Runs beside: the launcher itself waits for mysqld or for a word.
+watch() {
+  silent=0
+  last=
+  while [ "$silent" -lt "$patience" ]; do
+    sleep 1
+    now=$(cat "$folder/heartbeat" 2>/dev/null || true)
+    if [ "$now" = "$last" ]; then silent=$((silent + 1)); else silent=0; fi
+    last=$now
+  done
+  say "the agent is silent for $patience s; mysqld is killed"
+  for file in "$folder"/*.pid; do
+    [ -e "$file" ] && [ ! -e "${file%.pid}.ended" ] && kill -KILL "$(cat "$file")" 2>/dev/null
+  done
+  printf 'quit\n' >&3
+}
+
+run() {
+  id=$1
+  [ -e "$folder/$id.command" ] || { say "there is no $id.command"; return; }
+  [ -e "$folder/$id.pid" ] && { say "$id ran already"; return; }
+  set --
+  while IFS= read -r argument || [ -n "$argument" ]; do set -- "$@" "$argument"; done <"$folder/$id.command"
+  "$@" &
+  child=$!
+  report "$id.pid" "$child"
+  # A signal to the launcher ends `wait`, not the child.
+  while :; do
+    wait "$child"
+    status=$?
+    kill -0 "$child" 2>/dev/null || break
+  done
+  child=
+  report "$id.ended" "$status"
+}
+
+trap terminate TERM INT
+rm -f "$folder/terminating"
+[ -p "$folder/word" ] || mkfifo -m 600 "$folder/word"
+say 'waiting for the word of the agent'
+# Open in both directions: a word is not lost while nobody reads, and reading does not end when a writer goes.
+exec 3<>"$folder/word"
+while :; do
+  word= id=
+  read -r word id <&3 || continue
+  case $word in
+    run) run "$id" ;;
+    quit) break ;;
+    *) say "does not understand \"$word\"" ;;
+  esac
+done
+[ -z "$watcher" ] || kill "$watcher" 2>/dev/null
+say 'ends'
+exit 0
