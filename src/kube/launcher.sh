@@ -56,7 +56,7 @@ run() {
   [ -e "$folder/$id.pid" ] && { say "$id ran already"; return; }
   set --
   while IFS= read -r argument || [ -n "$argument" ]; do set -- "$@" "$argument"; done <"$folder/$id.command"
-  "$@" &
+  "$@" 3<&- &
   child=$!
   report "$id.pid" "$child"
   # A signal to the launcher ends `wait`, not the child.
