@@ -7,6 +7,7 @@ const variables: readonly (readonly [string, string])[] = [
   ['REGENT_MYSQLD', 'absolute path of the mysqld that local clusters run; default one on `PATH`, else Debian’s packages in the cache'],
   ['REGENT_CACHE', 'folder for unpacked packages; default `$XDG_CACHE_HOME/regent`, else `~/.cache/regent`'],
   ['REGENT_REDIS_SERVER', 'absolute path of the redis-server that the store’s tests start; default as for MySQL'],
+  ['REGENT_REDIS_PASSWORD', 'password of the Redis that `--store` names, where its URL has none: a command line can be read by every user of the machine'],
   ['NO_COLOR', 'any value: no colours'],
 ]
 

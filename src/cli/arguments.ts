@@ -55,8 +55,17 @@ export function apiUrlArgument(text: string): string {
 
 export function storeArgument(text: string): string {
   const url = URL.parse(text)
-  if (text === 'file' || (url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '')) return text
+  if (text === 'file') return text
+  if (url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '') return withPassword(text, url)
   throw new InvalidArgumentError('Allowed is file, or the URL of a Redis: redis://host:port or rediss://host:port.')
+}
+
+/** From the environment, since every user of the machine can read a command line. */
+function withPassword(text: string, url: URL): string {
+  const password = process.env['REGENT_REDIS_PASSWORD'] ?? ''
+  if (url.password !== '' || password === '') return text
+  url.password = encodeURIComponent(password)
+  return url.href
 }
 
 export function addressArgument(text: string): string {

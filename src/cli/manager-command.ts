@@ -19,7 +19,7 @@ export function addManager(program: Command): void {
     .command('manager')
     .description('Run a manager: it watches a cluster through its agents, decides, and serves the API. "local up" starts one. Ends in order on SIGTERM; a manager’s end never stops writes.')
     .addOption(new Option('--cluster-dir <dir>', 'folder of the local cluster to manage').argParser(pathArgument).makeOptionMandatory())
-    .addOption(new Option('--store <url>', 'where the record lives: file (in the cluster’s folder) or redis://… (default: what local up was told)').argParser(storeArgument))
+    .addOption(new Option('--store <url>', 'where the record lives: file (in the cluster’s folder) or redis://…, its password in REGENT_REDIS_PASSWORD (default: what local up was told)').argParser(storeArgument))
     .option('--allow-volatile-store', 'accept a Redis that could forget what it confirmed')
     .addOption(new Option('--host <address>', 'address the API listens on (default: that of the cluster, 127.0.0.1)').argParser(addressArgument))
     .addOption(new Option('--port <port>', 'port the API listens on (default: that of the cluster, 9500)').argParser(integerFrom(1, 65_535)))

@@ -55,9 +55,9 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
   }
 }
 
-/** Makes a cluster that was taken down ready again, with the API's port, spec and MySQL given now. */
-export async function reopenCluster(dir: string, before: LocalCluster, now: { readonly spec: ClusterSpec; readonly apiPort: number; readonly mysql: MysqlPrograms }): Promise<PreparedCluster> {
-  const cluster: LocalCluster = { ...before, api: { ...before.api, port: now.apiPort }, mysql: now.mysql }
+/** Makes a cluster that was taken down ready again, with the API's port, spec, MySQL and login for its store given now. */
+export async function reopenCluster(dir: string, before: LocalCluster, now: { readonly spec: ClusterSpec; readonly apiPort: number; readonly store: string; readonly mysql: MysqlPrograms }): Promise<PreparedCluster> {
+  const cluster: LocalCluster = { ...before, api: { ...before.api, port: now.apiPort }, store: now.store, mysql: now.mysql }
   const layout = layoutOf(dir)
   const claim = await claimNumber(before.number)
   if (claim === undefined) {

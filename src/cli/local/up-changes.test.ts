@@ -5,10 +5,10 @@ import { clusterIn, fileWith, temporaryFolder } from '../../local/testing.ts'
 import { refuseChanges } from './up-changes.ts'
 import type { UpOptions } from './up-command.ts'
 
-async function refusal(options: Partial<UpOptions>, isUp: boolean) {
+async function refusal(options: Partial<UpOptions>, isUp: boolean, store = 'file') {
   const dir = await temporaryFolder()
   await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, {}))
-  return refuseChanges({ dir, cluster: clusterIn(dir) }, { output: 'text', ...options }, isUp).then(
+  return refuseChanges({ dir, cluster: { ...clusterIn(dir), store } }, { output: 'text', ...options }, isUp).then(
     () => undefined,
     (error: unknown) => error,
   )
@@ -29,6 +29,14 @@ describe('a second up', () => {
     [{ config: 'x' }, /--config would have no effect/],
   ])('is refused when it asks for something else: %j', async (options, message) => {
     expect(await refusal(options, true)).toMatchObject({ code: 'REGENT_ALREADY_RUNNING', message: expect.stringMatching(message) as string })
+  })
+
+  test('finds its Redis by where it is, and may bring another login to a cluster that is down', async () => {
+    const kept = 'redis://:old@127.0.0.1:6379/2'
+    expect(await refusal({ store: 'redis://127.0.0.1/2' }, true, kept)).toBeUndefined()
+    expect(await refusal({ store: 'redis://127.0.0.1/3' }, true, kept)).toMatchObject({ message: expect.stringContaining('in another store') as string })
+    expect(await refusal({ store: 'redis://:new@127.0.0.1:6379/2' }, true, kept)).toMatchObject({ message: expect.stringMatching(/another login for its store; "regent local down shop" first/) as string })
+    expect(await refusal({ store: 'redis://:new@127.0.0.1:6379/2' }, false, kept)).toBeUndefined()
   })
 
   test('of a cluster that is down may change what takes effect at a start, and nothing else', async () => {

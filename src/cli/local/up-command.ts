@@ -28,7 +28,7 @@ export function addUp(local: Command, io: Io): void {
     .addOption(new Option('--port <port>', 'port of the API on 127.0.0.1 (default: 9500)').argParser(integerFrom(1, 65_535)))
     .addOption(new Option('--hosts <file>', 'YAML list of {address, wrapper}, the first for ordinal 0 (default: addresses 127.24.<cluster>.<ordinal+1>, no wrapper)').argParser(pathArgument))
     .addOption(new Option('--config <file>', 'the cluster’s spec, YAML: docs/configuration.md; options win over it (default: none)').argParser(pathArgument))
-    .addOption(new Option('--store <store>', 'where the record lives: file or redis://host:port (default: file)').argParser(storeArgument))
+    .addOption(new Option('--store <store>', 'where the record lives: file or redis://host:port, its password in REGENT_REDIS_PASSWORD (default: file)').argParser(storeArgument))
   withOutput(command).action(async (name: string, options: UpOptions) => {
     const { up } = await import('./up.ts')
     await up(io, name, options)
