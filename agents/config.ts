@@ -13,7 +13,9 @@ export interface AgentConfig {
   readonly agentPort: number
   /** Command line that starts mysqld, without options: `["/usr/sbin/mysqld"]`, or a loader with its library path. */
   readonly mysqld: readonly string[]
-  /** Likewise for mysqlbinlog, used to archive errant transactions; empty where it is missing. */
+  /** The folder shared with the launcher in the mysql container (`src/kube/launcher.sh`); '' where the agent starts mysqld itself. */
+  readonly launcherDir: string
+  /** Command line of mysqlbinlog, used to archive errant transactions; empty where it is missing. */
   readonly mysqlbinlog: readonly string[]
   /** Where plugins lie (`semisync_source.so` …); '' for the server's own default. */
   readonly pluginDir: string

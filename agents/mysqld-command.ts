@@ -1,10 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
-import { describeError, RegentError } from '../src/common/errors.ts'
+import { RegentError } from '../src/common/errors.ts'
 import { initialStatements } from './accounts.ts'
 import type { AgentConfig } from './config.ts'
+import type { Launcher } from './launcher.ts'
+import { sentenceOf, spawnProgram, type RunningProgram } from './running-program.ts'
 import { renderServerConfig } from './server-settings.ts'
 import type { VolumeLayout } from './volume-layout.ts'
 
@@ -12,18 +13,18 @@ import type { VolumeLayout } from './volume-layout.ts'
 const notInherited = ['MYSQLD_PARENT_PID', 'NOTIFY_SOCKET', 'MYSQL_PWD', 'MYSQL_HOME', 'MYSQL_GROUP_SUFFIX']
 
 /**
- * Starts mysqld in a session of its own, so that it outlives the agent and its terminal. Rejects with `REGENT_MYSQL_MISSING`. What it says before it opens its log
- * goes to the error log too.
+ * Starts mysqld so that it outlives the agent and its terminal: here, or in the mysql container of its pod. Rejects with `REGENT_MYSQL_MISSING`, or `REGENT_LAUNCHER_SILENT`. What it says before it opens its log
+ * goes to the error log too, or to that container's.
  */
-export async function spawnMysqld(config: AgentConfig, layout: VolumeLayout): Promise<ChildProcess & { readonly pid: number }> {
+export async function startMysqld(config: AgentConfig, layout: VolumeLayout, launcher: Launcher | null): Promise<RunningProgram> {
   await writeServerConfig(config, layout)
-  const log = openSync(layout.errorLog, 'a', 0o640)
+  const command = commandLine(config, layout, [])
+  if (launcher) return launcher.run(command)
+  const output = openSync(layout.errorLog, 'a', 0o640)
   try {
-    const [program, args] = commandLine(config, layout, [])
-    const child = spawn(program, args, { cwd: layout.volume, detached: true, stdio: ['ignore', log, log], env: environment() })
-    return await begun(child, program)
+    return await spawnProgram(command, { cwd: layout.volume, env: environment(), output, detached: true })
   } finally {
-    closeSync(log)
+    closeSync(output)
   }
 }
 
@@ -31,14 +32,14 @@ export async function spawnMysqld(config: AgentConfig, layout: VolumeLayout): Pr
  * `mysqld --initialize` into `folder`: accounts and Regent's schema included, no GTID used. The passwords are in a 0600 file only while it runs.
  * Rejects with `REGENT_SERVER_ERROR` and the server's own words.
  */
-export async function runInitialise(config: AgentConfig, layout: VolumeLayout, folder: string): Promise<void> {
+export async function runInitialise(config: AgentConfig, layout: VolumeLayout, { folder, launcher }: { readonly folder: string; readonly launcher: Launcher | null }): Promise<void> {
   await writeServerConfig(config, layout)
   const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
   const name = `${layout.runDir}/initialise-${randomBytes(6).toString('hex')}`
   const [initFile, log] = [`${name}.sql`, `${name}.log`]
   try {
     await writeFile(initFile, initialStatements(config.cluster, secret).map((statement) => `${statement};\n`).join(''), { mode: 0o600, flag: 'wx' })
-    const [program, args] = commandLine(config, layout, [
+    const command = commandLine(config, layout, [
       '--initialize-insecure',
       `--init-file=${initFile}`,
       `--datadir=${folder}`,
@@ -49,9 +50,9 @@ export async function runInitialise(config: AgentConfig, layout: VolumeLayout, f
       '--offline-mode=OFF',
       '--disabled-storage-engines=',
     ])
-    const child = await begun(spawn(program, args, { cwd: layout.volume, stdio: 'ignore', env: environment() }), program)
-    const code = await new Promise<number | string>((resolve) => child.once('exit', (status, signal) => resolve(status ?? signal ?? 'nothing')))
-    if (code !== 0) throw new RegentError('REGENT_SERVER_ERROR', `mysqld --initialize in ${folder} ended with ${code}: ${await lastErrorIn(log)}`)
+    const { ended } = await (launcher ? launcher.run(command) : spawnProgram(command, { cwd: layout.volume, env: environment(), detached: false }))
+    const ending = await ended
+    if (ending.status !== 0) throw new RegentError('REGENT_SERVER_ERROR', `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorIn(log)}`)
   } finally {
     await rm(initFile, { force: true })
     await rm(log, { force: true })
@@ -87,19 +88,11 @@ export function defaultsArgument(layout: VolumeLayout): string {
   return `--defaults-file=${layout.serverConfig}`
 }
 
-function commandLine(config: AgentConfig, layout: VolumeLayout, options: readonly string[]): readonly [string, readonly string[]] {
-  const [program = 'mysqld', ...prefix] = config.mysqld
+function commandLine(config: AgentConfig, layout: VolumeLayout, options: readonly string[]): readonly string[] {
   const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
-  return [program, [...prefix, defaultsArgument(layout), ...asRoot, ...options]]
+  return [...config.mysqld, defaultsArgument(layout), ...asRoot, ...options]
 }
 
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !notInherited.includes(name)))
-}
-
-async function begun(child: ChildProcess, program: string): Promise<ChildProcess & { readonly pid: number }> {
-  const { pid } = child
-  if (pid !== undefined) return Object.assign(child, { pid })
-  const error = await new Promise((resolve) => child.once('error', resolve))
-  throw new RegentError('REGENT_MYSQL_MISSING', `cannot start ${program}: ${describeError(error)}`, { cause: error })
 }

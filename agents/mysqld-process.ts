@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { RegentError } from '../src/common/errors.ts'
@@ -10,10 +9,12 @@ import type { ProcessState } from '../topology/observation.ts'
 import { syncFolder } from './binlog-archive.ts'
 import type { AgentConfig } from './config.ts'
 import { markErrorLog } from './error-log.ts'
-import { defaultsArgument, lastErrorIn, runInitialise, spawnMysqld } from './mysqld-command.ts'
+import { defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './mysqld-command.ts'
+import { Launcher } from './launcher.ts'
 import { findByArgument, readPidFile, writePidFile } from './mysqld-pid-file.ts'
 import type { ProcessPort } from './process-port.ts'
 import type { ProcessPhase } from './process-phase.ts'
+import { sentenceOf } from './running-program.ts'
 import { ProcessWatch } from './process-watch.ts'
 import { volumeLayout, type VolumeLayout } from './volume-layout.ts'
 
@@ -34,6 +35,8 @@ class MysqldProcess implements ProcessPort {
   readonly #config: AgentConfig
   readonly #layout: VolumeLayout
   readonly #ports: Ports
+  /** Null where the agent starts mysqld itself. */
+  readonly #launcher: Launcher | null
   #watch: ProcessWatch | null = null
   #state: ProcessState = 'absent'
   #pid: number | null = null
@@ -47,6 +50,7 @@ class MysqldProcess implements ProcessPort {
     this.#config = config
     this.#layout = volumeLayout(config.volume)
     this.#ports = ports
+    this.#launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, ports)
     this.#changedAtMs = ports.clock.monotonicMs()
   }
 
@@ -102,7 +106,7 @@ class MysqldProcess implements ProcessPort {
     const progress = this.#ports.timers.every(1_000, () => this.#become(this.#state, `initialising ${dataDir} for ${Math.round((this.#ports.clock.monotonicMs() - began) / 1_000)} s`))
     this.#become(this.#state, `initialising ${dataDir}`)
     try {
-      await runInitialise(this.#config, this.#layout, fresh)
+      await runInitialise(this.#config, this.#layout, { folder: fresh, launcher: this.#launcher })
       await rename(fresh, dataDir)
       await syncFolder(volume)
     } finally {
@@ -121,11 +125,10 @@ class MysqldProcess implements ProcessPort {
     for (const leftover of [serverPidFile, socket, `${socket}.lock`]) await rm(leftover, { force: true })
     await markErrorLog(this.#layout)
     const bootId = await this.#bootId()
-    const child = await spawnMysqld(this.#config, this.#layout)
-    child.unref()
-    const stat = readProcessStat(child.pid)
-    const identity = { pid: child.pid, startTicks: stat?.startTicks ?? 0 }
-    child.once('exit', (code, signal) => this.#childEnded(child, code === null ? `was ended by ${signal ?? 'a signal'}` : `ended with status ${code}`))
+    const { pid, ended } = await startMysqld(this.#config, this.#layout, this.#launcher)
+    const identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
+    // That it ended is seen in the kernel in any case.
+    ended.then((ending) => this.#childEnded(pid, sentenceOf(ending)), () => undefined)
     this.#isUp = false
     this.#follow(identity)
     await writePidFile(pidFile, { ...identity, bootId })
@@ -177,8 +180,8 @@ class MysqldProcess implements ProcessPort {
   }
 
   /** The kernel tells a parent how its child ended, and no other. */
-  #childEnded(child: ChildProcess, how: string): void {
-    if (this.#watch?.identity.pid !== child.pid) return
+  #childEnded(pid: number, how: string): void {
+    if (this.#watch?.identity.pid !== pid) return
     this.#watch?.stop()
     this.#ended(this.#isUp, how)
   }

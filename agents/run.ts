@@ -11,6 +11,7 @@ import { Agent } from './agent.ts'
 import type { AgentConfig } from './config.ts'
 import { createAgentServer } from './http.ts'
 import { realMedium } from './medium.ts'
+import { Launcher } from './launcher.ts'
 import { createMysqldProcess } from './mysqld-process.ts'
 import { replicationUser } from './server-port.ts'
 import { createSqlServer } from './sql-server.ts'
@@ -52,9 +53,11 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const server = createAgentServer(agent, token)
   await listen(server, config)
   log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
+  const beating = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world).beat()
   await agent.start()
   await untilToldToStop()
   log.info('agent stops; mysqld goes on')
+  beating?.cancel()
   agent.stop()
   transport.close()
   server.closeAllConnections()

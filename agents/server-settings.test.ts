@@ -12,6 +12,7 @@ const config: AgentConfig = {
   agentPort: 9400,
   mysqld: ['/usr/sbin/mysqld'],
   mysqlbinlog: [],
+  launcherDir: '',
   pluginDir: '',
   shareDir: '/usr/share/mysql',
   volume: '/var/lib/regent',

@@ -30,6 +30,7 @@ export const agentConfigSchema = Type.Object(
     adminPort: port('Port of mysqld’s administrative interface.'),
     agentPort: port('Port of the agent.'),
     mysqld: program('Command line that starts mysqld, without options.', 1),
+    launcherDir: Type.Optional(Type.String({ maxLength: 4096, description: 'Folder shared with the launcher that starts mysqld in another container of the pod; empty where the agent starts it.' })),
     mysqlbinlog: program('Command line of mysqlbinlog; empty where it is missing.', 0),
     pluginDir: Type.String({ maxLength: 4096, description: 'Where the server’s plugins lie; empty for its own default.' }),
     shareDir: Type.String({ maxLength: 4096, description: 'Where the server’s messages lie; empty for its own default.' }),
@@ -48,7 +49,7 @@ export const agentConfigSchema = Type.Object(
 )
 
 /** For files that are older than these fields. */
-const binlogDefaults = { keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 } as const
+const laterDefaults = { launcherDir: '', keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 } as const
 
 /** Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
 export async function readAgentConfig(file: string): Promise<AgentConfig> {
@@ -56,7 +57,7 @@ export async function readAgentConfig(file: string): Promise<AgentConfig> {
   refuseNewer(file, value, 1)
   const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the configuration of the agent, ${file}: ${why}`)
   if (!Value.Check(agentConfigSchema, value)) throw refuse(complaintAbout(agentConfigSchema, value) ?? 'does not have the expected shape')
-  const config: AgentConfig = { ...binlogDefaults, ...value, timings: value.timings }
+  const config: AgentConfig = { ...laterDefaults, ...value, timings: value.timings }
   if (!config.instance.startsWith(`${config.cluster}-`)) throw refuse(`instance is "${config.instance}"; allowed is ${config.cluster}-<ordinal>, as cluster is "${config.cluster}"`)
   const contradiction = contradictionIn({ ...defaultTimings, ...config.timings })
   if (contradiction !== undefined) throw refuse(`timings contradict each other: ${contradiction}`)

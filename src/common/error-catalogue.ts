@@ -38,6 +38,7 @@ export const catalogue = {
   REGENT_STORE_UNAVAILABLE: { status: 503, title: 'The record cannot be read or written', remedy: 'Bring the store back; primaries stay writable meanwhile.' },
   REGENT_STORE_UNSAFE: { status: 500, title: 'The store could lose what it confirmed', remedy: 'Configure it as the message says, or accept the risk with --allow-volatile-store.' },
   REGENT_MYSQL_MISSING: { status: 500, title: 'No usable mysqld', remedy: 'Install a MySQL server ≥ 8.0.26 or set REGENT_MYSQLD to its path.' },
+  REGENT_LAUNCHER_SILENT: { status: 503, title: 'The launcher of mysqld does not answer', remedy: 'It runs in the mysql container of the pod; look why that container does not run. The agent tries again by itself.' },
   REGENT_MYSQL_TOO_OLD: { status: 500, title: 'This MySQL is too old', remedy: 'Use MySQL 8.0.26 or newer.' },
   REGENT_REDIS_MISSING: { status: 500, title: 'No usable redis-server', remedy: 'Install redis-server or set REGENT_REDIS_SERVER to its path.' },
   REGENT_SETUP_FAILED: { status: 500, title: 'What Regent runs on could not be set up', remedy: 'The message says what to install by hand and which variable to set.' },

@@ -24,6 +24,7 @@ export function agentConfigFor(layout: StateLayout, cluster: LocalCluster, insta
     adminPort: instance.adminPort,
     agentPort: instance.agentPort,
     mysqld: cluster.mysql.mysqld,
+    launcherDir: '',
     mysqlbinlog: cluster.mysql.mysqlbinlog,
     pluginDir: cluster.mysql.pluginDir,
     shareDir: cluster.mysql.shareDir,

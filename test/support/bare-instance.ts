@@ -29,7 +29,7 @@ export class BareInstance {
     this.server = this.anotherServerPort()
   }
 
-  static async create(instance: string, host: string, serverSettings: Readonly<Record<string, string>> = {}): Promise<BareInstance> {
+  static async create(instance: string, host: string, serverSettings: Readonly<Record<string, string>> = {}, launcherDir = ''): Promise<BareInstance> {
     const mysql = await findMysql()
     const folder = await mkdtemp(join(tmpdir(), 'regent-bare-'))
     const [volume, accountSecretFile] = [join(folder, 'volume'), join(folder, 'secret')]
@@ -44,6 +44,7 @@ export class BareInstance {
       adminPort: 3307,
       agentPort: 9400,
       mysqld: mysql.mysqld,
+      launcherDir,
       mysqlbinlog: mysql.mysqlbinlog,
       pluginDir: mysql.pluginDir,
       shareDir: mysql.shareDir,
