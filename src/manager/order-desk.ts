@@ -39,10 +39,13 @@ export class OrderDesk {
     this.#answered = answered
   }
 
-  /** By instance, what was sent last and has not been answered. */
+  /** By instance, what was sent last and has not been answered; an order to be seeded before all others, since it destroys. */
   get inFlight(): ReadonlyMap<string, { readonly order: string; readonly sinceMs: number }> {
     const byInstance = new Map<string, { order: string; sinceMs: number }>()
-    for (const [key, flying] of this.#flying) byInstance.set(key.slice(0, key.indexOf('/')), flying)
+    for (const [key, flying] of this.#flying) {
+      const instance = key.slice(0, key.indexOf('/'))
+      if (byInstance.get(instance)?.order !== 'reseed') byInstance.set(instance, flying)
+    }
     return byInstance
   }
 
