@@ -206,7 +206,7 @@ export function restartInPlace(situation: Situation, verdict: Verdict, revoked: 
   const unheard = unheardYet(situation)
   if (unheard.length > 0) {
     const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
-    return failing(sentence, [], { reasons, revisitMs: managerSinceMs + timings.unreachableMs - nowMs })
+    return failing(sentence, [], { reasons, revisitMs: managerSinceMs + timings.orderDeadlineMs - nowMs })
   }
   const name = instanceOf(record.primary)
   const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
@@ -227,9 +227,9 @@ export function bump(situation: Situation, why: string): FlowStep {
   return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1, intent: null } }])
 }
 
-/** Members of S that a manager which has just begun cannot have heard yet: a restart takes seconds, and they may be well. */
+/** Members of S that a manager which has just begun may not have heard yet, for as long as it would wait for an answer: a restart takes seconds, and they may be well. */
 function unheardYet({ record, snapshot, managerSinceMs, timings, nowMs }: Situation): readonly MemberId[] {
-  if (nowMs - managerSinceMs >= timings.unreachableMs) return []
+  if (nowMs - managerSinceMs >= timings.orderDeadlineMs) return []
   return record.syncSet.filter((member) => viewNamed(snapshot, instanceOf(member))?.heardAtMs === null)
 }
 
