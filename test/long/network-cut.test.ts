@@ -84,8 +84,8 @@ describe.skipIf(whyNot !== undefined)('On a network that is cut', () => {
     await network().isolate(here)
     const view = await cluster.waitFor('it says so', ({ sentence }) => sentence.includes('reaches no instance at all and suspects itself'), 5_000)
     expect(view.blocked).toBe(true)
-    // Longer than any lease.
-    await sleep(7_000)
+    // So much longer than any lease that a primary which had closed itself would show.
+    await sleep(13_000)
     await network().mend()
     expect(await cluster.whole()).toMatchObject({ primary: before.primary, epoch: before.epoch })
     expect(writer.longestPause().pauseMs).toBeLessThan(5_000)
