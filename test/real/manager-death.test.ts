@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { monotonicMs } from '../support/monotonic.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
@@ -13,6 +14,7 @@ it('Writes go on without a manager', async () => {
   await cluster.signalManager('SIGSTOP')
   // Longer than the lease: the agents keep it among themselves.
   await sleep(7_500)
+  await writer.next(monotonicMs())
   process.kill(managerPid ?? 0, 'SIGCONT')
   await cluster.whole()
   expect(writer.longestPause().pauseMs).toBeLessThan(5_000)
