@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { mkdir, open, readdir, rm, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { RegentError } from '../common/errors.ts'
 import type { ProcessIdentity } from '../common/process-stat.ts'
 import { handClaimTo, type NumberClaim } from './addresses.ts'
@@ -93,10 +93,20 @@ async function volumes(layout: StateLayout): Promise<readonly string[]> {
 
 /** Removes what Regent made of a cluster that is down, and its folder if nothing else is in it. */
 export async function purgeCluster(layout: StateLayout): Promise<void> {
-  for (const entry of ownEntries(layout)) await rm(entry, { recursive: true, force: true })
+  for (const entry of [...ownEntries(layout), ...(await draftsIn(layout))]) await rm(entry, { recursive: true, force: true })
   await rmdir(layout.dir).catch((error: unknown) => {
     if (!isMissing(error) && !isNotEmpty(error)) throw error
   })
+}
+
+/** What a process that was killed in the middle of `replaceFile` has left of the cluster's own files. */
+async function draftsIn(layout: StateLayout): Promise<readonly string[]> {
+  const own = ownEntries(layout).map((entry) => basename(entry))
+  const names = await readdir(layout.dir).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  return names.filter((name) => name.endsWith('.new') && own.some((entry) => name.startsWith(`${entry}.`))).map((name) => join(layout.dir, name))
 }
 
 /**
