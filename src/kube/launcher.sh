@@ -71,10 +71,12 @@ run() {
 
 trap terminate TERM INT
 rm -f "$folder/terminating"
-[ -p "$folder/word" ] || mkfifo -m 600 "$folder/word"
+rm -f "$folder/word" "$folder/word.new"
+mkfifo -m 600 "$folder/word.new"
+# Open in both directions: a word is not lost while nobody reads, and reading does not end when a writer goes. There only once it is open: the agent takes one that nobody reads for a dead launcher's.
+exec 3<>"$folder/word.new"
+mv "$folder/word.new" "$folder/word"
 say 'waiting for the word of the agent'
-# Open in both directions: a word is not lost while nobody reads, and reading does not end when a writer goes.
-exec 3<>"$folder/word"
 while :; do
   word= id=
   read -r word id <&3 || continue
