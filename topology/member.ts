@@ -24,6 +24,12 @@ export function ordinalOf(instance: InstanceName): number {
   return Number(digits)
 }
 
+/** Whether this can be the name of an instance of the cluster: it may have 16. */
+export function isInstanceOf(cluster: string, name: string): boolean {
+  const ordinal = name.startsWith(`${cluster}-`) ? name.slice(cluster.length + 1) : ''
+  return /^(?:\d|1[0-5])$/.test(ordinal)
+}
+
 export function instanceName(cluster: string, ordinal: number): InstanceName {
   return `${cluster}-${ordinal}`
 }

@@ -3,7 +3,7 @@ import type { KubeClient, RequestOptions } from './kube-client.ts'
 
 /** That this process leads, as far as it can know. */
 export interface Leadership {
-  /** Aborted when leadership is lost or may be; not by an orderly stop. */
+  /** Aborted when leadership is lost or may be, and once the leader's work has ended and it is given back. */
   readonly lost: AbortSignal
   /**
    * Whether leadership still stands, by the time that has passed since it was last confirmed. A process that was frozen gets

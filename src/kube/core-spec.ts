@@ -1,7 +1,7 @@
-import { Value } from 'typebox/value'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
 import { clusterSpecSchema, type ClusterSpec, type InstancePolicy } from '../../failover/spec.ts'
+import { instanceName, isInstanceOf } from '../../topology/member.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 
 /**
@@ -10,21 +10,23 @@ import type { MySQLClusterSpec } from './spec-schema.ts'
  */
 export function coreSpecOf(cluster: string, spec: MySQLClusterSpec): ClusterSpec {
   const { instances, mode, durability, acks, failover, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes } = spec
-  const core = {
-    ...{ version: 1, instances, mode, durability, acks: acks ?? null, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes },
+  const core: ClusterSpec = {
+    version: 1,
+    ...{ instances, mode, durability, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes },
+    acks: acks ?? null,
     failover: { automatic: failover.automatic, windowMs: failover.windowSeconds * 1_000 },
     policies: policiesOf(cluster, spec),
   }
   const complaint = complaintAbout(clusterSpecSchema, core)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)
-  return Value.Parse(clusterSpecSchema, core)
+  return core
 }
 
 /** Only what differs from the default: an instance that is not named is like any other. */
 function policiesOf(cluster: string, { primary, instances }: MySQLClusterSpec): Readonly<Record<string, InstancePolicy>> {
-  const stranger = [...Object.keys(primary.preferred), ...primary.never].find((name) => !new RegExp(`^${cluster}-([0-9]|1[0-5])$`).test(name))
+  const stranger = [...Object.keys(primary.preferred), ...primary.never].find((name) => !isInstanceOf(cluster, name))
   if (stranger !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: primary names "${stranger.slice(0, 60)}"; allowed are the instances ${cluster}-0 to ${cluster}-15`)
-  const priorities = primary.lastOrdinal ? Object.fromEntries(Array.from({ length: instances }, (_, ordinal) => [`${cluster}-${ordinal}`, ordinal])) : primary.preferred
+  const priorities = primary.lastOrdinal ? Object.fromEntries(Array.from({ length: instances }, (_, ordinal) => [instanceName(cluster, ordinal), ordinal])) : primary.preferred
   const never = new Set(primary.never)
   const named = new Set([...Object.keys(priorities), ...never])
   return Object.fromEntries([...named].map((name) => [name, { promotion: never.has(name) ? 'never' : 'neutral', priority: priorities[name] ?? 0 }]))

@@ -1,4 +1,4 @@
-import { group, version } from './names.ts'
+import { group, longestClusterName, version } from './names.ts'
 import { mysqlClusterSpecSchema } from './spec-schema.ts'
 import { mysqlClusterStatusSchema } from './status-schema.ts'
 import { structuralSchema } from './structural-schema.ts'
@@ -43,7 +43,7 @@ export function customResourceDefinition() {
               properties: {
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },
-                metadata: { type: 'object', properties: { name: { type: 'string', pattern: '^[a-z][a-z0-9-]*$', maxLength: 39 } } },
+                metadata: { type: 'object', properties: { name: { type: 'string', pattern: '^[a-z][a-z0-9-]*$', maxLength: longestClusterName } } },
                 spec: structuralSchema(mysqlClusterSpecSchema),
                 status: structuralSchema(mysqlClusterStatusSchema),
               },

@@ -15,7 +15,6 @@
 set -u
 folder=${1:?the folder shared with the agent}
 patience=${2:-20}
-child=
 watcher=
 
 say() { printf '%s launcher: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*" >&2; }
@@ -65,7 +64,6 @@ run() {
     status=$?
     kill -0 "$child" 2>/dev/null || break
   done
-  child=
   report "$id.ended" "$status"
 }
 

@@ -8,8 +8,6 @@ export const fieldManager = 'regent'
 export const labels = {
   cluster: 'regent.dev/cluster',
   role: 'regent.dev/role',
-  /** The epoch that the role was given in: a writer that knows only an older one loses. */
-  epoch: 'regent.dev/epoch',
   managedBy: 'app.kubernetes.io/managed-by',
   name: 'app.kubernetes.io/name',
   instance: 'app.kubernetes.io/instance',
@@ -20,14 +18,11 @@ export const annotations = {
   rotate: 'regent.dev/rotate',
   /** Of the primary's EndpointSlice. */
   epoch: 'regent.dev/epoch',
-  /** Of a pod: what it was made from, to tell whether an update has reached it. */
-  template: 'regent.dev/template',
 } as const
 
 /** The objects of a cluster by what they are for. The cluster's bare name stays free for a router. */
 export function namesOf(cluster: string) {
   return {
-    statefulSet: cluster,
     instances: `${cluster}-instances`,
     primary: `${cluster}-primary`,
     replicas: `${cluster}-replicas`,
@@ -35,11 +30,8 @@ export function namesOf(cluster: string) {
     admin: `${cluster}-admin`,
     /** Tokens and the secret from which passwords of accounts are derived. */
     internal: `${cluster}-internal`,
-    settings: `${cluster}-settings`,
     disruptionBudget: cluster,
     serviceAccount: `${cluster}-agent`,
-    record: `${cluster}-record`,
-    notes: `${cluster}-notes`,
   } as const
 }
 

@@ -1,7 +1,7 @@
 import type { V1NetworkPolicyPeer, V1NetworkPolicyPort } from '@kubernetes/client-node'
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
-import { selectorOf } from './names.ts'
+import { labels, selectorOf } from './names.ts'
 import { ownedBy } from './owned.ts'
 import { agentPort, mysqlPort } from './services.ts'
 
@@ -19,7 +19,7 @@ export const networkPolicies: Resource<NetworkPolicy> = { group: 'networking.k8s
 export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string): NetworkPolicy {
   const { name } = cluster.metadata
   const instances = { podSelector: { matchLabels: { ...selectorOf(name) } } }
-  const managers = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': managerNamespace } }, podSelector: { matchLabels: { 'app.kubernetes.io/name': 'regent' } } }
+  const managers = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': managerNamespace } }, podSelector: { matchLabels: { [labels.name]: 'regent' } } }
   return ownedBy(cluster, {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',

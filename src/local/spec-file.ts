@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value'
 import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../../failover/spec.ts'
+import { isInstanceOf } from '../../topology/member.ts'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
 import { refuseNewer } from './cluster-file.ts'
@@ -54,11 +55,6 @@ function withDefaults(value: unknown): unknown {
   const policies = typeof spec === 'object' && spec !== null && 'policies' in spec ? spec.policies : undefined
   for (const policy of Object.values(policies ?? {})) Value.Default(instancePolicySchema, policy)
   return spec
-}
-
-function isInstanceOf(name: string, instance: string): boolean {
-  const ordinal = instance.startsWith(`${name}-`) ? instance.slice(name.length + 1) : ''
-  return /^(?:\d|1[0-5])$/.test(ordinal)
 }
 
 function bad(where: string, why: string): RegentError {

@@ -22,7 +22,7 @@ describe.skipIf(whyNot !== undefined)('The volume of a follower', () => {
     const { volume } = await cluster.instance('shop-2')
     await cluster.regent('local', 'down', 'shop')
     disk = await SmallDisk.create(volume, 700)
-    expect(await cluster.regent('local', 'up', 'shop')).toMatchObject({ code: 0 })
+    await cluster.upAgain()
     await cluster.whole()
   }, 180_000)
 

@@ -79,7 +79,7 @@ describe('a cluster on this machine', () => {
     if (before.supervisorPid === null) throw new Error('no supervisor runs')
     process.kill(before.supervisorPid, 'SIGKILL')
     await cluster.until('the supervisor is gone', async () => (await cluster.status()).state === 'unsupervised')
-    expect(await cluster.regent('local', 'up', 'shop')).toMatchObject({ code: 0 })
+    await cluster.upAgain()
     const after = await cluster.status()
     expect(after).toMatchObject({ state: 'up', managerPid: before.managerPid, instances: before.instances })
   })

@@ -21,7 +21,7 @@ async function giveMachines(cluster: TestCluster): Promise<void> {
     const config = JSON.parse(await readFile(path, 'utf8')) as object
     await writeFile(path, JSON.stringify({ ...config, bootIdFile: bootFile(cluster, name) }))
   }
-  expect(await cluster.regent('local', 'up', 'shop')).toMatchObject({ code: 0 })
+  await cluster.upAgain()
 }
 
 /** Another boot id, as after a crash of the machine. */
