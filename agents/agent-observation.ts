@@ -49,6 +49,7 @@ export class ObservationBuilder {
       binlogSet: memory.binlogSet,
       lease: this.#lease.question,
       seedingProgress: memory.seedingProgress,
+      ...(memory.termination === null ? {} : { terminating: true }),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }

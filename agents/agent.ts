@@ -21,6 +21,7 @@ import type { ProcessPort } from './process-port.ts'
 import { Seeding } from './seeding.ts'
 import type { ServerPort } from './server-port.ts'
 import { guardSpace } from './space-guard.ts'
+import { Termination, type TerminationPort } from './termination.ts'
 import { freshState, newIncarnation, StoredStateFile } from './stored-state.ts'
 import type { VolumePort } from './volume-port.ts'
 
@@ -39,6 +40,8 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly world: World
   readonly transport: Transport
   readonly log: (sentence: string) => void
+  /** Null where nobody but this agent ends the instance. */
+  readonly termination?: TerminationPort | null
 }
 
 function isUp({ state }: ProcessPort): boolean {
@@ -54,6 +57,7 @@ export class Agent implements AgentHandlers {
   readonly #binlogs: BinlogKeeper
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
+  readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
   #publishing = false
@@ -74,6 +78,7 @@ export class Agent implements AgentHandlers {
     this.#binlogs = new BinlogKeeper(this.#parts)
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, { run: world.random.hex(16), version: regentVersion })
     this.#silence = new SilenceWatch(this.#parts)
+    this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, () => this.#converger.wake()), this.#lease)
     this.orders = this.#routes(orders)
   }
@@ -104,6 +109,7 @@ export class Agent implements AgentHandlers {
     observer.start()
     this.#lease.start()
     this.#binlogs.start()
+    this.#termination?.start()
     this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend())]
     this.#converger.wake()
   }
@@ -112,6 +118,7 @@ export class Agent implements AgentHandlers {
     this.#converger.stop()
     this.#lease.stop()
     this.#binlogs.stop()
+    this.#termination?.stop()
     this.#parts.observer.stop()
     for (const timer of this.#timers) timer.cancel()
     this.#parts.server.disconnect()

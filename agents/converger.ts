@@ -79,10 +79,11 @@ export class Converger {
   async #converge(): Promise<{ again: boolean }> {
     const { file, process, memory } = this.#parts
     const { assignment, promise, seeding } = file.current
+    if (memory.termination?.stopping) return { again: false }
     if (seeding && memory.seedingProgress !== null) return { again: false }
     if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
     await rememberStop(this.#parts)
-    await passStartGate(this.#parts)
+    if (memory.termination === null) await passStartGate(this.#parts)
     if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
     const state = await this.#stateFor(assignment)
     if (assignment === null) {

@@ -54,6 +54,16 @@ export class Launcher {
     return this.#ports.timers.every(heartbeatMs, beat)
   }
 
+  /** The pod was told to end: its containers stop once the launcher is told that they may. */
+  async isTerminating(): Promise<boolean> {
+    return (await this.#read('terminating')) !== undefined
+  }
+
+  /** Its mysqld has ended for good. */
+  async quit(): Promise<void> {
+    await this.#say('quit\n')
+  }
+
   async #say(word: string): Promise<void> {
     try {
       // Fails rather than waits where nobody reads.

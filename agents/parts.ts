@@ -69,6 +69,8 @@ export interface Memory {
   switchingOff: Promise<void> | null
   /** When the receiver was started last, monotonic. */
   receiverStartedAtMs: number
+  /** Its pod was told to end, since when (monotonic), and whether its server is being stopped: it is not started any more. */
+  termination: { readonly sinceMs: number; readonly stopping: boolean } | null
   /** The lease ran out, or space did: the primary keeps itself closed. */
   closedBecause: string | null
   seedingProgress: { stage: string; percent: number; donor: string } | null
@@ -100,6 +102,7 @@ export function freshMemory(nowMs: number): Memory {
     mayRestart: false,
     switchingOff: null,
     receiverStartedAtMs: 0,
+    termination: null,
     closedBecause: null,
     seedingProgress: null,
     managerHeardAtMs: nowMs,

@@ -35,6 +35,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const stateFile = join(layout.agentDir, 'state')
   const world = realWorld
   const transport = createHttpTransport({ token })
+  const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
   const agent = await Agent.create({
     config,
     timings,
@@ -49,11 +50,12 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
     volume: createVolume(config, () => world.clock.wallMs()),
     log: (sentence) => log.info(sentence),
+    termination: launcher,
   })
   const server = createAgentServer(agent, token)
   await listen(server, config)
   log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
-  const beating = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world).beat()
+  const beating = launcher?.beat()
   await agent.start()
   await untilToldToStop()
   log.info('agent stops; mysqld goes on')

@@ -69,6 +69,8 @@ export interface ServerPort {
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
   /** Removes binlogs older than `file`, which stays, and none that a replica reads at this moment. */
   purgeBinlogsBefore(file: string): Promise<void>
+  /** `SHUTDOWN`, in order; resolves when the server has begun. Never sent to a primary: it would acknowledge what waits (design §5). */
+  shutdown(): Promise<void>
   /** Closes connections; the next verb connects again. */
   disconnect(): void
 }

@@ -79,6 +79,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setEvents: (on) => setEvents(sql, on),
     cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, progress }),
     purgeBinlogsBefore: async (file) => void (await sql.change(`PURGE BINARY LOGS TO ${literal(file)}`, purgeMs)),
+    shutdown: async () => void (await sql.change('SHUTDOWN')),
     disconnect() {
       state.forget()
       for (const pool of [quiet, marking, client]) pool.disconnect()

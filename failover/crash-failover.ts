@@ -118,7 +118,7 @@ export function promiseAction(situation: Situation, member: MemberId, epoch: num
 }
 
 function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocation, to: InstanceName | null): FlowStep {
-  const election = elect(situation, revoked.promised, revoked.union, { to, leaving: leavers(situation) })
+  const election = elect(situation, revoked.promised, revoked.union, { to, leaving: departing(situation) })
   if (election.winner) return commitWinner(situation, verdict, { ...election, winner: election.winner }, revoked)
   if (isFetching(situation)) return failing(`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], { reasons: election.reasons })
   // Somebody who has not promised yet may hold everything: cheaper than any fetch, and the primary's own word alone elects nobody.
@@ -239,6 +239,12 @@ function missingMembers(situation: Situation): readonly MemberId[] {
     const view = liveView(situation.snapshot, member)
     return view === undefined || view.observation.stored.forgetful
   })
+}
+
+/** Who should not lead nor be counted any more: instances beyond the number wanted, and those whose pod ends. */
+export function departing(situation: Situation): readonly InstanceName[] {
+  const ending = situation.snapshot.instances.filter(({ observation }) => observation?.terminating).map(({ name }) => name)
+  return [...new Set([...leavers(situation), ...ending])]
 }
 
 /** Instances beyond the number wanted. */

@@ -7,6 +7,7 @@ import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type Fl
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
 import type { Intent } from './record.ts'
+import { handOverStep, handOverWaits } from './hand-over.ts'
 import { renounceOrders } from './incarnations.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { reseedStep } from './reseeding.ts'
@@ -137,7 +138,7 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   const { stored, converged } = primary.observation
   if (stored.assignment?.epoch !== record.epoch || stored.revision < record.revision || converged.revision < record.revision) return undefined
-  return syncSetStep(situation, primary) ?? scalingStep(situation) ?? reseedStep(situation, primary)
+  return handOverStep(situation) ?? syncSetStep(situation, primary) ?? scalingStep(situation) ?? reseedStep(situation, primary) ?? handOverWaits(situation)
 }
 
 function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {

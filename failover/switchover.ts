@@ -2,7 +2,7 @@ import { errantOf } from '../topology/holdings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { assignmentOrders, orderFor, peersOf } from './assignments.ts'
-import { bump, commitTo, leavers, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
+import { bump, commitTo, departing, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
 import { promisedBy } from './durability.ts'
 import { preferredOf } from './election.ts'
 import type { PromiseOrder } from './order.ts'
@@ -25,7 +25,7 @@ export function planSwitchover(situation: Situation, to: InstanceName | null): S
     const refusal = whyNotTo(situation, to)
     return refusal ? { refusal } : planFor(situation, memberNamed(record, to))
   }
-  const staying = countedMembers(record).filter((member) => !leavers(situation).includes(instanceOf(member)))
+  const staying = countedMembers(record).filter((member) => !departing(situation).includes(instanceOf(member)))
   const able = staying.filter((member) => whyNotTo(situation, instanceOf(member)) === null)
   const best = preferredOf(situation, able)
   if (best) return planFor(situation, best)

@@ -1,6 +1,6 @@
 import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
-import { leavers, step, type FlowStep } from './crash-failover.ts'
+import { departing, step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
 import { hasStrayedLong, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
@@ -87,7 +87,7 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
 /** Its volume is gone (another one is there now, or no instance at all), it is meant to go, it holds what the primary lacks, or less than it claims. */
 function mustLeave(situation: Situation, member: MemberId): boolean {
   const view = viewOf(situation.snapshot, member)
-  if (view === undefined || leavers(situation).includes(view.name)) return true
+  if (view === undefined || departing(situation).includes(view.name)) return true
   if (!isLive(view)) return false
   const { stored } = view.observation
   const doubtful = view.past !== undefined || stored.fromThePast || stored.filterSeen

@@ -171,6 +171,8 @@ export interface Observation {
   readonly lease: { readonly question: number; readonly remainingMs: number } | null
   /** The copy that is made here; `donor` is absent in what older agents say. */
   readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null
+  /** Its pod was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
+  readonly terminating?: true
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */
