@@ -136,6 +136,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
       source: assignment.role === 'replica' ? assignment.source.instance : null,
       ...(assignment.role === 'primary' && assignment.donates === true ? { donates: true as const } : {}),
       sourceReady: assignment.role === 'primary' || assignment.sourceReady !== false,
+      addresses: Object.fromEntries(assignment.peers.map(({ instance, agent }) => [instance, agent])),
     },
     countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
     unsettled: stored.unsettled,

@@ -9,15 +9,15 @@ function ordersIn(given: SituationOverrides, options?: { mayRestart: boolean }):
 }
 
 /** It stored this revision and acts on it. */
-const primaryAt = (revision: number, server: ViewOverrides['server'] = {}): ViewOverrides => ({
-  stored: { revision, assignment: { epoch: 1, revision, role: 'primary', counted: false, fenced: false, source: null } },
+const primaryAt = (revision: number, server: ViewOverrides['server'] = {}, addresses?: Readonly<Record<string, string>>): ViewOverrides => ({
+  stored: { revision, assignment: { epoch: 1, revision, role: 'primary', counted: false, fenced: false, source: null, ...(addresses && { addresses }) } },
   converged: { revision, done: true, sentence: '' },
   server,
 })
 
-const replicaAt = (revision: number, counted: boolean, more: ViewOverrides = {}): ViewOverrides => ({
+const replicaAt = (revision: number, counted: boolean, more: ViewOverrides = {}, addresses?: Readonly<Record<string, string>>): ViewOverrides => ({
   ...more,
-  stored: { revision, assignment: { epoch: 1, revision, role: 'replica', counted, fenced: false, source: 'shop-0' }, ...more.stored },
+  stored: { revision, assignment: { epoch: 1, revision, role: 'replica', counted, fenced: false, source: 'shop-0', ...(addresses && { addresses }) }, ...more.stored },
   converged: { revision, done: true, sentence: '', ...more.converged },
 })
 
@@ -30,6 +30,16 @@ const ofNewEpoch = (role: 'primary' | 'replica', more: { sourceReady?: boolean }
 describe('orders', () => {
   const cases: Readonly<Record<string, readonly [given: SituationOverrides, orders: readonly string[]]>> = {
     'are not sent to those who do as they are told': [{}, []],
+    'go to all who were told of another address, also of the same revision': [
+      {
+        views: {
+          'shop-0': primaryAt(1, {}, { 'shop-0': '127.24.1.1:9400', 'shop-1': '127.24.1.99:9400', 'shop-2': '127.24.1.3:9400' }),
+          'shop-1': replicaAt(1, true, {}, { 'shop-0': '127.24.1.1:9400', 'shop-1': '127.24.1.2:9400', 'shop-2': '127.24.1.3:9400' }),
+          'shop-2': replicaAt(1, true, {}, { 'shop-0': '127.24.1.88:9400', 'shop-1': '127.24.1.2:9400', 'shop-2': '127.24.1.3:9400' }),
+        },
+      },
+      ['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 1@1', 'follow shop-2 counted 1@1'],
+    ],
     'of a new revision go to the primary first; counted replicas wait until it applied them': [{ record: { revision: 2 } }, ['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 1@2']],
     'go to counted replicas once the primary applied the revision': [
       { record: { revision: 2 }, views: { 'shop-0': primaryAt(2) } },

@@ -87,7 +87,7 @@ function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
   if (stored.promise > record.epoch) return false
   const told = stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && stored.revision >= record.revision
   if (!told) return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
-  if (knowsOtherUuids(situation, view)) return true
+  if (knowsOtherUuids(situation, view) || knowsOtherAddresses(situation, view)) return true
   const open = new Set(server?.openGates)
   if ((stored.assignment.donates === true) !== primaryDonates(situation, view)) return true
   return stored.assignment.fenced !== isFenced(situation.notes, name) || (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
@@ -121,7 +121,8 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
   return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || primary?.observation.process === 'running'
 }
 
-function isAsTold(situation: Situation, { name, observation: { member, stored } }: LiveView): boolean {
+function isAsTold(situation: Situation, view: LiveView): boolean {
+  const { name, observation: { member, stored } } = view
   const { record, notes } = situation
   const { assignment } = stored
   const waits = assignment?.sourceReady === false && isSourceReady(situation, member, liveView(situation.snapshot, record.primary))
@@ -132,6 +133,7 @@ function isAsTold(situation: Situation, { name, observation: { member, stored } 
     assignment.counted === countedMembers(record).includes(member) &&
     assignment.source === instanceOf(sourceOf(record, member)) &&
     assignment.fenced === isFenced(notes, name) &&
+    !knowsOtherAddresses(situation, view) &&
     !waits
   )
 }
@@ -176,7 +178,7 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
   const { record, cluster } = situation
   const { member } = view.observation
   const source = viewNamed(situation.snapshot, instanceOf(sourceOf(record, member)))
-  if (source === undefined) return undefined
+  if (source === undefined || source.host === '') return undefined
   const server = primary?.observation.server
   return {
     version: orderVersion,
@@ -194,6 +196,12 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
     sourcePurged: server?.purged ?? '',
     ...(isSourceReady(situation, member, primary) ? {} : { sourceReady: false }),
   }
+}
+
+/** An instance has moved since it was told where everybody is. Of one that has no address at this moment nothing new can be said. */
+function knowsOtherAddresses({ snapshot }: Situation, { observation: { stored } }: LiveView): boolean {
+  const told = stored.assignment?.addresses
+  return told !== undefined && snapshot.instances.some(({ name, host, agent }) => host !== '' && told[name] !== agent)
 }
 
 export function peersOf(situation: Situation): readonly Endpoint[] {

@@ -163,7 +163,7 @@ function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
 function routeActions({ record, published, snapshot }: Situation): readonly Action[] {
   const instance = instanceOf(record.primary)
   const view = snapshot.instances.find((candidate) => candidate.name === instance)
-  if (view === undefined || (published?.epoch === record.epoch && published.instance === instance && published.host === view.host && published.port === view.port)) return []
+  if (view === undefined || view.host === '' || (published?.epoch === record.epoch && published.instance === instance && published.host === view.host && published.port === view.port)) return []
   if (published && published.epoch > record.epoch) return []
   return [{ kind: 'route', route: { epoch: record.epoch, instance, host: view.host, port: view.port } }]
 }

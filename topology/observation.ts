@@ -105,6 +105,8 @@ export interface StoredSummary {
     readonly donates?: true
     /** It may connect to its source. Absent means true. */
     readonly sourceReady?: boolean
+    /** Where it was told that each instance is: a pod that starts again has another address. Absent from older agents. */
+    readonly addresses?: Readonly<Record<InstanceName, string>>
   } | null
   /** As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order that names them. */
   readonly countedUuids?: Readonly<Record<InstanceName, string>>

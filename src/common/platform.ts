@@ -16,7 +16,7 @@ export interface Platform {
 
 export interface PlatformInstance {
   readonly name: string
-  /** Address that clients and replicas use for MySQL. */
+  /** Address that clients and replicas use for MySQL; '' while it has none, as `agent` then: its pod is not there. */
   readonly host: string
   readonly port: number
   /** `host:port` of the agent. */

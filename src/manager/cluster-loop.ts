@@ -406,13 +406,14 @@ export class ClusterLoop {
   async #readInstances(): Promise<void> {
     const instances = await this.#ports.platform.instances()
     this.#sightings.setInstances(instances)
-    const addresses = new Set(instances.map(({ agent }) => agent))
+    const reachable = instances.filter(({ agent }) => agent !== '')
+    const addresses = new Set(reachable.map(({ agent }) => agent))
     for (const [address, unfollow] of this.#follows) {
       if (addresses.has(address)) continue
       unfollow()
       this.#follows.delete(address)
     }
-    for (const { name, agent } of instances) {
+    for (const { name, agent } of reachable) {
       if (this.#follows.has(agent)) continue
       const listener = { heard: (observation: Observation) => this.#heard(observation), alive: () => this.#beat(name), lost: () => this.wake() }
       this.#follows.set(agent, this.#ports.feed.follow(agent, listener))

@@ -51,14 +51,15 @@ export class OrderDesk {
 
   /** Sends unless the same is under way or was just refused. False when it was held back. */
   send(action: OrderAction): boolean {
-    const key = `${action.to}/${action.kind}`
+    const address = this.#addressOf(action.to)
+    if (address === undefined || address === '') return false
+    // An order that is on its way to where an instance was does not hold back the one to where it is.
+    const key = `${action.to}/${action.kind}/${address}`
     const text = JSON.stringify({ ...action.order, sourceHolds: '', destroys: '' })
     const last = this.#answeredLast.get(key)
     const nowMs = this.#world.clock.monotonicMs()
     if (this.#flying.has(key)) return false
     if (last?.text === text && nowMs - last.atMs < repeatPauseMs) return false
-    const address = this.#addressOf(action.to)
-    if (address === undefined) return false
     this.#flying.set(key, { order: action.kind, sinceMs: nowMs })
     void this.#deliver(action, address, { key, text })
     return true
