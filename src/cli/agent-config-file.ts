@@ -24,8 +24,8 @@ export const agentConfigSchema = Type.Object(
   {
     version: Type.Literal(1, { description: 'Version of this format.' }),
     cluster: Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}$', description: 'Name of the cluster.' }),
-    instance: Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$', description: 'Name of the instance.' }),
-    host: Type.String({ minLength: 1, maxLength: 253, description: 'Address that mysqld and the agent listen on.' }),
+    instance: Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$', description: 'Name of the instance; where it is missing, from REGENT_INSTANCE.' }),
+    host: Type.String({ minLength: 1, maxLength: 253, description: 'Address that mysqld and the agent listen on; where it is missing, from REGENT_HOST.' }),
     port: port('Port of mysqld for clients and replicas.'),
     adminPort: port('Port of mysqld’s administrative interface.'),
     agentPort: port('Port of the agent.'),
@@ -52,8 +52,8 @@ export const agentConfigSchema = Type.Object(
 const laterDefaults = { launcherDir: '', keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 } as const
 
 /** Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
-export async function readAgentConfig(file: string): Promise<AgentConfig> {
-  const value = await readJson(file, 'the configuration of the agent')
+export async function readAgentConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<AgentConfig> {
+  const value = withEnvironment(await readJson(file, 'the configuration of the agent'), env)
   refuseNewer(file, value, 1)
   const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the configuration of the agent, ${file}: ${why}`)
   if (!Value.Check(agentConfigSchema, value)) throw refuse(complaintAbout(agentConfigSchema, value) ?? 'does not have the expected shape')
@@ -62,4 +62,9 @@ export async function readAgentConfig(file: string): Promise<AgentConfig> {
   const contradiction = contradictionIn({ ...defaultTimings, ...config.timings })
   if (contradiction !== undefined) throw refuse(`timings contradict each other: ${contradiction}`)
   return config
+}
+
+/** Pods of a cluster share one file; each knows its own name and address from the environment. */
+function withEnvironment(value: unknown, { REGENT_INSTANCE: instance, REGENT_HOST: host }: NodeJS.ProcessEnv): unknown {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...(instance && { instance }), ...(host && { host }), ...value } : value
 }

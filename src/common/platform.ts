@@ -12,6 +12,8 @@ export interface Platform {
   publishedPrimary(): Promise<PrimaryRoute | undefined>
   /** Makes this many instances exist (`<cluster>-0` … `<cluster>-(count-1)`). Leavers must have left the record before. */
   scaleTo(count: number): Promise<void>
+  /** Writes how many instances are wanted to where people say so, where such a place is; else that is noted beside the record. */
+  wish?(count: number): Promise<void>
 }
 
 export interface PlatformInstance {

@@ -14,8 +14,8 @@ export const labels = {
 } as const
 
 export const annotations = {
-  /** Any new value makes new passwords. */
-  rotate: 'regent.dev/rotate',
+  /** Of a pod: which of the things that only a restart brings it was made with. */
+  podRevision: 'regent.dev/pod-revision',
   /** Of the primary's EndpointSlice. */
   epoch: 'regent.dev/epoch',
 } as const
@@ -30,8 +30,11 @@ export function namesOf(cluster: string) {
     admin: `${cluster}-admin`,
     /** Tokens and the secret from which passwords of accounts are derived. */
     internal: `${cluster}-internal`,
+    /** The configuration that the agents of all pods share. */
+    agents: `${cluster}-agents`,
+    statefulSet: cluster,
     disruptionBudget: cluster,
-    serviceAccount: `${cluster}-agent`,
+    serviceAccount: `${cluster}-agents`,
   } as const
 }
 

@@ -1,7 +1,8 @@
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
+import { passwordFor } from '../common/account-password.ts'
 import type { Random } from '../common/ports.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
-import { annotations, namesOf } from './names.ts'
+import { namesOf } from './names.ts'
 import { ownedBy } from './owned.ts'
 import { mysqlPort } from './services.ts'
 
@@ -16,40 +17,28 @@ export const secrets: Resource<Secret> = { group: '', version: 'v1', kind: 'Secr
 /** The type that Service Binding names for it (spec for Kubernetes 1.1.0, "Provisioned Service"). */
 const bindingType = 'servicebinding.io/mysql'
 
-/** 128 bits, in characters that need no quoting anywhere. */
-const passwordLength = 32
-
 /**
- * The Secrets of a cluster as they are to be. What is there stays: a password changes only where the annotation `regent.dev/rotate` of the cluster has another value than when it was made.
+ * The Secrets of a cluster as they are to be. What is there stays. They stay also without their cluster where its volumes do: whoever makes it again over these needs the same passwords.
  * @param existing those that are there, by name
  */
 export function secretsOf(cluster: MySQLCluster, existing: ReadonlyMap<string, Secret>, random: Random): readonly Secret[] {
-  const { name } = cluster.metadata
-  const names = namesOf(name)
-  const wanted = cluster.metadata.annotations?.[annotations.rotate] ?? ''
-  const kept = (secret: string, key: string): string | undefined => {
-    const found = existing.get(secret)
-    if (found === undefined || (found.metadata.annotations?.[annotations.rotate] ?? '') !== wanted) return undefined
-    return decoded(found.data?.[key])
-  }
-  const make = (secret: string, type: string, texts: Readonly<Record<string, string>>): Secret =>
-    ownedBy(cluster, {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      type,
-      metadata: { name: secret, annotations: { [annotations.rotate]: wanted } },
-      data: Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
-    })
-  const clientPassword = kept(names.client, 'password') ?? random.hex(passwordLength)
+  const names = namesOf(cluster.metadata.name)
+  const internal = existing.get(names.internal)?.data
+  const agentToken = decoded(internal?.['agent-token']) ?? random.hex(64)
+  const accountSecret = decoded(internal?.['account-secret']) ?? random.hex(64)
   return [
-    make(names.client, bindingType, bindingOf(cluster, clientPassword)),
-    make(names.admin, 'Opaque', { username: 'admin', password: kept(names.admin, 'password') ?? random.hex(passwordLength) }),
-    make(names.internal, 'Opaque', {
-      'agent-token': kept(names.internal, 'agent-token') ?? random.hex(64),
-      // Passwords of Regent's own accounts are derived from it: another one would lock every agent out, so a rotation leaves it.
-      'account-secret': decoded(existing.get(names.internal)?.data?.['account-secret']) ?? random.hex(64),
-    }),
+    secret(cluster, names.internal, 'Opaque', { 'agent-token': agentToken, 'account-secret': accountSecret }),
+    secret(cluster, names.client, bindingType, bindingOf(cluster, passwordFor(accountSecret, 'client'))),
+    secret(cluster, names.admin, 'Opaque', { username: 'admin', password: passwordFor(accountSecret, 'admin') }),
   ]
+}
+
+function secret(cluster: MySQLCluster, name: string, type: string, texts: Readonly<Record<string, string>>): Secret {
+  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]))
+  const made: Secret = ownedBy(cluster, { apiVersion: 'v1', kind: 'Secret', type, metadata: { name }, data })
+  if (cluster.spec.volumes.whenDeleted === 'Delete') return made
+  const { ownerReferences: _owner, ...metadata } = made.metadata
+  return { ...made, metadata }
 }
 
 /** All that a client needs, under the keys of Service Binding. */

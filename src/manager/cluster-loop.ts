@@ -56,7 +56,7 @@ export interface LoopListener {
  */
 export class ClusterLoop {
   readonly #ports: LoopPorts
-  readonly #config: LoopConfig
+  #config: LoopConfig
   readonly #listener: LoopListener
   readonly #sightings: Sightings
   readonly #desk: OrderDesk
@@ -106,6 +106,16 @@ export class ClusterLoop {
     this.#revisit?.cancel()
     for (const unfollow of this.#follows.values()) unfollow()
     this.#follows.clear()
+  }
+
+  /** What is wanted has changed. */
+  specIs(spec: ClusterSpec): void {
+    this.#config = { ...this.#config, spec }
+    this.wake()
+  }
+
+  get spec(): ClusterSpec {
+    return this.#config.spec
   }
 
   /** Leadership came or went. A new leader reads everything before it decides. */

@@ -14,6 +14,7 @@ const viewPauseMs = 50
 
 /** One cluster with its loop, and who listens to it: the log, the metrics, the API's streams, operations that wait. */
 export class ManagedCluster {
+  /** As the API names it. */
   readonly name: string
   readonly loop: ClusterLoop
   readonly operations: Operations
@@ -26,8 +27,8 @@ export class ManagedCluster {
   #lastGist = ''
   #viewPlanned = false
 
-  constructor(ports: LoopPorts, config: LoopConfig, tools: { log: Logger; metrics: ManagerMetrics }) {
-    this.name = config.cluster
+  constructor(ports: LoopPorts, config: LoopConfig, tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string }) {
+    this.name = tools.name ?? config.cluster
     this.#ports = ports
     this.#log = tools.log
     this.#metrics = tools.metrics
@@ -38,11 +39,11 @@ export class ManagedCluster {
       recovered: (recovery) => this.#recovered(recovery),
       failed: (what, error) => this.#log.warn({ err: error }, `${what} failed`),
     })
-    this.operations = new Operations(this.loop, ports.world, config.spec, (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs))
+    this.operations = new Operations(this.loop, ports, (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs))
   }
 
   view(): ClusterView {
-    return clusterView(this.loop.input(), this.loop.decision)
+    return { ...clusterView(this.loop.input(), this.loop.decision), name: this.name }
   }
 
   subscribe(listener: (event: ClusterEvent) => void): () => void {

@@ -11,7 +11,7 @@ import { planSwitchover } from '../../failover/switchover.ts'
 import { judgePrimary } from '../../failover/verdict.ts'
 import type { Recovery } from '../../failover/notes.ts'
 import type { World } from '../common/ports.ts'
-import type { ClusterSpec } from '../../failover/spec.ts'
+import type { Platform } from '../common/platform.ts'
 
 /** How long an operation that has no deadline of its own is waited for. */
 const patienceMs = 30_000
@@ -20,14 +20,14 @@ const patienceMs = 30_000
 export class Operations {
   readonly #loop: ClusterLoop
   readonly #world: World
-  readonly #spec: ClusterSpec
+  readonly #platform: Pick<Platform, 'wish'>
   /** Resolves when a recovery of the cluster ended. */
   readonly #ended: (matches: (recovery: Recovery) => boolean, timeoutMs: number) => Promise<Recovery | undefined>
 
-  constructor(loop: ClusterLoop, world: World, spec: ClusterSpec, ended: Operations['waitForRecovery']) {
+  constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish'> }, ended: Operations['waitForRecovery']) {
     this.#loop = loop
-    this.#world = world
-    this.#spec = spec
+    this.#world = ports.world
+    this.#platform = ports.platform
     this.#ended = ended
   }
 
@@ -42,7 +42,7 @@ export class Operations {
     if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no switchover: ${plan.refusal}`)
     const to = instanceOf(plan.candidate)
     if (request.dryRun) return { done: false, dryRun: true, sentence: `would switch over from ${instanceOf(situation.record.primary)} to ${to}`, plan: plan.steps }
-    const timeoutMs = request.timeoutMs ?? this.#spec.switchover.timeoutMs
+    const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({ kind: 'switchover', id, to, deadlineWallMs: this.#world.clock.wallMs() + timeoutMs, reason: request.reason || 'asked for' })
     try {
@@ -123,7 +123,8 @@ export class Operations {
     const plan = planScale(situation, request.instances)
     if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no scaling to ${request.instances}: ${plan.refusal}`)
     if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: plan.steps }
-    await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
+    if (this.#platform.wish) await this.#platform.wish(request.instances)
+    else await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
     return { done: true, dryRun: false, sentence: `scaling to ${request.instances} instances has begun`, plan: plan.steps }
   }
 

@@ -1,0 +1,75 @@
+import type { Platform, PlatformInstance, PrimaryRoute } from '../common/platform.ts'
+import type { InformerPort } from '../controller-runtime/informer-port.ts'
+import type { KubeClient } from '../controller-runtime/kube-client.ts'
+import type { ObjectKey, OwnerReference } from '../controller-runtime/objects.ts'
+import { instanceName } from '../../topology/member.ts'
+import { mysqlClusters } from './mysql-cluster.ts'
+import { labels, namesOf } from './names.ts'
+import { PrimaryEndpoints } from './primary-endpoints.ts'
+import { agentPort, mysqlPort } from './services.ts'
+import { statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
+
+export interface KubePlatformParts {
+  /** Writes only while this manager leads. */
+  readonly client: KubeClient
+  readonly pods: InformerPort<Pod>
+  readonly statefulSets: InformerPort<StatefulSet>
+  readonly cluster: ObjectKey
+  readonly owner: OwnerReference
+}
+
+export interface KubePlatform extends Platform {
+  close(): void
+}
+
+/** Kubernetes as a place where a cluster runs: the pods of its StatefulSet, found by their addresses and never by DNS, which lags by seconds. */
+export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner }: KubePlatformParts): KubePlatform {
+  const { namespace, name } = cluster
+  const setKey = { namespace, name: namesOf(name).statefulSet }
+  const endpoints = new PrimaryEndpoints(client, { cluster: name, namespace, owner })
+  /** A pod that is being made again has no address for a moment; until it has another one its replicas are not told to follow nobody. */
+  const lastAddresses = new Map<string, string>()
+  const ends: (() => void)[] = []
+
+  function instance(ordinal: number): PlatformInstance {
+    const podName = instanceName(name, ordinal)
+    const ip = pods.get({ namespace, name: podName })?.status?.podIP
+    if (ip !== undefined && ip !== '') lastAddresses.set(podName, ip)
+    const host = lastAddresses.get(podName) ?? ''
+    return { name: podName, host, port: mysqlPort, agent: host === '' ? '' : addressOf(host) }
+  }
+
+  return {
+    async instances() {
+      return Array.from({ length: sets.get(setKey)?.spec.replicas ?? 0 }, (_, ordinal) => instance(ordinal))
+    },
+    onChange(changed) {
+      const told = <Kind extends Pod | StatefulSet>(isOurs: (object: Kind) => boolean) => ({
+        added: (object: Kind) => void (isOurs(object) && changed()),
+        updated: (before: Kind, after: Kind) => void (isOurs(after) && facts(before) !== facts(after) && changed()),
+        deleted: (object: Kind) => void (isOurs(object) && changed()),
+      })
+      ends.push(pods.addHandler(told<Pod>(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)))
+      ends.push(sets.addHandler(told<StatefulSet>(({ metadata }) => metadata.namespace === namespace && metadata.name === setKey.name)))
+    },
+    publishPrimary: (route: PrimaryRoute) => endpoints.publish(route),
+    publishedPrimary: () => endpoints.published(),
+    async scaleTo(count) {
+      await client.patch(statefulSets, setKey, { spec: { replicas: count } })
+    },
+    async wish(count) {
+      await client.patch(mysqlClusters, cluster, { spec: { instances: count } })
+    },
+    close: () => ends.splice(0).forEach((end) => end()),
+  }
+}
+
+/** What of an object says which instances there are and where. */
+function facts(object: Pod | StatefulSet): string {
+  const status = object.status as Pod['status']
+  return `${(object as StatefulSet).spec?.replicas ?? ''} ${status?.podIP ?? ''}`
+}
+
+function addressOf(host: string): string {
+  return host.includes(':') ? `[${host}]:${agentPort}` : `${host}:${agentPort}`
+}

@@ -1,0 +1,56 @@
+import type { V1PodSpec, V1StatefulSetSpec } from '@kubernetes/client-node'
+import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
+import type { MySQLCluster } from './mysql-cluster.ts'
+import { commonLabels, namesOf, selectorOf } from './names.ts'
+import { ownedBy } from './owned.ts'
+import { podTemplateOf, type PodImages } from './pod-template.ts'
+
+export interface StatefulSet extends KubeObject {
+  readonly spec: V1StatefulSetSpec
+  readonly status?: { readonly replicas?: number; readonly readyReplicas?: number }
+}
+
+export interface Pod extends KubeObject {
+  readonly spec?: Pick<V1PodSpec, 'nodeName' | 'containers' | 'initContainers'>
+  readonly status?: { readonly podIP?: string; readonly phase?: string; readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
+}
+
+export interface PersistentVolumeClaim extends KubeObject {
+  readonly spec?: { readonly resources?: { readonly requests?: { readonly storage?: string } } }
+  readonly status?: { readonly capacity?: { readonly storage?: string } }
+}
+
+export const statefulSets: Resource<StatefulSet> = { group: 'apps', version: 'v1', kind: 'StatefulSet', plural: 'statefulsets', namespaced: true }
+export const pods: Resource<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+export const volumeClaims: Resource<PersistentVolumeClaim> = { group: '', version: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', namespaced: true }
+
+/**
+ * The instances of a cluster. Pods start all at once: they find each other, and who leads is not the set's business. Nothing is restarted by the set itself (`OnDelete`): the manager does that, replicas first.
+ * @param existing the set as it is: how many pods it has is changed only by scaling, once leavers have left the record, and the size of its claims never
+ */
+export function statefulSetOf(cluster: MySQLCluster, images: PodImages, existing: StatefulSet | undefined): StatefulSet {
+  const { name } = cluster.metadata
+  const { storage, volumes, instances } = cluster.spec
+  const claim = existing?.spec.volumeClaimTemplates?.[0]?.spec
+  const spec: V1StatefulSetSpec = {
+    serviceName: namesOf(name).instances,
+    replicas: existing?.spec.replicas ?? instances,
+    podManagementPolicy: 'Parallel',
+    updateStrategy: { type: 'OnDelete' },
+    revisionHistoryLimit: 2,
+    selector: { matchLabels: { ...selectorOf(name) } },
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: volumes.whenDeleted, whenScaled: volumes.whenScaled },
+    template: podTemplateOf(cluster, images),
+    volumeClaimTemplates: [
+      {
+        metadata: { name: 'data', labels: { ...commonLabels(name) } },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          ...(storage.storageClassName !== undefined && { storageClassName: storage.storageClassName }),
+          resources: { requests: { storage: claim?.resources?.requests?.['storage'] ?? storage.size } },
+        },
+      },
+    ],
+  }
+  return ownedBy(cluster, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: namesOf(name).statefulSet }, spec })
+}
