@@ -1,10 +1,9 @@
 import { createRequire } from 'node:module'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { RegentError } from './errors.ts'
+import { logLevels } from './log-levels.ts'
 
 export type { Logger } from 'pino'
-
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export interface LoggerOptions {
   /** One of `logLevels`. */

@@ -37,6 +37,8 @@ interface Schema {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
+  /** In words, where the rest would say it badly. */
+  readonly allowed?: string
 }
 
 function allowedAt(schema: TSchema, path: string): Schema | undefined {
@@ -53,6 +55,7 @@ function step(schema: Schema, key: string): Schema | undefined {
 
 /** What a schema allows, in words: `an integer from 1 to 16`, `"strict" or "available"`. */
 export function describeSchema(schema: Schema): string {
+  if (schema.allowed !== undefined) return schema.allowed
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' or ')
   if (schema.anyOf !== undefined) return schema.anyOf.map(describeSchema).join(' or ')

@@ -52,7 +52,9 @@ export class LeaseElector {
   /** Throws `REGENT_BAD_REQUEST` for durations with which two could lead at once, or none for long. */
   constructor(parts: LeaseElectorParts) {
     this.#parts = parts
-    this.#durations = checked(parts.durations ?? defaultLeaseDurations)
+    this.#durations = parts.durations ?? defaultLeaseDurations
+    const contradiction = contradictionInDurations(this.#durations)
+    if (contradiction !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `leader election: ${contradiction}`)
   }
 
   /**
@@ -247,14 +249,10 @@ class Term implements Leadership {
   }
 }
 
-function checked(durations: LeaseDurations): LeaseDurations {
-  const { leaseMs, renewDeadlineMs, retryMs } = durations
-  if (leaseMs < 1_000 || leaseMs % 1_000 !== 0) throw wrong(`the lease's duration of ${leaseMs} ms is not whole seconds`)
-  if (renewDeadlineMs >= leaseMs) throw wrong(`the renew deadline of ${renewDeadlineMs} ms must be shorter than the lease's ${leaseMs} ms: a leader must give up before another may begin`)
-  if (retryMs <= 0 || renewDeadlineMs <= retryMs * retryJitter) throw wrong(`the renew deadline of ${renewDeadlineMs} ms must be longer than ${retryJitter} times the retry period of ${retryMs} ms`)
-  return durations
-}
-
-function wrong(what: string): RegentError {
-  return new RegentError('REGENT_BAD_REQUEST', `leader election: ${what}`)
+/** What is wrong with durations with which two could lead at once, or none for long; undefined where nothing is. */
+export function contradictionInDurations({ leaseMs, renewDeadlineMs, retryMs }: LeaseDurations): string | undefined {
+  if (leaseMs < 1_000 || leaseMs % 1_000 !== 0) return `the lease's duration of ${leaseMs} ms is not whole seconds`
+  if (renewDeadlineMs >= leaseMs) return `the renew deadline of ${renewDeadlineMs} ms must be shorter than the lease's ${leaseMs} ms: a leader must give up before another may begin`
+  if (retryMs <= 0 || renewDeadlineMs <= retryMs * retryJitter) return `the renew deadline of ${renewDeadlineMs} ms must be longer than ${retryJitter} times the retry period of ${retryMs} ms`
+  return undefined
 }
