@@ -2,12 +2,13 @@ import type { Platform, PlatformInstance, PrimaryRoute } from '../common/platfor
 import type { InformerPort } from '../controller-runtime/informer-port.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { ObjectKey, OwnerReference } from '../controller-runtime/objects.ts'
+import { applyObject } from '../controller-runtime/server-side-apply.ts'
 import { instanceName } from '../../topology/member.ts'
 import { mysqlClusters } from './mysql-cluster.ts'
 import { labels, namesOf } from './names.ts'
 import { PrimaryEndpoints } from './primary-endpoints.ts'
 import { agentPort, mysqlPort } from './services.ts'
-import { statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
+import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
 
 export interface KubePlatformParts {
   /** Writes only while this manager leads. */
@@ -55,7 +56,7 @@ export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner 
     publishPrimary: (route: PrimaryRoute) => endpoints.publish(route),
     publishedPrimary: () => endpoints.published(),
     async scaleTo(count) {
-      await client.patch(statefulSets, setKey, { spec: { replicas: count } })
+      await applyObject(client, statefulSets, scaleOf(cluster, count), { fieldManager: scaleManager })
     },
     async wish(count) {
       await client.patch(mysqlClusters, cluster, { spec: { instances: count } })

@@ -1,5 +1,5 @@
 import type { V1PodSpec, V1StatefulSetSpec } from '@kubernetes/client-node'
-import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
+import type { KubeObject, ObjectKey, Resource } from '../controller-runtime/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { commonLabels, namesOf, selectorOf } from './names.ts'
 import { ownedBy } from './owned.ts'
@@ -26,15 +26,14 @@ export const volumeClaims: Resource<PersistentVolumeClaim> = { group: '', versio
 
 /**
  * The instances of a cluster. Pods start all at once: they find each other, and who leads is not the set's business. Nothing is restarted by the set itself (`OnDelete`): the manager does that, replicas first.
- * @param existing the set as it is: how many pods it has is changed only by scaling, once leavers have left the record, and the size of its claims never
+ * @param existing the set as it is: the size of its claims never changes. How many pods it has is not said here: that is scaling's, once leavers have left the record
  */
 export function statefulSetOf(cluster: MySQLCluster, images: PodImages, existing: StatefulSet | undefined): StatefulSet {
   const { name } = cluster.metadata
-  const { storage, volumes, instances } = cluster.spec
+  const { storage, volumes } = cluster.spec
   const claim = existing?.spec.volumeClaimTemplates?.[0]?.spec
   const spec: V1StatefulSetSpec = {
     serviceName: namesOf(name).instances,
-    replicas: existing?.spec.replicas ?? instances,
     podManagementPolicy: 'Parallel',
     updateStrategy: { type: 'OnDelete' },
     revisionHistoryLimit: 2,
@@ -53,4 +52,12 @@ export function statefulSetOf(cluster: MySQLCluster, images: PodImages, existing
     ],
   }
   return ownedBy(cluster, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: namesOf(name).statefulSet }, spec })
+}
+
+/** Who says how many pods there are: never the same apply as all the rest, or a cached number would undo a scaling. */
+export const scaleManager = 'regent-scale'
+
+/** The part of the set that scaling owns. */
+export function scaleOf({ namespace, name }: ObjectKey, replicas: number): KubeObject & { readonly spec: object } {
+  return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: namesOf(name).statefulSet, namespace }, spec: { replicas } }
 }

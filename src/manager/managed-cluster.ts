@@ -12,6 +12,12 @@ import type { ClusterView } from './api/views.ts'
 /** A view is sent to listeners at most this often. */
 const viewPauseMs = 50
 
+/** Who else is told, beside log, metrics and streams. */
+export interface Told {
+  decided(decision: Decision): void
+  recovered(recovery: Recovery): void
+}
+
 /** One cluster with its loop, and who listens to it: the log, the metrics, the API's streams, operations that wait. */
 export class ManagedCluster {
   /** As the API names it. */
@@ -21,17 +27,19 @@ export class ManagedCluster {
   readonly #ports: LoopPorts
   readonly #log: Logger
   readonly #metrics: ManagerMetrics
+  readonly #told: Told | undefined
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
   readonly #waiting = new Set<(recovery: Recovery) => void>()
   #lastView = ''
   #lastGist = ''
   #viewPlanned = false
 
-  constructor(ports: LoopPorts, config: LoopConfig, tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string }) {
+  constructor(ports: LoopPorts, config: LoopConfig, tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string; readonly told?: Told }) {
     this.name = tools.name ?? config.cluster
     this.#ports = ports
     this.#log = tools.log
     this.#metrics = tools.metrics
+    this.#told = tools.told
     this.loop = new ClusterLoop(ports, config, {
       decided: (decision, changed) => this.#decided(decision, changed),
       acted: (action) => this.#acted(action),
@@ -56,6 +64,7 @@ export class ManagedCluster {
     const gist = decision.sentence.replace(/\d+/g, '0')
     if (changed && gist !== this.#lastGist) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
     this.#lastGist = gist
+    this.#told?.decided(decision)
     this.#planView()
   }
 
@@ -74,6 +83,7 @@ export class ManagedCluster {
     const lasted = recovery.timeline.at(-1)?.atMs
     if (lasted !== undefined && recovery.outcome === 'succeeded') this.#metrics.outage(this.name, recovery.kind, lasted)
     this.#log.info({ recovery }, `${recovery.kind} ${recovery.outcome} after ${lasted ?? 0} ms: ${recovery.sentence}`)
+    this.#told?.recovered(recovery)
     for (const waiting of this.#waiting) waiting(recovery)
   }
 

@@ -4,11 +4,12 @@ import type { ClusterService } from './cluster-service.ts'
 import { topologyView } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
-/** What the API asks, answered by the clusters' loops. */
-export function serviceFor(clusters: readonly ManagedCluster[], leads: () => boolean): ClusterService {
+/** What the API asks, answered by the clusters' loops. On Kubernetes a cluster is named `<namespace>.<name>`, and by its bare name where that is unique. */
+export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () => boolean): ClusterService {
   const find = (name: string): ManagedCluster => {
-    const found = clusters.find((cluster) => cluster.name === name)
-    if (found === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no cluster ${name}; there is ${clusters.map((cluster) => cluster.name).join(', ')}`)
+    const all = clusters()
+    const found = all.find((cluster) => cluster.name === name) ?? only(all.filter((cluster) => cluster.name.endsWith(`.${name}`)))
+    if (found === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no cluster ${name}; there is ${all.map((cluster) => cluster.name).join(', ') || 'none'}`)
     return found
   }
   const recoveries = (name: string): readonly Recovery[] => {
@@ -19,7 +20,7 @@ export function serviceFor(clusters: readonly ManagedCluster[], leads: () => boo
     get leads() {
       return leads()
     },
-    list: () => clusters.map((cluster) => cluster.view()),
+    list: () => clusters().map((cluster) => cluster.view()),
     view: (name) => find(name).view(),
     topology: (name) => topologyView(find(name).loop.input(), find(name).loop.decision),
     explain(name) {
@@ -42,4 +43,8 @@ export function serviceFor(clusters: readonly ManagedCluster[], leads: () => boo
     scale: async (name, request) => find(name).operations.scale(request),
     subscribe: (name, listener) => find(name).subscribe(listener),
   }
+}
+
+function only<Item>(items: readonly Item[]): Item | undefined {
+  return items.length === 1 ? items[0] : undefined
 }

@@ -1,6 +1,6 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
-import type { KubeObject, ObjectKey, Resource } from '../controller-runtime/objects.ts'
+import type { KubeObject, ObjectKey, OwnerReference, Resource } from '../controller-runtime/objects.ts'
 import { RegentError } from '../common/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 
@@ -23,7 +23,7 @@ interface Seen {
  * Cells as ConfigMaps of one namespace, each an object of its own (`shop-record`, `shop-notes`), so that no other write to a cluster costs its record a conflict. The API server swaps by `resourceVersion`, through etcd's own
  * compare-and-swap; reads ask for no version and so are never from a cache (Kubernetes API concepts, "Resource versions").
  */
-export function kubeCells(client: StoreClient, namespace: string): Cells {
+export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerReference): Cells {
   const seen = new Map<CellName, Seen>()
   const keyOf = (name: CellName): ObjectKey => ({ namespace, name: objectNameOf(name) })
 
@@ -39,7 +39,7 @@ export function kubeCells(client: StoreClient, namespace: string): Cells {
   }
 
   async function create(name: CellName, next: Cell, signal: AbortSignal): Promise<boolean> {
-    const metadata = { ...keyOf(name), labels: { 'app.kubernetes.io/managed-by': 'regent', 'regent.dev/cluster': clusterOf(name) } }
+    const metadata = { ...keyOf(name), labels: { 'app.kubernetes.io/managed-by': 'regent', 'regent.dev/cluster': clusterOf(name) }, ...(owner && { ownerReferences: [owner] }) }
     try {
       const made = await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: dataOf(next) }, { signal })
       seen.set(name, { resourceVersion: made.metadata.resourceVersion ?? '', revision: next.revision })

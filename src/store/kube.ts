@@ -1,5 +1,6 @@
 import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
+import type { OwnerReference } from '../controller-runtime/objects.ts'
 import { describeError } from '../common/errors.ts'
 import type { Clock, Timers } from '../common/ports.ts'
 import { realClock, realTimers } from '../common/real-world.ts'
@@ -14,6 +15,8 @@ export interface KubeStoreOptions {
   /** Of the lease for which managers compete; the manager's own namespace. */
   readonly leaseNamespace: string
   readonly leaseName?: string
+  /** Whom the records go with. */
+  readonly owner?: OwnerReference
   readonly deadlineMs?: number
   readonly clock?: Clock
   readonly timers?: Timers
@@ -21,9 +24,9 @@ export interface KubeStoreOptions {
 
 /** Records in Kubernetes, in objects of their own beside the clusters they are of. */
 export function kubeStore(client: KubeClient, options: KubeStoreOptions): Store {
-  const { namespace, leaseNamespace, leaseName = 'regent-manager', deadlineMs = storeDeadlineMs, clock = realClock, timers = realTimers } = options
+  const { namespace, leaseNamespace, leaseName = 'regent-manager', owner, deadlineMs = storeDeadlineMs, clock = realClock, timers = realTimers } = options
   const api = plainFailures(client)
-  return cellStore(kubeCells(api, namespace), kubeLease(api, { namespace: leaseNamespace, name: leaseName }, clock), { timers, deadlineMs })
+  return cellStore(kubeCells(api, namespace, owner), kubeLease(api, { namespace: leaseNamespace, name: leaseName }, clock), { timers, deadlineMs })
 }
 
 /** Silence and refusals that are no answer about the object (403, 500) are failures of the store, as those of every other store. */

@@ -1,0 +1,118 @@
+import type { Random } from '../../common/ports.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '../../controller-runtime/kube-api-error.ts'
+import type { KubeClient } from '../../controller-runtime/kube-client.ts'
+import { keyOf, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
+import { applyObject } from '../../controller-runtime/server-side-apply.ts'
+import { agentConfigOf, configMaps } from '../../kube/agent-config.ts'
+import { disruptionBudgetOf, podDisruptionBudgets } from '../../kube/disruption-budget.ts'
+import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
+import { fieldManager, namesOf } from '../../kube/names.ts'
+import { networkPolicies, networkPolicyOf } from '../../kube/network-policy.ts'
+import type { PodImages } from '../../kube/pod-template.ts'
+import { quantityOf } from '../../kube/quantity.ts'
+import { secrets, secretsOf, type Secret } from '../../kube/secrets.ts'
+import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
+import { services, servicesOf } from '../../kube/services.ts'
+import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims } from '../../kube/stateful-set.ts'
+import type { Capability } from '../options/schema.ts'
+
+export interface ClusterObjectsParts {
+  readonly client: KubeClient
+  readonly random: Random
+  readonly images: PodImages
+  /** Where the managers run: who may reach the agents. */
+  readonly managerNamespace: string
+  readonly disabled: ReadonlySet<Capability>
+  /** What others changed or deleted is left so. */
+  readonly yields: boolean
+}
+
+/** Brings everything a cluster becomes in step with its spec. In this order: what pods need comes before them. */
+export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  await ensureSecrets(parts, cluster, signal)
+  const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { cluster, signal })
+  await Promise.all([apply(serviceAccounts, serviceAccountOf(cluster)), apply(configMaps, agentConfigOf(cluster)), ...servicesOf(cluster).map((service) => apply(services, service))])
+  await applyStatefulSet(parts, cluster, signal)
+  await applyOrRemove(parts, podDisruptionBudgets, disruptionBudgetOf(cluster), { cluster, signal, wanted: !parts.disabled.has('disruptionBudgets') })
+  if (!parts.disabled.has('networkPolicies')) await applyOrRemove(parts, networkPolicies, networkPolicyOf(cluster, parts.managerNamespace), { cluster, signal, wanted: cluster.spec.networkPolicy })
+  await growVolumes(parts.client, cluster, signal)
+}
+
+/** The bearer token of a cluster's agents; undefined while it is not made yet. */
+export async function agentTokenOf(client: Pick<KubeClient, 'get'>, cluster: MySQLCluster, signal: AbortSignal): Promise<string | undefined> {
+  const found = await client.get(secrets, { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }, { signal })
+  const token = found?.data?.['agent-token']
+  return token === undefined ? undefined : Buffer.from(token, 'base64').toString('utf8')
+}
+
+interface Applying {
+  readonly cluster: MySQLCluster
+  readonly signal: AbortSignal
+}
+
+async function applyOne<Kind extends KubeObject>({ client, yields }: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { cluster, signal }: Applying): Promise<void> {
+  const isNew = cluster.status?.observedGeneration === undefined
+  if (yields && !isNew && (await client.get(resource, keyOf(object), { signal })) === undefined) return
+  try {
+    await applyObject(client, resource, object, { fieldManager, force: !yields || isNew, signal })
+  } catch (error) {
+    if (!yields || !isConflict(error)) throw error
+  }
+}
+
+/** Read from etcd, never from a cache: a password that is made a second time locks everybody out. */
+async function ensureSecrets({ client, random }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { internal } = namesOf(cluster.metadata.name)
+  const key = { ...keyOf(cluster), name: internal }
+  const found = (await client.get(secrets, key, { signal })) ?? (await createSecret(client, secretsOf(cluster, new Map(), random)[0], signal)) ?? (await client.get(secrets, key, { signal }))
+  if (found === undefined) return
+  for (const secret of secretsOf(cluster, new Map([[internal, found]]), random)) await applyObject(client, secrets, secret, { fieldManager, signal })
+}
+
+/** Undefined where somebody else made it at this moment. */
+async function createSecret(client: KubeClient, secret: Secret | undefined, signal: AbortSignal): Promise<Secret | undefined> {
+  if (secret === undefined) return undefined
+  try {
+    return await client.create(secrets, secret, { fieldManager, signal })
+  } catch (error) {
+    if (isAlreadyExists(error)) return undefined
+    throw error
+  }
+}
+
+async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { client, images } = parts
+  const key = { ...keyOf(cluster), name: namesOf(cluster.metadata.name).statefulSet }
+  const existing = await client.get(statefulSets, key, { signal })
+  const set = statefulSetOf(cluster, images, existing)
+  if (existing !== undefined) return applyOne(parts, statefulSets, set, { cluster, signal })
+  // Whole, in the name of scaling: whoever dies after any of these leaves a set with the right number of pods.
+  const scaled = { ...set, spec: { ...set.spec, replicas: cluster.spec.instances } }
+  await applyObject(client, statefulSets, scaled, { fieldManager: scaleManager, signal })
+  await applyObject(client, statefulSets, set, { fieldManager, signal })
+  await applyObject(client, statefulSets, scaleOf({ namespace: key.namespace, name: cluster.metadata.name }, cluster.spec.instances), { fieldManager: scaleManager, signal })
+}
+
+async function applyOrRemove<Kind extends KubeObject>(parts: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { wanted, ...how }: Applying & { readonly wanted: boolean }): Promise<void> {
+  if (wanted) return applyOne(parts, resource, object, how)
+  const { client } = parts
+  const found = await client.get(resource, keyOf(object), { signal: how.signal })
+  if (found?.metadata.ownerReferences?.some(({ uid }) => uid === how.cluster.metadata.uid)) await deleteIfThere(client, resource, found)
+}
+
+async function deleteIfThere<Kind extends KubeObject>(client: KubeClient, resource: Resource<Kind>, object: KubeObject): Promise<void> {
+  await client.delete(resource, keyOf(object)).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error
+  })
+}
+
+/** Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change. */
+async function growVolumes(client: KubeClient, { metadata, spec }: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { namespace = '', name } = metadata
+  const { items } = await client.list(volumeClaims, { namespace, labelSelector: `regent.dev/cluster=${name}`, signal })
+  for (const claim of items) {
+    const now = claim.spec?.resources?.requests?.storage
+    if (now === undefined || quantityOf(now) >= quantityOf(spec.storage.size)) continue
+    await client.patch(volumeClaims, keyOf(claim), { spec: { resources: { requests: { storage: spec.storage.size } } } }, { signal })
+  }
+}

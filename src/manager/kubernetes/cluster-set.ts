@@ -1,0 +1,140 @@
+import { describeError } from '../../common/errors.ts'
+import { createHttpTransport, type HttpTransport } from '../../common/http-transport.ts'
+import type { Logger } from '../../common/logger.ts'
+import type { World } from '../../common/ports.ts'
+import type { InformerPort } from '../../controller-runtime/informer-port.ts'
+import type { KubeClient } from '../../controller-runtime/kube-client.ts'
+import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
+import { coreSpecOf } from '../../kube/core-spec.ts'
+import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
+import { ownerOf } from '../../kube/owned.ts'
+import { kubePlatform, type KubePlatform } from '../../kube/platform.ts'
+import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
+import { kubeStore } from '../../store/kube.ts'
+import type { Store } from '../../store/store.ts'
+import type { Decision } from '../../../failover/decision.ts'
+import type { Recovery } from '../../../failover/notes.ts'
+import { defaultTimings } from '../../../failover/timings.ts'
+import { createHttpFeed } from '../http-feed.ts'
+import { ManagedCluster } from '../managed-cluster.ts'
+import type { ManagerMetrics } from '../metrics.ts'
+
+export interface ClusterSetParts {
+  readonly world: World
+  /** Writes only while this manager leads. */
+  readonly client: KubeClient
+  readonly pods: InformerPort<Pod>
+  readonly statefulSets: InformerPort<StatefulSet>
+  readonly manager: string
+  readonly leads: () => boolean
+  readonly log: Logger
+  readonly metrics: ManagerMetrics
+  /** Something of a cluster is different now: its status may be, too. */
+  readonly changed: (key: ObjectKey) => void
+  readonly decided: (key: ObjectKey, decision: Decision) => void
+  readonly recovered: (key: ObjectKey, recovery: Recovery) => void
+}
+
+interface Held {
+  readonly uid: string
+  readonly token: string
+  readonly managed: ManagedCluster
+  readonly platform: KubePlatform
+  readonly transport: HttpTransport
+  readonly store: Store
+  generation: number
+}
+
+/** So long until a cluster whose record could not be read by a new leader is tried again. */
+const leadAgainMs = 500
+
+/** A loop for every `MySQLCluster`, in every manager: those that do not lead see all of it and decide nothing, so that whoever leads next begins warm. */
+export class ClusterSet {
+  readonly #parts: ClusterSetParts
+  readonly #held = new Map<string, Held>()
+
+  constructor(parts: ClusterSetParts) {
+    this.#parts = parts
+  }
+
+  all(): readonly ManagedCluster[] {
+    return [...this.#held.values()].map(({ managed }) => managed)
+  }
+
+  get(key: ObjectKey): ManagedCluster | undefined {
+    return this.#held.get(keyText(key))?.managed
+  }
+
+  /** Makes the loop of a cluster where there is none, and tells it what is wanted. A cluster made anew under the name of a deleted one is another cluster. */
+  async ensure(cluster: MySQLCluster, token: string): Promise<ManagedCluster> {
+    const key = keyOf(cluster)
+    const { uid = '', generation = 0 } = cluster.metadata
+    const known = this.#held.get(keyText(key))
+    if (known !== undefined && (known.uid !== uid || known.token !== token)) await this.remove(key)
+    const held = this.#held.get(keyText(key)) ?? (await this.#take(cluster, token))
+    if (held.generation !== generation) {
+      held.generation = generation
+      held.managed.loop.specIs(coreSpecOf(key.name, cluster.spec))
+    }
+    return held.managed
+  }
+
+  async remove(key: ObjectKey): Promise<void> {
+    const held = this.#held.get(keyText(key))
+    if (held === undefined) return
+    this.#held.delete(keyText(key))
+    held.managed.loop.stop()
+    held.platform.close()
+    held.transport.close()
+    await held.store.close()
+    this.#parts.log.info({ cluster: held.managed.name }, `${held.managed.name} is managed no longer`)
+  }
+
+  async removeAll(): Promise<void> {
+    for (const text of [...this.#held.keys()]) {
+      const [namespace = '', name = ''] = text.split('/')
+      await this.remove({ namespace, name })
+    }
+  }
+
+  lead(leads: boolean): void {
+    for (const { managed } of this.#held.values()) void this.#tell(managed, leads)
+  }
+
+  /** The API server answers (''), or does not, and why. */
+  storeIs(trouble: string): void {
+    for (const { managed } of this.#held.values()) managed.loop.storeIs(trouble)
+  }
+
+  async #take(cluster: MySQLCluster, token: string): Promise<Held> {
+    const { world, client, pods, statefulSets, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
+    const key = keyOf(cluster)
+    const { uid = '', generation = 0 } = cluster.metadata
+    const owner = ownerOf(cluster)
+    const platform = kubePlatform({ client, pods, statefulSets, cluster: key, owner })
+    const store = kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace, owner })
+    const transport = createHttpTransport({ token })
+    const name = `${key.namespace}.${key.name}`
+    const ports = { world, transport, store, platform, feed: createHttpFeed(token) }
+    const told = { decided: (decision: Decision) => decided(key, decision), recovered: (recovery: Recovery) => recovered(key, recovery) }
+    const config = { cluster: key.name, spec: coreSpecOf(key.name, cluster.spec), timings: defaultTimings, manager }
+    const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
+    const held: Held = { uid, token, managed, platform, transport, store, generation }
+    this.#held.set(keyText(key), held)
+    managed.subscribe(() => changed(key))
+    await managed.loop.start()
+    if (leads()) void this.#tell(managed, true)
+    return held
+  }
+
+  /** A leader that cannot read the record yet tries again: nothing else would tell it to. */
+  async #tell(managed: ManagedCluster, leads: boolean): Promise<void> {
+    const { log, world } = this.#parts
+    try {
+      await managed.loop.lead(leads)
+    } catch (error) {
+      log.warn({ cluster: managed.name }, `taking the lead of ${managed.name}: ${describeError(error)}`)
+      world.timers.after(leadAgainMs, () => void (this.#parts.leads() && this.all().includes(managed) && this.#tell(managed, true)))
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { describeError } from '../../common/errors.ts'
+import type { Timers } from '../../common/ports.ts'
+import type { LeaseElector } from '../../controller-runtime/lease-elector.ts'
+import type { Leadership } from '../../controller-runtime/leadership.ts'
+
+export interface KubeLeaderParts {
+  readonly elector: Pick<LeaseElector, 'run'>
+  readonly timers: Timers
+  /** Must not throw. */
+  readonly changed: (leads: boolean) => void
+  readonly failed: (sentence: string) => void
+}
+
+const againMs = 1_000
+
+/**
+ * This process's claim to lead, term after term. A manager that loses it does not end: it goes on seeing every cluster, says what it sees, and takes over again without a start. What it writes asks `holds` right
+ * before it is sent; safety rests on the record in any case.
+ */
+export class KubeLeader implements Leadership {
+  readonly #parts: KubeLeaderParts
+  #term: Leadership | undefined
+
+  constructor(parts: KubeLeaderParts) {
+    this.#parts = parts
+  }
+
+  holds(): boolean {
+    return this.#term?.holds() ?? false
+  }
+
+  /** Of the present term; aborted where there is none. */
+  get lost(): AbortSignal {
+    return this.#term?.lost ?? AbortSignal.abort()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { elector, timers, failed } = this.#parts
+    while (!signal.aborted) {
+      try {
+        await elector.run(signal, (term) => this.#lead(term, signal))
+      } catch (error) {
+        failed(`leader election: ${describeError(error)}`)
+        await timers.sleep(againMs, signal).catch(() => undefined)
+      }
+    }
+  }
+
+  async #lead(term: Leadership, signal: AbortSignal): Promise<void> {
+    this.#term = term
+    this.#parts.changed(true)
+    await aborted(AbortSignal.any([term.lost, signal]))
+    this.#term = undefined
+    this.#parts.changed(false)
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,251 @@
+import { hostname } from 'node:os'
+import { Registry } from 'prom-client'
+import { readTokenFile } from '../../common/bearer-token.ts'
+import { describeError, RegentError } from '../../common/errors.ts'
+import { createLogger, type Logger } from '../../common/logger.ts'
+import { realWorld } from '../../common/real-world.ts'
+import { regentVersion } from '../../common/version.ts'
+import { Controller, type ControllerOptions } from '../../controller-runtime/controller.ts'
+import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller-sources.ts'
+import { createKubeClient } from '../../controller-runtime/http-kube-client.ts'
+
+import { InformerSet } from '../../controller-runtime/informer-set.ts'
+import type { KubeClient } from '../../controller-runtime/kube-client.ts'
+import { findKubeConnection } from '../../controller-runtime/kube-config.ts'
+import { leaderClient } from '../../controller-runtime/leadership.ts'
+import { LeaseElector } from '../../controller-runtime/lease-elector.ts'
+import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects.ts'
+import { keyText } from '../../controller-runtime/objects.ts'
+import { annotationsChanged, anyOf, generationChanged, not, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
+import { runAll, type Runnable } from '../../controller-runtime/runnables.ts'
+import { createRuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
+import { configMaps } from '../../kube/agent-config.ts'
+import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
+import { mysqlClusters } from '../../kube/mysql-cluster.ts'
+import { labels } from '../../kube/names.ts'
+import { secrets } from '../../kube/secrets.ts'
+import { services } from '../../kube/services.ts'
+import { pods, statefulSets, type Pod } from '../../kube/stateful-set.ts'
+import { createApi } from '../api/create-api.ts'
+import { healthServer } from '../health-server.ts'
+import { createMetrics } from '../metrics.ts'
+import { metricsServer } from '../metrics-server.ts'
+import type { KubernetesManagerOptions } from '../options/schema.ts'
+import { serviceFor } from '../service.ts'
+import { ClusterSet } from './cluster-set.ts'
+import { KubeLeader } from './kube-leader.ts'
+import { reconcileCluster } from './reconcile-cluster.ts'
+import { reconcileStatus } from './reconcile-status.ts'
+
+const leaseName = 'regent-manager'
+
+/** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
+export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
+  const world = realWorld
+  const log = createLogger({ level: options.log.level, name: 'manager' })
+  const metrics = createMetrics()
+  const registry = new Registry()
+  const runtimeMetrics = createRuntimeMetrics(registry)
+  const connection = await findKubeConnection({ clock: world.clock, ...(options.kube.kubeconfig !== undefined && { kubeconfig: options.kube.kubeconfig }) })
+  const namespace = process.env['POD_NAMESPACE'] || connection.namespace
+  const instance = process.env['POD_NAME'] || hostname()
+  const identity = `${instance}_${world.random.hex(12)}`
+  const userAgent = `regent/${regentVersion} manager`
+  const { qps, burst } = options.kube
+  const client = createKubeClient({ connection, world, userAgent, throttle: { qps, burst } })
+  // What a failover waits for never queues behind reconciles, nor does the lease.
+  const urgentClient = createKubeClient({ connection, world, userAgent, throttle: { qps: 0, burst } })
+
+  const informers = new InformerSet({ client, world, logger: log, resyncMs: options.watch.resyncSeconds * 1_000, ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }) })
+  const ours = { labelSelector: `${labels.managedBy}=regent` }
+  const clusters = informers.of(mysqlClusters)
+  const podInformer = informers.of(pods, ours)
+  const setInformer = informers.of(statefulSets, ours)
+
+  const leaderUntold: { set?: ClusterSet; enqueueAll?: () => void } = {}
+  const elector = new LeaseElector({
+    client: noting(urgentClient, (trouble) => leaderUntold.set?.storeIs(trouble)),
+    lease: { namespace: options.leaderElection.namespace ?? namespace, name: leaseName },
+    identity,
+    world,
+    logger: log,
+    durations: durationsOf(options.leaderElection),
+  })
+  const leader = new KubeLeader({
+    elector,
+    timers: world.timers,
+    failed: (sentence) => log.warn(sentence),
+    changed: (leads) => {
+      log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
+      runtimeMetrics.leads(leaseName, leads)
+      leaderUntold.set?.lead(leads)
+      if (leads) leaderUntold.enqueueAll?.()
+    },
+  })
+  const leads = (): boolean => leader.holds()
+  const writing = leaderClient(client, leader)
+
+  const set: ClusterSet = new ClusterSet({
+    world,
+    client: leaderClient(urgentClient, leader),
+    pods: podInformer,
+    statefulSets: setInformer,
+    manager: identity,
+    leads,
+    log,
+    metrics,
+    changed: (key) => statusController.enqueue(key),
+    decided: (key) => statusController.enqueue(key),
+    recovered: () => undefined,
+  })
+  leaderUntold.set = set
+
+  const failed = failureLogger(log)
+  const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) => watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
+  const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
+    new Controller({ ...rest, world, failed, workers: options.reconcile.concurrent, metrics: runtimeMetrics, reconcileDeadlineMs: 120_000 })
+
+  const statusController = controller({
+    name: 'status',
+    sources: [watchFor(clusters, generationChanged), watchMapped(podInformer, clusterOfPod)],
+    reconcile: reconcileStatus({ client: writing, clock: world.clock, clusters, pods: podInformer, set, leads }),
+  })
+  const clusterController = controller({
+    name: 'mysqlcluster',
+    sources: [
+      watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
+      watchOwned(setInformer, mysqlClusters, generationChanged),
+      owned(services, resourceVersionChanged),
+      owned(configMaps, not(isRecord), resourceVersionChanged),
+      owned(podDisruptionBudgets, generationChanged),
+      watchMapped(informers.of(secrets, ours), ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
+    ],
+    reconcile: reconcileCluster({
+      client: writing,
+      clock: world.clock,
+      clusters,
+      set,
+      leads,
+      options,
+      objects: { client: writing, random: world.random, managerNamespace: namespace, disabled: new Set(options.reconcile.disabledCapabilities) },
+      applied: ({ metadata }) => statusController.enqueue({ namespace: metadata.namespace ?? '', name: metadata.name }),
+    }),
+  })
+  leaderUntold.enqueueAll = () => {
+    for (const { metadata } of clusters.list()) {
+      const key = { namespace: metadata.namespace ?? '', name: metadata.name }
+      clusterController.enqueue(key)
+      statusController.enqueue(key)
+    }
+  }
+
+  const service = serviceFor(() => set.all(), leads)
+  const token = options.api.tokenFile === undefined ? await tokenFromSecret(client, namespace) : await readTokenFile(options.api.tokenFile)
+  const app = await createApi({ clusters: service, token, log, metrics })
+  const signal = untilToldToStop()
+  log.info({ identity, namespace }, `manager ${instance} begins`)
+  try {
+    await runAll(
+      {
+        world,
+        election: { run: async (until) => leader.run(until).then(() => 'stopped' as const) },
+        groups: {
+          http: [
+            healthServer({ address: options.health, alive: [], ready: [{ name: 'caches', check: () => (informers.hasSynced() ? undefined : `waiting for ${informers.unsynced().join(', ')}`) }], timers: world.timers, log }),
+            metricsServer({ address: options.metrics, registries: [{ metrics: async () => (metrics.collect(service.list(), service.leads), metrics.text()) }, registry], log }),
+          ],
+          informers: [{ name: 'informers', run: (until) => informers.run(until), ready: (until) => informers.synced(until) }],
+          others: [
+            { name: 'clusters', run: async (until) => (await aborted(until), set.removeAll()) },
+            { name: 'mysqlcluster controller', run: (until) => clusterController.run(until) },
+            { name: 'status controller', run: (until) => statusController.run(until) },
+            apiServer(app, options),
+          ],
+        },
+      },
+      signal,
+    )
+  } finally {
+    log.info('manager stops; primaries stay writable')
+    await Promise.all([client.close(), urgentClient.close()])
+  }
+}
+
+function apiServer(app: Awaited<ReturnType<typeof createApi>>, { api }: KubernetesManagerOptions): Runnable {
+  return {
+    name: 'API',
+    async run(signal) {
+      await app.listen({ host: api.host, port: api.port }).catch((error: NodeJS.ErrnoException) => {
+        throw error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${api.host}:${api.port} (--api-port) is taken`, { cause: error }) : error
+      })
+      await aborted(signal)
+      await app.close()
+    },
+  }
+}
+
+function durationsOf({ leaseSeconds, renewDeadlineSeconds, retrySeconds }: KubernetesManagerOptions['leaderElection']) {
+  return { leaseMs: leaseSeconds * 1_000, renewDeadlineMs: renewDeadlineSeconds * 1_000, retryMs: retrySeconds * 1_000 }
+}
+
+async function tokenFromSecret(client: KubeClient, namespace: string): Promise<string> {
+  const found = await client.get(secrets, { namespace, name: 'regent-api' })
+  const token = Buffer.from(found?.data?.['token'] ?? '', 'base64').toString('utf8').trim()
+  if (token === '') throw new RegentError('REGENT_BAD_FILE', `Secret ${namespace}/regent-api with the API's token under "token" is not there: the chart makes it; or give --api-token-file`)
+  return token
+}
+
+/** Whether the API server answers belongs into what a manager without a lead says. */
+function noting(client: KubeClient, storeIs: (trouble: string) => void): Pick<KubeClient, 'get' | 'create' | 'update'> {
+  const noted = async <Result>(asked: Promise<Result>): Promise<Result> => {
+    try {
+      const result = await asked
+      storeIs('')
+      return result
+    } catch (error) {
+      if (error instanceof RegentError && error.code === 'REGENT_KUBE_UNREACHABLE') storeIs(describeError(error))
+      throw error
+    }
+  }
+  return {
+    get: (...asked) => noted(client.get(...asked)),
+    create: (...asked) => noted(client.create(...asked)),
+    update: (...asked) => noted(client.update(...asked)),
+  }
+}
+
+function clusterOfPod({ metadata }: Pod): readonly ObjectKey[] {
+  return clusterKey(metadata.namespace, metadata.labels?.[labels.cluster])
+}
+
+function clusterKey(namespace: string | undefined, name: string | undefined): readonly ObjectKey[] {
+  return namespace === undefined || name === undefined ? [] : [{ namespace, name }]
+}
+
+const isRecord: Predicate = {
+  added: ({ metadata }) => isRecordName(metadata.name),
+  updated: (_before, { metadata }) => isRecordName(metadata.name),
+  deleted: ({ metadata }) => isRecordName(metadata.name),
+}
+
+function isRecordName(name: string): boolean {
+  return name.endsWith('-record') || name.endsWith('-notes')
+}
+
+function failureLogger(log: Logger): ControllerOptions['failed'] {
+  return ({ key, error, failures, willRetry }) => log.warn({ err: error, cluster: keyText(key), failures }, `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`)
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function untilToldToStop(): AbortSignal {
+  const stop = new AbortController()
+  for (const word of ['SIGTERM', 'SIGINT'] as const) process.once(word, () => stop.abort(new Error(`told to stop by ${word}`)))
+  return stop.signal
+}
+
