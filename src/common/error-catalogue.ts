@@ -47,6 +47,7 @@ export const catalogue = {
   REGENT_KUBE_API: { status: 502, title: 'The Kubernetes API refused a request', remedy: 'The message has the API server’s own words; for a forbidden verb look at the role that Regent runs with.' },
   REGENT_KUBE_UNREACHABLE: { status: 502, title: 'The Kubernetes API does not answer', remedy: 'Look whether the API server runs and the network lets this process reach it; primaries stay writable meanwhile.' },
   REGENT_KUBE_CONFIG: { status: 500, title: 'No usable way to the Kubernetes API', remedy: 'Run in a pod with a service account, or set KUBECONFIG to a file that kubectl can use.' },
+  REGENT_DEFINITION_OUTDATED: { status: 500, title: 'The custom resource definition is older than this Regent', remedy: 'Run "helm upgrade" with the chart of this Regent’s version: the definition is a part of it.' },
 } as const satisfies Record<string, CatalogueEntry>
 
 export type ErrorCode = keyof typeof catalogue

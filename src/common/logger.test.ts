@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { RegentError } from './errors.ts'
 import { createLogger, type Logger } from './logger.ts'
 
@@ -35,5 +38,16 @@ describe('the logger', () => {
 
   it('refuses a level it does not know, naming those it does', () => {
     expect(() => createLogger({ level: 'loud', name: 'x' })).toThrow(/"loud".*trace, debug, info/)
+  })
+
+  it('writes every line into a file too, where one is given', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'regent-test-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const [path, written]: [string, string[]] = [join(folder, 'manager.log'), []]
+    const log = createLogger({ level: 'info', name: 'manager', destination: { write: (line) => void written.push(line) }, file: { path, maxBytes: 1_000, maxFiles: 1 } })
+    log.info({ token: 'hunter2' }, 'one')
+    log.debug('not at this level')
+    expect(await readFile(path, 'utf8')).toBe(written.join(''))
+    expect(written).toEqual([expect.stringContaining('"token":"[redacted]"')])
   })
 })

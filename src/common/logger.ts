@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { RegentError } from './errors.ts'
 import { logLevels } from './log-levels.ts'
+import { rotatingFile, type RotatingFileOptions } from './rotating-file.ts'
 
 export type { Logger } from 'pino'
 
@@ -12,11 +13,15 @@ export interface LoggerOptions {
   readonly name: string
   /** Where lines go; standard output unless given. */
   readonly destination?: DestinationStream
+  /** Lines for people on standard output; unless given, where that is a terminal. */
+  readonly pretty?: boolean | undefined
+  /** A file that gets every line too, as JSON. */
+  readonly file?: Omit<RotatingFileOptions, 'failed'>
 }
 
 /**
  * A logger that writes JSON lines to standard output, or lines for people where that is a terminal. Whatever is named a
- * password, token or secret is left out. Throws `REGENT_BAD_REQUEST` for an unknown level.
+ * password, token or secret is left out. Throws `REGENT_BAD_REQUEST` for an unknown level, `REGENT_BAD_FILE` for a file that cannot be written.
  */
 export function createLogger(options: LoggerOptions): Logger {
   if (!(logLevels as readonly string[]).includes(options.level)) {
@@ -31,14 +36,25 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }), log: (fields) => withoutSecrets(fields, 0) as Record<string, unknown> },
       redact: { paths: ['password', 'token', 'secret', 'authorization'], censor: redacted },
     },
-    options.destination ?? standardOutput(),
+    withFile(options.destination ?? standardOutput(options.pretty), options.file),
   )
 }
 
 /** Written at once: the last lines before a SIGKILL are those that are needed. */
-function standardOutput(): DestinationStream {
-  if (process.stdout.isTTY) return prettyOutput()
+function standardOutput(pretty: boolean = process.stdout.isTTY): DestinationStream {
+  if (pretty) return prettyOutput()
   return pino.destination({ dest: 1, sync: true })
+}
+
+function withFile(destination: DestinationStream, options: LoggerOptions['file']): DestinationStream {
+  if (options === undefined) return destination
+  const file = rotatingFile({ ...options, failed: (why) => void process.stderr.write(`${why}\n`) })
+  return {
+    write(line) {
+      destination.write(line)
+      file.write(line)
+    },
+  }
 }
 
 /** Loaded only where people read: it would be a tenth of an agent's memory. */

@@ -55,7 +55,6 @@ const reconcile = concern(
     ),
     disabledCapabilities: Type.Array(Type.Unsafe<(typeof capabilities)[number]>({ type: 'string', enum: [...capabilities] }), {
       default: [],
-      uniqueItems: true,
       allowed: `a list of ${capabilities.join(', ')}`,
       description: 'What this manager does without.',
     }),
