@@ -1,14 +1,14 @@
 import type { Argument, Command, Option } from 'commander'
 import { exitCodeMeanings } from '../../src/cli/exit-codes.ts'
 import { processIo } from '../../src/cli/io.ts'
-import { buildProgram } from '../../src/cli/program.ts'
+import { buildWholeProgram } from '../../src/cli/program.ts'
 import { faults } from '../../src/local/fault-names.ts'
 import { environmentTable } from './environment.ts'
 import { code, page, table } from './markdown.ts'
 
 /** docs/cli.md */
-export function commandLinePage(): string {
-  const program = buildProgram(processIo())
+export async function commandLinePage(): Promise<string> {
+  const program = await buildWholeProgram(processIo())
   const exitRows = Object.entries(exitCodeMeanings).map(([number, meaning]) => [number, meaning])
   return page(
     'Command line',
@@ -57,9 +57,15 @@ function section(command: Command, name: string): readonly string[] {
     '```\n' + ['regent', name, ...words, ...(options.length > 0 ? ['[options]'] : [])].join(' ') + '\n```',
     command.description(),
     ...(words.length === 0 ? [] : [table(['argument', 'meaning'], command.registeredArguments.map(argumentRow))]),
-    ...(options.length === 0 ? [] : [table(['option', 'meaning', 'default'], options.map(optionRow))]),
+    ...optionTables(options),
     ...(name === 'local fault' ? [table(['fault', 'what it does'], Object.entries(faults).map(([fault, what]) => [code(fault), what]))] : []),
   ]
+}
+
+/** A table for each group, under its heading; those of no group come first, without one. */
+function optionTables(options: readonly Option[]): readonly string[] {
+  const groups = [...new Set(options.map((option) => option.helpGroupHeading))]
+  return groups.flatMap((group) => [...(group === undefined ? [] : [group]), table(['option', 'meaning', 'default'], options.filter((option) => option.helpGroupHeading === group).map(optionRow))])
 }
 
 function argumentRow(argument: Argument): readonly string[] {

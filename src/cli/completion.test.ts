@@ -14,6 +14,7 @@ test('bash completes commands, subcommands, options and fixed words', async () =
   expect(await offered('local', 'sta')).toEqual(['status'])
   expect(await offered('local', 'fault', 'demo-0', 'kill-')).toEqual(['kill-mysqld', 'kill-agent'])
   expect(await offered('switchover', 'demo', '--t')).toEqual(['--to', '--timeout', '--token-file'])
+  expect(await offered('manager', '--leader-e')).toEqual(['--leader-election-namespace', '--leader-election-lease-seconds', '--leader-election-renew-deadline-seconds', '--leader-election-retry-seconds'])
   expect(await offered('local', 'sup')).toEqual([])
 })
 

@@ -34,6 +34,15 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
   return program
 }
 
+/** As `buildProgram`, with the flags that are made from a schema too: loading that takes longer than all the rest, so that only those who show or use them do. */
+export async function buildWholeProgram(io: Io, jsonErrors = false): Promise<Command> {
+  const program = buildProgram(io, jsonErrors)
+  const { addKubernetesFlags } = await import('./manager-flags.ts')
+  const manager = program.commands.find((command) => command.name() === 'manager')
+  if (manager) addKubernetesFlags(manager)
+  return program
+}
+
 const helpEnd = `
 A cluster is left out where there is only one. Instances are named <cluster>-<ordinal>.
 

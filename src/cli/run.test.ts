@@ -63,7 +63,15 @@ describe('the command line', () => {
     ['fence demo', /named <cluster>-<ordinal>/],
     ['unfence DEMO-0', /named <cluster>-<ordinal>/],
     ['pause Demo', /lower-case letters/],
-    ['manager', /required option '--cluster-dir <dir>'/],
+    ['manager', /images.regent is not said, and has no default: give --images-regent/],
+    ['manager --images-regent x --leader-election-lease-seconds 2.5', /--leader-election-lease-seconds: leaderElection.leaseSeconds is 2.5; allowed is an integer/],
+    ['manager --images-regent x --webhook-enabled maybe', /--webhook-enabled: webhook.enabled is "maybe"; allowed is true or false/],
+    ['manager --images-regent x --log-level loud', /trace or debug/],
+    ['manager --images-regent x --config /nonexistent/manager.yaml', /the configuration of the manager, \/nonexistent\/manager.yaml, cannot be opened/],
+    ['manager --leader-election-lease-second 3', /Did you mean/],
+    ['manager --store file', /--store is for the manager of a local cluster, which --cluster-dir names/],
+    ['manager --cluster-dir x --api-port 1', /--api-port is for a manager on Kubernetes, --cluster-dir for that of a local cluster/],
+    ['manager --cluster-dir x --config y', /--config is for a manager on Kubernetes/],
     ['manager --cluster-dir x --log-level loud', /trace, debug|trace or debug/],
     ['manager --cluster-dir x --host nowhere', /IP address/],
     ['agent', /required option '--config <file>'/],
@@ -75,6 +83,12 @@ describe('the command line', () => {
     expect(err).toMatch(message)
     expect(code).toBe(2)
     expect(await import('node:fs/promises').then(({ readdir }) => readdir(home))).toEqual([])
+  })
+
+  test('runs a manager on Kubernetes with what flags and environment say', async () => {
+    const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
+    const { code, err } = await regent(['manager', '--kubeconfig', kubeconfig, '--log-level', 'silent'], { REGENT_IMAGES_REGENT: 'regent:1' })
+    expect([code, err]).toEqual([1, expect.stringMatching(new RegExp(`${kubeconfig} cannot be used as a kubeconfig[^]*REGENT_KUBE_CONFIG`))])
   })
 
   test('tells wrong usage as JSON where results are asked for as JSON', async () => {

@@ -3,12 +3,12 @@ import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { paintFor } from './paint.ts'
-import { buildProgram } from './program.ts'
+import { buildProgram, buildWholeProgram } from './program.ts'
 
 /** Runs one command line (without node and script) and resolves to the exit code. Errors are told on standard error. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const json = wantsJson(argv)
-  const program = buildProgram(io, json)
+  const program = needsWhole(argv) ? await buildWholeProgram(io, json) : buildProgram(io, json)
   try {
     await program.parseAsync(argv, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.ok)
@@ -38,6 +38,11 @@ function tell(io: Io, error: unknown, json: boolean): void {
 /** A mistake of ours, whose stack is what a report needs; the system's own refusals (EACCES …) explain themselves. */
 function isUnexpected(error: unknown): error is Error {
   return error instanceof Error && !(error instanceof RegentError) && !('errno' in error)
+}
+
+/** Whether the command shows or takes the flags of the manager. */
+function needsWhole(argv: readonly string[]): boolean {
+  return ['manager', 'help', 'completion'].includes(argv.find((word) => !word.startsWith('-')) ?? '')
 }
 
 /** Errors come in the format that results were asked for; the options may not have been parsed when one happens. */

@@ -7,7 +7,7 @@ import { plainServer, type PlainAnswer, type PlainServer } from './plain-server.
 export interface HealthCheck {
   readonly name: string
   /** Gives, or throws, a sentence about what is wrong; undefined while all is well. */
-  check(): string | undefined | Promise<string | undefined>
+  readonly check: () => string | undefined | Promise<string | undefined>
 }
 
 export interface HealthServerParts {

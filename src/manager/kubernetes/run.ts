@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { readTokenFile } from '../../common/bearer-token.ts'
 import { describeError, RegentError } from '../../common/errors.ts'
-import { createLogger, type Logger } from '../../common/logger.ts'
+import type { Logger } from '../../common/logger.ts'
 import { realWorld } from '../../common/real-world.ts'
 import { regentVersion } from '../../common/version.ts'
 import { Controller, type ControllerOptions } from '../../controller-runtime/controller.ts'
@@ -20,6 +20,7 @@ import { annotationsChanged, anyOf, generationChanged, not, resourceVersionChang
 import { runAll, type Runnable } from '../../controller-runtime/runnables.ts'
 import { createRuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
 import { configMaps } from '../../kube/agent-config.ts'
+import { refuseOlderDefinition } from '../../kube/definition-check.ts'
 import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import { mysqlClusters } from '../../kube/mysql-cluster.ts'
 import { labels } from '../../kube/names.ts'
@@ -30,7 +31,10 @@ import { createApi } from '../api/create-api.ts'
 import { healthServer } from '../health-server.ts'
 import { createMetrics } from '../metrics.ts'
 import { metricsServer } from '../metrics-server.ts'
+import { parseListenAddress } from '../options/listen-address.ts'
+import { managerLogger } from '../options/manager-logger.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
+import { profilingServer } from '../profiling-server.ts'
 import { serviceFor } from '../service.ts'
 import { ClusterSet } from './cluster-set.ts'
 import { KubeLeader } from './kube-leader.ts'
@@ -42,11 +46,11 @@ const leaseName = 'regent-manager'
 /** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
 export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
   const world = realWorld
-  const log = createLogger({ level: options.log.level, name: 'manager' })
+  const log = managerLogger(options.log)
   const metrics = createMetrics()
   const registry = new Registry()
   const runtimeMetrics = createRuntimeMetrics(registry)
-  const connection = await findKubeConnection({ clock: world.clock, ...(options.kube.kubeconfig !== undefined && { kubeconfig: options.kube.kubeconfig }) })
+  const connection = await findKubeConnection({ ...options.kube, clock: world.clock })
   const namespace = process.env['POD_NAMESPACE'] || connection.namespace
   const instance = process.env['POD_NAME'] || hostname()
   const identity = `${instance}_${world.random.hex(12)}`
@@ -139,10 +143,12 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     }
   }
 
+  await refuseOlderDefinition(client)
   const service = serviceFor(() => set.all(), leads)
   const token = options.api.tokenFile === undefined ? await tokenFromSecret(client, namespace) : await readTokenFile(options.api.tokenFile)
   const app = await createApi({ clusters: service, token, log, metrics })
   const signal = untilToldToStop()
+  const profiling = parseListenAddress(options.profiling.address ?? '')
   log.info({ identity, namespace }, `manager ${instance} begins`)
   try {
     await runAll(
@@ -153,6 +159,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
           http: [
             healthServer({ address: options.health, alive: [], ready: [{ name: 'caches', check: () => (informers.hasSynced() ? undefined : `waiting for ${informers.unsynced().join(', ')}`) }], timers: world.timers, log }),
             metricsServer({ address: options.metrics, registries: [{ metrics: async () => (metrics.collect(service.list(), service.leads), metrics.text()) }, registry], log }),
+            ...(profiling ? [profilingServer({ address: profiling, world, log })] : []),
           ],
           informers: [{ name: 'informers', run: (until) => informers.run(until), ready: (until) => informers.synced(until) }],
           others: [

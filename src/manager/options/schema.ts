@@ -56,7 +56,7 @@ const reconcile = concern(
     disabledCapabilities: Type.Array(Type.Unsafe<(typeof capabilities)[number]>({ type: 'string', enum: [...capabilities] }), {
       default: [],
       allowed: `a list of ${capabilities.join(', ')}`,
-      description: 'What this manager does without.',
+      description: `Which of ${capabilities.join(', ')} this manager does without.`,
     }),
   },
   'How clusters are brought in step.',
