@@ -39,6 +39,7 @@ const storage = closed(
   {
     description: 'The volume of each instance: data, binary logs and what the agent remembers.',
     rules: [
+      { rule: 'quantity(self.size).isGreaterThan(quantity("0"))', message: 'a volume of nothing holds no database' },
       { rule: 'quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0', message: 'a volume cannot shrink; make a new cluster, or replace instances one by one with "regent replace" under another storage class' },
       { rule: 'has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)', message: 'the storage class of existing volumes cannot change' },
     ],
@@ -93,7 +94,8 @@ const placement = closed(
   {
     default: {},
     description: 'Which instance leads when several could.',
-    rules: [{ rule: '!self.lastOrdinal || self.preferred.size() == 0', message: 'lastOrdinal and preferred contradict each other; choose one' }],
+    // The API server tries a rule on the default as it is written, nothing filled in.
+    rules: [{ rule: '!has(self.lastOrdinal) || !self.lastOrdinal || !has(self.preferred) || self.preferred.size() == 0', message: 'lastOrdinal and preferred contradict each other; choose one' }],
   },
 )
 
