@@ -4,7 +4,7 @@ const real = { maxWorkers: 2, sequence: { groupOrder: 1 }, testTimeout: 120_000,
 
 /**
  * `unit` beside the code; `real` with real servers, two files at a time (each cluster of a test has addresses of its own); `long` likewise, for what goes wrong
- * seldom: disks, volumes, networks and stores that fail.
+ * seldom: disks, volumes, networks and stores that fail; `kube` with a real kube-apiserver and etcd where their programs are here (`test/kube/global-setup.ts`).
  */
 export default defineConfig({
   test: {
@@ -13,6 +13,7 @@ export default defineConfig({
       { test: { name: 'unit', include: ['{src,topology,failover,agents,test/model}/**/*.test.ts', 'test/{bench,support}/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { ...real, name: 'real', include: ['test/real/**/*.test.ts'] } },
       { test: { ...real, name: 'long', include: ['test/long/**/*.test.ts'] } },
+      { test: { ...real, name: 'kube', include: ['test/kube/**/*.test.ts'], globalSetup: 'test/kube/global-setup.ts', sequence: { groupOrder: 2 } } },
     ],
   },
 })

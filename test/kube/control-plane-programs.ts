@@ -1,0 +1,35 @@
+import { dirname, isAbsolute, join } from 'node:path'
+import { firstExecutable, onPath } from '../../src/local/executables.ts'
+
+/** Kubernetes' own programs, which the tests of this folder run as they are. */
+export interface ControlPlanePrograms {
+  readonly etcd: string
+  readonly kubeApiserver: string
+}
+
+/** In the folder that `KUBEBUILDER_ASSETS` names, on PATH, or where `npm run kube -- build` puts them; both from one place. Undefined where there are none. */
+export async function findControlPlane(env: NodeJS.ProcessEnv = process.env): Promise<ControlPlanePrograms | undefined> {
+  const onPathAt = await onPath('kube-apiserver', env['PATH'])
+  const folders = [env['KUBEBUILDER_ASSETS'], onPathAt === undefined ? undefined : dirname(onPathAt), join(env['REGENT_KUBE_HOME'] || '/var/tmp/regent-kube', 'bin')]
+  for (const folder of folders) {
+    if (folder === undefined || !isAbsolute(folder)) continue
+    const [etcd, kubeApiserver] = await Promise.all([firstExecutable([join(folder, 'etcd')]), firstExecutable([join(folder, 'kube-apiserver')])])
+    if (etcd !== undefined && kubeApiserver !== undefined) return { etcd, kubeApiserver }
+  }
+  return undefined
+}
+
+/** What is said, once and so that nobody overlooks it, where they are missing. */
+export const missingControlPlane = [
+  '',
+  '┌──────────────────────────────────────────────────────────────────────────────────────────────┐',
+  '│  NOT TESTED: everything that needs a real kube-apiserver and etcd, which are not here.       │',
+  '│  That is the custom resource definition, records and leases kept in Kubernetes, and the      │',
+  '│  controller runtime. To get the programs (root, Go 1.24 or newer, about ten minutes, once):  │',
+  '│                                                                                              │',
+  '│      npm run kube -- build                                                                   │',
+  '│                                                                                              │',
+  '│  Or name a folder that has both: KUBEBUILDER_ASSETS=/path/to/them npm test                   │',
+  '└──────────────────────────────────────────────────────────────────────────────────────────────┘',
+  '',
+].join('\n')

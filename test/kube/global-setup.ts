@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { TestProject } from 'vitest/node'
+import { parse } from 'yaml'
+import type { KubeObject } from '../../src/controller-runtime/objects.ts'
+import { freePort } from '../support/redis-server.ts'
+import { ApiServer } from './api-server.ts'
+import { adminOf, clientWith, customResourceDefinitions, type Definition } from './clients.ts'
+import { findControlPlane, missingControlPlane, type ControlPlanePrograms } from './control-plane-programs.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Null where Kubernetes' programs are not here. `door` gives the access to the API server that all files share. */
+    readonly kube: { readonly programs: ControlPlanePrograms; readonly door: string } | null
+  }
+}
+
+let shared: Promise<ApiServer> | undefined
+let door: Server | undefined
+let isMissing = false
+
+/** One API server for all files of the project, started when the first of them asks: while the tests before them measure milliseconds it takes no processor from them. */
+export async function setup(project: TestProject): Promise<void> {
+  const programs = await findControlPlane()
+  isMissing = programs === undefined
+  if (programs === undefined) {
+    if (process.env['CI'] === 'true') throw new Error(missingControlPlane)
+    project.provide('kube', null)
+    return
+  }
+  door = createServer((_request, response) => {
+    shared ??= start(programs)
+    shared.then(
+      ({ access }) => response.end(JSON.stringify(access)),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    )
+  })
+  const port = await freePort()
+  door.listen(port, '127.0.0.1')
+  await once(door, 'listening')
+  project.provide('kube', { programs, door: `http://127.0.0.1:${port}/` })
+}
+
+export async function teardown(): Promise<void> {
+  door?.close()
+  await (await shared?.catch(() => undefined))?.end()
+  // Last, where it is read.
+  if (isMissing) console.error(missingControlPlane)
+}
+
+/** With the custom resource definition that the chart brings, as it is there. */
+async function start(programs: ControlPlanePrograms): Promise<ApiServer> {
+  const server = await ApiServer.start(programs)
+  const client = clientWith(adminOf(server.access))
+  try {
+    const definition = parse(await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8')) as KubeObject
+    const { metadata } = await client.create(customResourceDefinitions, definition)
+    for (const started = performance.now(); performance.now() - started < 20_000; await new Promise((resolve) => setTimeout(resolve, 50))) {
+      if (isEstablished(await client.get(customResourceDefinitions, { namespace: '', name: metadata.name }))) return server
+    }
+    throw new Error('the custom resource definition was not established within 20 s')
+  } catch (error) {
+    await server.end()
+    throw error
+  } finally {
+    await client.close()
+  }
+}
+
+function isEstablished(definition: Definition | undefined): boolean {
+  return definition?.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false
+}
