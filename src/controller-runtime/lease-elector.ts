@@ -124,7 +124,8 @@ export class LeaseElector {
       this.#renewedAtMs = sentAtMs
       return true
     } catch (error) {
-      if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return false
+      // What is not found by a create is the namespace: then nobody can lead, which must be said.
+      if (isConflict(error) || isAlreadyExists(error) || (before !== undefined && isNotFound(error))) return false
       throw error
     }
   }

@@ -219,6 +219,14 @@ describe('a watch', () => {
     await stopped()
   })
 
+  test('that never says a word, not even by a bookmark, leads to a list: behind a restored etcd the API server waits in silence', async () => {
+    await start()
+    await clock.advance(150_000)
+    expect(client.lists.map(({ resourceVersion }) => resourceVersion)).toEqual(['0', ''])
+    expect(client.watches).toHaveLength(2)
+    await stopped()
+  })
+
   test('after two quiet minutes the next failure is the first again', async () => {
     await start()
     for (let failures = 0; failures < 4; failures++) {

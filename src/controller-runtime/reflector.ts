@@ -127,9 +127,12 @@ export class Reflector<Kind extends KubeObject> {
       this.#version = undefined
       return this.#now() - this.#listedAtMs >= this.#timings.settledMs ? 0 : this.#failed('watch', failure, signal)
     }
-    if (this.#now() - startedMs >= this.#timings.settledMs) this.#fruitless = 0
-    if (this.#fruitless >= fruitlessWatches) this.#version = undefined
-    const settled = this.#now() - startedMs >= this.#timings.settledMs
+    const livedMs = this.#now() - startedMs
+    const settled = livedMs >= this.#timings.settledMs
+    // Not a word for as long as that, though bookmarks were due: behind a restored etcd the API server waits like this until a version from the future comes.
+    const isMute = this.#fruitless > 0 && livedMs >= this.#timings.idleMs
+    if (settled) this.#fruitless = 0
+    if (isMute || this.#fruitless >= fruitlessWatches) this.#version = undefined
     if (failure === undefined) return settled ? 0 : this.#backoff.next()
     const waitMs = this.#failed('watch', failure, signal)
     return settled ? 0 : waitMs

@@ -79,7 +79,8 @@ export class PrimaryEndpoints {
       this.#seen = before === undefined ? await this.#client.create(endpointSlices, next, { fieldManager }) : await this.#client.update(endpointSlices, next, { fieldManager })
       return true
     } catch (error) {
-      if (isConflict(error) || isAlreadyExists(error) || isNotFound(error)) return false
+      // What is not found by a create is the namespace: to try again would never end.
+      if (isConflict(error) || isAlreadyExists(error) || (before !== undefined && isNotFound(error))) return false
       throw error
     }
   }

@@ -31,19 +31,24 @@ export function kubeStore(client: KubeClient, options: KubeStoreOptions): Store 
 
 /** Silence and refusals that are no answer about the object (403, 500) are failures of the store, as those of every other store. */
 function plainFailures(client: KubeClient): StoreClient {
-  const plain = async <Result>(asked: Promise<Result>): Promise<Result> => {
+  const plain = async <Result>(asked: Promise<Result>, isAnswer = isAboutObject): Promise<Result> => {
     try {
       return await asked
     } catch (error) {
-      if (isConflict(error) || isNotFound(error) || isAlreadyExists(error)) throw error
+      if (isAnswer(error)) throw error
       throw new Error(describeError(error), { cause: error })
     }
   }
   return {
     get: (...asked) => plain(client.get(...asked)),
-    create: (...asked) => plain(client.create(...asked)),
+    // What is not found by a create is the namespace.
+    create: (...asked) => plain(client.create(...asked), isAlreadyExists),
     update: (...asked) => plain(client.update(...asked)),
     patch: (...asked) => plain(client.patch(...asked)),
     delete: (...asked) => plain(client.delete(...asked)),
   }
+}
+
+function isAboutObject(error: unknown): boolean {
+  return isConflict(error) || isNotFound(error)
 }

@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { openSync, closeSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { closeSync, openSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readProcessStat } from '../../src/common/process-stat.ts'
 import { freePort } from '../support/redis-server.ts'
 import type { ControlPlanePrograms } from './control-plane-programs.ts'
 
@@ -85,8 +86,27 @@ export class ApiServer {
     if (program === 'kube-apiserver') await this.#ready(child)
   }
 
-  signal(program: Program, name: NodeJS.Signals): void {
-    this.#running.get(program)?.kill(name)
+  /** SIGSTOP. Resolves once the kernel has stopped it. */
+  async freeze(program: Program): Promise<void> {
+    const child = this.#running.get(program)
+    child?.kill('SIGSTOP')
+    while (child?.pid !== undefined && readProcessStat(child.pid)?.state !== 'T') await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
+  thaw(program: Program): void {
+    this.#running.get(program)?.kill('SIGCONT')
+  }
+
+  /** Copies etcd's data away. Both programs must be down, as with `restore`. */
+  async backUp(): Promise<void> {
+    const { folder } = this.#layout
+    await cp(join(folder, 'etcd'), join(folder, 'backup'), { recursive: true })
+  }
+
+  async restore(): Promise<void> {
+    const { folder } = this.#layout
+    await rm(join(folder, 'etcd'), { recursive: true })
+    await rename(join(folder, 'backup'), join(folder, 'etcd'))
   }
 
   /** SIGKILL, as a crash does it. */
