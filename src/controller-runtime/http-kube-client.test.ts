@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RegentError } from '../common/errors.ts'
 import { realWorld } from '../common/real-world.ts'
@@ -201,6 +203,16 @@ describe('when the API server is in trouble', () => {
     await until(() => server.requests.length === 2)
     stop.abort(new Error('stopping'))
     await expect(asked).rejects.toThrow('stopping')
+  })
+
+  test('a server that takes connections and says nothing, as a frozen one does, does not outlive the deadline', async () => {
+    const mute = createServer().listen(0, '127.0.0.1')
+    await once(mute, 'listening')
+    await using other = disposable(clientOf({ ...server.connection, server: `https://127.0.0.1:${(mute.address() as AddressInfo).port}` }))
+    const startedMs = realWorld.clock.monotonicMs()
+    await expect(other.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE', message: expect.stringContaining('100 ms') as string })
+    expect(realWorld.clock.monotonicMs() - startedMs).toBeLessThan(5_000)
+    mute.close()
   })
 
   test('a credential plugin that hangs does not outlive the deadline', async () => {

@@ -129,7 +129,7 @@ export class KubeTransport {
     const startedMs = world.clock.monotonicMs()
     const record = (code: string): void => onRequest?.({ method: asked.method, host: new URL(url).host, code, durationMs: world.clock.monotonicMs() - startedMs })
     try {
-      const answer = await request(url, {
+      const asking = request(url, {
         method: asked.method,
         dispatcher: this.#agentFor(tls),
         headers: { accept: 'application/json', 'user-agent': userAgent, ...(asked.body === undefined ? {} : { 'content-type': asked.contentType ?? 'application/json' }), ...headers },
@@ -139,6 +139,8 @@ export class KubeTransport {
         headersTimeout: 0,
         bodyTimeout: 0,
       })
+      // undici looks at the signal only once it has a connection, and a frozen server gives none for long.
+      const answer = await unlessAborted(asking, signal)
       record(String(answer.statusCode))
       return answer
     } catch (error) {
