@@ -75,6 +75,11 @@ export class PrimaryEndpoints {
   async #write(before: EndpointSlice | undefined, route: PrimaryRoute): Promise<boolean> {
     this.#seen = undefined
     try {
+      if (before !== undefined && before.addressType !== addressTypeOf(route.host)) {
+        // It is fixed for a slice's life. Who comes between the two writes is met again in `publish`.
+        await this.#client.delete(endpointSlices, this.#key, { uid: before.metadata.uid ?? '', resourceVersion: before.metadata.resourceVersion ?? '' })
+        return await this.#write(undefined, route)
+      }
       const next = this.#slice(before, route)
       this.#seen = before === undefined ? await this.#client.create(endpointSlices, next, { fieldManager }) : await this.#client.update(endpointSlices, next, { fieldManager })
       return true
@@ -98,11 +103,15 @@ export class PrimaryEndpoints {
         annotations: { ...before?.metadata.annotations, [annotations.epoch]: String(epoch) },
         ownerReferences: [owner],
       },
-      addressType: isIPv6(host) ? 'IPv6' : 'IPv4',
+      addressType: addressTypeOf(host),
       endpoints: [{ addresses: [host], conditions: { ready: true, serving: true, terminating: false }, targetRef: { kind: 'Pod', namespace, name: instance } }],
       ports: [{ name: 'mysql', port, protocol: 'TCP' }],
     }
   }
+}
+
+function addressTypeOf(host: string): EndpointSlice['addressType'] {
+  return isIPv6(host) ? 'IPv6' : 'IPv4'
 }
 
 /** One that nobody can read was written by a hand, and counts for nothing. */
