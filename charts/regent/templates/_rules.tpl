@@ -1,0 +1,94 @@
+{{/* What the manager may do with the objects of clusters: in every namespace, or in each of watchNamespaces. */}}
+{{- define "regent.clusterRules" -}}
+# get, list, watch: the clusters that are wanted. patch: writes down the image chosen for a cluster that names none.
+- apiGroups: [regent.dev]
+  resources: [mysqlclusters]
+  verbs: [get, list, watch, patch]
+# patch: says what is. get: the status as it was last written.
+- apiGroups: [regent.dev]
+  resources: [mysqlclusters/status]
+  verbs: [get, patch]
+# update: no request goes there; API servers that check owner references want it of whoever makes an object that its cluster owns.
+- apiGroups: [regent.dev]
+  resources: [mysqlclusters/finalizers]
+  verbs: [update]
+# get, list, watch: pods that come, go and move. patch: role labels. delete: rolling updates, and an instance whose node is lost.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, patch, delete]
+# create, patch: one for each cluster, kept in step. delete: its claim template cannot be changed, so it is made anew while its pods stay.
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+# patch: a volume that grows. delete: one that was given up, or is not to be kept. None is created: the StatefulSet does that.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get, list, watch, patch, delete]
+# get, list, watch: what was changed by hand is put right. create, patch: the Services of a cluster and the account of its pods, which has no rights.
+- apiGroups: [""]
+  resources: [services, serviceaccounts]
+  verbs: [get, list, watch, create, patch]
+# get, list, watch: passwords and certificates that exist are kept, clients' certificates are read. create, patch: those of a cluster. No rule can name only these, since their names follow the clusters'.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, list, watch, create, patch]
+# create, patch: the record of a cluster, by compare-and-swap, and the settings of its pods. delete: the record of a cluster that is gone.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, list, watch, create, patch, delete]
+# update: the primary's address, by compare-and-swap, so that an older epoch loses. create: the first. delete: a cluster whose Services are to select by label.
+- apiGroups: [discovery.k8s.io]
+  resources: [endpointslices]
+  verbs: [get, list, watch, create, update, delete]
+# create, patch: drains take one instance at a time.
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, list, watch, create, patch]
+# create, patch: for a cluster that asks for one. delete: for one that no longer does.
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+# create: tells what happened. patch: counts what happens again.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- if .Values.monitoring.podMonitors }}
+# create, patch: for a cluster that asks for one. delete: for one that no longer does.
+- apiGroups: [monitoring.coreos.com]
+  resources: [podmonitors]
+  verbs: [get, list, watch, create, patch, delete]
+{{- end }}
+{{- end }}
+
+{{/* In the manager's own namespace. */}}
+{{- define "regent.ownRules" -}}
+# create: the first manager of all makes the lease; a name cannot be demanded of what does not exist yet.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+# get: who leads. update: to lead, to go on leading, and to hand it over.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [regent-manager]
+  verbs: [get, update]
+# get, list, watch: certificates that another manager made or renewed. create, patch: those of the webhooks, the API and the agents.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get, list, watch, create, patch]
+{{- end }}
+
+{{/* Objects without a namespace, each by its name. */}}
+{{- define "regent.installationRules" -}}
+# get: a manager refuses to start beside a definition older than itself. It changes none: the chart does.
+- apiGroups: [apiextensions.k8s.io]
+  resources: [customresourcedefinitions]
+  resourceNames: [mysqlclusters.regent.dev]
+  verbs: [get]
+{{- if .Values.webhook.enabled }}
+# get, patch: the CA of its own webhooks, now and after a renewal.
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
+  resourceNames: [{{ include "regent.name" . }}]
+  verbs: [get, patch]
+{{- end }}
+{{- end }}
