@@ -1,8 +1,7 @@
-{{- define "regent.name" -}}
-{{ .Values.nameOverride | default "regent" }}
-{{- end }}
-
-{{/* Not by nameOverride: the NetworkPolicy of a cluster lets managers in by app.kubernetes.io/name (src/kube/network-policy.ts). */}}
+{{/*
+Names are the same in every release: Service and Secret are what scripts rely on, the manager looks for its own objects by name (src/kube/names.ts), and only one release can own the custom resource definition.
+The NetworkPolicy of a cluster lets managers in by app.kubernetes.io/name (src/kube/network-policy.ts).
+*/}}
 {{- define "regent.selector" -}}
 app.kubernetes.io/name: regent
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -18,9 +17,4 @@ app.kubernetes.io/component: manager
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
-{{- end }}
-
-{{/* Holds the certificate of the webhooks, whoever makes it. */}}
-{{- define "regent.webhookSecret" -}}
-{{ include "regent.name" . }}-webhook-certificate
 {{- end }}

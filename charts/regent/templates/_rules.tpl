@@ -40,18 +40,25 @@
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [get, list, watch, create, update, delete]
+{{- $disabled := .Values.manager.reconcile.disabledCapabilities }}
+{{- if not (has "disruptionBudgets" $disabled) }}
 # create, patch: drains take one instance at a time.
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [get, list, watch, create, patch]
+{{- end }}
+{{- if not (has "networkPolicies" $disabled) }}
 # create, patch: for a cluster that asks for one. delete: for one that no longer does.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, watch, create, patch, delete]
+{{- end }}
+{{- if not (has "events" $disabled) }}
 # create: tells what happened. patch: counts what happens again.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+{{- end }}
 {{- if .Values.monitoring.podMonitors }}
 # create, patch: for a cluster that asks for one. delete: for one that no longer does.
 - apiGroups: [monitoring.coreos.com]
@@ -71,10 +78,15 @@
   resources: [leases]
   resourceNames: [regent-manager]
   verbs: [get, update]
-# get, list, watch: certificates that another manager made or renewed. create, patch: those of the webhooks, the API and the agents.
+# create: the first manager makes the certificate of the API and the webhooks.
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, list, watch, create, patch]
+  verbs: [create]
+# get: the certificate that all managers use. update: its renewal, by compare-and-swap.
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [regent-certificates]
+  verbs: [get, update]
 {{- end }}
 
 {{/* Objects without a namespace, each by its name. */}}
@@ -84,11 +96,11 @@
   resources: [customresourcedefinitions]
   resourceNames: [mysqlclusters.regent.dev]
   verbs: [get]
-{{- if .Values.webhook.enabled }}
+{{- if and .Values.webhook.enabled (not .Values.webhook.certManager.enabled) }}
 # get, patch: the CA of its own webhooks, now and after a renewal.
 - apiGroups: [admissionregistration.k8s.io]
   resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
-  resourceNames: [{{ include "regent.name" . }}]
+  resourceNames: [regent]
   verbs: [get, patch]
 {{- end }}
 {{- end }}
