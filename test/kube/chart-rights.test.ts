@@ -7,6 +7,7 @@ import { endpointSlices } from '../../src/kube/primary-endpoints.ts'
 import { secrets } from '../../src/kube/secrets.ts'
 import { serviceAccounts } from '../../src/kube/service-account.ts'
 import { services } from '../../src/kube/services.ts'
+import { statefulSets } from '../../src/kube/stateful-set.ts'
 import { ofKind, only, render, renderText, type Rendered, type Values } from './helm.ts'
 
 interface Rule {
@@ -35,7 +36,7 @@ const ofClusters = [
   'regent.dev/mysqlclusters/status: get patch',
   'regent.dev/mysqlclusters/finalizers: update',
   'pods: get list watch patch delete',
-  'apps/statefulsets: get list watch create patch delete',
+  'apps/statefulsets: get list watch create patch',
   'persistentvolumeclaims: get list watch patch delete',
   'services: get list watch create patch',
   'serviceaccounts: get list watch create patch',
@@ -93,7 +94,7 @@ describe('what the manager may do', () => {
   it('covers every kind that the code makes', () => {
     const all = [...ofKind(objects, 'ClusterRole'), ...ofKind(objects, 'Role')].flatMap(rulesOf)
     const may = (verb: string, group: string, plural: string) => all.some(({ apiGroups, resources, verbs }) => apiGroups.includes(group) && resources.includes(plural) && verbs.includes(verb))
-    const made = [events, leases, networkPolicies, podDisruptionBudgets, endpointSlices, secrets, serviceAccounts, services]
+    const made = [events, leases, networkPolicies, podDisruptionBudgets, endpointSlices, secrets, serviceAccounts, services, statefulSets]
     expect(made.filter(({ group, plural }) => !may('create', group, plural)).map(({ kind }) => kind)).toEqual([])
   })
 

@@ -8,6 +8,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { regentVersion } from '../../src/common/version.ts'
 import { networkPolicyOf } from '../../src/kube/network-policy.ts'
 import { aCluster } from '../../src/kube/testing.ts'
+import { fileWith } from '../../src/local/testing.ts'
+import { loadKubernetesOptions } from '../../src/manager/options/load.ts'
+import type { KubernetesManagerOptions } from '../../src/manager/options/schema.ts'
 import { chartFolder, findHelm, lint, ofKind, only, refusalOf, render, renderNotes, type Rendered } from './helm.ts'
 import { imagesIn, isSelected, podTemplates, restrictedComplaint } from './rendered-pods.ts'
 
@@ -124,22 +127,23 @@ describe('images', () => {
 })
 
 describe('the configuration file', () => {
-  it('says where everything is', () => {
-    const [listens, files] = [{ host: '0.0.0.0' }, configurationOf(objects)]
-    expect(files).toEqual({
-      version: 1,
-      kube: { qps: 50, burst: 100 },
-      watch: { namespaces: [], resyncSeconds: 36_000 },
-      reconcile: { concurrent: 4, applyOnce: 'off', disabledCapabilities: ['podMonitors'] },
-      leaderElection: { namespace: 'regent', leaseSeconds: 3, renewDeadlineSeconds: 2, retrySeconds: 0.5 },
-      api: { ...listens, port: 9_500, tokenFile: '/run/regent/api/token' },
-      metrics: { ...listens, port: 8_080 },
-      health: { ...listens, port: 9_440 },
-      webhook: { ...listens, enabled: true, port: 9_443, certificateFolder: '', waitForSecretSeconds: 90 },
-      log: { level: 'info', file: '', maxBytes: 20_971_520, maxFiles: 5, pretty: false },
-      profiling: { address: '' },
-      images: { mysql: 'mysql:9.7.4', regent: `regent:${regentVersion}` },
+  it('is what the manager would take by itself, but for where things are', async () => {
+    const images = { mysql: 'mysql:9.7.4', regent: `regent:${regentVersion}` }
+    const byItself = await loadKubernetesOptions({ flags: new Map([['--images-regent', images.regent]]), env: {} })
+    expect(await optionsIn(objects)).toEqual({
+      ...byItself,
+      images,
+      reconcile: { ...byItself.reconcile, disabledCapabilities: ['podMonitors'] },
+      leaderElection: { ...byItself.leaderElection, namespace: 'regent' },
+      api: { ...byItself.api, tokenFile: '/run/regent/api/token' },
+      log: { ...byItself.log, pretty: false },
     })
+  })
+
+  it('says what the values say, in a form that the manager takes', async () => {
+    const manager = { reconcile: { applyOnce: 'on', disabledCapabilities: ['events'] }, leaderElection: { retrySeconds: 1 }, log: { level: 'silent', file: '/var/log/regent/manager.log' }, profiling: { address: ':6060' } }
+    const options = await optionsIn(await render('regent', { manager, watchNamespaces: ['shops'], listenAddress: '::', monitoring: { podMonitors: true }, webhook: { certManager: { enabled: true } } }))
+    expect(options).toMatchObject({ ...manager, watch: { namespaces: ['shops'] }, api: { host: '::' }, webhook: { host: '::', certificateFolder: '/run/regent/webhook' } })
   })
 
   it('is mounted where the manager is told to read it', () => {
@@ -260,8 +264,17 @@ function missingKeys({ properties = {} }: Schema, values: Mapping, path = ''): r
   })
 }
 
+function fileIn(rendered: readonly Rendered[]): string {
+  return (only(rendered, 'ConfigMap', 'regent')['data'] as Readonly<Record<string, string>>)['manager.yaml'] ?? ''
+}
+
 function configurationOf(rendered: readonly Rendered[]): Mapping {
-  return parse((only(rendered, 'ConfigMap', 'regent')['data'] as Readonly<Record<string, string>>)['manager.yaml'] ?? '') as Mapping
+  return parse(fileIn(rendered)) as Mapping
+}
+
+/** As the manager reads the file that the chart writes. */
+async function optionsIn(rendered: readonly Rendered[]): Promise<KubernetesManagerOptions> {
+  return loadKubernetesOptions({ flags: new Map(), env: {}, file: await fileWith(fileIn(rendered)) })
 }
 
 function podOf(object: Rendered) {

@@ -1,6 +1,6 @@
 {{/* What the manager may do with the objects of clusters: in every namespace, or in each of watchNamespaces. */}}
 {{- define "regent.clusterRules" -}}
-# get, list, watch: the clusters that are wanted. patch: writes down the image chosen for a cluster that names none.
+# get, list, watch: the clusters that are wanted. patch: writes down the image chosen for a cluster that names none, and how many instances a person asked the API for.
 - apiGroups: [regent.dev]
   resources: [mysqlclusters]
   verbs: [get, list, watch, patch]
@@ -16,10 +16,10 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch, patch, delete]
-# create, patch: one for each cluster, kept in step. delete: its claim template cannot be changed, so it is made anew while its pods stay.
+# create, patch: one for each cluster, kept in step and scaled. It goes with its cluster, by itself.
 - apiGroups: [apps]
   resources: [statefulsets]
-  verbs: [get, list, watch, create, patch, delete]
+  verbs: [get, list, watch, create, patch]
 # patch: a volume that grows. delete: one that was given up, or is not to be kept. None is created: the StatefulSet does that.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
