@@ -1,0 +1,23 @@
+# Regent's image: this repository's code with its production packages, Node 24 among them. It is the manager, the agent, and what a pod's launcher is copied from.
+#   docker build --tag regent:0.1.0 .
+# Where no registry is at hand: npm run kube -- images.
+ARG BUILDER=node:24.21.0-trixie-slim
+ARG BASE=debian:13.1-slim
+
+FROM ${BUILDER} AS build
+WORKDIR /packages
+COPY package.json package-lock.json ./
+# A third of Node's package are headers, which nothing here compiles against.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+  npm ci --omit=dev --include=optional --ignore-scripts --no-audit --no-fund && rm -rf node_modules/node-linux-*/include node_modules/node-linux-*/share
+WORKDIR /regent
+COPY . .
+# A clone may have been made under any umask.
+RUN chmod -R a+rX,go-w /packages /regent
+
+FROM ${BASE}
+COPY --from=build /packages/node_modules /opt/regent/node_modules
+COPY --from=build /regent /opt/regent
+USER 65532:65532
+RUN /opt/regent/bin/regent --version
+ENTRYPOINT ["/opt/regent/bin/regent"]
