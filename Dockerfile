@@ -19,5 +19,5 @@ FROM ${BASE}
 COPY --from=build /packages/node_modules /opt/regent/node_modules
 COPY --from=build /regent /opt/regent
 USER 65532:65532
-RUN /opt/regent/bin/regent --version
+RUN ["/opt/regent/bin/regent", "--help"]
 ENTRYPOINT ["/opt/regent/bin/regent"]

@@ -52,7 +52,7 @@ has_leftovers() { [ -d "$run" ] || [ -e "/run/netns/$name-control" ] || [ -n "$(
 
 # Needs no notes of what was started: everything has a name of this home.
 tear_down() {
-  local cgroup number mount
+  local cgroup number
   for cgroup in $(find "$(tracking_root)" -maxdepth 1 \( -name "$name-n[0-9]*" -o -name "$name-control" \) -printf '%f\n'); do
     end_processes "$cgroup"
     remove_cgroup "$cgroup"
@@ -60,7 +60,7 @@ tear_down() {
   for number in $(nodes); do ip netns delete "$name-n$number"; done
   [ ! -e "/run/netns/$name-control" ] || ip netns delete "$name-control"
   # Nodes mount in namespaces of their own, which end with them; this is for what a command inside (exec) mounted.
-  awk -v folder="$home/" 'index($2, folder) == 1 {print $2}' /proc/mounts | sort -r | while read -r mount; do umount --lazy "$mount" || true; done
+  unmount_below "$home"
   restore_kernel_settings
   rm -rf --one-file-system "$home"/{etcd,keys,kubeconfig,Corefile,client} "$home"/n[0-9]* "$run"
 }

@@ -3,8 +3,7 @@
 # from the repository's Dockerfile. Each is built once for what goes into it, and what nodes load is kept as an archive.
 
 debian_suite=sid # the only one with a current MySQL
-mysql_packages=mysql-server-core,mysql-client-core
-unprivileged=65532:65532
+mysql_packages='mysql-server-core mysql-client-core'
 image_recipe=1 # part of every hash: another number makes all of them anew
 
 # Storage of its own: the machine's images are not touched, and removing the home removes ours.
@@ -32,10 +31,11 @@ fresh_scratch() {
   mkdir -p "$scratch"
 }
 
-# debootstrap that was killed leaves /proc mounted.
+# A debootstrap that was killed leaves /proc mounted, a buildah that failed its container.
 remove_scratch() {
-  local mount
-  awk -v folder="$scratch/" 'index($2, folder) == 1 {print $2}' /proc/mounts | sort -r | while read -r mount; do umount --lazy "$mount" || true; done
+  if [ -d "$home/storage" ]; then own_buildah rm --all >/dev/null 2>&1 || true; fi
+  unmount_below "$scratch"
+  unmount_below "$home/storage"
   rm -rf --one-file-system "$scratch"
 }
 
@@ -57,18 +57,42 @@ build_images() {
 megabytes() { echo $(($(stat --format %s "$1") / 1000000)); }
 
 make_mysql_image() {
-  local key version
-  key=$(debian_key "$mysql_packages")
+  local key base candidate version
+  key=$({ debian_key "$mysql_packages"; cat "$here/mysql.Dockerfile"; } | short_hash)
   mysql_archive=$images/mysql-$key.tar
   if [ ! -s "$mysql_archive" ]; then
-    make_debian_tree "MySQL's image" "$mysql_packages"
-    version=$(dpkg-query --admindir="$scratch/tree/var/lib/dpkg" --show --showformat '${source:Upstream-Version}' mysql-server-core)
+    make_base_image
+    fresh_scratch
+    list_mirrors
+    trusted_certificates >"$scratch/certificates.pem"
+    candidate=localhost/mysql-candidate:$key
+    run_long "building MySQL's image" "$logs/image-mysql.log" from_any_mirror install_mysql "$candidate" "$base"
+    version=$(output_in "$candidate" mysqld --version | sed -n 's/.* Ver \([0-9.]*[0-9]\).*/\1/p')
+    [ -n "$version" ] || die "mysqld of the image $candidate does not say its version, so it does not run. See $logs/image-mysql.log"
     mysql_image=mysql:$version-debian
-    make_tree_image "localhost/$mysql_image" "USER $unprivileged"
     echo "$mysql_image" >"$images/mysql-$key.name"
-    save_image "localhost/$mysql_image" "$mysql_image" "$mysql_archive"
+    save_image "$candidate" "$mysql_image" "$mysql_archive"
   fi
   mysql_image=$(cat "$images/mysql-$key.name")
+}
+
+# install_mysql MIRROR KEYRING TRUSTED REFERENCE BASE
+install_mysql() {
+  local options='' keyring=()
+  if [ "$2" != - ]; then options=' signed-by=/etc/apt/keyrings/machine.gpg' keyring=(--secret "id=keyring,src=$2"); fi
+  [ "$3" = - ] || options+=' trusted=yes'
+  echo "deb [arch=$(dpkg --print-architecture)$options] $1 $debian_suite main" >"$scratch/sources"
+  build_image "$4" "$scratch" --file "$here/mysql.Dockerfile" --build-arg "BASE=$5" --build-arg "PACKAGES=$mysql_packages" \
+    --secret "id=sources,src=$scratch/sources" --secret "id=certificates,src=$scratch/certificates.pem" "${keyring[@]}"
+}
+
+# What a command prints in a container of the image.
+output_in() {
+  local container status=0
+  container=$(own_buildah from "$1"); shift
+  own_buildah run --isolation chroot "$container" "$@" || status=$?
+  own_buildah rm "$container" >/dev/null
+  return "$status"
 }
 
 make_regent_image() {
@@ -93,7 +117,7 @@ make_regent_image() {
 regent_key() {
   cd "$root"
   {
-    debian_key "$unprivileged"
+    debian_key
     find src agents topology failover bin -type f ! -name '*.test.ts' ! -name 'testing*.ts' -print0 | sort -z | xargs -0 sha256sum
     sha256sum scripts/node24 package.json package-lock.json Dockerfile .dockerignore "$here/builder.Dockerfile"
   } | short_hash
@@ -107,13 +131,24 @@ remove_older_regent() {
   done
 }
 
+# Sets base. An archive keeps owners of files, which COPY does not.
 make_base_image() {
+  local tree
   base=localhost/regent-base:$(debian_key)
   if has_built "$base"; then return; fi
-  make_debian_tree 'the base image' ''
-  make_tree_image "$base" ''
+  fresh_scratch
+  list_mirrors
+  tree=$scratch/tree
+  run_long "unpacking Debian $debian_suite" "$logs/debootstrap.log" from_any_mirror bootstrap "$tree"
+  # Nothing that a container reads, and nothing of this machine: its name, its resolver, its mirror's address.
+  rm -rf "$tree"/{debootstrap,var/cache/apt/archives,var/lib/apt/lists,usr/share/{doc,man,locale,lintian,info}} "$tree"/var/log/* "$tree"/etc/{hostname,resolv.conf,apt/sources.list}
+  mkdir "$scratch/context"
+  tar --create --numeric-owner --directory "$tree" --file "$scratch/context/root.tar" .
+  printf 'FROM scratch\nADD root.tar /\n' >"$scratch/context/Dockerfile"
+  run_long 'making the base image' "$logs/image-base.log" build_image "$base" "$scratch/context"
 }
 
+# Sets builder.
 make_builder_image() {
   local node npm registry
   node=$(sh "$root/scripts/node24" -p process.execPath)
@@ -122,9 +157,7 @@ make_builder_image() {
   [ -f "$npm/bin/npm-cli.js" ] && [ -d "$npm/node_modules" ] ||
     die "npm in $npm does not have its own packages with it (Debian's npm is spread over the machine). Install one that does: npm install --global npm"
   fresh_scratch
-  # Whom this machine trusts, as its registry may be a company's.
-  cat /etc/ssl/certs/ca-certificates.crt "${NODE_EXTRA_CA_CERTS:-/dev/null}" 2>/dev/null >"$scratch/certificates.pem" || true
-  "$node" -p 'require("node:tls").rootCertificates.join("\n")' >>"$scratch/certificates.pem"
+  trusted_certificates >"$scratch/certificates.pem"
   builder=localhost/regent-builder:$({ echo "$base" "$registry" "$(npm --version)"; sha256sum "$node" "$here/builder.Dockerfile" "$scratch/certificates.pem"; } | short_hash)
   if has_built "$builder"; then return; fi
   cp "$node" "$scratch/node"
@@ -133,39 +166,35 @@ make_builder_image() {
   run_long 'building the image with Node and npm' "$logs/image-builder.log" build_image "$builder" "$scratch" --build-arg "BASE=$base" --build-arg "REGISTRY=$registry"
 }
 
-# make_debian_tree WHAT PACKAGES: Debian's smallest system with these packages in $scratch/tree.
-make_debian_tree() {
-  fresh_scratch
+# bootstrap MIRROR KEYRING TRUSTED TREE: Debian's smallest system. debootstrap checks signatures and no dates, as a mirror may be a frozen copy.
+bootstrap() {
+  local options=(--variant=minbase)
+  [ "$2" = - ] || options+=("--keyring=$2")
+  [ "$3" = - ] || options+=(--no-check-gpg)
+  rm -rf --one-file-system "$4"
+  nice -n 19 debootstrap "${options[@]}" "$debian_suite" "$4" "$1"
+}
+
+# Mirrors of Debian into $scratch/mirrors, the likeliest first.
+list_mirrors() {
   if [ -n "${REGENT_KUBE_DEBIAN_MIRROR:-}" ]; then
     echo "$REGENT_KUBE_DEBIAN_MIRROR - -" >"$scratch/mirrors"
   else
-    sh "$root/scripts/node24" "$here/debian-mirrors.ts" >"$scratch/mirrors" || die "no mirror of Debian is known. Name one: REGENT_KUBE_DEBIAN_MIRROR=<its address> npm run kube -- $command_line"
+    sh "$root/scripts/node24" "$here/debian-mirrors.ts" >"$scratch/mirrors" || die "no mirror of Debian is known here. Name one: REGENT_KUBE_DEBIAN_MIRROR=<its address> npm run kube -- $command_line"
   fi
-  run_long "unpacking Debian $debian_suite for $1" "$logs/debootstrap.log" bootstrap "$scratch/tree" "$2"
-  # Nothing that a container reads; and nothing of this machine: its name, its resolver, its mirror's address.
-  rm -rf "$scratch"/tree/{debootstrap,var/cache/apt,var/lib/apt/lists,var/log,usr/share/{doc,man,locale,lintian,info}} "$scratch"/tree/etc/{hostname,resolv.conf,apt/sources.list}
-  mkdir -p "$scratch/tree/var/log"
 }
 
-# bootstrap TREE PACKAGES: from the first mirror that has them. debootstrap checks signatures, not dates: a mirror may be a frozen copy.
-bootstrap() {
-  local uri keyring trusted options
+# from_any_mirror COMMAND [argument…]: with mirror, keyring and trust before the arguments, until one succeeds.
+from_any_mirror() {
+  local command=$1 uri keyring trusted; shift
   while read -r uri keyring trusted <&3; do
-    options=(--variant=minbase)
-    [ -z "$2" ] || options+=("--include=$2")
-    [ "$keyring" = - ] || options+=("--keyring=$keyring")
-    [ "$trusted" = - ] || options+=(--no-check-gpg)
-    rm -rf --one-file-system "$1"
-    nice -n 19 debootstrap "${options[@]}" "$debian_suite" "$1" "$uri" && return
+    "$command" "$uri" "$keyring" "$trusted" "$@" && return
   done 3<"$scratch/mirrors"
   return 1
 }
 
-# make_tree_image REFERENCE INSTRUCTION: of $scratch/tree. An archive keeps owners, which COPY does not.
-make_tree_image() {
-  mkdir "$scratch/context"
-  tar --create --numeric-owner --directory "$scratch/tree" --file "$scratch/context/root.tar" .
-  printf 'FROM scratch\nADD root.tar /\n%s\n' "$2" >"$scratch/context/Dockerfile"
-  run_long "making $1" "$logs/image-debian.log" build_image "$1" "$scratch/context"
-  remove_scratch
+# Whom this machine trusts, as its mirror and its registry may be a company's.
+trusted_certificates() {
+  cat /etc/ssl/certs/ca-certificates.crt "${NODE_EXTRA_CA_CERTS:-/dev/null}" 2>/dev/null || true
+  sh "$root/scripts/node24" -p 'require("node:tls").rootCertificates.join("\n")'
 }

@@ -44,6 +44,11 @@ in_net() {
   nsenter --net="/run/netns/$name-$namespace" "$@"
 }
 
+unmount_below() {
+  local mount
+  awk -v folder="$1/" 'index($2, folder) == 1 {print $2}' /proc/mounts | sort -r | while read -r mount; do umount --lazy "$mount" || true; done
+}
+
 # wait_for SECONDS WHAT COMMAND…: tries the command until it succeeds; fails when time is up. Says now and then that it still waits.
 wait_for() {
   local deadline=$((SECONDS + $1)) what=$2 began=$SECONDS said=$SECONDS; shift 2
