@@ -32,10 +32,8 @@ test('a file that would grow past its size is put aside whole, and so many of th
 
 test('a line longer than the size is written whole, and a size is one of bytes', async () => {
   const file = open(8, 3)
-  file.write('€€\n')
-  file.write('€\n')
-  file.write('a line that is too long\n')
-  expect(await contents()).toEqual({ log: 'a line that is too long\n', 'log.1': '€\n', 'log.2': '€€\n' })
+  for (const line of ['a line that is too long\n', '€€\n', '€\n']) file.write(line)
+  expect(await contents()).toEqual({ log: '€\n', 'log.1': '€€\n', 'log.2': 'a line that is too long\n' })
 })
 
 test('a file of before goes on, and counts', async () => {

@@ -75,7 +75,7 @@ async function answer({ routes, log, name }: PlainServerParts, { method, url }: 
   response.on('close', () => gone.abort())
   const [path = '/', query] = url.split('?', 2)
   try {
-    const route = Object.hasOwn(routes, path) ? routes[path] : undefined
+    const route = routes[path]
     if (route === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`)
     if (method !== 'GET') throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${path} takes GET, not ${method.slice(0, 20)}`)
     const { status = 200, headers, body } = await route({ query: new URLSearchParams(query), signal: gone.signal })
