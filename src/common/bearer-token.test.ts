@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -39,6 +39,17 @@ describe('a token file', () => {
     expect(error).toMatchObject({ code: 'REGENT_BAD_FILE', message: expect.stringContaining(says) as string })
     expect((error as Error).message).toContain(path)
     expect((error as Error).message).not.toContain('0123456789abcdef')
+  })
+
+  it.runIf(process.getuid?.() === 0)('may be readable by its group where it is somebody else’s, as a Secret in a pod is, and by nobody besides', async () => {
+    const path = await fileWith('0123456789abcdef')
+    await chown(path, 65_532, 0)
+    await chmod(path, 0o440)
+    expect(await readTokenFile(path)).toBe('0123456789abcdef')
+    for (const mode of [0o460, 0o444]) {
+      await chmod(path, mode)
+      await expect(readTokenFile(path)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+    }
   })
 
   it('is refused with its path when it is missing or a folder', async () => {

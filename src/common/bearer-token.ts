@@ -7,11 +7,12 @@ const longestToken = 1_024
 
 /**
  * The bearer token in a file, without white space around it. Throws `REGENT_BAD_FILE` where the file is missing, readable by
- * others than its owner, or holds no usable token. The token itself is never part of a message.
+ * others than its owner, or holds no usable token. The token itself is never part of a message. Somebody else's file may be readable by its group: so a
+ * Secret comes into a pod, root's and readable by the pod's group.
  */
 export async function readTokenFile(path: string): Promise<string> {
-  const { text, mode } = await readWithMode(path)
-  if ((mode & 0o077) !== 0) {
+  const { text, mode, uid } = await readWithMode(path)
+  if ((mode & (uid === process.getuid?.() ? 0o077 : 0o037)) !== 0) {
     throw bad(path, `may be read by others than its owner (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
   }
   const token = text.trim()
@@ -35,13 +36,13 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-async function readWithMode(path: string): Promise<{ text: string; mode: number }> {
+async function readWithMode(path: string): Promise<{ text: string; mode: number; uid: number }> {
   try {
     // The mode is asked of the open file, not of the path: nobody can put another file there in between.
     await using file = await open(path, 'r')
-    const { mode } = await file.stat()
+    const { mode, uid } = await file.stat()
     const { buffer, bytesRead } = await file.read(Buffer.alloc(longestToken + 64))
-    return { text: buffer.toString('latin1', 0, bytesRead), mode }
+    return { text: buffer.toString('latin1', 0, bytesRead), mode, uid }
   } catch (error) {
     throw bad(path, `cannot be read: ${describeError(error)}`, error)
   }
