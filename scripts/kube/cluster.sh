@@ -4,7 +4,7 @@
 # A command next to the control plane. What kubectl and Helm remember of a cluster is kept with it: the next one has the same address and other contents.
 run_inside() {
   in_net control env KUBECONFIG="$kubeconfig" KUBECACHEDIR="$home/client/kubectl" HELM_CACHE_HOME="$home/client/helm" HELM_CONFIG_HOME="$home/client/helm" \
-    HELM_DATA_HOME="$home/client/helm" PATH="$bin:$PATH" "$@"
+    HELM_DATA_HOME="$home/client/helm" PATH="$bin:$root/bin:$PATH" "$@"
 }
 
 up() {
