@@ -9,11 +9,12 @@ WORKDIR /packages
 COPY package.json package-lock.json ./
 # A third of Node's package are headers, which nothing here compiles against.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
-  npm ci --omit=dev --include=optional --ignore-scripts --no-audit --no-fund && rm -rf node_modules/node-linux-*/include node_modules/node-linux-*/share
+  npm ci --omit=dev --include=optional --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/node-linux-*/include node_modules/node-linux-*/share && chmod -R a+rX,go-w node_modules
 WORKDIR /regent
 COPY . .
 # A clone may have been made under any umask.
-RUN chmod -R a+rX,go-w /packages /regent
+RUN chmod -R a+rX,go-w .
 
 FROM ${BASE}
 COPY --from=build /packages/node_modules /opt/regent/node_modules

@@ -83,6 +83,20 @@ start_component() {
   start "$1" "$name-control" nsenter --net="/run/netns/$name-control" "${command[@]}"
 }
 
+# kube-proxy waits half a minute for the Node it is on, and the control plane is on none: it is shown one until it works.
+start_control_proxy() {
+  run_inside kubectl create --filename - >/dev/null <<NODE
+{apiVersion: v1, kind: Node, metadata: {name: control}, spec: {unschedulable: true}}
+NODE
+  run_inside kubectl patch node control --subresource status --type merge --patch "{\"status\": {\"addresses\": [{\"type\": \"InternalIP\", \"address\": \"$control_address\"}]}}" >/dev/null
+  start_component proxy
+  wait_for "$services_deadline_s" 'addresses of Services' services_answer || die "Services cannot be reached after $services_deadline_s s. The end of $logs/proxy.log:
+$(tail -n 5 "$logs/proxy.log" | cut -c1-300)"
+  run_inside kubectl delete node control >/dev/null
+}
+
+services_answer() { in_net control timeout 1 bash -c "</dev/tcp/$kubernetes_service/443"; }
+
 api_server_is_ready() { run_inside kubectl get --raw /readyz; }
 
 # Waits no longer than the process lives.
@@ -103,7 +117,8 @@ start_control_plane() {
   start_component apiserver
   wait_for_api_server
   local component
-  for component in controllers scheduler coredns proxy; do start_component "$component"; done
+  for component in controllers scheduler coredns; do start_component "$component"; done
+  start_control_proxy
 }
 
 kill_component() {
@@ -120,7 +135,10 @@ restart_component() {
   local command
   component_command "$1"
   ! pid_of "$1" "$name-control" >/dev/null || die "$1 runs already, as pid $(pid_of "$1" "$name-control")."
-  start_component "$1"
-  [ "$1" != apiserver ] || wait_for_api_server
+  case $1 in
+    proxy) start_control_proxy ;;
+    apiserver) start_component apiserver; wait_for_api_server ;;
+    *) start_component "$1" ;;
+  esac
   say "$1 runs"
 }

@@ -28,6 +28,7 @@ volume_size=10Gi
 node_grace_s=${REGENT_KUBE_NODE_GRACE_S:-20}         # a silent node is NotReady after this; Kubernetes' own default is 50
 proxy_mode=${REGENT_KUBE_PROXY_MODE:-nftables}       # or iptables
 api_server_deadline_s=60
+services_deadline_s=45
 node_ready_deadline_s=90
 node_boot_deadline_s=20
 node_end_deadline_s=10
