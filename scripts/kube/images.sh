@@ -119,7 +119,7 @@ regent_key() {
   {
     debian_key
     find src agents topology failover bin -type f ! -name '*.test.ts' ! -name 'testing*.ts' -print0 | sort -z | xargs -0 sha256sum
-    sha256sum scripts/node24 package.json package-lock.json Dockerfile .dockerignore "$here/builder.Dockerfile"
+    sha256sum scripts/node24 LICENSE package.json package-lock.json Dockerfile .dockerignore scripts/kube/builder.Dockerfile
   } | short_hash
 }
 
@@ -158,7 +158,7 @@ make_builder_image() {
     die "npm in $npm does not have its own packages with it (Debian's npm is spread over the machine). Install one that does: npm install --global npm"
   fresh_scratch
   trusted_certificates >"$scratch/certificates.pem"
-  builder=localhost/regent-builder:$({ echo "$base" "$registry" "$(npm --version)"; sha256sum "$node" "$here/builder.Dockerfile" "$scratch/certificates.pem"; } | short_hash)
+  builder=localhost/regent-builder:$({ echo "$base" "$registry" "$(npm --version)"; cat "$node" "$here/builder.Dockerfile" "$scratch/certificates.pem"; } | short_hash)
   if has_built "$builder"; then return; fi
   cp "$node" "$scratch/node"
   cp -r "$npm" "$scratch/npm"
