@@ -140,6 +140,20 @@ describe('with a kubeconfig', () => {
     expect((await findKubeConnection({ clock, home: folder, env: { KUBECONFIG: `${first}:${second}` } })).server).toBe('https://first')
   })
 
+  test('a context that is named takes the place of the current one and of a pod’s service account; one that is not there is refused, with those that are', async () => {
+    const path = await kubeconfig('one', { server: 'https://here' }, { token: 't' })
+    const config = JSON.parse(await readFile(path, 'utf8')) as { contexts: object[]; clusters: object[] }
+    config.contexts.push({ name: 'other', context: { cluster: 'there', user: 'me', namespace: 'shops' } })
+    config.clusters.push({ name: 'there', cluster: { server: 'https://there' } })
+    await writeFile(path, JSON.stringify(config))
+    const asked = (context: string) => findKubeConnection({ clock, home: folder, env: { ...inPod, KUBECONFIG: path }, context })
+    const connection = await asked('other')
+    expect([connection.server, connection.namespace]).toEqual(['https://there', 'shops'])
+    expect((await connection.credentials(true)).headers).toEqual({ authorization: 'Bearer t' })
+    await expect(asked('third')).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG', message: `${path}: there is no context "third"; there is: main, other` })
+    await expect(findKubeConnection({ clock, home: folder, env: inPod, context: 'other' })).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG' })
+  })
+
   test('no file, a broken one and a context that names nothing are refused with the file’s name', async () => {
     const broken = join(folder, 'broken')
     await writeFile(broken, '{')

@@ -32,7 +32,9 @@ export interface KubeConnection {
 
 export interface ConnectionSources {
   /** A kubeconfig file to take before anything else. */
-  readonly kubeconfig?: string
+  readonly kubeconfig?: string | undefined
+  /** A context of the kubeconfig other than its current one. A pod's service account has none, so it is passed over. */
+  readonly context?: string | undefined
   readonly clock: Clock
   readonly env?: NodeJS.ProcessEnv
   readonly home?: string
@@ -41,18 +43,19 @@ export interface ConnectionSources {
 }
 
 /**
- * Finds the API server: the file given, then `KUBECONFIG`, then the pod's service account, then `~/.kube/config`. Throws
+ * Finds the API server: the file given, then `KUBECONFIG`, then the pod's service account unless a context is named, then `~/.kube/config`. Throws
  * `REGENT_KUBE_CONFIG`. Only a kubeconfig loads `@kubernetes/client-node`, which costs 90 MB of memory; a pod does not need it.
  */
 export async function findKubeConnection(sources: ConnectionSources): Promise<KubeConnection> {
-  const { kubeconfig, env = process.env, home = homedir() } = sources
-  if (kubeconfig !== undefined) return fromKubeconfig([kubeconfig])
+  const { kubeconfig, context, env = process.env, home = homedir() } = sources
+  if (kubeconfig !== undefined) return fromKubeconfig([kubeconfig], context)
   const named = (env['KUBECONFIG'] ?? '').split(':').filter((path) => path !== '')
-  if (named.length > 0) return fromKubeconfig(named)
-  if (env['KUBERNETES_SERVICE_HOST']) return inCluster(sources, env)
+  if (named.length > 0) return fromKubeconfig(named, context)
+  if (env['KUBERNETES_SERVICE_HOST'] && context === undefined) return inCluster(sources, env)
   const usual = join(home, '.kube', 'config')
-  if (await exists(usual)) return fromKubeconfig([usual])
-  throw new RegentError('REGENT_KUBE_CONFIG', `this is no pod (KUBERNETES_SERVICE_HOST is not set), KUBECONFIG names no file and ${usual} does not exist`)
+  if (await exists(usual)) return fromKubeconfig([usual], context)
+  const noPod = env['KUBERNETES_SERVICE_HOST'] ? 'a pod’s service account has no contexts' : 'this is no pod (KUBERNETES_SERVICE_HOST is not set)'
+  throw new RegentError('REGENT_KUBE_CONFIG', `${noPod}, KUBECONFIG names no file and ${usual} does not exist`)
 }
 
 /** The kubelet writes a new token long before the old one ends; client-go looks as often. */
@@ -93,15 +96,15 @@ interface FilledOptions {
   rejectUnauthorized?: unknown
 }
 
-async function fromKubeconfig(paths: readonly string[]): Promise<KubeConnection> {
-  let config = await loadFiles(paths)
+async function fromKubeconfig(paths: readonly string[], wanted: string | undefined): Promise<KubeConnection> {
+  let config = await loadFiles(paths, wanted)
   const cluster = config.getCurrentCluster()
-  if (cluster === null) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: the current context ${JSON.stringify(config.getCurrentContext())} names no cluster`)
+  if (cluster === null) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: the ${wanted === undefined ? 'current context' : 'context'} ${JSON.stringify(config.getCurrentContext())} names no cluster`)
   const context = config.getContextObject(config.getCurrentContext())
 
   async function credentials(fresh = false): Promise<Credentials> {
     // A plugin's token is kept until it says it expires; a new configuration has none yet.
-    if (fresh) config = await loadFiles(paths)
+    if (fresh) config = await loadFiles(paths, wanted)
     const filled: FilledOptions = {}
     try {
       await config.applyToHTTPSOptions(filled as Parameters<typeof config.applyToHTTPSOptions>[0])
@@ -114,7 +117,7 @@ async function fromKubeconfig(paths: readonly string[]): Promise<KubeConnection>
   return { server: cluster.server.replace(/\/+$/, ''), namespace: context?.namespace ?? 'default', ...(cluster.proxyUrl ? { proxyUrl: cluster.proxyUrl } : {}), credentials }
 }
 
-async function loadFiles(paths: readonly string[]) {
+async function loadFiles(paths: readonly string[], context: string | undefined) {
   const { KubeConfig } = await import('@kubernetes/client-node')
   const whole = new KubeConfig()
   for (const path of paths) {
@@ -132,6 +135,10 @@ async function loadFiles(paths: readonly string[]) {
       currentContext: whole.getCurrentContext() || one.getCurrentContext(),
     })
   }
+  if (context === undefined) return whole
+  const known = whole.getContexts().map(({ name }) => name)
+  if (!known.includes(context)) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: there is no context ${JSON.stringify(context)}; there is: ${known.join(', ') || 'none'}`)
+  whole.setCurrentContext(context)
   return whole
 }
 

@@ -1,10 +1,10 @@
-import { Agent, ProxyAgent, request, type Dispatcher } from 'undici'
+import { request, type Dispatcher } from 'undici'
 import { describeError, RegentError } from '../common/errors.ts'
 import type { World } from '../common/ports.ts'
 import type { ClientThrottle } from './client-throttle.ts'
-import { KubeApiError } from './kube-api-error.ts'
 import type { KubeConnection, TlsSettings } from './kube-config.ts'
-import { statusError, type RawStatus } from './watch-stream.ts'
+import { dispatcherFor } from './kube-dispatcher.ts'
+import { refusalIn } from './kube-refusal.ts'
 
 export interface KubeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -98,7 +98,7 @@ export class KubeTransport {
       await this.#parts.throttle.take(signal)
       const answer = await this.#sendAgainWhereStale(asked, signal, renewed)
       if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body
-      const refusal = await refusalIn(asked, answer)
+      const refusal = refusalIn(describe(asked), { ...answer, text: await textOf(answer.body, longestRefusalBytes) })
       if (refusal.status === 401 && !renewed) {
         renewed = true
         continue
@@ -155,11 +155,7 @@ export class KubeTransport {
     if (this.#dispatcher?.settings === settings) return this.#dispatcher.agent
     // What runs on the old ones, watches above all, ends by itself.
     this.#dispatcher?.agent.close().catch(() => undefined)
-    const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 10_000, timeout: 10_000 }
-    // HTTP/1.1: with HTTP/2 one stuck connection would hold up every watch and write at once. Kept for less than the API server's 90 s.
-    const common = { allowH2: false, keepAliveTimeout: 60_000, keepAliveMaxTimeout: 80_000 }
-    const { proxyUrl } = this.#parts.connection
-    const agent = proxyUrl === undefined ? new Agent({ ...common, connect }) : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: connect })
+    const agent = dispatcherFor(this.#parts.connection, tls)
     this.#dispatcher = { settings, agent }
     return agent
   }
@@ -169,7 +165,8 @@ export class KubeTransport {
   }
 }
 
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/** What `work` comes to, unless the signal falls first. */
+export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error)
     if (signal.aborted) abort()
@@ -181,27 +178,6 @@ function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Prom
 function isStale(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
-}
-
-async function refusalIn(asked: KubeRequest, answer: Dispatcher.ResponseData): Promise<KubeApiError> {
-  const text = await textOf(answer.body, longestRefusalBytes)
-  const header = Number(answer.headers['retry-after'])
-  const retryAfterMs = Number.isFinite(header) && header >= 0 ? header * 1_000 : undefined
-  const status = statusIn(text)
-  if (status === undefined) {
-    return new KubeApiError(`${describe(asked)}: HTTP ${answer.statusCode} with ${JSON.stringify(text.slice(0, 120))}`, { status: answer.statusCode, retryAfterMs })
-  }
-  const refusal = statusError(describe(asked), { ...status, code: answer.statusCode })
-  return new KubeApiError(refusal.message, { status: answer.statusCode, reason: refusal.reason, retryAfterMs: retryAfterMs ?? refusal.retryAfterMs })
-}
-
-function statusIn(text: string): RawStatus | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status' ? (value as RawStatus) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function parsed(asked: KubeRequest, text: string): unknown {

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { JsonPatchOperation } from './kube-client.ts'
 import type { KubeConnection } from './kube-config.ts'
 import { FakeApiState, FakeRefusal, type StoredEvent, type StoredObject, type Written } from './testing-api-state.ts'
+import { answerPortForward } from './testing-port-forward.ts'
 
 /** What a test can look at: one request as it came. */
 export interface SeenRequest {
@@ -40,16 +42,20 @@ interface Target extends Omit<Written, 'name'> {
 export class FakeApiServer implements AsyncDisposable {
   readonly state = new FakeApiState()
   readonly requests: SeenRequest[] = []
+  /** What listens in pods: `namespace/pod:port` to a port of loopback. */
+  readonly forwards = new Map<string, number>()
   /** Watches are accepted and then told nothing. */
   deaf = false
   readonly #server: Server
   readonly #watches = new Set<OpenWatch>()
+  readonly #upgraded = new Set<Duplex>()
   readonly #pages = new Map<string, { readonly rest: readonly StoredObject[]; readonly version: string }>()
   readonly #plans: { plan: Misbehaviour; left: number }[] = []
   #tokens = 0
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#handle(request, response))
+    this.#server.on('upgrade', (request, socket) => this.#upgrade(request, socket))
     this.state.onEvent = (event) => this.#tell(event)
   }
 
@@ -103,17 +109,15 @@ export class FakeApiServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections()
+    for (const socket of this.#upgraded) socket.destroy()
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://fake')
-    const seen: SeenRequest = { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers: request.headers, body: await bodyOf(request) }
-    this.requests.push(seen)
-    const plan = this.#plans.find((one) => one.left > 0 && (one.plan.when?.(seen) ?? true))
+    const seen = this.#see(request, await bodyOf(request))
+    const plan = this.#planFor(seen)
     if (plan !== undefined) {
-      plan.left -= 1
-      this.#misbehave(plan.plan.answer, response)
+      this.#misbehave(plan, response)
       return
     }
     try {
@@ -122,6 +126,31 @@ export class FakeApiServer implements AsyncDisposable {
       if (error instanceof FakeRefusal) refuse(response, error.status, error.reason, error.message)
       else refuse(response, 500, 'InternalError', String(error))
     }
+  }
+
+  #see(request: IncomingMessage, body: unknown): SeenRequest {
+    const url = new URL(request.url ?? '/', 'http://fake')
+    const seen = { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers: request.headers, body }
+    this.requests.push(seen)
+    return seen
+  }
+
+  #planFor(seen: SeenRequest): Misbehaviour['answer'] | undefined {
+    const plan = this.#plans.find((one) => one.left > 0 && (one.plan.when?.(seen) ?? true))
+    if (plan !== undefined) plan.left -= 1
+    return plan?.plan.answer
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex): void {
+    this.#upgraded.add(socket.on('close', () => this.#upgraded.delete(socket)).on('error', () => undefined))
+    const seen = this.#see(request, undefined)
+    const plan = this.#planFor(seen)
+    if (plan === 'silence') return
+    const { namespace, name, subresource } = targetOf(seen.path)
+    const refusal = typeof plan === 'object' ? plan.status : subresource === 'portforward' ? undefined : 404
+    if (plan === 'reset') socket.destroy()
+    else if (refusal === undefined) answerPortForward(request, socket, this.forwards.get(`${namespace}/${name}:${seen.query.get('ports')}`))
+    else socket.end(`HTTP/1.1 ${refusal} Refused\r\nConnection: close\r\n\r\n${JSON.stringify({ kind: 'Status', message: `${name}: told to misbehave`, code: refusal })}`)
   }
 
   #misbehave(how: Misbehaviour['answer'], response: ServerResponse): void {
