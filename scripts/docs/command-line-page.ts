@@ -2,6 +2,7 @@ import type { Argument, Command, Option } from 'commander'
 import { exitCodeMeanings } from '../../src/cli/exit-codes.ts'
 import { processIo } from '../../src/cli/io.ts'
 import { buildWholeProgram } from '../../src/cli/program.ts'
+import { manager } from '../../src/kube/manager-names.ts'
 import { faults } from '../../src/local/fault-names.ts'
 import { environmentTable } from './environment.ts'
 import { code, page, table } from './markdown.ts'
@@ -15,6 +16,11 @@ export async function commandLinePage(): Promise<string> {
     'the definitions in `src/cli/`',
     'The command runs from a clone as `bin/regent`. Results go to standard output, errors and progress to standard error. With `-o json` both are JSON, a line each. Colours appear only on a terminal. A cluster is left out where there is only one; instances are named `<cluster>-<ordinal>`.',
     'Commands that ask a manager ask that of a local cluster, unless `--api` and `--token-file`, or `REGENT_API` and `REGENT_TOKEN_FILE`, name another.',
+    '## On Kubernetes',
+    'Kubernetes is asked when one of `--namespace`, `--context`, `--kubeconfig` and `--manager-namespace` is given, when the command runs as a plugin of kubectl, and for a cluster named with its namespace, `<namespace>/<name>`. It is never asked just because nothing was found here: the context of a kubeconfig may be one that nobody thought of. These options outrank `REGENT_API`; `--api` beside them is refused.',
+    'Put `bin/kubectl-regent`, or a symbolic link to it, on `PATH`, and `kubectl regent topology shop -n shops` works; options of kubectl may stand before or after the verb. A name without a namespace is looked for in `--namespace`, else in that of the context. A cluster is left out where its namespace has only one.',
+    'The command opens a port-forward to a manager’s pod itself, the leader’s if there is one; kubectl is not needed. In the manager’s namespace it must be allowed to:',
+    table(['verb', 'what', 'why'], rights),
     '## Exit codes',
     table(['code', 'meaning'], exitRows),
     '## Environment',
@@ -25,6 +31,13 @@ export async function commandLinePage(): Promise<string> {
     ...sections(program, ''),
   )
 }
+
+const rights: readonly (readonly [string, string, string])[] = [
+  ['get', `secrets ${manager.tokenSecret}, ${manager.certificateSecret}`, 'the API’s token, and the CA that its certificate must be from'],
+  ['list', 'pods', 'to find a manager that is ready'],
+  ['get, create', 'pods/portforward', 'to connect to it; Kubernetes before 1.35 asks for get alone'],
+  ['get', 'leases.coordination.k8s.io', 'to ask the leader first; without it one pod after the other is asked'],
+]
 
 const files: readonly (readonly [string, string])[] = [
   ['cluster.json', 'name, addresses, ports and programs'],

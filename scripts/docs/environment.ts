@@ -3,6 +3,7 @@ import { code, table } from './markdown.ts'
 const variables: readonly (readonly [string, string])[] = [
   ['REGENT_API', 'base URL of the manager that commands ask'],
   ['REGENT_TOKEN_FILE', 'file with the token of its API'],
+  ['KUBECONFIG', 'kubeconfig files, with colons between them; default `~/.kube/config`'],
   ['REGENT_HOME', 'folder of the local clusters; default `$XDG_STATE_HOME/regent`, else `~/.local/state/regent`'],
   ['REGENT_MYSQLD', 'absolute path of the mysqld that local clusters run; default one on `PATH`, else Debian’s packages in the cache'],
   ['REGENT_CACHE', 'folder for unpacked packages; default `$XDG_CACHE_HOME/regent`, else `~/.cache/regent`'],

@@ -12,20 +12,31 @@ export interface ApiTarget {
   readonly tokenFile: string
 }
 
+/** Another way to a manager than a connection to its address. */
+export interface ApiRoute {
+  readonly url: string
+  readonly token: string
+  fetch(url: string, init: RequestInit): Promise<Response>
+}
+
 /** A manager's HTTP API: requests with deadlines, refusals as the errors they carry. */
 export class ApiClient {
   readonly url: string
-  readonly #token: string
+  readonly #route: ApiRoute
 
-  private constructor(url: string, token: string) {
-    this.url = url
-    this.#token = token
+  private constructor(route: ApiRoute) {
+    this.url = route.url
+    this.#route = route
+  }
+
+  static over(route: ApiRoute): ApiClient {
+    return new ApiClient(route)
   }
 
   static async open(target: ApiTarget): Promise<ApiClient> {
     const token = (await readText(target.tokenFile, 'the file with the API’s token')).trim()
     if (!/^[\x21-\x7e]+$/.test(token)) throw new RegentError('REGENT_BAD_FILE', `the file with the API’s token, ${target.tokenFile}, must hold one word of printable characters`)
-    return new ApiClient(target.url, token)
+    return new ApiClient({ url: target.url, token, fetch: (url, init) => fetch(url, init) })
   }
 
   /**
@@ -80,11 +91,11 @@ export class ApiClient {
   }
 
   async #fetch(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
-    const headers = { authorization: `Bearer ${this.#token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
+    const headers = { authorization: `Bearer ${this.#route.token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
     try {
-      return await fetch(`${this.url}/api/v1${path}`, { method, headers, signal, redirect: 'error', ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+      return await this.#route.fetch(`${this.url}/api/v1${path}`, { method, headers, signal, redirect: 'error', ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     } catch (error) {
-      if (signal.aborted) throw error
+      if (signal.aborted || error instanceof RegentError) throw error
       throw new RegentError('REGENT_API_UNREACHABLE', `no manager answers at ${this.url}: ${reasonOf(error)}`, { cause: error })
     }
   }

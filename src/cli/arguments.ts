@@ -41,6 +41,30 @@ export function instanceArgument(text: string): string {
   throw new InvalidArgumentError('Instances are named <cluster>-<ordinal>, for example demo-0.')
 }
 
+/** A cluster for commands that ask a manager, wherever it is. */
+export function clusterReference(text: string): string {
+  return withNamespace(text, clusterArgument)
+}
+
+export function instanceReference(text: string): string {
+  return withNamespace(text, instanceArgument)
+}
+
+function withNamespace(text: string, named: (text: string) => string): string {
+  const slash = text.indexOf('/')
+  return slash === -1 ? named(text) : `${namespaceArgument(text.slice(0, slash))}/${named(text.slice(slash + 1))}`
+}
+
+export function namespaceArgument(text: string): string {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text
+  throw new InvalidArgumentError('A namespace is 1 to 63 lower-case letters, digits and dashes, no dash first or last.')
+}
+
+export function contextArgument(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('Allowed is the name of a context in the kubeconfig.')
+}
+
 export function pathArgument(text: string): string {
   if (text !== '' && !text.includes('\0')) return text
   throw new InvalidArgumentError('Allowed is the path of a file or folder.')

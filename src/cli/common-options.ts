@@ -1,13 +1,21 @@
 import { Option, type Command } from 'commander'
-import { apiUrlArgument, oneOf, pathArgument } from './arguments.ts'
+import { apiUrlArgument, contextArgument, namespaceArgument, oneOf, pathArgument } from './arguments.ts'
 
 /** How results are printed. */
 export interface OutputOptions {
   readonly output: 'text' | 'json'
 }
 
+/** Which manager on Kubernetes is asked, and in which namespace clusters are looked for. */
+export interface KubernetesOptions {
+  readonly context?: string
+  readonly namespace?: string
+  readonly kubeconfig?: string
+  readonly managerNamespace?: string
+}
+
 /** Which manager is asked. */
-export interface ApiOptions extends OutputOptions {
+export interface ApiOptions extends OutputOptions, KubernetesOptions {
   readonly api?: string
   readonly tokenFile?: string
 }
@@ -21,6 +29,10 @@ export function withApi(command: Command): Command {
   return withOutput(command)
     .addOption(new Option('--api <url>', 'base URL of the manager (default: REGENT_API, else the local cluster’s)').argParser(apiUrlArgument))
     .addOption(new Option('--token-file <file>', 'file with the API’s token (default: REGENT_TOKEN_FILE, else the local cluster’s)').argParser(pathArgument))
+    .addOption(new Option('-n, --namespace <namespace>', 'of a cluster on Kubernetes (default: the context’s, and with neither this nor one of the next three a local cluster is meant)').argParser(namespaceArgument))
+    .addOption(new Option('--context <name>', 'the Kubernetes cluster, as the kubeconfig calls it (default: the current context)').argParser(contextArgument))
+    .addOption(new Option('--kubeconfig <file>', 'how to reach Kubernetes (default: KUBECONFIG, else ~/.kube/config)').argParser(pathArgument))
+    .addOption(new Option('--manager-namespace <namespace>', 'where Regent is installed on Kubernetes (default: regent)').argParser(namespaceArgument))
 }
 
 /** For commands that change something. */

@@ -1,43 +1,67 @@
 import { RegentError } from '../common/errors.ts'
-import type { ClusterView } from '../manager/api/views.ts'
 import type { LocalCluster } from '../local/cluster-file.ts'
-import { allClusters, findCluster } from '../local/cluster-index.ts'
+import { allClusters, findCluster, type FoundCluster } from '../local/cluster-index.ts'
 import { layoutOf } from '../local/state-layout.ts'
+import type { ClusterView } from '../manager/api/views.ts'
 import { ApiClient, type ApiTarget } from './api-client.ts'
+import { clusterId, clusterName } from './cluster-reference.ts'
 import type { ApiOptions } from './common-options.ts'
-import type { Io } from './io.ts'
-
-/** A manager, and the cluster that a command is about. */
-export interface Connection {
-  readonly client: ApiClient
-  readonly cluster: string
-  /** Path of the cluster below /api/v1. */
-  readonly path: string
-}
+import { isKubectlPlugin, type Io } from './io.ts'
+import type { Place } from './place.ts'
 
 /**
- * Finds the manager: --api and --token-file, else REGENT_API and REGENT_TOKEN_FILE, else the local cluster that is named
- * or the only one. Throws `REGENT_BAD_REQUEST` for a URL without a token file.
+ * Decides where a command looks for its cluster. Kubernetes is asked only by those who say so (an option of it, kubectl, a namespace before the cluster's name), never because nothing else was found:
+ * a kubeconfig's context may be the production that nobody thought of. --api and these options outrank REGENT_API, which outranks a namespace and what is local.
+ * Throws `REGENT_BAD_REQUEST` for options that contradict each other and for a URL without a token file.
  */
-export async function connect(io: Io, options: ApiOptions, wanted: string | undefined): Promise<Connection> {
-  const remote = remoteTarget(io, options)
-  if (remote !== undefined) {
-    const client = await ApiClient.open(remote)
-    const cluster = await client.clusterName(wanted)
-    return { client, cluster, path: `/clusters/${encodeURIComponent(cluster)}` }
+export async function findPlace(io: Io, options: ApiOptions, wanted: string | undefined): Promise<Place> {
+  const { context, namespace, kubeconfig, managerNamespace, api, tokenFile } = options
+  const isAsked = [context, namespace, kubeconfig, managerNamespace].some((option) => option !== undefined)
+  if (isAsked && (api ?? tokenFile) !== undefined) {
+    throw new RegentError('REGENT_BAD_REQUEST', '--api and --token-file name a manager by its URL, --context, --namespace, --kubeconfig and --manager-namespace one on Kubernetes: give only one of the two')
   }
-  const { dir, cluster } = await findCluster(wanted)
-  const local = localTarget(dir, cluster)
-  const client = await ApiClient.open({ ...local, tokenFile: options.tokenFile ?? local.tokenFile })
-  return { client, cluster: cluster.name, path: `/clusters/${cluster.name}` }
+  if (isAsked || (api === undefined && isKubectlPlugin(io))) return onKubernetes(io, options)
+  const remote = remoteTarget(io, options)
+  if (remote !== undefined) return remotePlace(await ApiClient.open(remote))
+  return wanted?.includes('/') === true ? onKubernetes(io, options) : localPlace(options)
 }
 
-/** True where the manager that would be asked has a cluster of this name: tells `recoveries demo` from `recoveries <id>`. */
-export async function isCluster(io: Io, options: ApiOptions, word: string): Promise<boolean> {
-  const remote = remoteTarget(io, options)
-  if (remote === undefined) return (await allClusters(() => undefined)).some((found) => found.cluster.name === word)
-  const clusters = await (await ApiClient.open(remote)).get<readonly ClusterView[]>('/clusters')
-  return clusters.some((cluster) => cluster.name === word)
+async function onKubernetes(io: Io, options: ApiOptions): Promise<Place> {
+  const { kubernetesPlace } = await import('./kubernetes/kubernetes-place.ts')
+  return kubernetesPlace(io, options)
+}
+
+function remotePlace(client: ApiClient): Place {
+  return {
+    isCluster: async (word) => (await client.get<readonly ClusterView[]>('/clusters')).some(({ name }) => clusterId(name) === clusterId(word)),
+    async connect(wanted) {
+      const id = clusterId(await client.clusterName(wanted))
+      return { client, cluster: clusterName(id), path: `/clusters/${encodeURIComponent(id)}` }
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+function localPlace({ tokenFile }: ApiOptions): Place {
+  return {
+    isCluster: async (word) => (await allClusters(() => undefined)).some((found) => found.cluster.name === word),
+    async connect(wanted) {
+      const { dir, cluster } = await findLocal(wanted)
+      const local = localTarget(dir, cluster)
+      const client = await ApiClient.open({ ...local, tokenFile: tokenFile ?? local.tokenFile })
+      return { client, cluster: cluster.name, path: `/clusters/${cluster.name}` }
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+async function findLocal(wanted: string | undefined): Promise<FoundCluster> {
+  try {
+    return await findCluster(wanted)
+  } catch (error) {
+    if (!(error instanceof RegentError) || error.code !== 'REGENT_NOT_FOUND') throw error
+    throw new RegentError('REGENT_NOT_FOUND', `${error.message}. One on Kubernetes is asked for with -n <namespace>, --context or kubectl regent`, { cause: error })
+  }
 }
 
 function remoteTarget(io: Io, options: ApiOptions): ApiTarget | undefined {

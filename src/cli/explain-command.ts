@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { clusterArgument } from './arguments.ts'
+import { clusterReference } from './arguments.ts'
 import { withApi, type ApiOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
@@ -7,10 +7,11 @@ export function addExplain(program: Command, io: Io): void {
   const command = program
     .command('explain')
     .description('Say why a cluster is as it is: what Regent does or why it does nothing, what is wrong, and what was not chosen.')
-    .argument('[cluster]', 'the cluster', clusterArgument)
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
   withApi(command).action(async (cluster: string | undefined, options: ApiOptions) => {
-    const [{ connect }, { renderExplanation }, { paintFor }] = await Promise.all([import('./connect.ts'), import('./explanation.ts'), import('./paint.ts')])
-    const { client, cluster: name, path } = await connect(io, options, cluster)
+    const [{ findPlace }, { renderExplanation }, { paintFor }] = await Promise.all([import('./connect.ts'), import('./explanation.ts'), import('./paint.ts')])
+    await using place = await findPlace(io, options, cluster)
+    const { client, cluster: name, path } = await place.connect(cluster)
     const view = await client.get<Parameters<typeof renderExplanation>[1]>(`${path}/explain`)
     if (options.output === 'json') return io.out(JSON.stringify(view))
     for (const line of renderExplanation(name, view, paintFor(io.colour))) io.out(line)

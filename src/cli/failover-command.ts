@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { clusterArgument, instanceArgument } from './arguments.ts'
+import { clusterReference, instanceArgument } from './arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
@@ -14,7 +14,7 @@ export function addFailover(program: Command, io: Io): void {
   const command = program
     .command('failover')
     .description('Make another instance primary now, although the primary cannot hand over. Refused where an acknowledged write could be lost, unless --accept-loss is given.')
-    .argument('[cluster]', 'the cluster', clusterArgument)
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
     .addOption(new Option('--to <instance>', 'the new primary (default: the one that election chooses)').argParser(instanceArgument))
     .option('--accept-loss', 'go on although acknowledged writes may be lost; the message says which')
   withApi(withDryRun(command)).action(async (cluster: string | undefined, options: FailoverOptions) => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { instanceArgument } from './arguments.ts'
+import { instanceReference } from './arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
@@ -10,16 +10,17 @@ export function addFence(program: Command, io: Io): void {
   const fence = program
     .command('fence')
     .description('Force an instance read-only and end its sessions until it is unfenced. A primary is switched over first.')
-    .argument('<instance>', 'the instance', instanceArgument)
+    .argument('<instance>', 'the instance; <namespace>/<name> on Kubernetes', instanceReference)
     .option('--keep-primary', 'fence the primary where it is: a deliberate outage, and nothing fails over until unfence')
   withApi(withDryRun(fence)).action((instance: string, options: DryRunOptions & { readonly keepPrimary?: true }) =>
-    about(io, options, instance, { path: '/fence', body: { instance, keepPrimary: options.keepPrimary, dryRun: options.dryRun } }),
+    about(io, options, instance, { path: '/fence', body: { keepPrimary: options.keepPrimary, dryRun: options.dryRun } }),
   )
-  const unfence = program.command('unfence').description('Take a fence away.').argument('<instance>', 'the instance', instanceArgument)
-  withApi(withDryRun(unfence)).action((instance: string, options: DryRunOptions) => about(io, options, instance, { path: '/unfence', body: { instance, dryRun: options.dryRun } }))
+  const unfence = program.command('unfence').description('Take a fence away.').argument('<instance>', 'the instance; <namespace>/<name> on Kubernetes', instanceReference)
+  withApi(withDryRun(unfence)).action((instance: string, options: DryRunOptions) => about(io, options, instance, { path: '/unfence', body: { dryRun: options.dryRun } }))
 }
 
 async function about(io: Io, options: DryRunOptions, instance: string, operation: { path: string; body: Readonly<Record<string, unknown>> }): Promise<void> {
   const { operate } = await import('./operate.ts')
-  await operate(io, options, instance.replace(/-\d{1,2}$/, ''), { ...operation, deadlineMs })
+  const body = { instance: instance.replace(/^.*\//, ''), ...operation.body }
+  await operate(io, options, instance.replace(/-\d{1,2}$/, ''), { ...operation, body, deadlineMs })
 }

@@ -13,6 +13,16 @@ export interface Io {
   interrupted(): AbortSignal
 }
 
+/** kubectl runs the command as its plugin: bin/kubectl-regent says so. */
+export function isKubectlPlugin(io: Io): boolean {
+  return Boolean(io.env['REGENT_KUBECTL_PLUGIN'])
+}
+
+/** What a person types to run it. */
+export function commandName(io: Io): string {
+  return isKubectlPlugin(io) ? 'kubectl regent' : 'regent'
+}
+
 /** The process's own streams. NO_COLOR (no-color.org) and TERM=dumb switch colours off. */
 export function processIo(): Io {
   let interrupt: AbortController | undefined

@@ -1,7 +1,7 @@
 import type { OperationResult } from '../manager/api/operation-result.ts'
 import type { ApiOptions } from './common-options.ts'
-import { connect } from './connect.ts'
-import type { Io } from './io.ts'
+import { findPlace } from './connect.ts'
+import { commandName, type Io } from './io.ts'
 
 export interface Operation {
   /** Below the cluster's path. */
@@ -12,10 +12,11 @@ export interface Operation {
 
 /** Asks the manager to do something to a cluster, and prints how it ended or what it would do. */
 export async function operate(io: Io, options: ApiOptions, cluster: string | undefined, operation: Operation): Promise<void> {
-  const { client, path } = await connect(io, options, cluster)
+  await using place = await findPlace(io, options, cluster)
+  const { client, cluster: name, path } = await place.connect(cluster)
   const result = await client.post<OperationResult>(`${path}${operation.path}`, operation.body, operation.deadlineMs)
   if (options.output === 'json') return io.out(JSON.stringify(result))
   io.out(result.dryRun ? `dry run: ${result.sentence}` : result.sentence)
   for (const step of result.plan ?? []) io.out(`  ${step}`)
-  if (result.recovery !== undefined) io.out(`timeline: regent recoveries ${path.split('/').at(-1) ?? ''} ${result.recovery}`)
+  if (result.recovery !== undefined) io.out(`timeline: ${commandName(io)} recoveries ${name} ${result.recovery}`)
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { clusterArgument } from './arguments.ts'
+import { clusterReference } from './arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
@@ -11,7 +11,7 @@ export function addPause(program: Command, io: Io): void {
     ['resume', 'Decide automatically again.'],
   ] as const
   for (const [verb, description] of verbs) {
-    const command = program.command(verb).description(description).argument('[cluster]', 'the cluster', clusterArgument)
+    const command = program.command(verb).description(description).argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
     withApi(withDryRun(command)).action(async (cluster: string | undefined, options: DryRunOptions) => {
       const { operate } = await import('./operate.ts')
       const body = verb === 'pause' ? { reason: 'asked for with regent pause', dryRun: options.dryRun } : { dryRun: options.dryRun }

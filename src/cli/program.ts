@@ -5,7 +5,7 @@ import { exitCodeMeanings } from './exit-codes.ts'
 import { addExplain } from './explain-command.ts'
 import { addFailover } from './failover-command.ts'
 import { addFence } from './fence-command.ts'
-import type { Io } from './io.ts'
+import { commandName, type Io } from './io.ts'
 import { addLocal } from './local/local-command.ts'
 import { addManager } from './manager-command.ts'
 import { addPause } from './pause-command.ts'
@@ -18,7 +18,7 @@ import { addTopology } from './topology-command.ts'
  * so that `regent --help` and completion answer at once. With `jsonErrors` wrong usage is thrown without being printed.
  */
 export function buildProgram(io: Io, jsonErrors = false): Command {
-  const program = new Command('regent')
+  const program = new Command(commandName(io))
   program
     .description('Keeps MySQL clusters highly available: sub-second failover, no acknowledged write lost, a reason for everything.')
     .configureOutput({
@@ -45,6 +45,10 @@ export async function buildWholeProgram(io: Io, jsonErrors = false): Promise<Com
 
 const helpEnd = `
 A cluster is left out where there is only one. Instances are named <cluster>-<ordinal>.
+
+Commands ask the manager of a local cluster, or the one that --api or REGENT_API names. They ask one on Kubernetes, through a
+port-forward of their own, when run as kubectl regent, with -n, --context, --kubeconfig or --manager-namespace, and for a
+cluster that is named <namespace>/<name>.
 
 Environment:
   REGENT_API         base URL of the manager to ask; otherwise the local cluster's

@@ -7,13 +7,14 @@ export function addRecoveries(program: Command, io: Io): void {
   const command = program
     .command('recoveries')
     .description('List what was recovered, newest first; with an id, the timeline of one in milliseconds.')
-    .argument('[cluster]', 'the cluster')
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes')
     .argument('[id]', 'a recovery’s id; may also be given alone')
   withApi(command).action(async (first: string | undefined, second: string | undefined, options: ApiOptions) => {
-    const { connect, isCluster } = await import('./connect.ts')
-    const alone = first !== undefined && second === undefined && !(await isCluster(io, options, first))
+    const { findPlace } = await import('./connect.ts')
+    await using place = await findPlace(io, options, first)
+    const alone = first !== undefined && second === undefined && !(await place.isCluster(first))
     const id = alone ? first : second
-    const { client, path } = await connect(io, options, alone ? undefined : first)
+    const { client, path } = await place.connect(alone ? undefined : first)
     if (id !== undefined) return showOne(io, options, await client.get<Recovery>(`${path}/recoveries/${encodeURIComponent(id)}`))
     const recoveries = await client.get<readonly Recovery[]>(`${path}/recoveries`)
     if (options.output === 'json') return io.out(JSON.stringify(recoveries))

@@ -4,13 +4,14 @@ import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { paintFor } from './paint.ts'
 import { buildProgram, buildWholeProgram } from './program.ts'
+import { verbFirst } from './verb-first.ts'
 
 /** Runs one command line (without node and script) and resolves to the exit code. Errors are told on standard error. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const json = wantsJson(argv)
   const program = needsWhole(argv) ? await buildWholeProgram(io, json) : buildProgram(io, json)
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    await program.parseAsync(verbFirst(argv), { from: 'user' })
     return Number(process.exitCode ?? exitCodes.ok)
   } catch (error) {
     if (!(error instanceof CommanderError)) {

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { clusterArgument, durationFrom, instanceArgument } from './arguments.ts'
+import { clusterReference, durationFrom, instanceArgument } from './arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from './common-options.ts'
 import type { Io } from './io.ts'
 
@@ -12,7 +12,7 @@ export function addSwitchover(program: Command, io: Io): void {
   const command = program
     .command('switchover')
     .description('Hand the primary over to another instance without losing a write. Refused with the reason when it is not possible; undone when it does not end in time.')
-    .argument('[cluster]', 'the cluster', clusterArgument)
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
     .addOption(new Option('--to <instance>', 'the new primary (default: the one that election would choose)').argParser(instanceArgument))
     .addOption(new Option('--timeout <duration>', 'past it the switchover is undone, with a unit: ms, s or m (default: switchover.timeoutMs of the spec, 10s)').argParser(durationFrom(100, 600_000)))
   withApi(withDryRun(command)).action(async (cluster: string | undefined, options: SwitchoverOptions) => {

@@ -11,10 +11,10 @@ export interface Ran {
   readonly err: string
 }
 
-/** Runs a command line in this process and gives what it printed. */
-export async function regent(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+/** Runs a command line in this process, with Ctrl-C after so long, and gives what it printed. */
+export async function regent(argv: readonly string[], env: Readonly<Record<string, string>> = {}, interruptMs = 60_000): Promise<Ran> {
   const [out, err]: [string[], string[]] = [[], []]
-  const io: Io = { env, out: (line) => out.push(line), note: (line) => err.push(line), colour: false, terminal: false, interrupted: () => AbortSignal.timeout(60_000) }
+  const io: Io = { env, out: (line) => out.push(line), note: (line) => err.push(line), colour: false, terminal: false, interrupted: () => AbortSignal.timeout(interruptMs) }
   const code = await run(argv, io)
   return { code, out: out.join('\n'), err: err.join('\n') }
 }

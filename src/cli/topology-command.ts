@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { TopologyView } from '../manager/api/views.ts'
-import { clusterArgument } from './arguments.ts'
+import { clusterReference } from './arguments.ts'
 import { withApi, type ApiOptions } from './common-options.ts'
-import type { Connection } from './connect.ts'
 import type { Io } from './io.ts'
+import type { Connection } from './place.ts'
 
 interface TopologyOptions extends ApiOptions {
   readonly watch?: true
@@ -13,11 +13,12 @@ export function addTopology(program: Command, io: Io): void {
   const command = program
     .command('topology')
     .description('Show a cluster as a tree: whether it takes writes, who replicates from whom, and what is wrong.')
-    .argument('[cluster]', 'the cluster', clusterArgument)
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
     .option('--watch', 'go on, and show it again after every change, until Ctrl-C')
   withApi(command).action(async (cluster: string | undefined, options: TopologyOptions) => {
-    const { connect } = await import('./connect.ts')
-    const connection = await connect(io, options, cluster)
+    const { findPlace } = await import('./connect.ts')
+    await using place = await findPlace(io, options, cluster)
+    const connection = await place.connect(cluster)
     const show = await presenter(io, options)
     if (options.watch !== true) return show(await read(connection))
     const { watchCluster } = await import('./watch.ts')

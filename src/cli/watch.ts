@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError, RegentError } from '../common/errors.ts'
-import type { Connection } from './connect.ts'
 import type { Io } from './io.ts'
+import type { Connection } from './place.ts'
 
 const reconnectMs = 1_000
 

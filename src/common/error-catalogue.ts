@@ -28,7 +28,7 @@ export const catalogue = {
   REGENT_WRONG_MEMBER: { status: 409, title: 'The order is for another instance or volume', remedy: 'Check which agent listens at that address.' },
   REGENT_ORDER_NOT_ALLOWED: { status: 409, title: 'The order is not allowed in this state', remedy: 'The message names the rule that forbids it.' },
   REGENT_AGENT_UNREACHABLE: { status: 502, title: 'The agent does not answer', remedy: 'Look whether the agent runs and the network lets the manager reach it.' },
-  REGENT_API_UNREACHABLE: { status: 502, title: 'The manager cannot be reached', remedy: 'Look whether it runs (regent local status) and whether --api, --token-file or REGENT_API name the right one.' },
+  REGENT_API_UNREACHABLE: { status: 502, title: 'The manager cannot be reached', remedy: 'Look whether it runs (regent local status; on Kubernetes kubectl get pods in its namespace) and whether --api, --token-file, REGENT_API, --context or --manager-namespace name the right one.' },
   REGENT_SERVER_TIMEOUT: { status: 504, title: 'MySQL did not answer in time', remedy: 'The message names the statement; look at the server’s process list.' },
   REGENT_SERVER_ERROR: { status: 502, title: 'MySQL refused a statement', remedy: 'The message has the server’s own words.' },
   REGENT_SERVER_DOWN: { status: 502, title: 'MySQL is not running', remedy: 'regent topology says why.' },
@@ -45,8 +45,9 @@ export const catalogue = {
   REGENT_ALREADY_RUNNING: { status: 409, title: 'It runs already', remedy: 'The message says where.' },
   REGENT_ADDRESS_IN_USE: { status: 409, title: 'An address is taken', remedy: 'The message names the address and the option that changes it.' },
   REGENT_KUBE_API: { status: 502, title: 'The Kubernetes API refused a request', remedy: 'The message has the API server’s own words; for a forbidden verb look at the role that Regent runs with.' },
+  REGENT_KUBE_FORBIDDEN: { status: 403, title: 'This user of Kubernetes may not do that', remedy: 'Ask for a Role with what the message names, or use another user (--context, --kubeconfig).' },
   REGENT_KUBE_UNREACHABLE: { status: 502, title: 'The Kubernetes API does not answer', remedy: 'Look whether the API server runs and the network lets this process reach it; primaries stay writable meanwhile.' },
-  REGENT_KUBE_CONFIG: { status: 500, title: 'No usable way to the Kubernetes API', remedy: 'Run in a pod with a service account, or set KUBECONFIG to a file that kubectl can use.' },
+  REGENT_KUBE_CONFIG: { status: 500, title: 'No usable way to the Kubernetes API', remedy: 'Run in a pod with a service account, or name a file that kubectl can use with --kubeconfig or KUBECONFIG, and a context that it has.' },
   REGENT_DEFINITION_OUTDATED: { status: 500, title: 'The custom resource definition is older than this Regent', remedy: 'Run "helm upgrade" with the chart of this Regent’s version: the definition is a part of it.' },
 } as const satisfies Record<string, CatalogueEntry>
 

@@ -74,6 +74,11 @@ export class FakeApiServer implements AsyncDisposable {
     return this.#watches.size
   }
 
+  /** Port-forwards that nobody has ended. */
+  get openForwards(): number {
+    return this.#upgraded.size
+  }
+
   misbehave(plan: Misbehaviour): void {
     this.#plans.push({ plan, left: plan.times ?? 1 })
   }

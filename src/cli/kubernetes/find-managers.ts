@@ -1,0 +1,98 @@
+import { RegentError } from '../../common/errors.ts'
+import { realWorld } from '../../common/real-world.ts'
+import { regentVersion } from '../../common/version.ts'
+import { createKubeClient } from '../../controller-runtime/http-kube-client.ts'
+import { KubeApiError } from '../../controller-runtime/kube-api-error.ts'
+import type { KubeClient } from '../../controller-runtime/kube-client.ts'
+import type { KubeConnection } from '../../controller-runtime/kube-config.ts'
+import { leases } from '../../controller-runtime/lease.ts'
+import type { KubeObject, Resource } from '../../controller-runtime/objects.ts'
+import { manager } from '../../kube/manager-names.ts'
+import { secrets } from '../../kube/secrets.ts'
+
+interface Pod extends KubeObject {
+  readonly spec?: { readonly containers?: readonly { readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[] }[] }
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
+}
+
+const pods: Resource<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
+
+const deadlineMs = 10_000
+
+export interface ManagerPod {
+  readonly name: string
+  readonly port: number
+}
+
+export interface FoundManagers {
+  readonly token: string
+  /** PEM. */
+  readonly ca: string
+  /** Those that are ready, the leader first. At least one. */
+  readonly pods: readonly ManagerPod[]
+}
+
+/** Asks Kubernetes for the managers in a namespace and for what a request to them needs. Throws `REGENT_API_UNREACHABLE` where there is none, `REGENT_KUBE_FORBIDDEN` with the right that is missing. */
+export async function findManagers(connection: KubeConnection, namespace: string): Promise<FoundManagers> {
+  const client = createKubeClient({ connection, world: realWorld, userAgent: `regent/${regentVersion} command` })
+  try {
+    const [token, ca, found, leader] = await Promise.all([
+      secretText(client, namespace, manager.tokenSecret, manager.tokenKey),
+      secretText(client, namespace, manager.certificateSecret, manager.caKey),
+      client.list(pods, { namespace, labelSelector: manager.podSelector, deadlineMs }),
+      leaderIn(client, namespace),
+    ])
+    return { token: token.trim(), ca, pods: usable(found.items, namespace, leader) }
+  } catch (error) {
+    throw explained(error, namespace)
+  } finally {
+    await client.close()
+  }
+}
+
+/** Says which rights a person needs where one was missing. */
+export function explained(error: unknown, namespace: string): unknown {
+  if (!(error instanceof KubeApiError) || error.status !== 403) return error
+  const rights = `get secrets ${manager.tokenSecret} and ${manager.certificateSecret}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
+  return new RegentError('REGENT_KUBE_FORBIDDEN', `${error.message}. In namespace ${namespace} this command must be allowed to ${rights}`, { cause: error })
+}
+
+async function secretText(client: KubeClient, namespace: string, name: string, key: string): Promise<string> {
+  const secret = await client.get(secrets, { namespace, name }, { deadlineMs })
+  if (secret === undefined) throw unreachable(`there is no Secret "${name}" in namespace "${namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`)
+  const text = Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8')
+  if (text === '') throw unreachable(`Secret ${namespace}/${name} has no key "${key}"`)
+  return text
+}
+
+/** The name of the leading pod with `_`; who may not read the lease asks the pods one after the other. */
+async function leaderIn(client: KubeClient, namespace: string): Promise<string> {
+  try {
+    const lease = await client.get(leases, { namespace, name: manager.lease }, { deadlineMs })
+    return lease?.spec?.holderIdentity ?? ''
+  } catch (error) {
+    if (error instanceof KubeApiError) return ''
+    throw error
+  }
+}
+
+function usable(all: readonly Pod[], namespace: string, leader: string): readonly ManagerPod[] {
+  const ready = all.filter(isReady)
+  const names = all.map(({ metadata }) => metadata.name).join(', ')
+  if (ready.length === 0) throw unreachable(names === '' ? `there is no manager pod (${manager.podSelector}) in namespace "${namespace}"` : `no manager in namespace "${namespace}" is ready: ${names}`)
+  const leads = (pod: Pod): number => (leader.startsWith(`${pod.metadata.name}_`) ? 0 : 1)
+  return ready.toSorted((one, other) => leads(one) - leads(other)).map((pod) => ({ name: pod.metadata.name, port: portOf(pod) }))
+}
+
+function isReady({ metadata, status }: Pod): boolean {
+  return metadata.deletionTimestamp === undefined && status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
+}
+
+function portOf({ spec }: Pod): number {
+  const ports = (spec?.containers ?? []).flatMap((container) => container.ports ?? [])
+  return ports.find(({ name }) => name === manager.portName)?.containerPort ?? manager.port
+}
+
+export function unreachable(what: string, cause?: unknown): RegentError {
+  return new RegentError('REGENT_API_UNREACHABLE', what, { cause })
+}

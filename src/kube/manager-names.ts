@@ -1,0 +1,17 @@
+/** Where a manager on Kubernetes is found: names that the chart gives, and that commands rely on. All are in the manager's namespace. */
+export const manager = {
+  /** Its default. */
+  namespace: 'regent',
+  /** The API's address in the cluster, and with `.<namespace>.svc` the name in its certificate. */
+  service: 'regent',
+  /** Of a pod's container. */
+  portName: 'api',
+  port: 9500,
+  podSelector: 'app.kubernetes.io/name=regent,app.kubernetes.io/component=manager',
+  /** Its holder begins with the leading pod's name and `_`. */
+  lease: 'regent-manager',
+  tokenSecret: 'regent-api',
+  tokenKey: 'token',
+  certificateSecret: 'regent-certificates',
+  caKey: 'ca.crt',
+} as const
