@@ -44,14 +44,14 @@ export async function findManagers(connection: KubeConnection, namespace: string
     ])
     return { token: token.trim(), ca, pods: usable(found.items, namespace, leader) }
   } catch (error) {
-    throw explained(error, namespace)
+    throw withRights(error, namespace)
   } finally {
     await client.close()
   }
 }
 
-/** Says which rights a person needs where one was missing. */
-export function explained(error: unknown, namespace: string): unknown {
+/** The error, with all the rights that a person needs where one was missing. */
+export function withRights(error: unknown, namespace: string): unknown {
   if (!(error instanceof KubeApiError) || error.status !== 403) return error
   const rights = `get secrets ${manager.tokenSecret} and ${manager.certificateSecret}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
   return new RegentError('REGENT_KUBE_FORBIDDEN', `${error.message}. In namespace ${namespace} this command must be allowed to ${rights}`, { cause: error })

@@ -37,7 +37,7 @@ export async function kubernetesPlace(io: Io, options: KubernetesOptions): Promi
     async connect(wanted): Promise<Connection> {
       if (wanted !== undefined && options.namespace !== undefined) refuseOtherNamespace(wanted, options.namespace)
       const id = wanted === undefined ? await only() : clusterId(wanted, namespace)
-      return { client, cluster: clusterName(id), path: `/clusters/${id}` }
+      return { client, cluster: clusterName(id), path: `/clusters/${encodeURIComponent(id)}` }
     },
     [Symbol.asyncDispose]: () => route[Symbol.asyncDispose](),
   }

@@ -3,20 +3,14 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { Agent, fetch } from 'undici'
 import { catalogue } from '../../common/error-catalogue.ts'
 import { describeError, RegentError } from '../../common/errors.ts'
-import { KubeApiError } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeConnection } from '../../controller-runtime/kube-config.ts'
 import { openPortForward } from '../../controller-runtime/port-forward.ts'
 import { manager } from '../../kube/manager-names.ts'
 import type { ApiRoute } from '../api-client.ts'
-import { explained, findManagers, unreachable, type FoundManagers, type ManagerPod } from './find-managers.ts'
+import { findManagers, unreachable, withRights, type FoundManagers, type ManagerPod } from './find-managers.ts'
 
 /** For the port-forward and the handshake within it, so that a read has time for a second manager. */
 const connectMs = 4_000
-
-interface Managers {
-  readonly found: FoundManagers
-  readonly agents: ReadonlyMap<ManagerPod, Agent>
-}
 
 /**
  * The way to the managers in a namespace: HTTPS within a port-forward. The API server's own proxy would do for neither: it takes the `Authorization` header for itself.
@@ -28,14 +22,15 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
   readonly #connection: KubeConnection
   readonly #namespace: string
   readonly #ending = new AbortController()
-  #managers: Managers | undefined
+  /** One for each pod, the leader's first. */
+  #agents: readonly Agent[] | undefined
 
   private constructor(connection: KubeConnection, namespace: string, found: FoundManagers) {
     this.#connection = connection
     this.#namespace = namespace
     this.url = `https://${this.#serverName}`
     this.token = found.token
-    this.#managers = this.#use(found)
+    this.#agents = this.#agentsFor(found)
   }
 
   static async find(connection: KubeConnection, namespace: string): Promise<ManagerRoute> {
@@ -48,9 +43,9 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
   }
 
   async fetch(url: string, init: RequestInit): Promise<Response> {
-    this.#managers ??= this.#use(await findManagers(this.#connection, this.#namespace))
+    this.#agents ??= this.#agentsFor(await findManagers(this.#connection, this.#namespace))
     try {
-      return await this.#askInTurn([...this.#managers.agents.values()], url, init)
+      return await this.#askInTurn(this.#agents, url, init)
     } catch (error) {
       // Pods come and go: the next request looks anew.
       await this.#forget()
@@ -76,28 +71,25 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
     return `${manager.service}.${this.#namespace}.svc`
   }
 
-  #use(found: FoundManagers): Managers {
-    const agentOf = (pod: ManagerPod): Agent =>
-      new Agent({ connect: (_options, done) => void this.#connect(pod, found.ca).then((socket) => done(null, socket), (error: Error) => done(error, null)) })
-    return { found, agents: new Map(found.pods.map((pod) => [pod, agentOf(pod)])) }
+  #agentsFor({ pods, ca }: FoundManagers): readonly Agent[] {
+    return pods.map((pod) => new Agent({ connect: (_options, done) => void this.#connect(pod, ca).then((socket) => done(null, socket), (error: Error) => done(error, null)) }))
   }
 
   async #forget(): Promise<void> {
-    const agents = [...(this.#managers?.agents.values() ?? [])]
-    this.#managers = undefined
+    const agents = this.#agents ?? []
+    this.#agents = undefined
     await Promise.all(agents.map((agent) => agent.destroy()))
   }
 
   async #connect(pod: ManagerPod, ca: string): Promise<TLSSocket> {
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(connectMs)])
-    const where = `pod ${this.#namespace}/${pod.name}`
     try {
       const tunnel = await openPortForward(this.#connection, { namespace: this.#namespace, pod: pod.name, port: pod.port }, signal)
       return await secured(tunnel, { ca, servername: this.#serverName }, signal)
     } catch (error) {
-      if (error instanceof KubeApiError) throw explained(error, this.#namespace)
-      if (error instanceof RegentError) throw error
-      throw unreachable(`${where}: ${signal.aborted ? `no connection within ${connectMs / 1_000} s` : `${describeError(error)} (expected is a certificate of the CA in Secret ${manager.certificateSecret} for ${this.#serverName})`}`, error)
+      if (error instanceof RegentError) throw withRights(error, this.#namespace)
+      const expected = `expected is a certificate of the CA in Secret ${manager.certificateSecret} for ${this.#serverName}`
+      throw unreachable(`pod ${this.#namespace}/${pod.name}: ${signal.aborted ? `no connection within ${connectMs / 1_000} s` : `${describeError(error)} (${expected})`}`, error)
     }
   }
 }
@@ -107,9 +99,10 @@ function secured(tunnel: Duplex, tls: { readonly ca: string; readonly servername
   return new Promise((resolve, reject) => {
     const socket = connectTls({ ...tls, socket: tunnel, ALPNProtocols: ['http/1.1'] })
     const giveUp = (): void => void socket.destroy(signal.reason as Error)
+    if (signal.aborted) giveUp()
     signal.addEventListener('abort', giveUp, { once: true })
-    tunnel.on('error', (error) => (reject(error), socket.destroy()))
-    socket.once('error', (error) => (reject(error), tunnel.destroy()))
+    tunnel.on('error', (error: Error) => (reject(error), socket.destroy()))
+    socket.once('error', (error: Error) => (reject(error), tunnel.destroy()))
     socket.once('close', () => reject(new Error('the connection was closed')))
     socket.once('secureConnect', () => {
       signal.removeEventListener('abort', giveUp)

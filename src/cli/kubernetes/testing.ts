@@ -22,35 +22,36 @@ type Respond = (asked: Asked, response: ServerResponse) => { readonly status: nu
 /** A Kubernetes with Regent's Secrets in namespace `regent`, and a kubeconfig for it whose current context is namespace `shops`. */
 export class FakeKubernetes {
   readonly api: FakeApiServer
-  readonly certificate = selfSigned('regent.regent.svc')
+  readonly kubeconfig: string
   readonly asked: (Asked & { readonly pod: string })[] = []
-  readonly #kubeconfig: string
+  readonly #certificate: TestCertificate
 
-  private constructor(api: FakeApiServer, kubeconfig: string) {
+  private constructor(api: FakeApiServer, kubeconfig: string, certificate: TestCertificate) {
     this.api = api
-    this.#kubeconfig = kubeconfig
+    this.kubeconfig = kubeconfig
+    this.#certificate = certificate
     this.#create('v1/secrets', 'regent-api', { data: { token: base64('api-token\n') } })
-    this.#create('v1/secrets', 'regent-certificates', { data: { 'ca.crt': base64(this.certificate.cert) } })
+    this.#create('v1/secrets', 'regent-certificates', { data: { 'ca.crt': base64(this.#certificate.cert) } })
   }
 
-  static async start(): Promise<FakeKubernetes> {
+  static async start(certificate = selfSigned('regent.regent.svc')): Promise<FakeKubernetes> {
     const api = await FakeApiServer.start()
     onTestFinished(() => api[Symbol.asyncDispose]())
     const kubeconfig = join(await temporaryFolder(), 'config')
     const context = { cluster: 'here', user: 'me', namespace: 'shops' }
     const config = { 'current-context': 'main', contexts: [{ name: 'main', context }], clusters: [{ name: 'here', cluster: { server: api.connection.server } }], users: [{ name: 'me', user: {} }] }
     await writeFile(kubeconfig, JSON.stringify(config))
-    return new FakeKubernetes(api, kubeconfig)
+    return new FakeKubernetes(api, kubeconfig, certificate)
   }
 
   /** Runs a command line where this is what KUBECONFIG names. */
   async regent(line: string, env: Readonly<Record<string, string>> = {}, interruptMs?: number): Promise<Ran> {
-    return regent(line.split(' '), { KUBECONFIG: this.#kubeconfig, ...env }, interruptMs)
+    return regent(line.split(' '), { KUBECONFIG: this.kubeconfig, ...env }, interruptMs)
   }
 
   /** A manager's pod; without `respond` nothing listens in it. */
   async manager(pod: string, respond?: Respond, options: ManagerOptions = {}): Promise<void> {
-    const { ready = true, certificate = this.certificate, port = 9500 } = options
+    const { ready = true, certificate = this.#certificate, port = 9500 } = options
     this.#create('v1/pods', pod, {
       spec: { containers: [{ ports: [{ name: 'metrics', containerPort: 8080 }, { name: 'api', containerPort: port }] }] },
       status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
