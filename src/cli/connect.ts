@@ -33,7 +33,7 @@ async function onKubernetes(io: Io, options: ApiOptions): Promise<Place> {
 
 function remotePlace(client: ApiClient): Place {
   return {
-    isCluster: async (word) => (await client.get<readonly ClusterView[]>('/clusters')).some(({ name }) => clusterId(name) === clusterId(word)),
+    isCluster: async (word) => (await client.get<readonly ClusterView[]>('/clusters')).some(({ name }) => name === clusterId(word)),
     async connect(wanted) {
       const id = clusterId(await client.clusterName(wanted))
       return { client, cluster: clusterName(id), path: `/clusters/${encodeURIComponent(id)}` }

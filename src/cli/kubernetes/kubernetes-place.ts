@@ -17,9 +17,8 @@ export async function kubernetesPlace(io: Io, options: KubernetesOptions): Promi
   const route = await ManagerRoute.find(connection, options.managerNamespace ?? manager.namespace)
   const client = ApiClient.over(route)
 
-  /** The ids of all clusters; a manager may write them as people do. */
   async function ids(): Promise<readonly string[]> {
-    return (await client.get<readonly ClusterView[]>('/clusters')).map(({ name }) => clusterId(name))
+    return (await client.get<readonly ClusterView[]>('/clusters')).map(({ name }) => name)
   }
 
   async function only(): Promise<string> {

@@ -67,11 +67,8 @@ describe('where a command asks', () => {
 })
 
 describe('the cluster', () => {
-  test.each([
-    [['shops.shop', 'other.shop']],
-    [['shops/shop', 'other/shop']],
-  ])('is left out where the namespace has only one (%j)', async (clusters) => {
-    const fake = await kubernetes(...clusters)
+  test('is left out where the namespace has only one', async () => {
+    const fake = await kubernetes('shops.shop', 'other.shop')
     expect((await fake.regent('topology --context main')).code).toBe(0)
     expect(fake.asked.at(-1)?.path).toBe('/api/v1/clusters/shops.shop/topology')
   })

@@ -38,7 +38,9 @@ export const resumeBody = strict({ dryRun })
 export const scaleBody = strict({ instances: Type.Integer({ minimum: 1, maximum: 16, description: 'How many there shall be.' }), dryRun })
 
 /** Path parameters. */
-export const clusterParams = Type.Object({ cluster: Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}$', description: 'Name of the cluster.' }) })
+export const clusterParams = Type.Object({
+  cluster: Type.String({ pattern: '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?[.])?[a-z][a-z0-9-]{0,38}$', description: 'Name of the cluster; on Kubernetes <namespace>.<name>, or the name alone where it is unique.' }),
+})
 
 export const recoveryParams = Type.Object({
   ...clusterParams.properties,
