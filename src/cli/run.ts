@@ -7,11 +7,12 @@ import { buildProgram, buildWholeProgram } from './program.ts'
 import { verbFirst } from './verb-first.ts'
 
 /** Runs one command line (without node and script) and resolves to the exit code. Errors are told on standard error. */
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function run(given: readonly string[], io: Io): Promise<number> {
+  const argv = verbFirst(given)
   const json = wantsJson(argv)
   const program = needsWhole(argv) ? await buildWholeProgram(io, json) : buildProgram(io, json)
   try {
-    await program.parseAsync(verbFirst(argv), { from: 'user' })
+    await program.parseAsync(argv, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.ok)
   } catch (error) {
     if (!(error instanceof CommanderError)) {
