@@ -48,14 +48,20 @@ describe('where a command asks', () => {
     ['topology other/shop -n shops', /other\/shop is not in namespace shops/],
     ['topology -n Shops', /A namespace is/],
     ['topology a/b/c', /lower-case letters/],
-    ['topology shop --context nowhere', /there is no context "nowhere"; there is: main/],
-    ['topology shop --kubeconfig /no/such/file', /\/no\/such\/file cannot be used as a kubeconfig/],
   ])('"regent %s" is wrong usage', async (line, message) => {
     const fake = await kubernetes()
     const { code, err } = await fake.regent(line)
     expect(err).toMatch(message)
     expect(code).toBe(2)
     expect(fake.asked).toEqual([])
+  })
+
+  test.each([
+    ['topology shop --context nowhere', 'there is no context "nowhere"; there is: main'],
+    ['topology shop --kubeconfig /no/such/file', '/no/such/file cannot be used as a kubeconfig'],
+  ])('"regent %s" fails, saying what is wrong with the kubeconfig', async (line, message) => {
+    const fake = await kubernetes()
+    expect(await fake.regent(line)).toMatchObject({ code: 1, err: expect.stringContaining(message) as string })
   })
 
   test('a URL takes a cluster with its namespace too', async () => {

@@ -27,6 +27,6 @@ test('the plugin, also through a symbolic link, asks Kubernetes, takes kubectlâ€
 
 test('the plugin keeps words with blanks whole, and calls itself what a person typed', async () => {
   const ran = await run(script, ['--context', 'no such context', 'topology'], { KUBECONFIG: (await FakeKubernetes.start()).kubeconfig })
-  expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('there is no context "no such context"') as string })
+  expect(ran).toMatchObject({ code: 1, err: expect.stringContaining('there is no context "no such context"') as string })
   expect((await run(script, ['topology', '--help'], {})).out).toContain('Usage: kubectl regent topology [options] [cluster]')
 }, 90_000)
