@@ -127,7 +127,7 @@ execute() {
 
 show_logs() {
   local available
-  available=$(find "$logs" -name '*.log' -printf '%f\n' 2>/dev/null | sed 's/\.log$//' | sort | tr '\n' ' ')
+  available=$({ find "$logs" -name '*.log' -printf '%f\n' 2>/dev/null || true; } | sed 's/\.log$//' | sort | tr '\n' ' ')
   [ $# -gt 0 ] || die "logs takes one of: ${available:-(there are none yet)}"
   [ -e "$logs/$1.log" ] || die "there is no log of \"$1\"; there are: $available"
   local file=$logs/$1.log; shift

@@ -2,7 +2,7 @@
 # A node: a network namespace on the control plane's bridge, and in it containerd, kubelet and kube-proxy with a folder of their own.
 
 # Nodes of the cluster that is up, by number.
-nodes() { find /run/netns -maxdepth 1 -name "$name-n[0-9]*" 2>/dev/null | sed "s/.*-n//" | sort -n; }
+nodes() { { find /run/netns -maxdepth 1 -name "$name-n[0-9]*" 2>/dev/null || true; } | sed "s/.*-n//" | sort -n; }
 
 # node_number NAME: the number of a node given as n2 or 2.
 node_number() {
