@@ -37,7 +37,8 @@ CONFIG
 make_control_network() {
   ip netns add "$name-control" || die "the network namespace $name-control cannot be made. Is this a container without CAP_SYS_ADMIN and CAP_NET_ADMIN? Run on the machine itself."
   in_net control ip link set lo up
-  in_net control ip link add nodes type bridge || die 'no bridge can be made. Is this a container without CAP_NET_ADMIN, or a kernel without bridges (modprobe bridge)?'
+  # With an address of its own: otherwise it takes the lowest of its ports', and nodes that know the last one talk into the void for a minute.
+  in_net control ip link add nodes address 02:00:00:00:00:01 type bridge || die 'no bridge can be made. Is this a container without CAP_NET_ADMIN, or a kernel without bridges (modprobe bridge)?'
   in_net control ip addr add "$control_address/24" dev nodes
   in_net control ip link set nodes up
   route_services control
