@@ -40,6 +40,7 @@ export const catalogue = {
   REGENT_MYSQL_MISSING: { status: 500, title: 'No usable mysqld', remedy: 'Install a MySQL server ≥ 8.0.26 or set REGENT_MYSQLD to its path.' },
   REGENT_LAUNCHER_SILENT: { status: 503, title: 'The launcher of mysqld does not answer', remedy: 'It runs in the mysql container of the pod; look why that container does not run. The agent tries again by itself.' },
   REGENT_MYSQL_TOO_OLD: { status: 500, title: 'This MySQL is too old', remedy: 'Use MySQL 8.0.26 or newer.' },
+  REGENT_BAD_CERTIFICATE: { status: 500, title: 'A certificate cannot be used', remedy: 'The message names the Secret or folder. Where cert-manager makes it, look at its Certificate; a Secret that Regent makes can be deleted, and is made again.' },
   REGENT_REDIS_MISSING: { status: 500, title: 'No usable redis-server', remedy: 'Install redis-server or set REGENT_REDIS_SERVER to its path.' },
   REGENT_SETUP_FAILED: { status: 500, title: 'What Regent runs on could not be set up', remedy: 'The message says what to install by hand and which variable to set.' },
   REGENT_ALREADY_RUNNING: { status: 409, title: 'It runs already', remedy: 'The message says where.' },

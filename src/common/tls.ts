@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { describeError } from './errors.ts'
+import { describeError, RegentError } from './errors.ts'
 
 /** A certificate with its key, and whom to trust. PEM. */
 export interface TlsMaterial {
@@ -17,6 +17,32 @@ export interface CertificateSource {
   onChange(changed: (material: TlsMaterial) => void): () => void
 }
 
+/** A source that is told what is there now. */
+export class HeldCertificates implements CertificateSource {
+  readonly #listeners = new Set<(material: TlsMaterial) => void>()
+  #held: TlsMaterial | undefined
+
+  current(): TlsMaterial | undefined {
+    return this.#held
+  }
+
+  onChange(changed: (material: TlsMaterial) => void): () => void {
+    this.#listeners.add(changed)
+    return () => void this.#listeners.delete(changed)
+  }
+
+  /** Whether these are others than before. Throws `REGENT_BAD_CERTIFICATE`, and keeps what it has, where they cannot be used. */
+  put(material: TlsMaterial, where: string): boolean {
+    const complaint = complaintAboutMaterial(material)
+    if (complaint !== undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', `${where}: ${complaint}`)
+    const { cert, key, ca } = this.#held ?? {}
+    if (cert === material.cert && key === material.key && ca === material.ca) return false
+    this.#held = material
+    for (const changed of this.#listeners) changed(material)
+    return true
+  }
+}
+
 /** How agents are spoken to where TLS is on: both sides show a certificate. */
 export interface ClientTls {
   readonly certificates: Pick<CertificateSource, 'current'>
@@ -27,8 +53,8 @@ export interface ClientTls {
 /** All that Regent speaks to with certificates of its own is Regent. */
 export const lowestTlsVersion = 'TLSv1.3'
 
-/** Why these cannot be used; undefined where they can. They come as several files or keys, so that one may be newer than the other. */
-export function complaintAboutMaterial({ cert, key, ca }: TlsMaterial): string | undefined {
+/** Why these cannot be used. They come as several files or keys, of which one may be newer than the other. */
+function complaintAboutMaterial({ cert, key, ca }: TlsMaterial): string | undefined {
   try {
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return 'tls.key is not the key of tls.crt'
   } catch (error) {

@@ -152,7 +152,8 @@ function applyOperation(target: unknown, { op, path, value }: JsonPatchOperation
   const names = path.split('/').slice(1).map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   const last = names.pop() ?? ''
   let at = target
-  for (const name of names) at = isRecord(at) ? at[name] : undefined
+  // Through lists too, by position.
+  for (const name of names) at = (at as Readonly<Record<string, unknown>> | null | undefined)?.[name]
   if (!isRecord(at)) throw new FakeRefusal(422, 'Invalid', `no such path: ${path}`)
   if (op === 'test' && !isDeepStrictEqual(at[last], value)) throw new FakeRefusal(422, 'Invalid', `the test at ${path} failed`)
   if (op === 'remove') delete at[last]

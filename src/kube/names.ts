@@ -33,6 +33,10 @@ export function namesOf(cluster: string) {
     /** The configuration that the agents of all pods share. */
     agents: `${cluster}-agents`,
     statefulSet: cluster,
+    /** What the agents show each other and the managers; mounted into the pods. */
+    certificates: `${cluster}-certificates`,
+    /** The authority behind them, with its key; never mounted. */
+    authority: `${cluster}-ca`,
     disruptionBudget: cluster,
     serviceAccount: `${cluster}-agents`,
   } as const
@@ -50,3 +54,22 @@ export function commonLabels(cluster: string): Readonly<Record<string, string>> 
 export function selectorOf(cluster: string): Readonly<Record<string, string>> {
   return { [labels.cluster]: cluster }
 }
+
+/** What the certificate of a cluster's agents is for. Nobody resolves it: connections go to IP addresses. */
+export function agentTlsName(cluster: string, namespace: string): string {
+  return `agent.${cluster}.${namespace}.regent`
+}
+
+/** What the managers show to the agents of a cluster. */
+export function managerTlsName(cluster: string, namespace: string): string {
+  return `manager.${cluster}.${namespace}.regent`
+}
+
+/** The managers' own objects, in their namespace. */
+export const managerNames = {
+  api: 'regent',
+  webhook: 'regent-webhook',
+  certificates: 'regent-certificates',
+  /** Of both webhook configurations. */
+  webhookConfiguration: 'regent',
+} as const

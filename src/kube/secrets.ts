@@ -23,9 +23,9 @@ const bindingType = 'servicebinding.io/mysql'
  */
 export function secretsOf(cluster: MySQLCluster, existing: ReadonlyMap<string, Secret>, random: Random): readonly Secret[] {
   const names = namesOf(cluster.metadata.name)
-  const internal = existing.get(names.internal)?.data
-  const agentToken = decoded(internal?.['agent-token']) ?? random.hex(64)
-  const accountSecret = decoded(internal?.['account-secret']) ?? random.hex(64)
+  const internal = existing.get(names.internal)
+  const agentToken = textIn(internal, 'agent-token') ?? random.hex(64)
+  const accountSecret = textIn(internal, 'account-secret') ?? random.hex(64)
   return [
     secret(cluster, names.internal, 'Opaque', { 'agent-token': agentToken, 'account-secret': accountSecret }),
     secret(cluster, names.client, bindingType, bindingOf(cluster, passwordFor(accountSecret, 'client'))),
@@ -34,8 +34,7 @@ export function secretsOf(cluster: MySQLCluster, existing: ReadonlyMap<string, S
 }
 
 function secret(cluster: MySQLCluster, name: string, type: string, texts: Readonly<Record<string, string>>): Secret {
-  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]))
-  const made: Secret = ownedBy(cluster, { apiVersion: 'v1', kind: 'Secret', type, metadata: { name }, data })
+  const made: Secret = ownedBy(cluster, { apiVersion: 'v1', kind: 'Secret', type, metadata: { name }, data: dataOf(texts) })
   if (cluster.spec.volumes.whenDeleted === 'Delete') return made
   const { ownerReferences: _owner, ...metadata } = made.metadata
   return { ...made, metadata }
@@ -49,7 +48,13 @@ function bindingOf(cluster: MySQLCluster, password: string): Readonly<Record<str
   return { type: 'mysql', provider: 'regent', host, port, username: 'client', password, database: 'app', uri: `mysql://client:${password}@${host}:${port}/app` }
 }
 
-function decoded(data: string | undefined): string | undefined {
-  const text = data === undefined ? '' : Buffer.from(data, 'base64').toString('utf8')
+/** As the API takes it. */
+export function dataOf(texts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]))
+}
+
+/** Undefined where there is no Secret, no such key, or nothing under it. */
+export function textIn(secret: Secret | undefined, key: string): string | undefined {
+  const text = Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8')
   return text === '' ? undefined : text
 }
