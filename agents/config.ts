@@ -11,6 +11,10 @@ export interface AgentConfig {
   /** mysqld's administrative port, on 127.0.0.1-like `host`; outside the kernel's ephemeral range. */
   readonly adminPort: number
   readonly agentPort: number
+  /** Where `/live` and `/ready` are answered without TLS, for the kubelet; 0 for nowhere but on `agentPort`. */
+  readonly probePort: number
+  /** The agent speaks TLS with these certificates, and asks for one of everybody who calls it. Plain HTTP unless given. */
+  readonly tls?: { readonly certificateFolder: string }
   /** Command line that starts mysqld, without options: `["/usr/sbin/mysqld"]`, or a loader with its library path. */
   readonly mysqld: readonly string[]
   /** The folder shared with the launcher in the mysql container (`src/kube/launcher.sh`); '' where the agent starts mysqld itself. */

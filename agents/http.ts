@@ -1,6 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { TLSSocket } from 'node:tls'
 import { carriesToken } from '../src/common/bearer-token.ts'
 import { describeError, RegentError } from '../src/common/errors.ts'
+import { createTlsServer } from '../src/common/tls-server.ts'
+import { mayCall, ownTlsName } from '../src/common/tls-names.ts'
+import { complaintAboutPeer, type CertificateSource } from '../src/common/tls.ts'
 import { problemContentType, problemOf } from '../src/common/problem.ts'
 import { agentRoutes } from '../failover/order.ts'
 import type { Observation } from '../topology/observation.ts'
@@ -22,14 +26,45 @@ export interface AgentHandlers {
 
 const maxBodyBytes = 32 * 1024 * 1024
 
+export interface AgentServerOptions {
+  readonly token: string
+  /** With them the agent speaks TLS, and only to those who show a certificate of the same authority. */
+  readonly certificates?: CertificateSource | undefined
+}
+
 /**
- * The agent's HTTP interface. `/live` and `/ready` say yes or no to anyone; everything else needs the bearer token. Bare `node:http`: an agent
- * lives beside every server and has to be small.
+ * The agent's HTTP interface. `/live` and `/ready` say yes or no; everything else needs the bearer token. Bare `node:http`: an agent lives beside every server and has to be small.
  */
-export function createAgentServer(handlers: AgentHandlers, token: string): Server {
-  return createServer((request, response) => {
+export function createAgentServer(handlers: AgentHandlers, { token, certificates }: AgentServerOptions): Server {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer(handlers, token, { request, response }).catch((error: unknown) => sendProblem(response, request, error))
+  }
+  if (certificates === undefined) return createServer(listener)
+  // Not refused in the handshake, which could only hang up: whoever has a wrong certificate is told what is wrong with it.
+  return createTlsServer(certificates, { requestCert: true, rejectUnauthorized: false }, (request, response) => {
+    const complaint = complaintAboutCaller(request, certificates)
+    if (complaint === undefined) return listener(request, response)
+    response.setHeader('connection', 'close')
+    sendProblem(response, request, new RegentError('REGENT_UNAUTHORIZED', `the caller’s certificate is refused: ${complaint}`))
   })
+}
+
+/** For the kubelet, which has neither certificate nor token: `/live` and `/ready`, yes or no to anyone. */
+export function createProbeServer(handlers: Pick<AgentHandlers, 'isLive' | 'isReady'>): Server {
+  return createServer((request, response) => {
+    if (!answerProbe(handlers, pathOf(request), response)) response.writeHead(404, { 'content-type': 'text/plain' }).end('there are /live and /ready\n')
+  })
+}
+
+function complaintAboutCaller({ socket }: IncomingMessage, certificates: CertificateSource): string | undefined {
+  const own = certificates.current()
+  if (!(socket instanceof TLSSocket) || own === undefined) return 'it cannot be checked'
+  const shown = socket.getPeerX509Certificate()
+  if (shown === undefined) return 'none was shown'
+  // A code on the server's side, whatever its type says.
+  if (!socket.authorized) return complaintAboutPeer(String(socket.authorizationError)) ?? `it fails with ${String(socket.authorizationError)}`
+  const name = ownTlsName(own)
+  return mayCall(shown, name) ? undefined : `it is for ${shown.subjectAltName ?? 'nobody'}, and calls ${name}`
 }
 
 interface Exchange {
@@ -39,18 +74,26 @@ interface Exchange {
 
 async function answer(handlers: AgentHandlers, token: string, exchange: Exchange): Promise<void> {
   const { request, response } = exchange
-  const path = (request.url ?? '/').split('?')[0] ?? '/'
-  if (path === '/live' || path === '/ready') {
-    const yes = path === '/live' ? handlers.isLive() : handlers.isReady()
-    response.writeHead(yes ? 200 : 503, { 'content-type': 'text/plain' }).end(yes ? 'yes\n' : 'no\n')
-    return
-  }
+  const path = pathOf(request)
+  if (answerProbe(handlers, path, response)) return
   if (!carriesToken(request.headers.authorization, token)) throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${path} needs a valid bearer token`)
   if (request.method === 'GET') return answerGet(handlers, path, exchange)
   const order = request.method === 'POST' ? handlers.orders.get(path) : undefined
   if (order === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no ${request.method} ${path}; orders are POSTed to ${[...handlers.orders.keys()].join(', ')}`)
   const body = await readJson(request)
   sendJson(response, await order(body))
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '/').split('?')[0] ?? '/'
+}
+
+/** @returns whether the path is one of those. */
+function answerProbe(handlers: Pick<AgentHandlers, 'isLive' | 'isReady'>, path: string, response: ServerResponse): boolean {
+  if (path !== '/live' && path !== '/ready') return false
+  const yes = path === '/live' ? handlers.isLive() : handlers.isReady()
+  response.writeHead(yes ? 200 : 503, { 'content-type': 'text/plain' }).end(yes ? 'yes\n' : 'no\n')
+  return true
 }
 
 function answerGet(handlers: AgentHandlers, path: string, { response, request }: Exchange): void {

@@ -3,13 +3,15 @@ import { join } from 'node:path'
 import { passwordFor } from '../src/common/account-password.ts'
 import { readTokenFile } from '../src/common/bearer-token.ts'
 import { RegentError } from '../src/common/errors.ts'
+import { followCertificateFolder } from '../src/common/certificate-folder.ts'
 import { createHttpTransport } from '../src/common/http-transport.ts'
 import { createLogger } from '../src/common/logger.ts'
 import { realDisk, realMachine, realWorld } from '../src/common/real-world.ts'
+import { ownTlsName } from '../src/common/tls-names.ts'
 import { contradictionIn, defaultTimings } from '../failover/timings.ts'
 import { Agent } from './agent.ts'
 import type { AgentConfig } from './config.ts'
-import { createAgentServer } from './http.ts'
+import { createAgentServer, createProbeServer } from './http.ts'
 import { realMedium } from './medium.ts'
 import { Launcher } from './launcher.ts'
 import { createMysqldProcess } from './mysqld-process.ts'
@@ -20,7 +22,7 @@ import { volumeLayout } from './volume-layout.ts'
 
 /**
  * Runs the agent of one instance until SIGTERM or SIGINT. Its mysqld goes on without it and is found again by the next.
- * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself and `REGENT_ADDRESS_IN_USE`.
+ * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`.
  */
 export async function runAgent(config: AgentConfig): Promise<void> {
   const timings = { ...defaultTimings, ...config.timings }
@@ -34,8 +36,9 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   await mkdir(layout.runDir, { recursive: true, mode: 0o700 })
   const stateFile = join(layout.agentDir, 'state')
   const world = realWorld
-  const transport = createHttpTransport({ token })
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
+  const certificates = config.tls && (await followCertificateFolder({ folder: config.tls.certificateFolder, world, log, checksPeers: true }))
+  const transport = createHttpTransport({ token, tls: certificates && { certificates, servername: ownTlsName(certificates.current()) } })
   const agent = await Agent.create({
     config,
     timings,
@@ -52,8 +55,10 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     log: (sentence) => log.info(sentence),
     termination: launcher,
   })
-  const server = createAgentServer(agent, token)
-  await listen(server, config)
+  const server = createAgentServer(agent, { token, certificates })
+  await listen(server, config, 'agentPort')
+  const probes = config.probePort === 0 ? null : createProbeServer(agent)
+  if (probes !== null) await listen(probes, config, 'probePort')
   log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
   const beating = launcher?.beat()
   await agent.start()
@@ -62,16 +67,19 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   beating?.cancel()
   agent.stop()
   transport.close()
-  server.closeAllConnections()
-  server.close()
+  certificates?.close()
+  for (const one of [server, probes]) {
+    one?.closeAllConnections()
+    one?.close()
+  }
 }
 
-function listen(server: ReturnType<typeof createAgentServer>, { host, agentPort }: AgentConfig): Promise<void> {
+function listen(server: ReturnType<typeof createAgentServer>, config: AgentConfig, port: 'agentPort' | 'probePort'): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${agentPort} (agentPort) is taken: another agent runs there`, { cause: error }) : error)
+      reject(error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${config.host}:${config[port]} (${port}) is taken: another agent runs there`, { cause: error }) : error)
     })
-    server.listen(agentPort, host, () => resolve())
+    server.listen(config[port], config.host, () => resolve())
   })
 }
 

@@ -10,6 +10,7 @@ const config: AgentConfig = {
   port: 3306,
   adminPort: 3307,
   agentPort: 9400,
+  probePort: 0,
   mysqld: ['/usr/sbin/mysqld'],
   mysqlbinlog: [],
   launcherDir: '',

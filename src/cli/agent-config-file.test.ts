@@ -22,10 +22,17 @@ describe('the agent’s configuration file', () => {
     expect(await readAgentConfig(await fileWith(JSON.stringify(older)))).toMatchObject({ keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 })
   })
 
+  test('may say where the certificates are, and has no port for probes unless it says so', async () => {
+    const { probePort: _probePort, ...older } = written
+    const tls = { certificateFolder: '/regent/certificates' }
+    expect(await readAgentConfig(await fileWith(JSON.stringify({ ...older, tls })))).toEqual({ ...written, tls, probePort: 0 })
+  })
+
   const refusals: readonly (readonly [string, object, RegExp])[] = [
     ['an unknown key', { colour: 'red' }, /unknown key "colour"/],
     ['a relative path', { volume: 'instances/x' }, /volume is "instances\/x"; allowed is a text/],
     ['a port out of range', { adminPort: 70_000 }, /adminPort is 70000; allowed is an integer from 1 to 65535/],
+    ['certificates in a relative folder', { tls: { certificateFolder: 'tls' } }, /tls.certificateFolder is "tls"; allowed is a text/],
     ['no command for mysqld', { mysqld: [] }, /mysqld is \[\]/],
     ['an unknown timing', { timings: { leaseMinutes: 1 } }, /timings has the unknown key "leaseMinutes"; allowed are processWatchMs/],
     ['timings that contradict each other', { timings: { leaseMs: 1500 } }, /leaseRenewMs × 3 must not exceed leaseMs/],

@@ -29,6 +29,13 @@ export const agentConfigSchema = Type.Object(
     port: port('Port of mysqld for clients and replicas.'),
     adminPort: port('Port of mysqld’s administrative interface.'),
     agentPort: port('Port of the agent.'),
+    probePort: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port on which /live and /ready are answered without TLS, for the kubelet; 0 for none of its own.' })),
+    tls: Type.Optional(
+      Type.Object(
+        { certificateFolder: path('Folder with tls.crt, tls.key and ca.crt.') },
+        { ...strict, description: 'With certificateFolder, a folder with tls.crt, tls.key and ca.crt (as a mounted Secret has them), the agent speaks TLS, asks callers for a certificate of the same authority, and takes changed files without a restart.' },
+      ),
+    ),
     mysqld: program('Command line that starts mysqld, without options.', 1),
     launcherDir: Type.Optional(Type.String({ maxLength: 4096, description: 'Folder shared with the launcher that starts mysqld in another container of the pod; empty where the agent starts it.' })),
     mysqlbinlog: program('Command line of mysqlbinlog; empty where it is missing.', 0),
@@ -49,7 +56,7 @@ export const agentConfigSchema = Type.Object(
 )
 
 /** For files that are older than these fields. */
-const laterDefaults = { launcherDir: '', keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 } as const
+const laterDefaults = { launcherDir: '', probePort: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 } as const
 
 /** Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
 export async function readAgentConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<AgentConfig> {

@@ -1,11 +1,16 @@
-import { Agent, request, type IncomingMessage } from 'node:http'
+import { Agent, type IncomingMessage } from 'node:http'
+import { Agent as TlsAgent } from 'node:https'
+import { describeFailure, requestTo } from './agent-request.ts'
 import { catalogue, type ErrorCode } from './error-catalogue.ts'
-import { describeError, RegentError } from './errors.ts'
+import { RegentError } from './errors.ts'
 import type { Transport } from './ports.ts'
+import type { ClientTls } from './tls.ts'
 
 export interface HttpTransportOptions {
   /** Sent as bearer token with every request. */
   readonly token: string
+  /** Plain HTTP unless given. */
+  readonly tls?: ClientTls | undefined
   /** An answer larger than this is refused. GTID sets of 100,000 intervals fit many times over. */
   readonly maxAnswerBytes?: number
 }
@@ -29,7 +34,9 @@ interface Answer {
 
 /** JSON over HTTP to agents. Connections are kept: on the critical path of a failover a handshake is a round trip too many. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
-  const connections = new Agent({ keepAlive: true, maxFreeSockets: 4, scheduling: 'lifo' })
+  const pool = { keepAlive: true, maxFreeSockets: 4, scheduling: 'lifo' } as const
+  // A resumed session would go on with certificates that were checked when it began.
+  const connections = options.tls === undefined ? new Agent(pool) : new TlsAgent({ ...pool, maxCachedSessions: 0 })
   const maxAnswerBytes = options.maxAnswerBytes ?? 16 * 1024 * 1024
 
   return {
@@ -48,13 +55,13 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       // The agent closed a kept connection just as it was used again. Orders are idempotent, so they may be sent twice.
       if (error instanceof StaleConnection && !deadline.aborted) return send(exchange, deadline)
       if (error instanceof RegentError) throw error
-      throw unreachable(exchange, deadline.aborted ? `did not answer within ${exchange.deadlineMs} ms` : describeError(error), error)
+      throw unreachable(exchange, deadline.aborted ? `did not answer within ${exchange.deadlineMs} ms` : describeFailure(error), error)
     }
   }
 
   function sendOnce(exchange: Exchange, signal: AbortSignal): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const outgoing = request({
+      const outgoing = requestTo(options.tls, {
         ...hostAndPort(exchange.address),
         path: exchange.path,
         method: 'POST',
@@ -80,7 +87,8 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
 
 class StaleConnection extends Error {}
 
-async function readText(incoming: IncomingMessage, maxBytes: number): Promise<string> {
+/** The body. Rejects where it is longer. */
+export async function readText(incoming: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {

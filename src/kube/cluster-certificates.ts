@@ -1,8 +1,9 @@
 import { renewedChain, type ChainWish } from '../certificates/chain.ts'
 import type { Moment } from '../certificates/issue.ts'
+import { agentTlsName, managerTlsName } from '../common/tls-names.ts'
 import type { ClientTls, TlsMaterial } from '../common/tls.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
-import { agentTlsName, managerTlsName, namesOf } from './names.ts'
+import { namesOf } from './names.ts'
 import { ownedBy } from './owned.ts'
 import { dataOf, textIn, type Secret } from './secrets.ts'
 

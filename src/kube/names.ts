@@ -55,16 +55,6 @@ export function selectorOf(cluster: string): Readonly<Record<string, string>> {
   return { [labels.cluster]: cluster }
 }
 
-/** What the certificate of a cluster's agents is for. Nobody resolves it: connections go to IP addresses. */
-export function agentTlsName(cluster: string, namespace: string): string {
-  return `agent.${cluster}.${namespace}.regent`
-}
-
-/** What the managers show to the agents of a cluster. */
-export function managerTlsName(cluster: string, namespace: string): string {
-  return `manager.${cluster}.${namespace}.regent`
-}
-
 /** The managers' own objects, in their namespace. */
 export const managerNames = {
   api: 'regent',

@@ -23,6 +23,7 @@ export function agentConfigFor(layout: StateLayout, cluster: LocalCluster, insta
     port: instance.port,
     adminPort: instance.adminPort,
     agentPort: instance.agentPort,
+    probePort: 0,
     mysqld: cluster.mysql.mysqld,
     launcherDir: '',
     mysqlbinlog: cluster.mysql.mysqlbinlog,

@@ -14,7 +14,7 @@ test('an agent that is killed in the middle of its stream is lost, and asked aga
   onTestFinished(() => void server.close())
   const losses: string[] = []
   const twice = new Promise<void>((resolve) => {
-    const stop = createHttpFeed('token').follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, {
+    const stop = createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, {
       heard: () => undefined,
       alive: () => undefined,
       lost: (why) => void (losses.push(why) === 2 && resolve()),

@@ -1,6 +1,9 @@
-import { request, type ClientRequest } from 'node:http'
+import type { ClientRequest } from 'node:http'
 import { createInterface } from 'node:readline'
+import { describeFailure, requestTo } from '../common/agent-request.ts'
 import { describeError, RegentError } from '../common/errors.ts'
+import { readText } from '../common/http-transport.ts'
+import type { ClientTls } from '../common/tls.ts'
 import { agentRoutes } from '../../failover/order.ts'
 import { observationVersion, type Observation } from '../../topology/observation.ts'
 import type { AgentFeed, FeedListener } from './agent-feed.ts'
@@ -8,20 +11,33 @@ import type { AgentFeed, FeedListener } from './agent-feed.ts'
 /** A stream without a line for this long is closed and opened again: agents send at least every few hundred milliseconds. */
 const silenceMs = 1_500
 const retryMs = 100
+const longestRefusal = 65_536
+
+export interface HttpFeedOptions {
+  /** Sent as bearer token. */
+  readonly token: string
+  /** Plain HTTP unless given. */
+  readonly tls?: ClientTls | undefined
+}
 
 /** Streams of observations over HTTP, newline-delimited JSON. */
-export function createHttpFeed(token: string): AgentFeed {
+export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
   return {
     follow(address, listener) {
       let stopped = false
       let current: ClientRequest | undefined
       let retry: NodeJS.Timeout | undefined
+      const lost = (why: string): void => {
+        listener.lost(why)
+        retry = setTimeout(open, retryMs)
+      }
       const open = (): void => {
         if (stopped) return
-        current = openStream(address, token, listener, (why) => {
-          listener.lost(why)
-          retry = setTimeout(open, retryMs)
-        })
+        try {
+          current = openStream(address, options, listener, lost)
+        } catch (error) {
+          lost(`${address}: ${describeError(error)}`)
+        }
       }
       open()
       return () => {
@@ -33,7 +49,7 @@ export function createHttpFeed(token: string): AgentFeed {
   }
 }
 
-function openStream(address: string, token: string, listener: FeedListener, ended: (why: string) => void): ClientRequest {
+function openStream(address: string, { token, tls }: HttpFeedOptions, listener: FeedListener, ended: (why: string) => void): ClientRequest {
   const [host = '', port = ''] = address.split(':')
   let over = false
   const end = (why: string): void => {
@@ -42,8 +58,12 @@ function openStream(address: string, token: string, listener: FeedListener, ende
     outgoing.destroy()
     ended(why)
   }
-  const outgoing = request({ host, port, path: agentRoutes.observations, headers: { authorization: `Bearer ${token}` }, timeout: silenceMs }, (incoming) => {
-    if (incoming.statusCode !== 200) return end(`${address} answered ${incoming.statusCode}`)
+  const outgoing = requestTo(tls, { host, port, path: agentRoutes.observations, headers: { authorization: `Bearer ${token}` }, timeout: silenceMs })
+  outgoing.on('response', (incoming) => {
+    if (incoming.statusCode !== 200) {
+      readText(incoming, longestRefusal).then((text) => end(`${address} answered ${incoming.statusCode}${reasonIn(text)}`), (error: unknown) => end(describeError(error)))
+      return
+    }
     incoming.on('error', (error) => end(describeError(error)))
     const lines = createInterface({ input: incoming })
     lines.on('line', (line) => {
@@ -60,9 +80,19 @@ function openStream(address: string, token: string, listener: FeedListener, ende
   })
   outgoing.on('socket', (socket) => socket.setNoDelay(true))
   outgoing.on('timeout', () => end(`${address} sent nothing for ${silenceMs} ms`))
-  outgoing.on('error', (error) => end(describeError(error)))
+  outgoing.on('error', (error) => end(`${address}: ${describeFailure(error)}`))
   outgoing.end()
   return outgoing
+}
+
+/** The agent's own words, where it says why it refuses. */
+function reasonIn(text: string): string {
+  try {
+    const { detail } = JSON.parse(text) as { readonly detail?: unknown }
+    return typeof detail === 'string' ? `: ${detail}` : ''
+  } catch {
+    return ''
+  }
 }
 
 /** Throws `REGENT_BAD_REQUEST` or `REGENT_NEWER_VERSION`. Fields are not checked one by one: the agent is ours and authenticated, only its version may differ. */

@@ -43,7 +43,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   const transport = createHttpTransport({ token: agentToken })
   const platform = localPlatform(options.clusterDir)
   const manager = world.random.hex(16)
-  const cluster = new ManagedCluster({ world, transport, store, platform, feed: createHttpFeed(agentToken) }, { cluster: name, spec, timings: defaultTimings, manager }, { log, metrics })
+  const cluster = new ManagedCluster({ world, transport, store, platform, feed: createHttpFeed({ token: agentToken }) }, { cluster: name, spec, timings: defaultTimings, manager }, { log, metrics })
   const leader = new Leader({ store, world, manager, leadershipMs: defaultTimings.leadershipMs, changed: (leads) => cluster.loop.lead(leads), failed: (error) => log.warn(`leadership: ${describeError(error)}`), storeIs: (trouble) => cluster.loop.storeIs(trouble) })
   const app = await createApi({ clusters: serviceFor(() => [cluster], () => leader.leads), token, log, metrics })
   await app.listen({ host: options.host, port: options.port }).catch((error: NodeJS.ErrnoException) => {

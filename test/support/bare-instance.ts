@@ -43,6 +43,7 @@ export class BareInstance {
       port: 3306,
       adminPort: 3307,
       agentPort: 9400,
+      probePort: 0,
       mysqld: mysql.mysqld,
       launcherDir,
       mysqlbinlog: mysql.mysqlbinlog,

@@ -115,7 +115,7 @@ export class ClusterSet {
     const store = kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace, owner })
     const transport = createHttpTransport({ token })
     const name = `${key.namespace}.${key.name}`
-    const ports = { world, transport, store, platform, feed: createHttpFeed(token) }
+    const ports = { world, transport, store, platform, feed: createHttpFeed({ token }) }
     const told = { decided: (decision: Decision) => decided(key, decision), recovered: (recovery: Recovery) => recovered(key, recovery) }
     const config = { cluster: key.name, spec: coreSpecOf(key.name, cluster.spec), timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
