@@ -6,7 +6,7 @@ import { initialStatements } from './accounts.ts'
 import type { AgentConfig } from './config.ts'
 import type { Launcher } from './launcher.ts'
 import { sentenceOf, spawnProgram, type RunningProgram } from './running-program.ts'
-import { renderServerConfig } from './server-settings.ts'
+import { renderServerConfig } from './server-config.ts'
 import type { VolumeLayout } from './volume-layout.ts'
 
 /** A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says so. */

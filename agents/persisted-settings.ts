@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { managedSettings } from './server-settings.ts'
+import { managedSettings } from '../failover/server-settings.ts'
 
 /**
  * Managed variables that somebody persisted with SET PERSIST. The server does not load them (`persisted_globals_load=OFF`), but another hand that starts it would; it does not show them either,

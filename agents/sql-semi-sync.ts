@@ -1,5 +1,5 @@
 import type { Sql } from './sql.ts'
-import { hundredYearsMs } from './server-settings.ts'
+import { hundredYearsMs } from '../failover/server-settings.ts'
 
 /** Switching the source's side on or off takes about a second while a replica is connected. */
 const switchMs = 5_000

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { serverSettings } from '../../agents/server-settings.ts'
+import { serverSettings } from '../../failover/server-settings.ts'
 import { clusterSpecSchema, instancePolicySchema } from '../../failover/spec.ts'
 import { defaultTimings } from '../../failover/timings.ts'
 import { stringify } from 'yaml'
@@ -19,7 +19,7 @@ import { descriptionOf, schemaTable } from './schema-table.ts'
 export async function configurationPage(): Promise<string> {
   return page(
     'Configuration',
-    '`failover/spec.ts`, `failover/timings.ts`, `agents/server-settings.ts`, `src/cli/agent-config-file.ts` and `src/manager/options/schema.ts`',
+    '`failover/spec.ts`, `failover/timings.ts`, `failover/server-settings.ts`, `src/cli/agent-config-file.ts` and `src/manager/options/schema.ts`',
     '## The cluster’s spec',
     'Given to `regent local up` with `--config` as YAML; options of the command line win over it. Unknown keys are refused.',
     schemaTable(clusterSpecSchema),

@@ -1,14 +1,25 @@
-import { join } from 'node:path'
 import { RegentError } from '../src/common/errors.ts'
 import { ordinalOf } from '../topology/member.ts'
-import type { AgentConfig } from './config.ts'
-import { volumeLayout } from './volume-layout.ts'
+
+/** What the settings of one server depend on: its agent's configuration, and where things lie on its volume. */
+export interface ServerFacts {
+  readonly instance: string
+  readonly host: string
+  readonly port: number
+  readonly adminPort: number
+  readonly pluginDir: string
+  readonly shareDir: string
+  readonly dataDir: string
+  readonly socket: string
+  readonly serverPidFile: string
+  readonly errorLog: string
+}
 
 /** One line of the server's configuration. `managed` ones may not be set by anybody else: safety rests on them. */
 export interface ServerSetting {
   readonly name: string
   /** Undefined leaves the server's own default. */
-  readonly value: string | ((config: AgentConfig) => string | undefined)
+  readonly value: string | ((facts: ServerFacts) => string | undefined)
   readonly managed: boolean
   readonly reason: string
   /** Understood only once a plugin is loaded, or only by some versions: a server that does not know it warns and goes on. */
@@ -19,7 +30,6 @@ type Value = ServerSetting['value']
 const managed = (name: string, value: Value, reason: string): ServerSetting => ({ name, value, managed: true, reason })
 const ownDefault = (name: string, value: Value, reason: string): ServerSetting => ({ name, value, managed: false, reason })
 const loose = (setting: ServerSetting): ServerSetting => ({ ...setting, loose: true })
-const layout = (config: AgentConfig) => volumeLayout(config.volume)
 
 /** A hundred years, in milliseconds: the time-out is judged by the wall clock, and its end means "acknowledge without a replica". */
 export const hundredYearsMs = '3153600000000'
@@ -29,13 +39,13 @@ export const hundredYearsMs = '3153600000000'
  * agent opens it (design §5).
  */
 export const serverSettings: readonly ServerSetting[] = [
-  managed('datadir', (config) => layout(config).dataDir, 'the instance’s volume'),
+  managed('datadir', ({ dataDir }) => dataDir, 'the instance’s volume'),
   managed('plugin_dir', ({ pluginDir }) => pluginDir || undefined, 'where this server’s own plugins lie'),
   managed('lc_messages_dir', ({ shareDir }) => shareDir || undefined, 'where this server’s own messages lie'),
-  managed('character_sets_dir', ({ shareDir }) => (shareDir ? join(shareDir, 'charsets') : undefined), 'where this server’s own character sets lie'),
-  managed('socket', (config) => layout(config).socket, 'the agent’s way in'),
-  managed('pid_file', (config) => layout(config).serverPidFile, 'appears when the server’s interfaces are open'),
-  managed('log_error', (config) => layout(config).errorLog, 'tells how a server ended: a shutdown may have acknowledged what waited, a crash has not'),
+  managed('character_sets_dir', ({ shareDir }) => (shareDir ? `${shareDir}/charsets` : undefined), 'where this server’s own character sets lie'),
+  managed('socket', ({ socket }) => socket, 'the agent’s way in'),
+  managed('pid_file', ({ serverPidFile }) => serverPidFile, 'appears when the server’s interfaces are open'),
+  managed('log_error', ({ errorLog }) => errorLog, 'tells how a server ended: a shutdown may have acknowledged what waited, a crash has not'),
   managed('log_error_verbosity', '2', 'errors and warnings; what the agent looks for is logged at every level'),
 
   managed('bind_address', ({ host }) => host, 'clients and replicas come to this address only'),
@@ -140,13 +150,14 @@ export const managedSettings: readonly string[] = serverSettings.filter((setting
 /**
  * Refuses (`REGENT_BAD_REQUEST`) extra settings that are managed, by any spelling the server would take: dashes, old names, `skip_`, `loose_` …, or an
  * abbreviation, and names or values that could begin another line.
+ * @param where what they are called where they were given
  */
-export function checkServerSettings(extra: Readonly<Record<string, string>>): void {
+export function checkServerSettings(extra: Readonly<Record<string, string>>, where = 'serverSettings'): void {
   for (const [name, value] of Object.entries(extra)) {
-    if (!/^[A-Za-z][A-Za-z0-9_.-]{0,80}$/.test(name)) throw new RegentError('REGENT_BAD_REQUEST', `serverSettings: ${JSON.stringify(name.slice(0, 80))} is no name of a server variable`)
-    if (typeof value !== 'string' || value.length > 4_096 || /[\x00-\x1f\x7f]/.test(value)) throw new RegentError('REGENT_BAD_REQUEST', `serverSettings: the value of ${name} must be one line of text`)
+    if (!/^[A-Za-z][A-Za-z0-9_.-]{0,80}$/.test(name)) throw new RegentError('REGENT_BAD_REQUEST', `${where}: ${JSON.stringify(name.slice(0, 80))} is no name of a server variable`)
+    if (typeof value !== 'string' || value.length > 4_096 || /[\x00-\x1f\x7f]/.test(value)) throw new RegentError('REGENT_BAD_REQUEST', `${where}: the value of ${name} must be one line of text`)
     const why = whyRefused(name)
-    if (why !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `serverSettings: ${name} is not for you to set: ${why}`)
+    if (why !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `${where}: ${name} is not for you to set: ${why}`)
   }
 }
 
@@ -167,42 +178,12 @@ function covers(pattern: string, name: string): boolean {
   return !known && (pattern.startsWith(name) || plain.startsWith(name))
 }
 
-function canonicalName(given: string): string {
+/** The name as the server shows it, whatever spelling was given. */
+export function canonicalName(given: string): string {
   const spelled = withoutPrefix(given.toLowerCase().replaceAll('-', '_').replace(/^loose_/, ''))
   return formerNames.reduce((name, [former, now]) => name.replace(former, now), spelled)
 }
 
 function withoutPrefix(name: string): string {
   return name.replace(/^(?:skip|disable|enable|maximum)_/, '')
-}
-
-/**
- * The content of `my.cnf`. Managed settings come last, since the last word counts. Throws as `checkServerSettings`.
- * @example renderServerConfig(config).includes('gtid_mode=ON')
- */
-export function renderServerConfig(config: AgentConfig): string {
-  checkServerSettings(config.serverSettings)
-  const overridden = new Set(Object.keys(config.serverSettings).map(canonicalName))
-  const defaults = serverSettings.filter((setting) => !setting.managed && !overridden.has(setting.name))
-  return [
-    '# Made by the agent at each start of mysqld; changes are lost. Settings of your own go into the agent’s serverSettings.',
-    '[mysqld]',
-    ...linesOf(defaults, config),
-    ...Object.entries(config.serverSettings).map(([name, value]) => `${name}=${quoted(value)}`),
-    ...linesOf(serverSettings.filter((setting) => setting.managed), config),
-    '',
-  ].join('\n')
-}
-
-function linesOf(settings: readonly ServerSetting[], config: AgentConfig): readonly string[] {
-  return settings.flatMap(({ name, value, reason, loose: isLoose }) => {
-    const text = typeof value === 'function' ? value(config) : value
-    return text === undefined ? [] : [`# ${reason}`, `${isLoose ? 'loose_' : ''}${name}=${quoted(text)}`]
-  })
-}
-
-/** Option files take escapes in every value, and a `#` begins a comment unless quoted. */
-function quoted(value: string): string {
-  const escaped = value.replaceAll('\\', '\\\\')
-  return /[#\s'"]/.test(value) ? `"${escaped.replaceAll('"', '\\"')}"` : escaped
 }
