@@ -15,6 +15,8 @@ export interface FolderParts {
   readonly checksPeers: boolean
   /** How long to wait at the start for whoever makes the files. */
   readonly waitMs?: number
+  /** Ends that wait. */
+  readonly signal?: AbortSignal
 }
 
 export interface FollowedFolder extends CertificateSource {
@@ -46,7 +48,7 @@ async function readPatiently(held: HeldCertificates, parts: FolderParts): Promis
     } catch (error) {
       if (clock.monotonicMs() >= deadlineMs) throw error
     }
-    await timers.sleep(retryMs)
+    await timers.sleep(retryMs, parts.signal)
   }
 }
 
