@@ -15,6 +15,7 @@ export const podPaths = {
   volume: '/var/lib/regent',
   config: '/etc/regent',
   secrets: '/etc/regent-secrets',
+  certificates: '/etc/regent-certificates',
   /** Shared by the agent and the launcher, gone with the pod. */
   regent: '/regent',
   launcher: '/regent/launcher.sh',
@@ -23,6 +24,8 @@ export const podPaths = {
 
 /** Outside of the ports that outgoing connections take. */
 const adminPort = 3307
+/** Where the kubelet asks, which has no certificate. */
+export const probePort = 9401
 
 /** What the agents of all pods of a cluster share: `AgentConfig` of the agents' room but for the instance's name and address, which each pod has in its environment. An agent reads it when it starts. */
 export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
@@ -33,6 +36,8 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     port: mysqlPort,
     adminPort,
     agentPort,
+    probePort,
+    tls: { certificateFolder: podPaths.certificates },
     mysqld: ['mysqld'],
     launcherDir: podPaths.launcherDir,
     mysqlbinlog: [],

@@ -9,7 +9,8 @@ import { isAlreadyExists, isConflict } from '../controller-runtime/kube-api-erro
 import type { KubeClient, RequestOptions } from '../controller-runtime/kube-client.ts'
 import type { ObjectKey } from '../controller-runtime/objects.ts'
 import { authorityValidMs, leafIn, materialIn } from './cluster-certificates.ts'
-import { labels, managerNames } from './names.ts'
+import { manager } from './manager-names.ts'
+import { labels } from './names.ts'
 import { dataOf, secrets, textIn, type Secret } from './secrets.ts'
 import { injectAuthority } from './webhook-authority.ts'
 
@@ -48,12 +49,12 @@ export function followCertificates(parts: FollowParts): FollowedCertificates {
 export async function managerSecretOf(namespace: string, existing: Secret | undefined, moment: Moment): Promise<Secret> {
   const found = { bundle: textIn(existing, 'ca.crt'), key: textIn(existing, 'ca.key'), leaves: { manager: leafIn(existing) } }
   const { bundle, key, leaves } = await renewedChain(found, wishOf(namespace), moment)
-  const base = existing ?? { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name: managerNames.certificates, namespace, labels: { [labels.managedBy]: 'regent' } } }
+  const base = existing ?? { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name: manager.certificateSecret, namespace, labels: { [labels.managedBy]: 'regent' } } }
   return { ...base, data: { ...existing?.data, ...dataOf({ 'ca.crt': bundle, 'ca.key': key, 'tls.crt': leaves.manager.cert, 'tls.key': leaves.manager.key }) } }
 }
 
 function wishOf(namespace: string): ChainWish<'manager'> {
-  const services = [managerNames.api, managerNames.webhook].map((name) => `${name}.${namespace}.svc`)
+  const services = [manager.service, manager.webhookService].map((name) => `${name}.${namespace}.svc`)
   const dns = [...services, ...services.map((name) => `${name}.cluster.local`), 'localhost']
   return { authorityValidMs, leaves: { manager: { dns, ips: ['127.0.0.1'], purposes: ['server'], validMs: 90 * 86_400_000 } } }
 }
@@ -67,7 +68,7 @@ class Follower extends HeldCertificates implements FollowedCertificates {
   constructor(parts: FollowParts) {
     super()
     this.#parts = parts
-    this.#key = { namespace: parts.namespace, name: managerNames.certificates }
+    this.#key = { namespace: parts.namespace, name: manager.certificateSecret }
   }
 
   ready(signal?: AbortSignal): Promise<void> {
@@ -105,8 +106,8 @@ class Follower extends HeldCertificates implements FollowedCertificates {
   }
 
   async #follow(isLeader: () => boolean, signal: AbortSignal): Promise<void> {
-    const { client, log, namespace, webhookConfiguration = managerNames.webhookConfiguration } = this.#parts
-    const where = `Secret ${namespace}/${managerNames.certificates}`
+    const { client, log, namespace, webhookConfiguration = manager.webhookConfiguration } = this.#parts
+    const where = `Secret ${namespace}/${manager.certificateSecret}`
     const found = await client.get(secrets, this.#key, this.#within(signal))
     const secret = found === undefined ? await this.#make(signal) : isLeader() ? await this.#renew(found, signal) : found
     const material = materialIn(secret)

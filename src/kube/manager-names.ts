@@ -4,6 +4,9 @@ export const manager = {
   namespace: 'regent',
   /** The API's address in the cluster, and with `.<namespace>.svc` the name in its certificate. */
   service: 'regent',
+  webhookService: 'regent-webhook',
+  /** Of both webhook configurations. */
+  webhookConfiguration: 'regent',
   /** Of a pod's container. */
   portName: 'api',
   port: 9500,

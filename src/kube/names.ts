@@ -54,12 +54,3 @@ export function commonLabels(cluster: string): Readonly<Record<string, string>> 
 export function selectorOf(cluster: string): Readonly<Record<string, string>> {
   return { [labels.cluster]: cluster }
 }
-
-/** The managers' own objects, in their namespace. */
-export const managerNames = {
-  api: 'regent',
-  webhook: 'regent-webhook',
-  certificates: 'regent-certificates',
-  /** Of both webhook configurations. */
-  webhookConfiguration: 'regent',
-} as const

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
-import { podPaths } from './agent-config.ts'
+import { podPaths, probePort } from './agent-config.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from './names.ts'
 import { agentPort, mysqlPort } from './services.ts'
@@ -72,7 +72,7 @@ function launcherCopy(image: string): V1Container {
 }
 
 function agent({ spec }: MySQLCluster, image: string): V1Container {
-  const probe = (path: string, failureThreshold: number) => ({ httpGet: { path, port: agentPort }, periodSeconds: 2, timeoutSeconds: 2, failureThreshold })
+  const probe = (path: string, failureThreshold: number) => ({ httpGet: { path, port: probePort }, periodSeconds: 2, timeoutSeconds: 2, failureThreshold })
   return {
     name: agentContainer,
     image,
@@ -91,6 +91,7 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
       { name: 'regent', mountPath: podPaths.regent },
       { name: 'config', mountPath: podPaths.config, readOnly: true },
       { name: 'secrets', mountPath: podPaths.secrets, readOnly: true },
+      { name: 'certificates', mountPath: podPaths.certificates, readOnly: true },
       { name: 'tmp', mountPath: '/tmp', subPath: 'agent' },
     ],
   }
@@ -123,6 +124,7 @@ function volumesOf(cluster: string): V1Volume[] {
     { name: 'tmp', emptyDir: {} },
     { name: 'config', configMap: { name: names.agents } },
     { name: 'secrets', secret: { secretName: names.internal, defaultMode: 0o440, items: keys.map((key) => ({ key, path: key })) } },
+    { name: 'certificates', secret: { secretName: names.certificates, defaultMode: 0o440 } },
   ]
 }
 

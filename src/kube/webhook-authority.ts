@@ -1,6 +1,6 @@
 import type { JsonPatchOperation, KubeClient, RequestOptions } from '../controller-runtime/kube-client.ts'
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
-import { managerNames } from './names.ts'
+import { manager } from './manager-names.ts'
 
 interface WebhookConfiguration extends KubeObject {
   readonly webhooks?: readonly { readonly name: string; readonly clientConfig: { readonly caBundle?: string; readonly service?: { readonly name: string } } }[]
@@ -20,7 +20,7 @@ export async function injectAuthority(client: Pick<KubeClient, 'get' | 'patch'>,
   for (const resource of configurations) {
     const found = await client.get(resource, { namespace: '', name }, options)
     const patch = (found?.webhooks ?? []).flatMap((webhook, index): JsonPatchOperation[] => {
-      if (webhook.clientConfig.service?.name !== managerNames.webhook || webhook.clientConfig.caBundle === caBundle) return []
+      if (webhook.clientConfig.service?.name !== manager.webhookService || webhook.clientConfig.caBundle === caBundle) return []
       // A list is patched by position: the name proves that it is still this one.
       return [
         { op: 'test', path: `/webhooks/${index}/name`, value: webhook.name },

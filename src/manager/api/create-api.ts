@@ -1,7 +1,9 @@
-import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyServerFactory } from 'fastify'
 import { carriesToken } from '../../common/bearer-token.ts'
 import { RegentError } from '../../common/errors.ts'
 import type { Logger } from '../../common/logger.ts'
+import { createTlsServer } from '../../common/tls-server.ts'
+import type { CertificateSource } from '../../common/tls.ts'
 import type { ClusterService } from '../cluster-service.ts'
 import type { ManagerMetrics } from '../metrics.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'
@@ -31,6 +33,8 @@ export interface ApiLimits {
 
 export const defaultLimits: ApiLimits = { requestsPerSecond: 50, bodyBytes: 65_536, eventStreams: 64, heartbeatMs: 15_000, shutdownMs: 10_000 }
 
+const requestTimeoutMs = 10_000
+
 export interface ApiOptions {
   readonly clusters: ClusterService
   /** Asked of every request under /api; `readTokenFile` reads it. */
@@ -38,6 +42,8 @@ export interface ApiOptions {
   readonly log: Logger
   readonly metrics: ManagerMetrics
   readonly limits?: Partial<ApiLimits>
+  /** HTTPS with these; plain HTTP unless given. Those there are must be there now. */
+  readonly certificates?: CertificateSource
 }
 
 /**
@@ -52,7 +58,8 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodyBytes,
-    requestTimeout: 10_000,
+    requestTimeout: requestTimeoutMs,
+    ...(options.certificates && { serverFactory: httpsWith(options.certificates) }),
     return503OnClosing: false,
     frameworkErrors: answerProblem,
     clientErrorHandler: answerBrokenRequest,
@@ -71,6 +78,11 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.register(async (scope) => guardedRoutes(scope, options, { streams, limit: limits.eventStreams }), { prefix: '/api/v1' })
   await app.ready()
   return app
+}
+
+/** Anything may call, a browser too, so not only by the newest TLS. */
+function httpsWith(certificates: CertificateSource): FastifyServerFactory {
+  return (handler) => createTlsServer(certificates, { minVersion: 'TLSv1.2', requestTimeout: requestTimeoutMs }, handler)
 }
 
 function guardedRoutes(scope: FastifyInstance, { clusters, token }: ApiOptions, events: { streams: EventStreams; limit: number }): void {

@@ -1,9 +1,10 @@
-import type { Random } from '../../common/ports.ts'
+import type { World } from '../../common/ports.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
 import { applyObject } from '../../controller-runtime/server-side-apply.ts'
 import { agentConfigOf, configMaps } from '../../kube/agent-config.ts'
+import { certificatesOf } from '../../kube/cluster-certificates.ts'
 import { disruptionBudgetOf, podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { fieldManager, namesOf } from '../../kube/names.ts'
@@ -18,7 +19,7 @@ import type { Capability } from '../options/schema.ts'
 
 export interface ClusterObjectsParts {
   readonly client: KubeClient
-  readonly random: Random
+  readonly world: Pick<World, 'clock' | 'random'>
   readonly images: PodImages
   /** Where the managers run: who may reach the agents. */
   readonly managerNamespace: string
@@ -30,6 +31,7 @@ export interface ClusterObjectsParts {
 /** Brings everything a cluster becomes in step with its spec. In this order: what pods need comes before them. */
 export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
   await ensureSecrets(parts, cluster, signal)
+  await ensureCertificates(parts, cluster, signal)
   const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { cluster, signal })
   await Promise.all([apply(serviceAccounts, serviceAccountOf(cluster)), apply(configMaps, agentConfigOf(cluster)), ...servicesOf(cluster).map((service) => apply(services, service))])
   await applyStatefulSet(parts, cluster, signal)
@@ -61,12 +63,21 @@ async function applyOne<Kind extends KubeObject>({ client, yields }: ClusterObje
 }
 
 /** Read from etcd, never from a cache: a password that is made a second time locks everybody out. */
-async function ensureSecrets({ client, random }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+async function ensureSecrets({ client, world: { random } }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
   const { internal } = namesOf(cluster.metadata.name)
   const key = { ...keyOf(cluster), name: internal }
   const found = (await client.get(secrets, key, { signal })) ?? (await createSecret(client, secretsOf(cluster, new Map(), random)[0], signal)) ?? (await client.get(secrets, key, { signal }))
   if (found === undefined) return
   for (const secret of secretsOf(cluster, new Map([[internal, found]]), random)) await applyObject(client, secrets, secret, { fieldManager, signal })
+}
+
+/** Made once, renewed when due; agents take new ones without a restart. */
+async function ensureCertificates({ client, world }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { authority, certificates } = namesOf(cluster.metadata.name)
+  const found = await Promise.all([authority, certificates].map((name) => client.get(secrets, { ...keyOf(cluster), name }, { signal })))
+  const existing = new Map(found.flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const])))
+  const wanted = await certificatesOf(cluster, existing, { wallMs: world.clock.wallMs(), random: world.random })
+  for (const secret of wanted) await applyObject(client, secrets, secret, { fieldManager, signal })
 }
 
 /** Undefined where somebody else made it at this moment. */

@@ -5,10 +5,13 @@ import type { World } from '../../common/ports.ts'
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
+import { managerTlsFor } from '../../kube/cluster-certificates.ts'
 import { coreSpecOf } from '../../kube/core-spec.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
+import { namesOf } from '../../kube/names.ts'
 import { ownerOf } from '../../kube/owned.ts'
 import { kubePlatform, type KubePlatform } from '../../kube/platform.ts'
+import type { Secret } from '../../kube/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
 import { kubeStore } from '../../store/kube.ts'
 import type { Store } from '../../store/store.ts'
@@ -25,6 +28,7 @@ export interface ClusterSetParts {
   readonly client: KubeClient
   readonly pods: InformerPort<Pod>
   readonly statefulSets: InformerPort<StatefulSet>
+  readonly secrets: InformerPort<Secret>
   readonly manager: string
   readonly leads: () => boolean
   readonly log: Logger
@@ -107,15 +111,17 @@ export class ClusterSet {
   }
 
   async #take(cluster: MySQLCluster, token: string): Promise<Held> {
-    const { world, client, pods, statefulSets, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
+    const { world, client, pods, statefulSets, secrets, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
     const owner = ownerOf(cluster)
     const platform = kubePlatform({ client, pods, statefulSets, cluster: key, owner })
     const store = kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace, owner })
-    const transport = createHttpTransport({ token })
+    const authority = { namespace: key.namespace, name: namesOf(key.name).authority }
+    const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }
+    const transport = createHttpTransport(secured)
     const name = `${key.namespace}.${key.name}`
-    const ports = { world, transport, store, platform, feed: createHttpFeed({ token }) }
+    const ports = { world, transport, store, platform, feed: createHttpFeed(secured) }
     const told = { decided: (decision: Decision) => decided(key, decision), recovered: (recovery: Recovery) => recovered(key, recovery) }
     const config = { cluster: key.name, spec: coreSpecOf(key.name, cluster.spec), timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })

@@ -21,12 +21,16 @@ import { runAll, type Runnable } from '../../controller-runtime/runnables.ts'
 import { createRuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
 import { configMaps } from '../../kube/agent-config.ts'
 import { refuseOlderDefinition } from '../../kube/definition-check.ts'
+import { admissionRoutes } from '../../kube/admission.ts'
 import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import { mysqlClusters } from '../../kube/mysql-cluster.ts'
+import { followCertificates } from '../../kube/manager-certificates.ts'
+import { manager as names } from '../../kube/manager-names.ts'
 import { labels } from '../../kube/names.ts'
 import { secrets } from '../../kube/secrets.ts'
 import { services } from '../../kube/services.ts'
 import { pods, statefulSets, type Pod } from '../../kube/stateful-set.ts'
+import { followCertificateFolder } from '../../common/certificate-folder.ts'
 import { createApi } from '../api/create-api.ts'
 import { healthServer } from '../health-server.ts'
 import { createMetrics } from '../metrics.ts'
@@ -36,12 +40,11 @@ import { managerLogger } from '../options/manager-logger.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { profilingServer } from '../profiling-server.ts'
 import { serviceFor } from '../service.ts'
+import { webhookServer } from '../webhook-server.ts'
 import { ClusterSet } from './cluster-set.ts'
 import { KubeLeader } from './kube-leader.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
 import { reconcileStatus } from './reconcile-status.ts'
-
-const leaseName = 'regent-manager'
 
 /** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
 export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
@@ -65,11 +68,12 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const clusters = informers.of(mysqlClusters)
   const podInformer = informers.of(pods, ours)
   const setInformer = informers.of(statefulSets, ours)
+  const secretInformer = informers.of(secrets, ours)
 
   const leaderUntold: { set?: ClusterSet; enqueueAll?: () => void } = {}
   const elector = new LeaseElector({
     client: noting(urgentClient, (trouble) => leaderUntold.set?.storeIs(trouble)),
-    lease: { namespace: options.leaderElection.namespace ?? namespace, name: leaseName },
+    lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },
     identity,
     world,
     logger: log,
@@ -81,7 +85,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     failed: (sentence) => log.warn(sentence),
     changed: (leads) => {
       log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
-      runtimeMetrics.leads(leaseName, leads)
+      runtimeMetrics.leads(names.lease, leads)
       leaderUntold.set?.lead(leads)
       if (leads) leaderUntold.enqueueAll?.()
     },
@@ -94,6 +98,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     client: leaderClient(urgentClient, leader),
     pods: podInformer,
     statefulSets: setInformer,
+    secrets: secretInformer,
     manager: identity,
     leads,
     log,
@@ -122,7 +127,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       owned(services, resourceVersionChanged),
       owned(configMaps, not(isRecord), resourceVersionChanged),
       owned(podDisruptionBudgets, generationChanged),
-      watchMapped(informers.of(secrets, ours), ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
+      watchMapped(secretInformer, ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
     ],
     reconcile: reconcileCluster({
       client: writing,
@@ -131,7 +136,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       set,
       leads,
       options,
-      objects: { client: writing, random: world.random, managerNamespace: namespace, disabled: new Set(options.reconcile.disabledCapabilities) },
+      objects: { client: writing, world, managerNamespace: namespace, disabled: new Set(options.reconcile.disabledCapabilities) },
       applied: ({ metadata }) => statusController.enqueue({ namespace: metadata.namespace ?? '', name: metadata.name }),
     }),
   })
@@ -146,7 +151,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   await refuseOlderDefinition(client)
   const service = serviceFor(() => set.all(), leads)
   const token = options.api.tokenFile === undefined ? await tokenFromSecret(client, namespace) : await readTokenFile(options.api.tokenFile)
-  const app = await createApi({ clusters: service, token, log, metrics })
+  const { webhook } = options
+  const ownCertificates = followCertificates({ client, world, log, namespace, waitForSecretMs: webhook.waitForSecretSeconds * 1_000, webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '' })
+  const given = webhook.certificateFolder === undefined ? undefined : await followCertificateFolder({ folder: webhook.certificateFolder, world, log, checksPeers: false })
+  const routes = admissionRoutes({ defaults: { image: options.images.mysql }, clusterOf: (key) => clusters.get(key) })
   const signal = untilToldToStop()
   const profiling = parseListenAddress(options.profiling.address ?? '')
   log.info({ identity, namespace }, `manager ${instance} begins`)
@@ -161,12 +169,16 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
             metricsServer({ address: options.metrics, registries: [{ metrics: async () => (metrics.collect(service.list(), service.leads), metrics.text()) }, registry], log }),
             ...(profiling ? [profilingServer({ address: profiling, world, log })] : []),
           ],
+          webhooks: [
+            { name: 'certificates', run: (until) => ownCertificates.run(until, leads), ready: (until) => ownCertificates.ready(until) },
+            ...(webhook.enabled ? [webhookServer({ address: webhook, certificates: given ?? ownCertificates, routes, log })] : []),
+          ],
           informers: [{ name: 'informers', run: (until) => informers.run(until), ready: (until) => informers.synced(until) }],
           others: [
             { name: 'clusters', run: async (until) => (await aborted(until), set.removeAll()) },
             { name: 'mysqlcluster controller', run: (until) => clusterController.run(until) },
             { name: 'status controller', run: (until) => statusController.run(until) },
-            apiServer(app, options),
+            apiServer(() => createApi({ clusters: service, token, log, metrics, certificates: ownCertificates }), options),
           ],
         },
       },
@@ -178,10 +190,11 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   }
 }
 
-function apiServer(app: Awaited<ReturnType<typeof createApi>>, { api }: KubernetesManagerOptions): Runnable {
+function apiServer(create: () => ReturnType<typeof createApi>, { api }: KubernetesManagerOptions): Runnable {
   return {
     name: 'API',
     async run(signal) {
+      const app = await create()
       await app.listen({ host: api.host, port: api.port }).catch((error: NodeJS.ErrnoException) => {
         throw error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${api.host}:${api.port} (--api-port) is taken`, { cause: error }) : error
       })
@@ -196,9 +209,9 @@ function durationsOf({ leaseSeconds, renewDeadlineSeconds, retrySeconds }: Kuber
 }
 
 async function tokenFromSecret(client: KubeClient, namespace: string): Promise<string> {
-  const found = await client.get(secrets, { namespace, name: 'regent-api' })
-  const token = Buffer.from(found?.data?.['token'] ?? '', 'base64').toString('utf8').trim()
-  if (token === '') throw new RegentError('REGENT_BAD_FILE', `Secret ${namespace}/regent-api with the API's token under "token" is not there: the chart makes it; or give --api-token-file`)
+  const found = await client.get(secrets, { namespace, name: names.tokenSecret })
+  const token = Buffer.from(found?.data?.[names.tokenKey] ?? '', 'base64').toString('utf8').trim()
+  if (token === '') throw new RegentError('REGENT_BAD_FILE', `Secret ${namespace}/${names.tokenSecret} with the API's token under "token" is not there: the chart makes it; or give --api-token-file`)
   return token
 }
 
