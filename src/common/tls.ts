@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
 import { describeError, RegentError } from './errors.ts'
 
 /** A certificate with its key, and whom to trust. PEM. */
@@ -62,6 +63,7 @@ function complaintAboutMaterial({ cert, key, ca }: TlsMaterial): string | undefi
   }
   try {
     if (ca !== '') new X509Certificate(ca)
+    createSecureContext({ cert, key, ...(ca !== '' && { ca }) })
   } catch (error) {
     return `ca.crt cannot be read: ${describeError(error)}`
   }

@@ -23,6 +23,7 @@ describe('the defaulting webhook', () => {
   it.each<readonly [string, Partial<AdmissionRequest>]>([
     ['an image that is named', { object: stored }],
     ['nonsense, which the schema refuses', { object: { metadata: {}, spec: 'none' } }],
+    ['the number of a Scale', { operation: 'UPDATE', subResource: 'scale', object: { metadata: { name: 'shop' }, spec: { replicas: 5 } } }],
     ['nothing', { operation: 'DELETE', object: null }],
   ])('leaves %s alone', (_, request) => {
     expect(ask('/mutate/mysqlclusters', request)).toEqual({ uid: 'u-7', allowed: true })

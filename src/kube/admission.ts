@@ -80,8 +80,8 @@ export function defaultMySQLCluster(next: MySQLCluster, before: MySQLCluster | u
 }
 
 function reviewDefaults(request: AdmissionRequest, defaults: ClusterDefaults): AdmissionResponse {
-  const { uid, object, oldObject } = request
-  if (!isCluster(object)) return { uid, allowed: true }
+  const { uid, subResource = '', object, oldObject } = request
+  if (subResource !== '' || !isCluster(object)) return { uid, allowed: true }
   const patch = defaultMySQLCluster(object, isCluster(oldObject) ? oldObject : undefined, defaults)
   return patch.length === 0 ? { uid, allowed: true } : { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }
 }

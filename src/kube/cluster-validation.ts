@@ -184,7 +184,7 @@ function fixed(field: string, value: unknown, was: unknown): RegentError {
 }
 
 function preview(value: unknown): string {
-  return value === undefined ? 'not given' : JSON.stringify(typeof value === 'string' ? value.slice(0, 80) : value)
+  return value === undefined ? 'not given' : JSON.stringify(typeof value === 'string' ? value.slice(0, 80) : value).slice(0, 82)
 }
 
 function refusal(code: ErrorCode, message: string): RegentError {
