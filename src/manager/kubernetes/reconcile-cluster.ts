@@ -22,6 +22,8 @@ export interface ReconcileClusterParts {
 }
 
 const pausedBySpec = 'paused in its resource'
+/** Certificates come due without anybody changing anything. */
+const certificatesMs = 86_400_000
 
 /** Gives every `MySQLCluster` a loop, in every manager, and all its objects, in the one that leads. */
 export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
@@ -42,6 +44,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
     const managed = await set.ensure(cluster, token)
     if (leads()) await followPause(managed, cluster, parts.clock)
     applied(cluster)
+    return { requeueAfterMs: certificatesMs }
   }
 }
 
