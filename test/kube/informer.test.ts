@@ -20,7 +20,7 @@ interface Watched {
   readonly informer: Informer<ConfigMap>
   readonly told: string[]
   readonly expired: string[]
-  names(): readonly string[]
+  readonly names: () => readonly string[]
 }
 
 /** @param gate awaited before each request: closed, the informer is cut off once its watch has ended. */

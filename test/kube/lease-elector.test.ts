@@ -31,7 +31,7 @@ onApiServer('Leader election', (api) => {
   }
 
   /** Who wrote, in order, each named once for each turn. */
-  async function turns(): Promise<{ readonly names: string[]; stop(): Promise<void> }> {
+  async function turns(): Promise<{ readonly names: string[]; readonly stop: () => Promise<void> }> {
     const made = await api.client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'leader', namespace: api.namespace } })
     const names: string[] = []
     const over = new AbortController()

@@ -41,7 +41,8 @@ onApiServer('Server-side apply', (api) => {
   it('takes an intent that was made from an old copy of the object', async () => {
     const old = await apply({ a: '1' })
     await apply({ a: '2' })
-    expect((await applyObject(api.client, configMaps, { ...old, data: { a: '3' } } as typeof old, { fieldManager: 'regent' })).data).toEqual({ a: '3' })
+    const changed: ConfigMap = { ...old, data: { a: '3' } }
+    expect((await applyObject(api.client, configMaps, changed, { fieldManager: 'regent' })).data).toEqual({ a: '3' })
   })
 
   it('of an intent with a uid makes no second object of that name', async () => {
