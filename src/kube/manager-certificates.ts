@@ -34,6 +34,8 @@ export interface FollowedCertificates extends CertificateSource {
    * Rejects with `REGENT_BAD_CERTIFICATE` when `waitForSecretMs` pass without one; later it goes on with what it has, and says what is wrong.
    */
   run(signal: AbortSignal, isLeader: () => boolean): Promise<void>
+  /** Looks again now: a new leader has the webhook configurations to tell. */
+  wake(): void
 }
 
 /** How long until it looks again: while there is no certificate, when something is wrong, and when all is well. */
@@ -64,6 +66,7 @@ class Follower extends HeldCertificates implements FollowedCertificates {
   readonly #key: ObjectKey
   readonly #first = Promise.withResolvers<void>()
   #said = ''
+  #sleep = new AbortController()
 
   constructor(parts: FollowParts) {
     super()
@@ -88,8 +91,13 @@ class Follower extends HeldCertificates implements FollowedCertificates {
       if (signal.aborted) return
       const has = this.current() !== undefined
       if (!has && clock.monotonicMs() >= deadlineMs) throw new RegentError('REGENT_BAD_CERTIFICATE', `no certificate for the API and the webhook after ${this.#parts.waitForSecretMs / 1_000} s: ${trouble}`)
-      await timers.sleep(!has ? waitMs.without : trouble === '' ? waitMs.well : waitMs.troubled, signal).catch(() => undefined)
+      this.#sleep = new AbortController()
+      await timers.sleep(!has ? waitMs.without : trouble === '' ? waitMs.well : waitMs.troubled, AbortSignal.any([signal, this.#sleep.signal])).catch(() => undefined)
     }
+  }
+
+  wake(): void {
+    this.#sleep.abort(new Error('woken'))
   }
 
   /** @returns what is wrong; '' when nothing is. */

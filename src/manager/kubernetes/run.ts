@@ -70,6 +70,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const setInformer = informers.of(statefulSets, ours)
   const secretInformer = informers.of(secrets, ours)
 
+  const { webhook } = options
+  const ownCertificates = followCertificates({ client, world, log, namespace, waitForSecretMs: webhook.waitForSecretSeconds * 1_000, webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '' })
   const leaderUntold: { set?: ClusterSet; enqueueAll?: () => void } = {}
   const elector = new LeaseElector({
     client: noting(urgentClient, (trouble) => leaderUntold.set?.storeIs(trouble)),
@@ -87,7 +89,9 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
       runtimeMetrics.leads(names.lease, leads)
       leaderUntold.set?.lead(leads)
-      if (leads) leaderUntold.enqueueAll?.()
+      if (!leads) return
+      leaderUntold.enqueueAll?.()
+      ownCertificates.wake()
     },
   })
   const leads = (): boolean => leader.holds()
@@ -117,7 +121,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const statusController = controller({
     name: 'status',
     sources: [watchFor(clusters, generationChanged), watchMapped(podInformer, clusterOfPod)],
-    reconcile: reconcileStatus({ client: writing, clock: world.clock, clusters, pods: podInformer, set, leads }),
+    reconcile: reconcileStatus({ client: writing, clock: world.clock, clusters, pods: podInformer, statefulSets: setInformer, set, leads }),
   })
   const clusterController = controller({
     name: 'mysqlcluster',
@@ -151,8 +155,6 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   await refuseOlderDefinition(client)
   const service = serviceFor(() => set.all(), leads)
   const token = options.api.tokenFile === undefined ? await tokenFromSecret(client, namespace) : await readTokenFile(options.api.tokenFile)
-  const { webhook } = options
-  const ownCertificates = followCertificates({ client, world, log, namespace, waitForSecretMs: webhook.waitForSecretSeconds * 1_000, webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '' })
   const given = webhook.certificateFolder === undefined ? undefined : await followCertificateFolder({ folder: webhook.certificateFolder, world, log, checksPeers: false })
   const routes = admissionRoutes({ defaults: { image: options.images.mysql }, clusterOf: (key) => clusters.get(key) })
   const signal = untilToldToStop()
