@@ -120,7 +120,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
 
   const statusController = controller({
     name: 'status',
-    sources: [watchFor(clusters, generationChanged), watchMapped(podInformer, clusterOfPod)],
+    sources: [watchFor(clusters, generationChanged), watchOwned(setInformer, mysqlClusters, generationChanged), watchMapped(podInformer, clusterOfPod)],
     reconcile: reconcileStatus({ client: writing, clock: world.clock, clusters, pods: podInformer, statefulSets: setInformer, set, leads }),
   })
   const clusterController = controller({
