@@ -64,6 +64,7 @@ start() {
     exec setsid "$@"
   ) >"$logs/$what.log" 2>&1 </dev/null 9>&- &
   echo $! >"$run/$what.pid"
+  disown # or bash announces its end
 }
 
 # The pid noted for NAME, if that process still is one of the CGROUP's.
