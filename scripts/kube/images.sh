@@ -7,20 +7,20 @@ mysql_packages='mysql-server-core mysql-client-core'
 image_recipe=1 # part of every hash: another number makes all of them anew
 
 # Storage of its own: the machine's images are not touched, and removing the home removes ours.
-own_buildah() { buildah --root "$home/storage" --runroot "$home/storage-run" "$@"; }
+buildah=(buildah --root "$home/storage" --runroot "$home/storage-run")
 
 # build_image REFERENCE FOLDER [option of buildah bud…]
 build_image() {
   local reference=$1 folder=$2; shift 2
-  nice -n 19 buildah --root "$home/storage" --runroot "$home/storage-run" bud --isolation chroot --layers "$@" --tag "$reference" "$folder"
+  nice -n 19 "${buildah[@]}" bud --isolation chroot --layers "$@" --tag "$reference" "$folder"
 }
 
-has_built() { own_buildah inspect --type image "$1" >/dev/null 2>&1; }
+has_built() { "${buildah[@]}" inspect --type image "$1" >/dev/null 2>&1; }
 
 # save_image REFERENCE NAME ARCHIVE: nodes know it by NAME, as manifests write it. The rename makes the archive exist.
 save_image() {
   rm -f "$3.new"
-  own_buildah push --quiet "$1" "docker-archive:$3.new:$2"
+  "${buildah[@]}" push --quiet "$1" "docker-archive:$3.new:$2"
   mv "$3.new" "$3"
 }
 
@@ -33,7 +33,7 @@ fresh_scratch() {
 
 # A debootstrap that was killed leaves /proc mounted, a buildah that failed its container.
 remove_scratch() {
-  if [ -d "$home/storage" ]; then own_buildah rm --all >/dev/null 2>&1 || true; fi
+  if [ -d "$home/storage" ]; then "${buildah[@]}" rm --all >/dev/null 2>&1 || true; fi
   unmount_below "$scratch"
   unmount_below "$home/storage"
   rm -rf --one-file-system "$scratch"
@@ -89,9 +89,9 @@ install_mysql() {
 # What a command prints in a container of the image.
 output_in() {
   local container status=0
-  container=$(own_buildah from "$1"); shift
-  own_buildah run --isolation chroot "$container" "$@" || status=$?
-  own_buildah rm "$container" >/dev/null
+  container=$("${buildah[@]}" from "$1"); shift
+  "${buildah[@]}" run --isolation chroot "$container" "$@" || status=$?
+  "${buildah[@]}" rm "$container" >/dev/null
   return "$status"
 }
 
@@ -126,8 +126,8 @@ regent_key() {
 remove_older_regent() {
   find "$images" -name 'regent-*.tar' ! -path "$regent_archive" -delete
   local old
-  own_buildah images --format '{{.Name}}:{{.Tag}}' | while read -r old; do
-    case $old in "localhost/$regent_image") ;; localhost/regent:*) own_buildah rmi "$old" >/dev/null ;; esac
+  "${buildah[@]}" images --format '{{.Name}}:{{.Tag}}' | while read -r old; do
+    case $old in "localhost/$regent_image") ;; localhost/regent:*) "${buildah[@]}" rmi "$old" >/dev/null ;; esac
   done
 }
 

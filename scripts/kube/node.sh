@@ -14,7 +14,6 @@ node_number() {
 
 node_runs() { [ -n "$(processes_of "$name-n$1")" ]; }
 
-# Everything of a node is made for it: what containers of the last node of this number left must be gone.
 make_node() {
   make_cgroup "$name-n$1"
   make_node_network "$1"
@@ -44,7 +43,7 @@ route_pods() { in_net "$1" ip route add "$net.$((10 + $2)).0/24" via "$net.0.$((
 
 make_node_files() {
   local folder=$home/n$1
-  mkdir -p "$folder"/{cni,cni-state,kubelet,containerd,volumes,manifests,podlogs}
+  mkdir -p "$folder"/{cni,cni-state,kubelet,containerd,volumes,podlogs}
   cat >"$folder/cni/10-pods.conflist" <<CNI
 {"cniVersion":"1.0.0","name":"pods","plugins":[
  {"type":"bridge","bridge":"pods","isGateway":true,"ipMasq":false,"hairpinMode":true,
