@@ -6,7 +6,7 @@ pause_image=localhost/regent-pause:1
 pause_archive=$images/pause-$(sha256sum "$here/pause.c" | cut -c1-12).tar
 
 built_kubernetes() { [ "$("$bin/kube-components" kubectl version --client -o yaml 2>/dev/null | sed -n 's/ *gitVersion: //p')" = "$kubernetes_version" ]; }
-built_coredns() { "$bin/coredns" -version 2>/dev/null | grep -qx "CoreDNS-${coredns_version#v}"; }
+built_coredns() { [ "$("$bin/coredns" -version 2>/dev/null | sed -n 1p)" = "CoreDNS-${coredns_version#v}" ]; }
 # Built from modules, Helm knows only the first two numbers of its version.
 built_helm() { [ "$("$bin/helm" version --template '{{.Version}}' 2>/dev/null)" = "${helm_version%.*}" ]; }
 

@@ -8,7 +8,7 @@ nodes() { { find /run/netns -maxdepth 1 -name "$name-n[0-9]*" 2>/dev/null || tru
 node_number() {
   need_up
   local number=${1#n}
-  nodes | grep -qx -- "$number" || die "there is no node \"$1\"; there are: $(nodes | sed 's/^/n/' | tr '\n' ' ')"
+  nodes | grep -x -- "$number" >/dev/null || die "there is no node \"$1\"; there are: $(nodes | sed 's/^/n/' | tr '\n' ' ')"
   echo "$number"
 }
 
@@ -152,7 +152,7 @@ mend_node() {
 # In words, for `status`.
 node_state() {
   if ! node_runs "$1"; then echo 'without power'
-  elif in_net control ip -o link show "v$1" | grep -q 'state DOWN'; then echo 'off the network'
+  elif in_net control ip -o link show "v$1" | grep 'state DOWN' >/dev/null; then echo 'off the network'
   else echo 'on'; fi
 }
 
