@@ -75,3 +75,8 @@ export function gatheredMembers({ intent }: Pick<ClusterRecord, 'intent'>): read
 export function sourceOf(record: ClusterRecord, member: MemberId): MemberId {
   return record.intent && gatheredMembers(record).includes(member) ? record.intent.candidate : record.primary
 }
+
+/** Revision and content: another manager's commit of the same revision would have another epoch, primary or set. */
+export function isSameRecord(one: ClusterRecord, other: ClusterRecord): boolean {
+  return one.revision === other.revision && one.epoch === other.epoch && one.primary === other.primary && String(one.syncSet) === String(other.syncSet)
+}

@@ -7,7 +7,7 @@ import type { Action, Decision } from '../../failover/decision.ts'
 import { emptyNotes, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import { fetchKey } from '../../failover/crash-failover.ts'
 import type { FetchOrder } from '../../failover/order.ts'
-import type { ClusterRecord } from '../../failover/record.ts'
+import { isSameRecord, type ClusterRecord } from '../../failover/record.ts'
 import type { DecisionInput, Request } from '../../failover/situation.ts'
 import type { ClusterSpec } from '../../failover/spec.ts'
 import type { Timings } from '../../failover/timings.ts'
@@ -17,7 +17,7 @@ import type { Snapshot } from '../../topology/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
-import { RecoveryBook } from './recovery-book.ts'
+import { outcomeOf, RecoveryBook } from './recovery-book.ts'
 import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
 
@@ -209,7 +209,7 @@ export class ClusterLoop {
     this.#published = published
     const unanswered = this.#unanswered
     this.#unanswered = undefined
-    if (unanswered === undefined || record === undefined || !isSame(record, unanswered.action.next)) return
+    if (unanswered === undefined || record === undefined || !isSameRecord(record, unanswered.action.next)) return
     this.#committed(unanswered.before, unanswered.action)
     this.wake()
   }
@@ -445,16 +445,4 @@ export class ClusterLoop {
     if (ahead && this.#leads && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
     else this.wake()
   }
-}
-
-/** Revision and content: another manager's commit of the same revision would have another epoch, primary or set. */
-function isSame(one: ClusterRecord, other: ClusterRecord): boolean {
-  return one.revision === other.revision && one.epoch === other.epoch && one.primary === other.primary && String(one.syncSet) === String(other.syncSet)
-}
-
-/** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
-function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
-  const moved = to !== null && to !== from
-  if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
-  return kind === 'failover' && !moved ? 'abandoned' : 'succeeded'
 }

@@ -73,3 +73,10 @@ export class RecoveryBook {
     return this.#open === null ? 0 : Math.round((this.#clock.monotonicMs() - this.#open.beganMs) * 10) / 10
   }
 }
+
+/** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
+export function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
+  const moved = to !== null && to !== from
+  if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
+  return kind === 'failover' && !moved ? 'abandoned' : 'succeeded'
+}
