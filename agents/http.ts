@@ -49,10 +49,13 @@ export function createAgentServer(handlers: AgentHandlers, { token, certificates
   })
 }
 
-/** For the kubelet, which has neither certificate nor token: `/live` and `/ready`, yes or no to anyone. */
-export function createProbeServer(handlers: Pick<AgentHandlers, 'isLive' | 'isReady'>): Server {
+/** For the kubelet and Prometheus, which have neither certificate nor token: `/live` and `/ready`, yes or no, and `/metrics`, to anyone. Nothing else is here. */
+export function createProbeServer(handlers: Pick<AgentHandlers, 'isLive' | 'isReady' | 'metrics'>): Server {
   return createServer((request, response) => {
-    if (!answerProbe(handlers, pathOf(request), response)) response.writeHead(404, { 'content-type': 'text/plain' }).end('there are /live and /ready\n')
+    const path = pathOf(request)
+    if (answerProbe(handlers, path, response)) return
+    if (path === '/metrics') return sendMetrics(handlers, response)
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('there are /live, /ready and /metrics\n')
   })
 }
 
@@ -98,11 +101,12 @@ function answerProbe(handlers: Pick<AgentHandlers, 'isLive' | 'isReady'>, path: 
 
 function answerGet(handlers: AgentHandlers, path: string, { response, request }: Exchange): void {
   if (path === agentRoutes.observations) return streamObservations(handlers, { request, response })
-  if (path === '/metrics') {
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(handlers.metrics())
-    return
-  }
+  if (path === '/metrics') return sendMetrics(handlers, response)
   throw new RegentError('REGENT_NOT_FOUND', `there is no GET ${path}; there are ${agentRoutes.observations}, /metrics, /live and /ready`)
+}
+
+function sendMetrics(handlers: Pick<AgentHandlers, 'metrics'>, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(handlers.metrics())
 }
 
 /** Newline-delimited JSON: the whole observation at once, and again after every change; an empty line is a heartbeat. A reader that does not keep up loses its stream, never the agent its memory. */

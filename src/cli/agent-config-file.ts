@@ -29,7 +29,7 @@ export const agentConfigSchema = Type.Object(
     port: port('Port of mysqld for clients and replicas.'),
     adminPort: port('Port of mysqld’s administrative interface.'),
     agentPort: port('Port of the agent.'),
-    probePort: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port on which /live and /ready are answered without TLS, for the kubelet; 0 for none of its own.' })),
+    probePort: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port on which /live, /ready and /metrics are answered without TLS, for the kubelet and Prometheus; 0 for none of its own.' })),
     tls: Type.Optional(
       Type.Object(
         { certificateFolder: path('Folder with tls.crt, tls.key and ca.crt.') },

@@ -24,8 +24,9 @@ export const podPaths = {
 
 /** Outside of the ports that outgoing connections take. */
 const adminPort = 3307
-/** Where the kubelet asks, which has no certificate. */
+/** Where the kubelet and Prometheus ask, who have neither certificate nor token. */
 export const probePort = 9401
+export const probePortName = 'probes'
 
 /** What the agents of all pods of a cluster share: `AgentConfig` of the agents' room but for the instance's name and address, which each pod has in its environment. An agent reads it when it starts. */
 export function agentConfigOf(cluster: MySQLCluster): ConfigMap {

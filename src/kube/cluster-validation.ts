@@ -122,6 +122,7 @@ function* judgePod({ pod }: MySQLClusterSpec): Generator<RegentError> {
 
 function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generator<RegentError> {
   if (next.mode !== before.mode) yield fixed('spec.mode', next.mode, before.mode)
+  if (next.services.routing !== before.services.routing) yield fixed('spec.services.routing', next.services.routing, before.services.routing)
   const [now, then] = [next.storage.storageClassName, before.storage.storageClassName]
   if (now !== then) yield fixed('spec.storage.storageClassName', now, then)
 }

@@ -1,5 +1,6 @@
 import type { V1NetworkPolicyPeer, V1NetworkPolicyPort } from '@kubernetes/client-node'
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
+import { probePort } from './agent-config.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { labels, selectorOf } from './names.ts'
 import { ownedBy } from './owned.ts'
@@ -15,7 +16,7 @@ export interface NetworkPolicy extends KubeObject {
 
 export const networkPolicies: Resource<NetworkPolicy> = { group: 'networking.k8s.io', version: 'v1', kind: 'NetworkPolicy', plural: 'networkpolicies', namespaced: true }
 
-/** Anybody may reach MySQL, which asks for a password itself; agents are reached by each other and by the managers only. What leaves the pods is not limited. */
+/** Anybody may reach MySQL, which asks for a password itself; agents are reached by each other and by the managers only, their metrics by anybody where those are to be monitored. What leaves the pods is not limited. */
 export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string): NetworkPolicy {
   const { name } = cluster.metadata
   const instances = { podSelector: { matchLabels: { ...selectorOf(name) } } }
@@ -30,6 +31,7 @@ export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string)
       ingress: [
         { ports: [{ port: mysqlPort, protocol: 'TCP' }] },
         { ports: [{ port: agentPort, protocol: 'TCP' }], from: [instances, managers] },
+        ...(cluster.spec.podMonitor ? [{ ports: [{ port: probePort, protocol: 'TCP' }] }] : []),
       ],
     },
   })

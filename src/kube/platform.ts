@@ -7,7 +7,9 @@ import { instanceName } from '../../topology/member.ts'
 import { mysqlClusters } from './mysql-cluster.ts'
 import { labels, namesOf } from './names.ts'
 import { PrimaryEndpoints } from './primary-endpoints.ts'
+import { PrimaryLabel } from './primary-label.ts'
 import { agentPort, mysqlPort } from './services.ts'
+import type { MySQLClusterSpec } from './spec-schema.ts'
 import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
 
 export interface KubePlatformParts {
@@ -17,6 +19,7 @@ export interface KubePlatformParts {
   readonly statefulSets: InformerPort<StatefulSet>
   readonly cluster: ObjectKey
   readonly owner: OwnerReference
+  readonly routing: MySQLClusterSpec['services']['routing']
 }
 
 export interface KubePlatform extends Platform {
@@ -24,10 +27,10 @@ export interface KubePlatform extends Platform {
 }
 
 /** Kubernetes as a place where a cluster runs: the pods of its StatefulSet, found by their addresses and never by DNS, which lags by seconds. */
-export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner }: KubePlatformParts): KubePlatform {
+export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner, routing }: KubePlatformParts): KubePlatform {
   const { namespace, name } = cluster
   const setKey = { namespace, name: namesOf(name).statefulSet }
-  const endpoints = new PrimaryEndpoints(client, { cluster: name, namespace, owner })
+  const way = routing === 'labels' ? new PrimaryLabel(client, cluster) : new PrimaryEndpoints(client, { cluster: name, namespace, owner })
   /** A pod that is being made again has no address for a moment; until it has another one its replicas are not told to follow nobody. */
   const lastAddresses = new Map<string, string>()
   const ends: (() => void)[] = []
@@ -53,8 +56,8 @@ export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner 
       ends.push(pods.addHandler(told<Pod>(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)))
       ends.push(sets.addHandler(told<StatefulSet>(({ metadata }) => metadata.namespace === namespace && metadata.name === setKey.name)))
     },
-    publishPrimary: (route: PrimaryRoute) => endpoints.publish(route),
-    publishedPrimary: () => endpoints.published(),
+    publishPrimary: (route: PrimaryRoute) => way.publish(route),
+    publishedPrimary: () => way.published(),
     async scaleTo(count) {
       await applyObject(client, statefulSets, scaleOf(cluster, count), { fieldManager: scaleManager })
     },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
-import { podPaths, probePort } from './agent-config.ts'
+import { podPaths, probePort, probePortName } from './agent-config.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from './names.ts'
 import { agentPort, mysqlPort } from './services.ts'
@@ -80,7 +80,10 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
     restartPolicy: 'Always',
     args: ['agent', '--config', `${podPaths.config}/agent.json`],
     env: [fromPod('REGENT_INSTANCE', 'metadata.name'), fromPod('REGENT_HOST', 'status.podIP'), fromPod('REGENT_POD_UID', 'metadata.uid'), { name: 'HOME', value: '/tmp' }],
-    ports: [{ name: 'agent', containerPort: agentPort, protocol: 'TCP' }],
+    ports: [
+      { name: 'agent', containerPort: agentPort, protocol: 'TCP' },
+      { name: probePortName, containerPort: probePort, protocol: 'TCP' },
+    ],
     // It lives as long as it answers: a server that recovers or waits is no reason to restart anything.
     livenessProbe: probe('/live', 15),
     readinessProbe: probe('/ready', 1),
@@ -130,7 +133,7 @@ function volumesOf(cluster: string): V1Volume[] {
 
 /** On another node than its siblings, where there is one, unless the spec says something of pods itself. */
 function schedulingOf({ metadata }: MySQLCluster, scheduling: MySQLCluster['spec']['scheduling']): Partial<V1PodSpec> {
-  const { affinity: said = {} as V1Affinity, ...rest } = scheduling as unknown as Partial<V1PodSpec>
+  const { affinity: said = {}, ...rest } = scheduling as unknown as Partial<V1PodSpec>
   const apart: V1Affinity = {
     podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { ...selectorOf(metadata.name) } } } }] },
   }

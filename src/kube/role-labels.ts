@@ -12,33 +12,48 @@ export interface Roles {
 
 /**
  * Labels a cluster's pods with their roles: off the old primary, then on the new, never two. Each label carries the epoch; whoever knows only an older one leaves it as it is, and so does one that somebody changed
- * meanwhile (by `resourceVersion`): it is looked at again when that change is heard of.
+ * meanwhile (by `resourceVersion`): it is looked at again when that change is heard of. While another pod's label as primary could not be taken off, nobody else gets it.
+ * @returns whether every label is as wanted now
  */
-export async function moveRoles(client: Pick<KubeClient, 'patch'>, all: readonly Pod[], roles: Roles, signal?: AbortSignal): Promise<void> {
-  const wrong = all.filter((pod) => epochOf(pod) <= roles.epoch && roleOf(pod) !== wanted(pod, roles))
-  const [last, first] = [wrong.filter(({ metadata }) => metadata.name === roles.primary), wrong.filter(({ metadata }) => metadata.name !== roles.primary)]
-  await Promise.all(first.map((pod) => label(client, pod, roles, signal)))
-  for (const pod of last) await label(client, pod, roles, signal)
+export async function moveRoles(client: Pick<KubeClient, 'patch'>, all: readonly Pod[], roles: Roles, signal?: AbortSignal): Promise<boolean> {
+  const isPrimary = ({ metadata }: Pod): boolean => metadata.name === roles.primary
+  const others = await Promise.all(all.filter((pod) => !isPrimary(pod)).map(async (pod) => ({ pod, done: await settle(client, pod, roles, signal) })))
+  if (others.some(({ pod, done }) => !done && roleOf(pod) === 'primary')) return false
+  const primary = all.find(isPrimary)
+  const done = primary === undefined ? roles.primary === null : await settle(client, primary, roles, signal)
+  return done && others.every((other) => other.done)
 }
 
-async function label(client: Pick<KubeClient, 'patch'>, pod: Pod, roles: Roles, signal: AbortSignal | undefined): Promise<void> {
+/** The label of a pod, and the epoch of which it is. */
+export function roleOf({ metadata }: Pod): string | undefined {
+  return metadata.labels?.[labels.role]
+}
+
+/** 0 where there is none, or one that nobody can read: a hand wrote it. */
+export function roleEpochOf({ metadata }: Pod): number {
+  const epoch = Number(metadata.annotations?.[annotations.epoch])
+  return Number.isSafeInteger(epoch) ? epoch : 0
+}
+
+/** Whether the pod has the label it should have now. */
+async function settle(client: Pick<KubeClient, 'patch'>, pod: Pod, roles: Roles, signal: AbortSignal | undefined): Promise<boolean> {
+  const role = wanted(pod, roles)
+  // A primary's label says of which epoch it is, or one who knows an older one but not that could take it away.
+  if (roleOf(pod) === role && (role !== 'primary' || roleEpochOf(pod) >= roles.epoch)) return true
+  if (roleEpochOf(pod) > roles.epoch) return false
   const { resourceVersion } = pod.metadata
-  const patch = { metadata: { resourceVersion, labels: { [labels.role]: wanted(pod, roles) ?? null }, annotations: { [annotations.epoch]: String(roles.epoch) } } }
-  await client.patch(pods, keyOf(pod), patch, { ...(signal && { signal }) }).catch((error: unknown) => {
-    if (!isConflict(error) && !isNotFound(error)) throw error
-  })
+  const patch = { metadata: { resourceVersion, labels: { [labels.role]: role ?? null }, annotations: { [annotations.epoch]: String(roles.epoch) } } }
+  try {
+    await client.patch(pods, keyOf(pod), patch, { ...(signal && { signal }) })
+    return true
+  } catch (error) {
+    if (isNotFound(error)) return role !== 'primary'
+    if (isConflict(error)) return false
+    throw error
+  }
 }
 
 function wanted({ metadata }: Pod, { primary, replicas }: Roles): 'primary' | 'replica' | undefined {
   if (metadata.name === primary) return 'primary'
   return replicas.includes(metadata.name) ? 'replica' : undefined
-}
-
-function roleOf({ metadata }: Pod): string | undefined {
-  return metadata.labels?.[labels.role]
-}
-
-function epochOf({ metadata }: Pod): number {
-  const epoch = Number(metadata.annotations?.[annotations.epoch])
-  return Number.isSafeInteger(epoch) ? epoch : 0
 }

@@ -79,7 +79,11 @@ const services = closed(
       'endpoints: Regent writes the primary’s EndpointSlice itself, one write per failover. labels: the Service selects by role label, for tools that need a selector; a failover then takes about a second longer.',
     ),
   },
-  { default: {}, description: 'How clients reach the instances.' },
+  {
+    default: {},
+    description: 'How clients reach the instances.',
+    rules: [{ rule: 'self.routing == oldSelf.routing', message: 'routing cannot change: endpoints of the other kind would stay behind; make a new cluster' }],
+  },
 )
 
 const placement = closed(

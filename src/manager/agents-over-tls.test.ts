@@ -172,8 +172,9 @@ describe('the port for probes', () => {
   it.each([
     ['/live', 200, 'yes\n'],
     ['/ready', 503, 'no\n'],
-    ['/v1/promise', 404, 'there are /live and /ready\n'],
-    ['/metrics', 404, 'there are /live and /ready\n'],
+    ['/metrics', 200, handlers.metrics()],
+    ['/v1/promise', 404, 'there are /live, /ready and /metrics\n'],
+    ['/v1/observations', 404, 'there are /live, /ready and /metrics\n'],
   ])('answers %s with %d to anyone', async (path, status, text) => {
     const address = await listening(createProbeServer(handlers))
     const answer = await new Promise((resolve, reject) => {

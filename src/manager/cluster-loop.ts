@@ -72,6 +72,8 @@ export class ClusterLoop {
   #published: PrimaryRoute | undefined
   #decision: Decision | null = null
   #leads = false
+  /** Another object for each word about leadership. */
+  #told = {}
   /** Why the store takes nothing now, in its own words; '' while it does. */
   #storeTrouble = ''
   /** A commit of which the store did not say whether it was done. */
@@ -102,6 +104,7 @@ export class ClusterLoop {
   }
 
   stop(): void {
+    this.#told = {}
     this.#leads = false
     this.#revisit?.cancel()
     for (const unfollow of this.#follows.values()) unfollow()
@@ -118,9 +121,11 @@ export class ClusterLoop {
     return this.#config.spec
   }
 
-  /** Leadership came or went. A new leader reads everything before it decides. */
+  /** Leadership came or went. A new leader reads everything before it decides; what it was told last counts, also when it was told while it read. */
   async lead(leads: boolean): Promise<void> {
+    const told = (this.#told = {})
     if (leads && !this.#leads) await this.reread()
+    if (this.#told !== told) return
     this.#leads = leads
     if (leads) this.wake()
   }
@@ -240,11 +245,8 @@ export class ClusterLoop {
 
   async #turn(): Promise<void> {
     if (!this.#speaks) return
-    if (this.#deciding) {
-      // What happened may change what is being acted on: it is decided again at once.
-      this.#wokenMeanwhile = true
-      return
-    }
+    // What happened may change what is being acted on: it is decided again at once.
+    if (this.#deciding) return void (this.#wokenMeanwhile = true)
     this.#deciding = true
     try {
       const decision = this.#decideNow()

@@ -36,7 +36,7 @@
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, watch, create, patch, delete]
-# update: the primary's address, by compare-and-swap, so that an older epoch loses. create: the first. delete: a cluster whose Services are to select by label.
+# update: the primary's address, by compare-and-swap, so that an older epoch loses. create: the first. delete: one whose address is of the other family, which cannot change in place.
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [get, list, watch, create, update, delete]

@@ -1,15 +1,17 @@
+import { RegentError } from '../../common/errors.ts'
 import type { World } from '../../common/ports.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
 import { applyObject } from '../../controller-runtime/server-side-apply.ts'
-import { agentConfigOf, configMaps } from '../../kube/agent-config.ts'
+import { agentConfigOf, configMaps, podPaths } from '../../kube/agent-config.ts'
 import { certificatesOf } from '../../kube/cluster-certificates.ts'
 import { disruptionBudgetOf, podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { fieldManager, namesOf } from '../../kube/names.ts'
+import { fieldManager, labels, namesOf } from '../../kube/names.ts'
 import { networkPolicies, networkPolicyOf } from '../../kube/network-policy.ts'
-import type { PodImages } from '../../kube/pod-template.ts'
+import { podMonitorOf, podMonitors } from '../../kube/pod-monitor.ts'
+import { agentContainer, type PodImages } from '../../kube/pod-template.ts'
 import { quantityOf } from '../../kube/quantity.ts'
 import { secrets, secretsOf, type Secret } from '../../kube/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
@@ -24,20 +26,27 @@ export interface ClusterObjectsParts {
   /** Where the managers run: who may reach the agents. */
   readonly managerNamespace: string
   readonly disabled: ReadonlySet<Capability>
-  /** What others changed or deleted is left so. */
+  /** What others changed or deleted is left so: never of a new cluster. */
   readonly yields: boolean
 }
 
 /** Brings everything a cluster becomes in step with its spec. In this order: what pods need comes before them. */
 export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
   await ensureSecrets(parts, cluster, signal)
-  await ensureCertificates(parts, cluster, signal)
-  const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { cluster, signal })
+  await keepCertificates(parts, cluster, signal)
+  const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { signal })
   await Promise.all([apply(serviceAccounts, serviceAccountOf(cluster)), apply(configMaps, agentConfigOf(cluster)), ...servicesOf(cluster).map((service) => apply(services, service))])
   await applyStatefulSet(parts, cluster, signal)
-  await applyOrRemove(parts, podDisruptionBudgets, disruptionBudgetOf(cluster), { cluster, signal, wanted: !parts.disabled.has('disruptionBudgets') })
-  if (!parts.disabled.has('networkPolicies')) await applyOrRemove(parts, networkPolicies, networkPolicyOf(cluster, parts.managerNamespace), { cluster, signal, wanted: cluster.spec.networkPolicy })
-  await growVolumes(parts.client, cluster, signal)
+  await Promise.all([growVolumes(parts.client, cluster, signal), applyOptional(parts, cluster, signal)])
+}
+
+/** What is disabled is not even looked at: the right to it may be missing, or the kind. */
+async function applyOptional(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { disabled, managerNamespace } = parts
+  const { networkPolicy, podMonitor } = cluster.spec
+  if (!disabled.has('disruptionBudgets')) await applyOne(parts, podDisruptionBudgets, disruptionBudgetOf(cluster), { signal })
+  if (!disabled.has('networkPolicies')) await applyOrRemove(parts, networkPolicies, networkPolicyOf(cluster, managerNamespace), { cluster, signal, wanted: networkPolicy })
+  if (!disabled.has('podMonitors')) await applyOrRemove(parts, podMonitors, podMonitorOf(cluster), { cluster, signal, wanted: podMonitor })
 }
 
 /** The bearer token of a cluster's agents; undefined while it is not made yet. */
@@ -52,36 +61,34 @@ interface Applying {
   readonly signal: AbortSignal
 }
 
-async function applyOne<Kind extends KubeObject>({ client, yields }: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { cluster, signal }: Applying): Promise<void> {
-  const isNew = cluster.status?.observedGeneration === undefined
-  if (yields && !isNew && (await client.get(resource, keyOf(object), { signal })) === undefined) return
+async function applyOne<Kind extends KubeObject>({ client, yields }: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { signal }: Pick<Applying, 'signal'>): Promise<void> {
+  if (yields && (await client.get(resource, keyOf(object), { signal })) === undefined) return
   try {
-    await applyObject(client, resource, object, { fieldManager, force: !yields || isNew, signal })
+    await applyObject(client, resource, object, { fieldManager, force: !yields, signal })
   } catch (error) {
     if (!yields || !isConflict(error)) throw error
   }
 }
 
 /** Read from etcd, never from a cache: a password that is made a second time locks everybody out. */
-async function ensureSecrets({ client, world: { random } }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+async function ensureSecrets(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { client, world } = parts
   const { internal } = namesOf(cluster.metadata.name)
   const key = { ...keyOf(cluster), name: internal }
-  const found = (await client.get(secrets, key, { signal })) ?? (await createSecret(client, secretsOf(cluster, new Map(), random)[0], signal)) ?? (await client.get(secrets, key, { signal }))
+  const found = (await client.get(secrets, key, { signal })) ?? (await createInternal(parts, cluster, signal)) ?? (await client.get(secrets, key, { signal }))
   if (found === undefined) return
-  for (const secret of secretsOf(cluster, new Map([[internal, found]]), random)) await applyObject(client, secrets, secret, { fieldManager, signal })
-}
-
-/** Made once, renewed when due; agents take new ones without a restart. */
-async function ensureCertificates({ client, world }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
-  const { authority, certificates } = namesOf(cluster.metadata.name)
-  const found = await Promise.all([authority, certificates].map((name) => client.get(secrets, { ...keyOf(cluster), name }, { signal })))
-  const existing = new Map(found.flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const])))
-  const wanted = await certificatesOf(cluster, existing, { wallMs: world.clock.wallMs(), random: world.random })
-  for (const secret of wanted) await applyObject(client, secrets, secret, { fieldManager, signal })
+  for (const secret of secretsOf(cluster, new Map([[internal, found]]), world.random)) await applyOne(parts, secrets, secret, { signal })
 }
 
 /** Undefined where somebody else made it at this moment. */
-async function createSecret(client: KubeClient, secret: Secret | undefined, signal: AbortSignal): Promise<Secret | undefined> {
+async function createInternal({ client, world }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<Secret | undefined> {
+  const { namespace, name } = cluster.metadata
+  const { internal } = namesOf(name)
+  if ((cluster.status?.epoch ?? 0) > 0) {
+    const inPods = `kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it`
+    throw new RegentError('REGENT_REFUSED', `Secret ${namespace}/${internal} is gone, and the servers know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods})`)
+  }
+  const [secret] = secretsOf(cluster, new Map(), world.random)
   if (secret === undefined) return undefined
   try {
     return await client.create(secrets, secret, { fieldManager, signal })
@@ -91,12 +98,21 @@ async function createSecret(client: KubeClient, secret: Secret | undefined, sign
   }
 }
 
+/** Made once, renewed when due; agents take new ones without a restart. */
+export async function keepCertificates({ client, world }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { authority, certificates } = namesOf(cluster.metadata.name)
+  const found = await Promise.all([authority, certificates].map((name) => client.get(secrets, { ...keyOf(cluster), name }, { signal })))
+  const existing = new Map(found.flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const])))
+  const wanted = await certificatesOf(cluster, existing, { wallMs: world.clock.wallMs(), random: world.random })
+  for (const secret of wanted) await applyObject(client, secrets, secret, { fieldManager, signal })
+}
+
 async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
-  const { client, images } = parts
+  const { client, images, yields } = parts
   const key = { ...keyOf(cluster), name: namesOf(cluster.metadata.name).statefulSet }
   const existing = await client.get(statefulSets, key, { signal })
   const set = statefulSetOf(cluster, images, existing)
-  if (existing !== undefined) return applyOne(parts, statefulSets, set, { cluster, signal })
+  if (existing !== undefined || yields) return applyOne(parts, statefulSets, set, { signal })
   // Whole, in the name of scaling: whoever dies after any of these leaves a set with the right number of pods.
   const scaled = { ...set, spec: { ...set.spec, replicas: cluster.spec.instances } }
   await applyObject(client, statefulSets, scaled, { fieldManager: scaleManager, signal })
@@ -120,7 +136,7 @@ async function deleteIfThere<Kind extends KubeObject>(client: KubeClient, resour
 /** Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change. */
 async function growVolumes(client: KubeClient, { metadata, spec }: MySQLCluster, signal: AbortSignal): Promise<void> {
   const { namespace = '', name } = metadata
-  const { items } = await client.list(volumeClaims, { namespace, labelSelector: `regent.dev/cluster=${name}`, signal })
+  const { items } = await client.list(volumeClaims, { namespace, labelSelector: `${labels.cluster}=${name}`, signal })
   for (const claim of items) {
     const now = claim.spec?.resources?.requests?.storage
     if (now === undefined || quantityOf(now) >= quantityOf(spec.storage.size)) continue

@@ -21,6 +21,7 @@ import { defaultTimings } from '../../../failover/timings.ts'
 import { createHttpFeed } from '../http-feed.ts'
 import { ManagedCluster } from '../managed-cluster.ts'
 import type { ManagerMetrics } from '../metrics.ts'
+import { SpecProgress } from './spec-progress.ts'
 
 export interface ClusterSetParts {
   readonly world: World
@@ -56,6 +57,7 @@ const leadAgainMs = 500
 export class ClusterSet {
   readonly #parts: ClusterSetParts
   readonly #held = new Map<string, Held>()
+  readonly progress = new SpecProgress()
 
   constructor(parts: ClusterSetParts) {
     this.#parts = parts
@@ -69,7 +71,7 @@ export class ClusterSet {
     return this.#held.get(keyText(key))?.managed
   }
 
-  /** Makes the loop of a cluster where there is none, and tells it what is wanted. A cluster made anew under the name of a deleted one is another cluster. */
+  /** Makes the loop of a cluster where there is none, and tells it what is wanted; throws `REGENT_BAD_REQUEST` where that cannot be followed, and what was wanted before stays. A cluster made anew under the name of a deleted one is another cluster. */
   async ensure(cluster: MySQLCluster, token: string): Promise<ManagedCluster> {
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
@@ -77,8 +79,8 @@ export class ClusterSet {
     if (known !== undefined && (known.uid !== uid || known.token !== token)) await this.remove(key)
     const held = this.#held.get(keyText(key)) ?? (await this.#take(cluster, token))
     if (held.generation !== generation) {
-      held.generation = generation
       held.managed.loop.specIs(coreSpecOf(key.name, cluster.spec))
+      held.generation = generation
     }
     return held.managed
   }
@@ -114,8 +116,9 @@ export class ClusterSet {
     const { world, client, pods, statefulSets, secrets, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
+    const spec = coreSpecOf(key.name, cluster.spec)
     const owner = ownerOf(cluster)
-    const platform = kubePlatform({ client, pods, statefulSets, cluster: key, owner })
+    const platform = kubePlatform({ client, pods, statefulSets, cluster: key, owner, routing: cluster.spec.services.routing })
     const store = kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace, owner })
     const authority = { namespace: key.namespace, name: namesOf(key.name).authority }
     const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }
@@ -123,7 +126,7 @@ export class ClusterSet {
     const name = `${key.namespace}.${key.name}`
     const ports = { world, transport, store, platform, feed: createHttpFeed(secured) }
     const told = { decided: (decision: Decision) => decided(key, decision), recovered: (recovery: Recovery) => recovered(key, recovery) }
-    const config = { cluster: key.name, spec: coreSpecOf(key.name, cluster.spec), timings: defaultTimings, manager }
+    const config = { cluster: key.name, spec, timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
     const held: Held = { uid, token, managed, platform, transport, store, generation }
     this.#held.set(keyText(key), held)

@@ -1,12 +1,15 @@
+import { codeOf, describeError, RegentError } from '../../common/errors.ts'
 import type { Clock } from '../../common/ports.ts'
-import type { Reconcile } from '../../controller-runtime/controller.ts'
+import { TerminalError, type Reconcile, type ReconcileResult } from '../../controller-runtime/controller.ts'
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
+import { KubeApiError } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf } from '../../controller-runtime/objects.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
 import type { ManagedCluster } from '../managed-cluster.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
-import { agentTokenOf, applyClusterObjects, type ClusterObjectsParts } from './cluster-objects.ts'
+import { agentTokenOf, applyClusterObjects, keepCertificates, type ClusterObjectsParts } from './cluster-objects.ts'
+import type { ClusterEvents } from './cluster-events.ts'
 import type { ClusterSet } from './cluster-set.ts'
 
 export interface ReconcileClusterParts {
@@ -17,47 +20,95 @@ export interface ReconcileClusterParts {
   readonly leads: () => boolean
   readonly options: Pick<KubernetesManagerOptions, 'reconcile' | 'images'>
   readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields'>
+  readonly events: Pick<ClusterEvents, 'refused' | 'forget'>
   /** Its status is to be looked at again. */
   readonly applied: (cluster: MySQLCluster) => void
 }
 
 const pausedBySpec = 'paused in its resource'
+/** Somebody else makes the Secret, or the notes are being read. */
+const soonMs = 500
 /** Certificates come due without anybody changing anything. */
 const certificatesMs = 86_400_000
 
-/** Gives every `MySQLCluster` a loop, in every manager, and all its objects, in the one that leads. */
+/**
+ * Gives every `MySQLCluster` a loop, in every manager, and all its objects, in the one that leads. The loop comes first where it can: an object that cannot be applied must not keep a dead primary from being
+ * replaced.
+ */
 export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
-  const { client, clusters, set, leads, options, applied } = parts
-  const { applyOnce } = options.reconcile
+  const { clusters, set, leads, events, applied } = parts
   return async (key, signal) => {
     const cluster = clusters.get(key)
-    if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return set.remove(key)
-    if (leads()) {
-      const { image } = cluster.spec
-      if (image === undefined) return chooseImage(parts, cluster, signal)
-      const isDue = applyOnce === 'off' || cluster.status?.observedGeneration !== cluster.metadata.generation
-      const images = { mysql: image, regent: options.images.regent }
-      if (isDue) await applyClusterObjects({ ...parts.objects, images, yields: applyOnce === 'force' }, cluster, signal)
+    if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) {
+      set.progress.forget(key)
+      events.forget(key)
+      return set.remove(key)
     }
-    const token = await agentTokenOf(client, cluster, signal)
-    if (token === undefined) return { requeueAfterMs: 1_000 }
-    const managed = await set.ensure(cluster, token)
-    if (leads()) await followPause(managed, cluster, parts.clock)
-    applied(cluster)
-    return { requeueAfterMs: certificatesMs }
+    try {
+      const result = await bringAbout(parts, cluster, signal)
+      events.refused(key, '')
+      return result
+    } catch (error) {
+      if (isPassing(error) || signal.aborted || !leads()) throw error
+      set.progress.stuck(cluster, describeError(error))
+      events.refused(key, describeError(error))
+      applied(cluster)
+      throw codeOf(error) === 'REGENT_BAD_REQUEST' ? new TerminalError('REGENT_BAD_REQUEST', describeError(error), { cause: error }) : error
+    }
   }
 }
 
-/** Once, and into the resource: another default, which comes with the next chart, must not restart anything. */
-async function chooseImage({ client, options }: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<{ requeueAfterMs: number } | void> {
-  const { mysql } = options.images
-  if (mysql === undefined) return { requeueAfterMs: 60_000 }
-  await client.patch(mysqlClusters, keyOf(cluster), { metadata: { resourceVersion: cluster.metadata.resourceVersion }, spec: { image: mysql } }, { signal })
+/** It says nothing about the spec: something was read too early, or the API server has no time. */
+function isPassing(error: unknown): boolean {
+  return error instanceof KubeApiError ? [409, 429, 503, 504].includes(error.status) : codeOf(error) === 'REGENT_KUBE_UNREACHABLE'
 }
 
-/** A pause that a person asked for through the API is not ended by a resource that never said anything. */
+async function bringAbout(parts: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<ReconcileResult> {
+  const { leads, applied, clock } = parts
+  const known = await managed(parts, cluster, signal)
+  if (leads() && !(await keepInStep(parts, cluster, signal))) return {}
+  const loopOf = known ?? (await managed(parts, cluster, signal))
+  applied(cluster)
+  if (loopOf === undefined) return { requeueAfterMs: soonMs }
+  if (!leads()) return {}
+  if (!loopOf.loop.leads) return { requeueAfterMs: soonMs }
+  await followPause(loopOf, cluster, clock)
+  return { requeueAfterMs: certificatesMs }
+}
+
+/** Undefined while the Secret with its agents' token is not made. */
+async function managed({ client, set }: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<ManagedCluster | undefined> {
+  const token = await agentTokenOf(client, cluster, signal)
+  return token === undefined ? undefined : set.ensure(cluster, token)
+}
+
+/** False where the cluster itself was changed: that is heard of. */
+async function keepInStep(parts: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<boolean> {
+  const { set, options } = parts
+  const { applyOnce } = options.reconcile
+  const { image, paused } = cluster.spec
+  if (image === undefined) return chooseImage(parts, cluster, signal)
+  const { generation } = set.progress.of(cluster)
+  const objects = { ...parts.objects, images: { mysql: image, regent: options.images.regent }, yields: applyOnce === 'force' && generation !== undefined }
+  const isDue = generation === undefined || (!paused && (applyOnce === 'off' || generation !== cluster.metadata.generation))
+  if (isDue) {
+    await applyClusterObjects(objects, cluster, signal)
+    set.progress.applied(cluster)
+  } else await keepCertificates(objects, cluster, signal)
+  return true
+}
+
+/** Once, and into the resource: another default, which comes with the next chart, must not restart anything. */
+async function chooseImage({ client, options }: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<false> {
+  const { mysql } = options.images
+  if (mysql === undefined) throw new RegentError('REGENT_BAD_REQUEST', 'spec.image is not given, and this manager has no default (images.mysql, --images-mysql): name an image with mysqld')
+  await client.patch(mysqlClusters, keyOf(cluster), { metadata: { resourceVersion: cluster.metadata.resourceVersion }, spec: { image: mysql } }, { signal })
+  return false
+}
+
+/** A pause that a person asked for through the API is neither replaced nor ended by a resource that never said anything. */
 async function followPause({ loop }: ManagedCluster, { spec }: MySQLCluster, clock: Clock): Promise<void> {
-  const isPausedBySpec = loop.notes.paused?.reason === pausedBySpec
-  if (spec.paused && loop.notes.paused === null) await loop.changeNotes((notes) => ({ ...notes, paused: { reason: pausedBySpec, wallMs: clock.wallMs() } }))
-  if (!spec.paused && isPausedBySpec) await loop.changeNotes((notes) => ({ ...notes, paused: null }))
+  const { paused } = loop.notes
+  if (spec.paused && paused === null) await loop.changeNotes((notes) => ({ ...notes, paused: notes.paused ?? { reason: pausedBySpec, wallMs: clock.wallMs() } }))
+  if (!spec.paused && paused?.reason === pausedBySpec) await loop.changeNotes((notes) => ({ ...notes, paused: notes.paused?.reason === pausedBySpec ? null : notes.paused }))
 }

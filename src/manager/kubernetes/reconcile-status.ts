@@ -1,18 +1,18 @@
 import type { Clock } from '../../common/ports.ts'
-import type { Reconcile } from '../../controller-runtime/controller.ts'
+import type { Reconcile, ReconcileResult } from '../../controller-runtime/controller.ts'
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import { isConflict, isNotFound } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
 import { applyStatus } from '../../controller-runtime/server-side-apply.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { annotations, labels, namesOf } from '../../kube/names.ts'
-import { podRevisionOf } from '../../kube/pod-template.ts'
+import { labels, namesOf } from '../../kube/names.ts'
 import { moveRoles } from '../../kube/role-labels.ts'
 import { pods as podResource, type Pod, type StatefulSet } from '../../kube/stateful-set.ts'
+import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
 import type { ClusterSet } from './cluster-set.ts'
-import { nextRestart, type RollingUpdateStep } from './rolling-update.ts'
-import { gistOf, statusOf } from './status.ts'
+import { nextRestart, revisionOf, type RollingUpdateStep } from './rolling-update.ts'
+import { gistOf, refusedStatusOf, statusOf } from './status.ts'
 
 export interface ReconcileStatusParts {
   readonly client: KubeClient
@@ -33,39 +33,55 @@ const settleMs = 250
 /** Shows what a cluster is: role labels first, since replicas are routed by them, then the status; and restarts what a changed spec wants restarted. */
 export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
   const { client, clock, clusters, pods, statefulSets, set, leads } = parts
-  const written = new Map<string, { readonly gist: string; readonly atMs: number }>()
+  const show = statusWriter(client, clock)
   return async (key, signal) => {
     const cluster = clusters.get(key)
+    if (cluster === undefined) return show.forget(key)
+    if (!leads()) return
     const managed = set.get(key)
-    if (cluster === undefined || managed === undefined) return void written.delete(keyText(key))
-    if (!leads() || managed.loop.decision === null) return
+    const progress = set.progress.of(cluster)
+    const wallMs = clock.wallMs()
+    if (managed === undefined) return progress.trouble === '' ? undefined : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
+    if (managed.loop.decision === null) return
     const view = managed.view()
     const ours = podsOf(pods, key)
     await moveRoles(client, ours, { epoch: view.epoch, primary: view.primary, replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name) }, signal)
-    const wanted = podRevisionOf(cluster, cluster.spec.image ?? '')
-    const update = nextRestart(cluster, view, ours, wanted)
-    const status = statusOf({ cluster, view, pods: ours, update: update.sentence, wallMs: clock.wallMs() })
-    const gist = gistOf(status)
-    const last = written.get(keyText(key))
-    const nowMs = clock.monotonicMs()
-    const isNews = last?.gist !== gist || last.gist !== gistOf(cluster.status)
-    if (!isNews && nowMs - (last?.atMs ?? 0) < figuresMs) return { requeueAfterMs: figuresMs }
-    if (isNews && nowMs - (last?.atMs ?? -Infinity) < settleMs) return { requeueAfterMs: settleMs }
-    written.set(keyText(key), { gist, atMs: nowMs })
-    const { apiVersion, kind, metadata } = cluster
-    await applyStatus(client, mysqlClusters, { apiVersion, kind, metadata, status }, { fieldManager: statusManager, signal })
-    // A pod that is made before its set says so is made as it was.
-    if (templateRevisionOf(statefulSets, key) === wanted) await restart(client, update, signal)
-    return { requeueAfterMs: figuresMs }
+    const update = nextRestart(cluster, view, ours, revisionOf(statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })?.spec.template))
+    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: update.sentence, progress, wallMs }), signal)
+    await restart(client, update, signal)
+    return result
+  }
+}
+
+interface StatusWriter {
+  write(cluster: MySQLCluster, status: MySQLClusterStatus, signal: AbortSignal): Promise<ReconcileResult>
+  forget(key: ObjectKey): void
+}
+
+/** Writes what is news, after a moment, and figures now and then; nothing where nothing differs. */
+function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
+  const written = new Map<string, { readonly gist: string; readonly atMs: number }>()
+  return {
+    async write(cluster, status, signal) {
+      const text = keyText(keyOf(cluster))
+      const gist = gistOf(status)
+      const last = written.get(text)
+      const nowMs = clock.monotonicMs()
+      const sinceMs = nowMs - (last?.atMs ?? -Infinity)
+      const isNews = last?.gist !== gist || gist !== gistOf(cluster.status)
+      const pauseMs = isNews ? settleMs : figuresMs
+      if (sinceMs < pauseMs) return { requeueAfterMs: pauseMs - sinceMs }
+      written.set(text, { gist, atMs: nowMs })
+      const { apiVersion, kind, metadata } = cluster
+      await applyStatus(client, mysqlClusters, { apiVersion, kind, metadata, status }, { fieldManager: statusManager, signal })
+      return { requeueAfterMs: figuresMs }
+    },
+    forget: (key) => void written.delete(keyText(key)),
   }
 }
 
 function podsOf(pods: InformerPort<Pod>, { namespace, name }: ObjectKey): readonly Pod[] {
   return pods.list().filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)
-}
-
-function templateRevisionOf(sets: InformerPort<StatefulSet>, { namespace, name }: ObjectKey): string | undefined {
-  return sets.get({ namespace, name: namesOf(name).statefulSet })?.spec.template.metadata?.annotations?.[annotations.podRevision]
 }
 
 /** That very pod: another one of its name is another decision. */

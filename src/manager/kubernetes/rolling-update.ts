@@ -3,6 +3,7 @@ import { annotations } from '../../kube/names.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { ordinalOf } from '../../../topology/member.ts'
 import type { ClusterView } from '../api/views.ts'
+import { takesPart } from './status.ts'
 
 export interface RollingUpdateStep {
   /** The pod to be deleted, so that its set makes it anew; undefined where none may be now. */
@@ -12,33 +13,50 @@ export interface RollingUpdateStep {
 }
 
 /**
- * The next step of bringing every pod to what its cluster's spec says: replicas first, the highest ordinal before others, each back in the sync set before the next; the primary last, and its pod's end hands it
- * over (`failover/hand-over.ts`).
- * @param wanted the revision every pod should be of (`podRevisionOf`)
+ * The next step of bringing every pod to what its cluster's spec says: first what is broken, then replicas, the highest ordinal before others, each back in the sync set before the next; the primary last, and its
+ * pod's end hands it over (`failover/hand-over.ts`).
+ * @param wanted the revision of the pods that their set makes now. Not the one that the spec asks for: until the set knows of that, a pod would be deleted for nothing, again and again
  */
-export function nextRestart(cluster: MySQLCluster, view: ClusterView, pods: readonly Pod[], wanted: string): RollingUpdateStep {
-  const outdated = pods.filter((pod) => pod.metadata.annotations?.[annotations.podRevision] !== wanted)
+export function nextRestart(cluster: MySQLCluster, view: ClusterView, pods: readonly Pod[], wanted: string | undefined): RollingUpdateStep {
+  const outdated = pods.filter((pod) => wanted !== undefined && revisionOf(pod) !== wanted)
   if (outdated.length === 0) return { restart: undefined, sentence: '' }
   const behind = `${outdated.length} of ${pods.length} pods are not as the spec says`
   if (cluster.spec.update.strategy === 'manual') return { restart: undefined, sentence: `${behind}; the update strategy is manual: each takes the change when it is deleted` }
   if (view.paused) return { restart: undefined, sentence: `${behind}; the cluster is paused` }
+  const waits = (why: string): RollingUpdateStep => ({ restart: undefined, sentence: `rolling update waits: ${why}; ${behind}` })
+  const restarts = (pod: Pod): RollingUpdateStep => ({ restart: pod, sentence: `rolling update: ${pod.metadata.name} restarts; ${behind}` })
   const ending = pods.find(({ metadata }) => metadata.deletionTimestamp !== undefined)
-  if (ending !== undefined) return { restart: undefined, sentence: `rolling update: ${ending.metadata.name} restarts; ${behind}` }
-  const waits = whyNotNow(cluster, view, outdated)
-  if (waits !== '') return { restart: undefined, sentence: `rolling update waits: ${waits}; ${behind}` }
-  const [next] = outdated.toSorted((a, b) => Number(isPrimary(view, a)) - Number(isPrimary(view, b)) || ordinalOf(b.metadata.name) - ordinalOf(a.metadata.name))
-  return { restart: next, sentence: `rolling update: ${next?.metadata.name} restarts; ${behind}` }
+  if (ending !== undefined) return waits(`${ending.metadata.name} is ending`)
+  // It runs nothing that could be lost, and the change may be what it waits for: an image that there is, less memory.
+  const stuck = outdated.find(({ status }) => status?.phase === 'Pending')
+  if (stuck !== undefined) return restarts(stuck)
+  const why = whyNotNow(cluster, view, { pods, outdated })
+  const [next] = inOrder(view, pods, outdated)
+  return why === '' && next !== undefined ? restarts(next) : waits(why)
 }
 
-/** One that is broken already may be what the change is to mend: it is restarted although it keeps the others from being whole. */
-function whyNotNow({ spec }: MySQLCluster, view: ClusterView, outdated: readonly Pod[]): string {
-  const names = new Set(outdated.map(({ metadata }) => metadata.name))
+/** Which of the things that only a restart brings it was made with, or its set makes pods with. */
+export function revisionOf(of: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } } | undefined): string | undefined {
+  return of?.metadata?.annotations?.[annotations.podRevision]
+}
+
+/** One that has the change must be back before the next goes, or two would be away. One that is broken without it keeps nobody waiting: it is the next. */
+function whyNotNow({ spec }: MySQLCluster, view: ClusterView, { pods, outdated }: { readonly pods: readonly Pod[]; readonly outdated: readonly Pod[] }): string {
   if (!view.writable) return 'the cluster takes no writes'
   if (view.instances.length !== spec.instances) return `there are ${view.instances.length} of ${spec.instances} instances`
-  const late = view.instances.find((row) => row.name !== view.primary && !row.inSyncSet && !names.has(row.name))
+  const names = new Set(outdated.map(({ metadata }) => metadata.name))
+  const late = view.instances.find(({ name }) => !names.has(name) && !isBack(view, pods, name))
   return late === undefined ? '' : `${late.name} is not back in the sync set`
 }
 
-function isPrimary({ primary }: ClusterView, { metadata }: Pod): boolean {
-  return metadata.name === primary
+function inOrder(view: ClusterView, pods: readonly Pod[], outdated: readonly Pod[]): readonly Pod[] {
+  const rank = ({ metadata: { name } }: Pod): number => (name === view.primary ? 2 : isBack(view, pods, name) ? 1 : 0)
+  return outdated.toSorted((a, b) => rank(a) - rank(b) || ordinalOf(b.metadata.name) - ordinalOf(a.metadata.name))
+}
+
+/** By its pod too: what agents last said may be of the pod that was there before. */
+function isBack(view: ClusterView, pods: readonly Pod[], name: string): boolean {
+  const row = view.instances.find((instance) => instance.name === name)
+  const pod = pods.find(({ metadata }) => metadata.name === name)
+  return row !== undefined && takesPart(view, row) && pod?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
 }

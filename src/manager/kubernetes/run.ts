@@ -7,8 +7,8 @@ import { realWorld } from '../../common/real-world.ts'
 import { regentVersion } from '../../common/version.ts'
 import { Controller, type ControllerOptions } from '../../controller-runtime/controller.ts'
 import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller-sources.ts'
+import { EventRecorder } from '../../controller-runtime/event-recorder.ts'
 import { createKubeClient } from '../../controller-runtime/http-kube-client.ts'
-
 import { InformerSet } from '../../controller-runtime/informer-set.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { findKubeConnection } from '../../controller-runtime/kube-config.ts'
@@ -27,7 +27,9 @@ import { mysqlClusters } from '../../kube/mysql-cluster.ts'
 import { followCertificates } from '../../kube/manager-certificates.ts'
 import { manager as names } from '../../kube/manager-names.ts'
 import { labels } from '../../kube/names.ts'
+import { networkPolicies } from '../../kube/network-policy.ts'
 import { secrets } from '../../kube/secrets.ts'
+import { serviceAccounts } from '../../kube/service-account.ts'
 import { services } from '../../kube/services.ts'
 import { pods, statefulSets, type Pod } from '../../kube/stateful-set.ts'
 import { followCertificateFolder } from '../../common/certificate-folder.ts'
@@ -41,6 +43,7 @@ import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { profilingServer } from '../profiling-server.ts'
 import { serviceFor } from '../service.ts'
 import { webhookServer } from '../webhook-server.ts'
+import { ClusterEvents } from './cluster-events.ts'
 import { ClusterSet } from './cluster-set.ts'
 import { KubeLeader } from './kube-leader.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
@@ -97,6 +100,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const leads = (): boolean => leader.holds()
   const writing = leaderClient(client, leader)
 
+  const disabled = new Set(options.reconcile.disabledCapabilities)
+  const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
+  const clusterEvents = new ClusterEvents({ recorder: disabled.has('events') ? { record: () => undefined } : recorder, clusters, leads })
+
   const set: ClusterSet = new ClusterSet({
     world,
     client: leaderClient(urgentClient, leader),
@@ -108,8 +115,11 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     log,
     metrics,
     changed: (key) => statusController.enqueue(key),
-    decided: (key) => statusController.enqueue(key),
-    recovered: () => undefined,
+    decided: (key, decision) => {
+      clusterEvents.decided(key, decision, set.get(key)?.loop.recovery ?? null)
+      statusController.enqueue(key)
+    },
+    recovered: (key, recovery) => clusterEvents.ended(key, recovery),
   })
   leaderUntold.set = set
 
@@ -130,7 +140,9 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       watchOwned(setInformer, mysqlClusters, generationChanged),
       owned(services, resourceVersionChanged),
       owned(configMaps, not(isRecord), resourceVersionChanged),
-      owned(podDisruptionBudgets, generationChanged),
+      owned(serviceAccounts, resourceVersionChanged),
+      ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
+      ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
       watchMapped(secretInformer, ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
     ],
     reconcile: reconcileCluster({
@@ -140,7 +152,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       set,
       leads,
       options,
-      objects: { client: writing, world, managerNamespace: namespace, disabled: new Set(options.reconcile.disabledCapabilities) },
+      objects: { client: writing, world, managerNamespace: namespace, disabled },
+      events: clusterEvents,
       applied: ({ metadata }) => statusController.enqueue({ namespace: metadata.namespace ?? '', name: metadata.name }),
     }),
   })
@@ -178,6 +191,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
           informers: [{ name: 'informers', run: (until) => informers.run(until), ready: (until) => informers.synced(until) }],
           others: [
             { name: 'clusters', run: async (until) => (await aborted(until), set.removeAll()) },
+            { name: 'events', run: async (until) => (await aborted(until), recorder.close(2_000)) },
             { name: 'mysqlcluster controller', run: (until) => clusterController.run(until) },
             { name: 'status controller', run: (until) => statusController.run(until) },
             apiServer(() => createApi({ clusters: service, token, log, metrics, certificates: ownCertificates }), options),

@@ -3,6 +3,7 @@ import { labels, namesOf } from '../../kube/names.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { conditionTypes, type MySQLClusterStatus } from '../../kube/status-schema.ts'
 import type { ClusterView, InstanceRow } from '../api/views.ts'
+import type { Progress } from './spec-progress.ts'
 
 export interface StatusInput {
   readonly cluster: MySQLCluster
@@ -10,6 +11,7 @@ export interface StatusInput {
   readonly pods: readonly Pod[]
   /** What a rolling update does or waits for; '' where none is under way. */
   readonly update: string
+  readonly progress: Progress
   readonly wallMs: number
 }
 
@@ -17,13 +19,12 @@ type Condition = NonNullable<MySQLClusterStatus['conditions']>[number]
 type Said = Pick<Condition, 'status' | 'reason' | 'message'>
 
 /** What `kubectl get` and `describe` tell. Shown, never decided from. */
-export function statusOf({ cluster, view, pods, update, wallMs }: StatusInput): MySQLClusterStatus {
-  const { name, generation = 0 } = cluster.metadata
+export function statusOf(input: StatusInput): MySQLClusterStatus {
+  const { cluster, view, pods } = input
+  const { name } = cluster.metadata
   const nodes = new Map(pods.map((pod) => [pod.metadata.name, pod.spec?.nodeName]))
-  const said = conditionsOf(cluster, view, update)
   return {
-    observedGeneration: generation,
-    conditions: conditionTypes.map((type) => ({ type, ...said[type], lastTransitionTime: transitionOf(cluster, type, said[type], wallMs), observedGeneration: generation })),
+    ...told(input, conditionsOf(input)),
     ...(view.primary !== null && { primary: view.primary }),
     epoch: view.epoch,
     revision: view.revision,
@@ -36,6 +37,20 @@ export function statusOf({ cluster, view, pods, update, wallMs }: StatusInput): 
     selector: `${labels.cluster}=${name}`,
     binding: { name: namesOf(name).client },
   }
+}
+
+/** Of a cluster that has no loop, because its spec cannot be followed. What was said of it before stays. */
+export function refusedStatusOf({ cluster, progress, wallMs }: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>): MySQLClusterStatus {
+  const message = progress.trouble
+  const conditions = { Ready: no('SpecNotFollowed', message), Available: no('NotManaged', message), Progressing: no('SpecNotFollowed', message), Degraded: yes('SpecNotFollowed', message), Paused: no('NotAsked', 'Regent acts by itself') }
+  return { ...cluster.status, ...told({ cluster, progress, wallMs }, conditions), sentence: message }
+}
+
+type Conditions = Readonly<Record<(typeof conditionTypes)[number], Said>>
+
+function told({ cluster, progress, wallMs }: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>, said: Conditions): Pick<MySQLClusterStatus, 'observedGeneration' | 'conditions'> {
+  const generation = progress.generation === undefined ? {} : { observedGeneration: progress.generation }
+  return { ...generation, conditions: conditionTypes.map((type) => ({ type, ...said[type], lastTransitionTime: transitionOf(cluster, type, said[type], wallMs), ...generation })) }
 }
 
 function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MySQLClusterStatus['instances']>[number] {
@@ -53,22 +68,28 @@ function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MyS
 }
 
 /** It leads, or its acknowledgement counts. */
-function takesPart(view: ClusterView, row: InstanceRow): boolean {
+export function takesPart(view: ClusterView, row: InstanceRow): boolean {
   return row.reachable && row.process === 'running' && (row.inSyncSet || (row.name === view.primary && view.writable))
 }
 
-function conditionsOf({ spec }: MySQLCluster, view: ClusterView, update: string): Readonly<Record<(typeof conditionTypes)[number], Said>> {
-  const { sentence: message, writable, paused } = view
-  const missing = spec.instances - view.instances.filter((row) => takesPart(view, row)).length
-  const isWhole = writable && missing <= 0 && view.instances.length === spec.instances && !view.blocked
+function conditionsOf({ cluster: { spec }, view, update, progress: { trouble } }: StatusInput): Conditions {
+  const { sentence: message, writable } = view
+  const missing = view.instances.filter((row) => !takesPart(view, row)).map(({ name }) => name)
+  const isWhole = writable && missing.length === 0 && view.instances.length === spec.instances && !view.blocked
   const progress = progressOf(spec.instances, view, update)
   return {
     Ready: isWhole ? yes('Whole', message) : no(writable ? 'NotWhole' : 'NotWritable', message),
     Available: writable ? yes('Writable', `${view.primary} takes writes`) : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
-    Progressing: progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress),
-    Degraded: isWhole ? no('Whole', message) : view.blocked ? yes('Blocked', message) : writable && missing > 0 ? yes('InstancesMissing', `${missing} of ${spec.instances} instances do not take part; ${message}`) : no('Changing', message),
-    Paused: paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
+    Progressing: trouble !== '' ? no('SpecNotFollowed', trouble) : progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress),
+    Degraded: degradationOf(view, missing, trouble) ?? no(isWhole ? 'Whole' : 'Changing', message),
+    Paused: view.paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
   }
+}
+
+function degradationOf({ sentence, blocked, writable }: ClusterView, missing: readonly string[], trouble: string): Said | undefined {
+  if (blocked) return yes('Blocked', sentence)
+  if (writable && missing.length > 0) return yes('InstancesMissing', `${missing.join(', ')} ${missing.length === 1 ? 'does' : 'do'} not take part; ${sentence}`)
+  return trouble === '' ? undefined : yes('SpecNotFollowed', trouble)
 }
 
 function progressOf(wanted: number, view: ClusterView, update: string): string {
@@ -90,9 +111,26 @@ function transitionOf({ status }: MySQLCluster, type: string, { status: now }: S
   return before?.status === now ? before.lastTransitionTime : new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** The same but for figures that move all the time: those need not be written at once. */
+/** The same but for figures that move all the time, also within sentences: those need not be written at once. */
 export function gistOf(status: MySQLClusterStatus | undefined): string {
   if (status === undefined) return ''
   const instances = status.instances?.map(({ executed: _executed, lagSeconds: _lag, ...rest }) => rest)
-  return JSON.stringify({ ...status, instances }, (_key, value: unknown) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value))
+  return JSON.stringify({ ...status, instances }, (key, value: unknown) => (isSentence(key, value) ? gistOfSentence(value) : isObject(value) ? sorted(value) : value))
+}
+
+/** Without its figures; those in the names of instances stay. */
+export function gistOfSentence(sentence: string): string {
+  return sentence.replace(/(?<![\w-])\d+(\.\d+)?/g, '#')
+}
+
+function isSentence(key: string, value: unknown): value is string {
+  return typeof value === 'string' && ['sentence', 'message', 'reason'].includes(key)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function sorted(value: object): object {
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

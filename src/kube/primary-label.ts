@@ -1,0 +1,46 @@
+import { RegentError } from '../common/errors.ts'
+import type { PrimaryRoute } from '../common/platform.ts'
+import type { KubeClient } from '../controller-runtime/kube-client.ts'
+import type { ObjectKey } from '../controller-runtime/objects.ts'
+import { labels } from './names.ts'
+import { moveRoles, roleEpochOf, roleOf } from './role-labels.ts'
+import { mysqlPort } from './services.ts'
+import { pods, type Pod } from './stateful-set.ts'
+
+/** Each try reads again what somebody else changed meanwhile. */
+const mostTries = 5
+
+/**
+ * The way to the primary where its Service selects by label (`routing: labels`): the label moves, and Kubernetes' own controller follows with the endpoints. Read from etcd each time: a label that a cache
+ * has not seen would be one too many.
+ */
+export class PrimaryLabel {
+  readonly #client: Pick<KubeClient, 'list' | 'patch'>
+  readonly #cluster: ObjectKey
+
+  constructor(client: Pick<KubeClient, 'list' | 'patch'>, cluster: ObjectKey) {
+    this.#client = client
+    this.#cluster = cluster
+  }
+
+  /** Resolves to false where a newer epoch is published. Idempotent. */
+  async publish({ epoch, instance }: PrimaryRoute): Promise<boolean> {
+    for (let tries = 1; tries <= mostTries; tries += 1) {
+      const all = await this.#pods()
+      if (all.some((pod) => roleEpochOf(pod) > epoch)) return false
+      const replicas = all.filter((pod) => roleOf(pod) === 'replica').map(({ metadata }) => metadata.name)
+      if (await moveRoles(this.#client, all, { epoch, primary: instance, replicas })) return true
+    }
+    throw new RegentError('REGENT_REFUSED', `pod ${instance} cannot be labelled as primary: it is not there, or it and its siblings change all the time`)
+  }
+
+  async published(): Promise<PrimaryRoute | undefined> {
+    const [newest] = (await this.#pods()).filter((pod) => roleOf(pod) === 'primary').toSorted((a, b) => roleEpochOf(b) - roleEpochOf(a))
+    return newest && { epoch: roleEpochOf(newest), instance: newest.metadata.name, host: newest.status?.podIP ?? '', port: mysqlPort }
+  }
+
+  async #pods(): Promise<readonly Pod[]> {
+    const { namespace, name } = this.#cluster
+    return (await this.#client.list(pods, { namespace, labelSelector: `${labels.cluster}=${name}` })).items
+  }
+}

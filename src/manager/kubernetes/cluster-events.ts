@@ -1,0 +1,66 @@
+import type { EventRecorder } from '../../controller-runtime/event-recorder.ts'
+import type { Happening } from '../../controller-runtime/event-correlator.ts'
+import type { InformerPort } from '../../controller-runtime/informer-port.ts'
+import { keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
+import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
+import type { Decision, FlowKind } from '../../../failover/decision.ts'
+import type { Recovery } from '../../../failover/notes.ts'
+import { gistOfSentence } from './status.ts'
+
+export interface ClusterEventsParts {
+  readonly recorder: Pick<EventRecorder, 'record'>
+  readonly clusters: InformerPort<MySQLCluster>
+  readonly leads: () => boolean
+}
+
+/** The word for a recovery in the reason of an Event: `FailoverBegan`. */
+const words: Readonly<Record<FlowKind, string>> = { bootstrap: 'Bootstrap', failover: 'Failover', switchover: 'Switchover', restart: 'Restart' }
+const ends: Readonly<Record<Recovery['outcome'], string>> = { running: 'Began', succeeded: 'Succeeded', undone: 'Undone', abandoned: 'Abandoned' }
+
+/** Tells `kubectl describe` what became of a cluster: each recovery as it begins and as it ended, and why something stands still, once for each reason. */
+export class ClusterEvents {
+  readonly #parts: ClusterEventsParts
+  /** By cluster and what is told: the last of it. */
+  readonly #told = new Map<string, string>()
+
+  constructor(parts: ClusterEventsParts) {
+    this.#parts = parts
+  }
+
+  /** @param recovery the one that is under way */
+  decided(key: ObjectKey, { blocked, sentence }: Pick<Decision, 'blocked' | 'sentence'>, recovery: Recovery | null): void {
+    if (recovery !== null && this.#isNews(key, 'recovery', recovery.id)) this.#recovery(key, recovery, recovery.sentence)
+    if (this.#isNews(key, 'blocked', blocked ? gistOfSentence(sentence) : '') && blocked) this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
+  }
+
+  ended(key: ObjectKey, recovery: Recovery): void {
+    this.#recovery(key, recovery, `after ${Math.round(recovery.timeline.at(-1)?.atMs ?? 0)} ms: ${recovery.sentence}`)
+  }
+
+  /** The spec cannot be followed, and why; '' where it can. */
+  refused(key: ObjectKey, trouble: string): void {
+    if (this.#isNews(key, 'refused', gistOfSentence(trouble)) && trouble !== '') this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
+  }
+
+  forget(key: ObjectKey): void {
+    for (const what of ['recovery', 'blocked', 'refused']) this.#told.delete(`${keyText(key)} ${what}`)
+  }
+
+  #recovery(key: ObjectKey, { kind, outcome }: Recovery, note: string): void {
+    const isGood = outcome === 'succeeded' || (outcome === 'running' && kind !== 'failover')
+    this.#tell(key, { type: isGood ? 'Normal' : 'Warning', reason: `${words[kind]}${ends[outcome]}`, action: words[kind], note })
+  }
+
+  #isNews(key: ObjectKey, what: string, now: string): boolean {
+    const at = `${keyText(key)} ${what}`
+    const before = this.#told.get(at) ?? ''
+    this.#told.set(at, now)
+    return before !== now
+  }
+
+  #tell(key: ObjectKey, happening: Omit<Happening, 'regarding'>): void {
+    const { recorder, clusters, leads } = this.#parts
+    const regarding = clusters.get(key)
+    if (regarding !== undefined && leads()) recorder.record({ regarding, ...happening })
+  }
+}
