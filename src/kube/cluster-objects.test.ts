@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { realRandom } from '../common/real-world.ts'
+import { agentConfigOf } from './agent-config.ts'
 import { disruptionBudgetOf } from './disruption-budget.ts'
 import { networkPolicyOf } from './network-policy.ts'
+import { podMonitorOf } from './pod-monitor.ts'
+import { podTemplateOf } from './pod-template.ts'
 import { secretsOf, type Secret } from './secrets.ts'
 import { serviceAccountOf } from './service-account.ts'
 import { servicesOf } from './services.ts'
@@ -38,7 +41,7 @@ describe('the Secrets of a cluster', () => {
   it('hold all that a client needs', () => {
     const client = first.get('shop-client')
     const password = text(client, 'password')
-    expect(password).toMatch(/^[0-9a-f]{32}$/)
+    expect(password).toMatch(/^[\w-]{32}$/)
     expect(client?.type).toBe('servicebinding.io/mysql')
     expect(Object.keys(client?.data ?? {})).toEqual(['type', 'provider', 'host', 'port', 'username', 'password', 'database', 'uri'])
     expect(text(client, 'uri')).toBe(`mysql://client:${password}@shop-primary.shops.svc:3306/app`)
@@ -48,24 +51,27 @@ describe('the Secrets of a cluster', () => {
     expect(byName(secretsOf(aCluster(), first, realRandom))).toEqual(first)
   })
 
-  it('are new where one was deleted, and the others stay', () => {
-    const rest = new Map([...first].filter(([name]) => name !== 'shop-admin'))
-    const again = byName(secretsOf(aCluster(), rest, realRandom))
-    expect(again.get('shop-client')).toEqual(first.get('shop-client'))
-    expect(text(again.get('shop-admin'), 'password')).not.toBe(text(first.get('shop-admin'), 'password'))
+  it('come back with the same passwords where one was deleted: all follow from one secret', () => {
+    const rest = new Map([...first].filter(([name]) => name === 'shop-internal'))
+    expect(byName(secretsOf(aCluster(), rest, realRandom))).toEqual(first)
   })
 
-  it('are new once when a rotation is asked for, but not what the agents’ accounts are derived from', () => {
-    const cluster = aCluster({}, { annotations: { 'regent.dev/rotate': '2026-11-21' } })
-    const rotated = byName(secretsOf(cluster, first, realRandom))
-    expect(text(rotated.get('shop-client'), 'password')).not.toBe(text(first.get('shop-client'), 'password'))
-    expect(text(rotated.get('shop-internal'), 'account-secret')).toBe(text(first.get('shop-internal'), 'account-secret'))
-    expect(byName(secretsOf(cluster, rotated, realRandom))).toEqual(rotated)
+  it('are other ones in another cluster', () => {
+    const other = byName(secretsOf(aCluster(), new Map(), realRandom))
+    expect(text(other.get('shop-client'), 'password')).not.toBe(text(first.get('shop-client'), 'password'))
+  })
+
+  it('stay without their cluster where its volumes do, and go with it where those go', () => {
+    const owners = (whenDeleted: string) => secretsOf(aCluster({ volumes: { whenDeleted } }), new Map(), realRandom).map(({ metadata }) => metadata.ownerReferences?.length ?? 0)
+    expect([owners('Retain'), owners('Delete')]).toEqual([
+      [0, 0, 0],
+      [1, 1, 1],
+    ])
   })
 })
 
 describe('what else a cluster becomes', () => {
-  const all = [...servicesOf(aCluster()), ...secretsOf(aCluster(), new Map(), realRandom), disruptionBudgetOf(aCluster()), serviceAccountOf(aCluster()), networkPolicyOf(aCluster(), 'regent')]
+  const all = [...servicesOf(aCluster()), agentConfigOf(aCluster()), podMonitorOf(aCluster()), disruptionBudgetOf(aCluster()), serviceAccountOf(aCluster()), networkPolicyOf(aCluster(), 'regent')]
 
   it('goes with it, and says whose it is', () => {
     for (const { metadata } of all) {
@@ -86,5 +92,14 @@ describe('what else a cluster becomes', () => {
     expect(clients).toEqual({ ports: [{ port: 3306, protocol: 'TCP' }] })
     expect(agents?.ports).toEqual([{ port: 9400, protocol: 'TCP' }])
     expect(agents?.from).toHaveLength(2)
+  })
+
+  it('lets Prometheus reach the metrics, and nothing else of an agent, where they are to be monitored', () => {
+    const monitored = aCluster({ podMonitor: true })
+    expect(networkPolicyOf(monitored, 'regent').spec.ingress[2]).toEqual({ ports: [{ port: 9401, protocol: 'TCP' }] })
+    const [endpoint] = podMonitorOf(monitored).spec.podMetricsEndpoints
+    const ports = podTemplateOf(monitored, { mysql: 'mysql:8.4', regent: 'regent:1' }).spec?.initContainers?.flatMap((container) => container.ports ?? [])
+    expect(ports?.find(({ name }) => name === endpoint?.port)).toMatchObject({ containerPort: 9401 })
+    expect(endpoint?.path).toBe('/metrics')
   })
 })
