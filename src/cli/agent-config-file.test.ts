@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import type { AgentConfig } from '../../agents/config.ts'
+import { agentConfigOf } from '../kube/agent-config.ts'
+import { aCluster } from '../kube/testing.ts'
 import { agentConfigFor } from '../local/agent-config.ts'
 import { layoutOf } from '../local/state-layout.ts'
 import { clusterIn, fileWith } from '../local/testing.ts'
@@ -15,6 +17,17 @@ const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instanc
 describe('the agent’s configuration file', () => {
   test('is read as local up writes it', async () => {
     expect(await readAgentConfig(await fileWith(JSON.stringify(written)))).toEqual(written)
+  })
+
+  test('is read as it is written for the pods of a Kubernetes cluster, with what each pod has in its environment', async () => {
+    const shared = agentConfigOf(aCluster({ settings: { max_connections: '500' }, keepBinlogsSeconds: 3_600 })).data?.['agent.json'] ?? ''
+    const file = await fileWith(shared)
+    expect(await readAgentConfig(file, { REGENT_INSTANCE: 'shop-1', REGENT_HOST: '10.0.0.2' })).toMatchObject({
+      ...{ cluster: 'shop', instance: 'shop-1', host: '10.0.0.2', port: 3306, agentPort: 9400, probePort: 9401 },
+      ...{ serverSettings: { max_connections: '500' }, keepBinlogsSeconds: 3_600, launcherDir: '/regent/shared', tls: { certificateFolder: '/etc/regent-certificates' } },
+    })
+    await expect(readAgentConfig(file, { REGENT_INSTANCE: 'shop-1' })).rejects.toThrow('lacks "host"')
+    await expect(readAgentConfig(file, { REGENT_HOST: '10.0.0.2' })).rejects.toThrow('lacks "instance"')
   })
 
   test('of before binlogs were kept by the agent has the defaults', async () => {
