@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import type { Happening } from '../../controller-runtime/event-correlator.ts'
+import { testingInformer } from '../../controller-runtime/testing-informer.ts'
+import { aCluster } from '../../kube/testing.ts'
+import type { Recovery } from '../../../failover/notes.ts'
+import { ClusterEvents } from './cluster-events.ts'
+
+const key = { namespace: 'shops', name: 'shop' }
+const well = { blocked: false, sentence: 'no action: primary shop-0 is healthy' }
+
+function aRecovery(overrides: Partial<Recovery> = {}): Recovery {
+  return { ...{ id: 'r1', kind: 'failover', startedWallMs: 0, analysis: 'DeadPrimary', sentence: 'shop-0 is dead', from: null, to: null, fromEpoch: 1, toEpoch: null, outcome: 'running', timeline: [] }, ...overrides }
+}
+
+function events(leads = true) {
+  const happenings: Happening[] = []
+  const made = new ClusterEvents({ recorder: { record: (happening) => void happenings.push(happening) }, clusters: testingInformer('mysqlclusters', [aCluster()]), leads: () => leads })
+  return { events: made, told: () => happenings.splice(0).map(({ type, reason, action, note }) => `${type} ${reason} ${action}: ${note}`), happenings }
+}
+
+describe('the Events of a cluster', () => {
+  it('tell of a recovery as it begins, once, and how it ended', () => {
+    const { events: all, told } = events()
+    for (let decision = 0; decision < 3; decision++) all.decided(key, well, aRecovery())
+    expect(told()).toEqual(['Warning FailoverBegan Failover: shop-0 is dead'])
+    all.ended(key, aRecovery({ outcome: 'succeeded', sentence: 'shop-1 leads epoch 2', timeline: [{ atMs: 81.4, what: 'ended' }] }))
+    expect(told()).toEqual(['Normal FailoverSucceeded Failover: after 81 ms: shop-1 leads epoch 2'])
+    all.decided(key, well, aRecovery({ id: 'r2', kind: 'switchover', sentence: 'asked by a person' }))
+    all.ended(key, aRecovery({ id: 'r2', kind: 'switchover', outcome: 'undone', sentence: 'its deadline passed' }))
+    expect(told()).toEqual(['Normal SwitchoverBegan Switchover: asked by a person', 'Warning SwitchoverUndone Switchover: after 0 ms: its deadline passed'])
+  })
+
+  it('say why something stands still, again only when the reason is another one', () => {
+    const { events: all, told } = events()
+    const blocked = (sentence: string) => all.decided(key, { blocked: true, sentence }, null)
+    for (let seconds = 1; seconds < 20; seconds++) blocked(`shop-0 has been silent for ${seconds}.5 s; shop-1 must come back`)
+    expect(told()).toEqual(['Warning Blocked Wait: shop-0 has been silent for 1.5 s; shop-1 must come back'])
+    blocked('shop-0 has been silent for 30 s; shop-2 must come back')
+    expect(told()).toHaveLength(1)
+    all.decided(key, well, null)
+    expect(told()).toEqual([])
+    blocked('shop-0 has been silent for 31 s; shop-2 must come back')
+    expect(told()).toHaveLength(1)
+  })
+
+  it('say once that a spec cannot be followed, and again when that comes back', () => {
+    const { events: all, told } = events()
+    all.refused(key, 'spec of shop: acks is 9')
+    all.refused(key, 'spec of shop: acks is 9')
+    expect(told()).toEqual(['Warning SpecNotFollowed Apply: spec of shop: acks is 9'])
+    all.refused(key, '')
+    expect(told()).toEqual([])
+    all.refused(key, 'spec of shop: acks is 9')
+    expect(told()).toHaveLength(1)
+  })
+
+  it('are about the cluster, so that describe shows them', () => {
+    const { events: all, happenings } = events()
+    all.refused(key, 'no')
+    expect(happenings[0]?.regarding).toEqual(aCluster())
+  })
+
+  it('begin anew for a cluster that was made again', () => {
+    const { events: all, told } = events()
+    all.refused(key, 'no')
+    all.forget(key)
+    all.refused(key, 'no')
+    expect(told()).toHaveLength(2)
+  })
+
+  it('are told by nobody who does not lead, nor of a cluster that is gone', () => {
+    const { events: all, told } = events(false)
+    all.decided(key, { blocked: true, sentence: 'no' }, aRecovery())
+    all.ended(key, aRecovery({ outcome: 'succeeded' }))
+    expect(told()).toEqual([])
+    const leading = events()
+    leading.events.refused({ ...key, name: 'gone' }, 'no')
+    expect(leading.told()).toEqual([])
+  })
+})

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
+import { aCluster, aPod } from '../../kube/testing.ts'
+import { gistOf, gistOfSentence, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
+import { aRow, aView } from './testing.ts'
+
+const whole = 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set'
+const cluster = aCluster({ instances: 3 }, { generation: 7 })
+const input: StatusInput = { cluster, view: aView(), pods: [aPod(0), aPod(1), aPod(2)], update: '', progress: { generation: 7, trouble: '' }, wallMs: Date.UTC(2026, 10, 21) }
+const statusWith = (overrides: Partial<StatusInput>): MySQLClusterStatus => statusOf({ ...input, ...overrides })
+
+/** `Ready: True Whole "…"`, without the messages that are no more than the loop's sentence. */
+function conditionsOf(status: MySQLClusterStatus): Readonly<Record<string, string>> {
+  return Object.fromEntries((status.conditions ?? []).map(({ type, status: is, reason, message }) => [type, `${is} ${reason}: ${message === status.sentence ? 'the sentence' : message}`]))
+}
+
+const settled = { Progressing: 'False Settled: nothing is under way', Paused: 'False NotAsked: Regent acts by itself' }
+
+describe('the conditions of a cluster', () => {
+  it.each<[string, Partial<StatusInput>, Readonly<Record<string, string>>]>([
+    [
+      'that is whole',
+      {},
+      { Ready: 'True Whole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'False Whole: the sentence', ...settled },
+    ],
+    [
+      'that bootstraps',
+      { view: aView({ epoch: 0, revision: 0, primary: null, writable: false, syncSet: [], sentence: 'waiting for shop-1', instances: [aRow(0, { role: 'none', inSyncSet: false }), aRow(1, { reachable: false })] }) },
+      { Ready: 'False NotWritable: the sentence', Available: 'False NoPrimary: the sentence', Degraded: 'False Changing: the sentence', Progressing: 'True Changing: the sentence', Paused: settled.Paused },
+    ],
+    [
+      'whose primary is being replaced',
+      { view: aView({ writable: false, sentence: 'DeadPrimary: shop-0 is dead; shop-1 is promoted' }) },
+      { Ready: 'False NotWritable: the sentence', Available: 'False NotWritable: the sentence', Degraded: 'False Changing: the sentence', ...settled },
+    ],
+    [
+      'that has lost a replica',
+      { view: aView({ instances: [aRow(0), aRow(1), aRow(2, { reachable: false })], sentence: 'shop-2 is not heard' }) },
+      { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'True InstancesMissing: shop-2 does not take part; shop-2 is not heard', ...settled },
+    ],
+    [
+      'that is blocked',
+      { view: aView({ writable: false, blocked: true, sentence: 'nothing can be done: shop-1 must come back' }) },
+      { Ready: 'False NotWritable: the sentence', Available: 'False NotWritable: the sentence', Degraded: 'True Blocked: the sentence', ...settled },
+    ],
+    [
+      'that is blocked and writable',
+      { view: aView({ blocked: true, sentence: 'scale-in waits' }) },
+      { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'True Blocked: the sentence', ...settled },
+    ],
+    [
+      'that is paused',
+      { view: aView({ paused: true, sentence: 'paused: maintenance' }) },
+      { Ready: 'True Whole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'False Whole: the sentence', Progressing: settled.Progressing, Paused: 'True Asked: the sentence' },
+    ],
+    [
+      'that is scaled out',
+      { cluster: aCluster({ instances: 5 }) },
+      { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'False Changing: the sentence', Progressing: `True Changing: from 3 to 5 instances: ${whole}`, Paused: settled.Paused },
+    ],
+    [
+      'that is being updated',
+      { update: 'rolling update: shop-2 restarts; 3 of 3 pods are not as the spec says' },
+      {
+        ...{ Ready: 'True Whole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'False Whole: the sentence' },
+        ...{ Progressing: 'True Changing: rolling update: shop-2 restarts; 3 of 3 pods are not as the spec says', Paused: settled.Paused },
+      },
+    ],
+    [
+      'whose changed spec cannot be followed',
+      { progress: { generation: 6, trouble: 'spec of shop: acks is 9' } },
+      { Ready: 'True Whole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'True SpecNotFollowed: spec of shop: acks is 9', Progressing: 'False SpecNotFollowed: spec of shop: acks is 9', Paused: settled.Paused },
+    ],
+  ])('%s say so', (_what, overrides, expected) => {
+    expect(conditionsOf(statusWith(overrides))).toEqual(expected)
+  })
+
+  it('keep the time at which each last changed, and no other', () => {
+    const first = statusWith({})
+    const later = statusWith({ cluster: { ...cluster, status: first }, view: aView({ writable: false }), wallMs: input.wallMs + 60_000 })
+    expect(later.conditions?.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
+      ['Ready', '2026-11-21T00:01:00Z'],
+      ['Available', '2026-11-21T00:01:00Z'],
+      ['Progressing', '2026-11-21T00:00:00Z'],
+      ['Degraded', '2026-11-21T00:00:00Z'],
+      ['Paused', '2026-11-21T00:00:00Z'],
+    ])
+  })
+
+  it('are of the generation that is applied, not of one that is merely asked for', () => {
+    const status = statusWith({ progress: { generation: 6, trouble: '' } })
+    expect([status.observedGeneration, ...(status.conditions ?? []).map(({ observedGeneration }) => observedGeneration)]).toEqual([6, 6, 6, 6, 6, 6])
+    expect(statusWith({ progress: { generation: undefined, trouble: '' } })).not.toHaveProperty('observedGeneration')
+  })
+})
+
+describe('the status of a cluster', () => {
+  it('shows the record, each instance with its node, and what scaling and binding need', () => {
+    const instances = [aRow(0), aRow(1, { lagSeconds: 2 }), aRow(2, { inSyncSet: false, version: null, executed: null, problems: ['behind', 'its agent is silent'] })]
+    const status = statusWith({ view: aView({ instances }), pods: [aPod(0), aPod(1)] })
+    expect(status).toMatchObject({ primary: 'shop-0', epoch: 1, revision: 4, syncSet: ['shop-1', 'shop-2'], acks: 1, sentence: whole, replicas: 3, ready: 2, selector: 'regent.dev/cluster=shop', binding: { name: 'shop-client' } })
+    expect(status.instances).toEqual([
+      { name: 'shop-0', role: 'primary', node: 'node-0', version: '8.4.6', executed: 'uuid:1-5', lagSeconds: null, inSyncSet: false },
+      { name: 'shop-1', role: 'replica', node: 'node-1', version: '8.4.6', executed: 'uuid:1-5', lagSeconds: 2, inSyncSet: true },
+      { name: 'shop-2', role: 'replica', lagSeconds: null, inSyncSet: false, reason: 'behind; its agent is silent' },
+    ])
+  })
+
+  it.each<[string, Parameters<typeof aRow>[1]]>([
+    ['is not heard', { reachable: false }],
+    ['has no mysqld running', { process: 'dead' }],
+    ['is not in the sync set', { inSyncSet: false }],
+  ])('does not count a replica that %s', (_what, row) => {
+    expect(statusWith({ view: aView({ instances: [aRow(0), aRow(1), aRow(2, row)] }) }).ready).toBe(2)
+  })
+
+  it('does not count a primary that takes no writes', () => {
+    expect(statusWith({ view: aView({ writable: false }) }).ready).toBe(2)
+  })
+
+  it('of a spec that was never followed says why, and that of one that was keeps what was said before', () => {
+    const progress = { generation: undefined, trouble: 'spec of shop: acks is 9' }
+    const never = refusedStatusOf({ cluster, progress, wallMs: input.wallMs })
+    expect(never.sentence).toBe('spec of shop: acks is 9')
+    expect(conditionsOf(never)).toMatchObject({ Ready: 'False SpecNotFollowed: the sentence', Available: 'False NotManaged: the sentence', Degraded: 'True SpecNotFollowed: the sentence' })
+    const before = statusWith({})
+    expect(refusedStatusOf({ cluster: { ...cluster, status: before }, progress: { ...progress, generation: 7 }, wallMs: input.wallMs })).toMatchObject({ primary: 'shop-0', epoch: 1, observedGeneration: 7 })
+  })
+})
+
+describe('what is news in a status', () => {
+  const gist = gistOf(statusWith({}))
+
+  it.each<[string, Partial<StatusInput>]>([
+    ['GTID sets and lag', { view: aView({ instances: [aRow(0, { executed: 'uuid:1-6' }), aRow(1, { lagSeconds: 3 }), aRow(2)] }) }],
+    ['figures within a sentence', { view: aView({ sentence: 'no action: primary shop-0 is healthy, 1 of 12 replicas in the sync set' }) }],
+  ])('are not %s', (_what, overrides) => {
+    expect(gistOf(statusWith(overrides))).toBe(gist)
+  })
+
+  it.each<[string, Partial<StatusInput>]>([
+    ['another sentence', { view: aView({ sentence: 'shop-2 is not heard' }) }],
+    ['another instance in the same sentence', { view: aView({ sentence: whole.replace('shop-0', 'shop-1') }) }],
+    ['another epoch', { view: aView({ epoch: 2 }) }],
+    ['an instance that left the sync set', { view: aView({ instances: [aRow(0), aRow(1), aRow(2, { inSyncSet: false })] }) }],
+    ['another node', { pods: [aPod(0), aPod(1)] }],
+  ])('is %s', (_what, overrides) => {
+    expect(gistOf(statusWith(overrides))).not.toBe(gist)
+  })
+
+  it('does not depend on the order in which the API server gives keys', () => {
+    const status = statusWith({})
+    const turned = Object.fromEntries(Object.entries(status).reverse()) as MySQLClusterStatus
+    expect(gistOf(turned)).toBe(gistOf(status))
+    expect(gistOf(undefined)).toBe('')
+  })
+
+  it('is a sentence without its figures, names left whole', () => {
+    expect(gistOfSentence('shop-1 is 3.2 s behind shop-12 at revision 17')).toBe('shop-1 is # s behind shop-12 at revision #')
+  })
+})
