@@ -10,6 +10,7 @@ import { addLocal } from './local/local-command.ts'
 import { addManager } from './manager-command.ts'
 import { addPause } from './pause-command.ts'
 import { addRecoveries } from './recoveries-command.ts'
+import { addReplace } from './replace-command.ts'
 import { addSwitchover } from './switchover-command.ts'
 import { addTopology } from './topology-command.ts'
 
@@ -30,7 +31,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText('after', helpEnd)
-  for (const add of [addLocal, addTopology, addExplain, addRecoveries, addSwitchover, addFailover, addFence, addPause, addManager, addAgent, addCompletion]) add(program, io)
+  for (const add of [addLocal, addTopology, addExplain, addRecoveries, addSwitchover, addFailover, addFence, addReplace, addPause, addManager, addAgent, addCompletion]) add(program, io)
   return program
 }
 

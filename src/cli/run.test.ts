@@ -62,6 +62,8 @@ describe('the command line', () => {
     ['fence', /missing required argument 'instance'/],
     ['fence demo', /named <cluster>-<ordinal>/],
     ['unfence DEMO-0', /named <cluster>-<ordinal>/],
+    ['replace', /missing required argument 'instance'/],
+    ['replace demo-2 --accept-losses', /Did you mean --accept-loss/],
     ['pause Demo', /lower-case letters/],
     ['manager', /images.regent is not said, and has no default: give --images-regent/],
     ['manager --images-regent x --leader-election-lease-seconds 2.5', /--leader-election-lease-seconds: leaderElection.leaseSeconds is 2.5; allowed is an integer/],
@@ -151,6 +153,8 @@ describe('the command line', () => {
     await regent(['failover', 'demo', '--accept-loss'], env)
     await regent(['fence', 'demo-2', '--keep-primary'], env)
     await regent(['unfence', 'demo-2'], env)
+    await regent(['replace', 'demo-2'], env)
+    await regent(['replace', 'demo-2', '--accept-loss', '--dry-run'], env)
     await regent(['pause', 'demo'], env)
     await regent(['resume', 'demo'], env)
     await regent(['fence', 'demo-2', '--dry-run'], env)
@@ -162,6 +166,8 @@ describe('the command line', () => {
       ['POST', '/api/v1/clusters/demo/failover', { acceptLoss: true }],
       ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', keepPrimary: true }],
       ['POST', '/api/v1/clusters/demo/unfence', { instance: 'demo-2' }],
+      ['POST', '/api/v1/clusters/demo/replace', { instance: 'demo-2' }],
+      ['POST', '/api/v1/clusters/demo/replace', { instance: 'demo-2', acceptLoss: true, dryRun: true }],
       ['POST', '/api/v1/clusters/demo/pause', { reason: 'asked for with regent pause' }],
       ['POST', '/api/v1/clusters/demo/resume', {}],
       ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', dryRun: true }],

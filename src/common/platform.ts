@@ -14,6 +14,11 @@ export interface Platform {
   scaleTo(count: number): Promise<void>
   /** Writes how many instances are wanted to where people say so, where such a place is; else that is noted beside the record. */
   wish?(count: number): Promise<void>
+  /**
+   * Gives up an instance's volume for good, and makes the instance again with an empty one, wherever there is room. `isSilent`: nothing waits for its machine, which may be gone. Absent where volumes are folders of
+   * one machine.
+   */
+  replace?(instance: string, isSilent: boolean): Promise<void>
 }
 
 export interface PlatformInstance {

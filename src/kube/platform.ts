@@ -9,6 +9,7 @@ import { labels, namesOf } from './names.ts'
 import { PrimaryEndpoints } from './primary-endpoints.ts'
 import { PrimaryLabel } from './primary-label.ts'
 import { agentPort, mysqlPort } from './services.ts'
+import { giveUp } from './replacement.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
 
@@ -64,6 +65,7 @@ export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner,
     async wish(count) {
       await client.patch(mysqlClusters, cluster, { spec: { instances: count } })
     },
+    replace: (instance, isSilent) => giveUp(client, { namespace, name: instance }, isSilent),
     close: () => ends.splice(0).forEach((end) => end()),
   }
 }

@@ -24,6 +24,13 @@ export const statefulSets: Resource<StatefulSet> = { group: 'apps', version: 'v1
 export const pods: Resource<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
 export const volumeClaims: Resource<PersistentVolumeClaim> = { group: '', version: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', namespaced: true }
 
+const claimTemplate = 'data'
+
+/** The name the set gives to the claim of an instance. */
+export function claimOf(instance: string): string {
+  return `${claimTemplate}-${instance}`
+}
+
 /**
  * The instances of a cluster. Pods start all at once: they find each other, and who leads is not the set's business. Nothing is restarted by the set itself (`OnDelete`): the manager does that, replicas first.
  * @param existing the set as it is: the size of its claims never changes. How many pods it has is not said here: that is scaling's, once leavers have left the record
@@ -42,7 +49,7 @@ export function statefulSetOf(cluster: MySQLCluster, images: PodImages, existing
     template: podTemplateOf(cluster, images),
     volumeClaimTemplates: [
       {
-        metadata: { name: 'data', labels: { ...commonLabels(name) } },
+        metadata: { name: claimTemplate, labels: { ...commonLabels(name) } },
         spec: {
           accessModes: ['ReadWriteOnce'],
           ...(storage.storageClassName !== undefined && { storageClassName: storage.storageClassName }),

@@ -29,6 +29,7 @@ export interface ClusterService {
   pause(cluster: string, request: PauseRequest): Promise<OperationResult>
   resume(cluster: string, request: ResumeRequest): Promise<OperationResult>
   scale(cluster: string, request: ScaleRequest): Promise<OperationResult>
+  replace(cluster: string, request: ReplaceRequest): Promise<OperationResult>
 
   /** Calls `listener` with every change until the returned function is called. The listener does not throw. */
   subscribe(cluster: string, listener: (event: ClusterEvent) => void): () => void
@@ -68,6 +69,11 @@ export type ResumeRequest = Request
 
 export interface ScaleRequest extends Request {
   readonly instances: number
+}
+
+export interface ReplaceRequest extends Request {
+  readonly instance: string
+  readonly acceptLoss: boolean
 }
 
 /** Something of the cluster is different now. */

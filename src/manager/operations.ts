@@ -1,11 +1,12 @@
 import { RegentError } from '../common/errors.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
 import type { OperationResult } from './api/operation-result.ts'
-import type { FailoverRequest, FenceRequest, PauseRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
+import type { FailoverRequest, FenceRequest, PauseRequest, ReplaceRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { decide } from '../../failover/decide.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
 import { isFenced, type Situation } from '../../failover/situation.ts'
+import { planReplace } from '../../failover/replace.ts'
 import { planScale } from '../../failover/scaling.ts'
 import { planSwitchover } from '../../failover/switchover.ts'
 import { judgePrimary } from '../../failover/verdict.ts'
@@ -20,11 +21,11 @@ const patienceMs = 30_000
 export class Operations {
   readonly #loop: ClusterLoop
   readonly #world: World
-  readonly #platform: Pick<Platform, 'wish'>
+  readonly #platform: Pick<Platform, 'wish' | 'replace'>
   /** Resolves when a recovery of the cluster ended. */
   readonly #ended: (matches: (recovery: Recovery) => boolean, timeoutMs: number) => Promise<Recovery | undefined>
 
-  constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish'> }, ended: Operations['waitForRecovery']) {
+  constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> }, ended: Operations['waitForRecovery']) {
     this.#loop = loop
     this.#world = ports.world
     this.#platform = ports.platform
@@ -126,6 +127,20 @@ export class Operations {
     if (this.#platform.wish) await this.#platform.wish(request.instances)
     else await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
     return { done: true, dryRun: false, sentence: `scaling to ${request.instances} instances has begun`, plan: plan.steps }
+  }
+
+  /** Returns once its pod and volume are on their way out; topology shows how the new one is seeded. */
+  async replace({ instance, acceptLoss, dryRun }: ReplaceRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    this.#mustExist(situation, instance)
+    const { cluster } = situation
+    if (!this.#platform.replace) throw new RegentError('REGENT_REFUSED', `no replacement of ${instance}: the volumes of ${cluster} are folders of one machine, which can be made nowhere else; kill it (regent local fault ${instance} kill), take data and agent out of its folder, and start it again (docs/operations.md, "Backup and restore")`)
+    const plan = planReplace(situation, instance, acceptLoss)
+    if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no replacement of ${instance}: ${plan.refusal}`)
+    const loss = plan.loss === '' ? '' : `; accepted: ${plan.loss}`
+    if (dryRun) return { done: false, dryRun: true, sentence: `would give up ${instance} with its volume${loss}`, plan: plan.steps }
+    await this.#platform.replace(instance, plan.isSilent)
+    return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
   }
 
   #situation(): Situation {

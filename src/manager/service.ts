@@ -41,6 +41,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
     pause: async (name, request) => find(name).operations.pause(request),
     resume: async (name, request) => find(name).operations.resume(request),
     scale: async (name, request) => find(name).operations.scale(request),
+    replace: async (name, request) => find(name).operations.replace(request),
     subscribe: (name, listener) => find(name).subscribe(listener),
   }
 }

@@ -73,6 +73,7 @@ describe('operations', () => {
     ['switchover', {}, { to: undefined, timeoutMs: undefined, reason: '', dryRun: false }],
     ['failover', {}, { to: undefined, acceptLoss: false, dryRun: false }],
     ['fence', { instance: 'shop-0' }, { instance: 'shop-0', keepPrimary: false, dryRun: false }],
+    ['replace', { instance: 'shop-2' }, { instance: 'shop-2', acceptLoss: false, dryRun: false }],
     ['pause', {}, { reason: '', dryRun: false }],
     ['resume', {}, { dryRun: false }],
   ])('%s never takes the dangerous choice by default', async (operation, body, request) => {

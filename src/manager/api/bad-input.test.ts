@@ -52,6 +52,7 @@ const operations: readonly Route[] = [
   { url: `${shop}/pause`, body: { reason: 'why', dryRun: true }, bad: { reason: notReason, dryRun: notBoolean } },
   { url: `${shop}/resume`, body: { dryRun: true }, bad: { dryRun: notBoolean } },
   { url: `${shop}/scale`, body: { instances: 5, dryRun: true }, bad: { instances: ['5', 0, 17, -3, 2.5, null], dryRun: notBoolean } },
+  { url: `${shop}/replace`, body: { instance: 'shop-1', acceptLoss: true, dryRun: true }, bad: { instance: notInstance, acceptLoss: notBoolean, dryRun: notBoolean } },
 ]
 
 const reads = ['/clusters', '/clusters/shop', '/clusters/shop/topology', '/clusters/shop/explain', '/clusters/shop/recoveries', '/clusters/shop/recoveries/r1', '/clusters/shop/events', '/openapi.json'].map((path) => api + path)

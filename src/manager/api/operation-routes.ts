@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import { RegentError } from '../../common/errors.ts'
 import type { ClusterService } from '../cluster-service.ts'
 import { operationResultSchema, type OperationResult } from './operation-result.ts'
-import { clusterParams, failoverBody, fenceBody, pauseBody, resumeBody, scaleBody, switchoverBody, unfenceBody, type ClusterParams } from './requests.ts'
+import { clusterParams, failoverBody, fenceBody, pauseBody, replaceBody, resumeBody, scaleBody, switchoverBody, unfenceBody, type ClusterParams } from './requests.ts'
 import { routeSchema } from './route-schema.ts'
 import { refTo } from './views.ts'
 
@@ -57,6 +57,12 @@ export function operationRoutes(app: FastifyInstance, clusters: ClusterService):
     summary: 'Change the number of instances',
     body: scaleBody,
     run: (cluster, { instances, dryRun = false }) => clusters.scale(cluster, { instances, dryRun }),
+  })
+  operation(app, clusters, {
+    name: 'replace',
+    summary: 'Give up a lost instance with its volume, and have it made anew elsewhere',
+    body: replaceBody,
+    run: (cluster, { instance, acceptLoss = false, dryRun = false }) => clusters.replace(cluster, { instance, acceptLoss, dryRun }),
   })
 }
 

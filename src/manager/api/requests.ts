@@ -37,6 +37,12 @@ export const resumeBody = strict({ dryRun })
 
 export const scaleBody = strict({ instances: Type.Integer({ minimum: 1, maximum: 16, description: 'How many there shall be.' }), dryRun })
 
+export const replaceBody = strict({
+  instance: instance('Its volume is given up, and it is made anew with an empty one.'),
+  acceptLoss: Type.Optional(Type.Boolean({ default: false, description: 'Go on although acknowledged writes may be lost.' })),
+  dryRun,
+})
+
 /** Path parameters. */
 export const clusterParams = Type.Object({
   cluster: Type.String({ pattern: '^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?[.])?[a-z][a-z0-9-]{0,38}$', description: 'Name of the cluster; on Kubernetes <namespace>.<name>, or the name alone where it is unique.' }),

@@ -130,6 +130,7 @@ export function memoryClusters(): MemoryClusters {
     pause: operate('pause'),
     resume: operate('resume'),
     scale: operate('scale'),
+    replace: operate('replace'),
     subscribe(cluster, listener) {
       known(cluster)
       service.listeners.add(listener)

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { aSituation, lostAgent, shop1, shop2, type SituationOverrides } from '../../failover/testing.ts'
+import { realWorld } from '../common/real-world.ts'
+import type { Platform } from '../common/platform.ts'
+import type { ClusterLoop } from './cluster-loop.ts'
+import { Operations } from './operations.ts'
+
+/** Operations of a cluster in this situation, on a platform that makes volumes anew and writes down what it was told; or on one that cannot. */
+function operationsOn(given: SituationOverrides, makesVolumes = true) {
+  const replaced: (readonly [string, boolean])[] = []
+  const loop = { input: () => aSituation(given), decision: null } as Partial<ClusterLoop> as ClusterLoop
+  const platform: Pick<Platform, 'replace'> = makesVolumes ? { replace: async (...told) => void replaced.push(told) } : {}
+  return { replaced, operations: new Operations(loop, { world: realWorld, platform }, async () => undefined) }
+}
+
+const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
+const request = { instance: 'shop-2', acceptLoss: false, dryRun: false }
+
+describe('a replacement', () => {
+  it('of a lost instance waits for nobody, and says what happens', async () => {
+    const { operations, replaced } = operationsOn(lost)
+    expect(await operations.replace(request)).toMatchObject({ done: true, sentence: 'shop-2 is given up with its volume', plan: expect.any(Array) as string[] })
+    expect(replaced).toEqual([['shop-2', true]])
+  })
+
+  it('lets the pod of one that answers end in order', async () => {
+    const { operations, replaced } = operationsOn({})
+    await operations.replace(request)
+    expect(replaced).toEqual([['shop-2', false]])
+  })
+
+  it('changes nothing in a dry run', async () => {
+    const { operations, replaced } = operationsOn(lost)
+    expect(await operations.replace({ ...request, dryRun: true })).toMatchObject({ done: false, dryRun: true, sentence: 'would give up shop-2 with its volume' })
+    expect(replaced).toEqual([])
+  })
+
+  it('that could lose an acknowledged write is refused; forced, the loss is named', async () => {
+    const { operations, replaced } = operationsOn({ record: { syncSet: [shop2] } })
+    await expect(operations.replace(request)).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('on shop-0 alone') as string })
+    expect(replaced).toEqual([])
+    expect(await operations.replace({ ...request, acceptLoss: true })).toMatchObject({ done: true, sentence: expect.stringContaining('accepted: what was acknowledged would be on shop-0 alone') as string })
+    expect(replaced).toHaveLength(1)
+  })
+
+  it('of nobody is refused with who there is', async () => {
+    await expect(operationsOn({}).operations.replace({ ...request, instance: 'shop-9' })).rejects.toMatchObject({ code: 'REGENT_NOT_FOUND', message: expect.stringContaining('shop-0, shop-1, shop-2') as string })
+  })
+
+  it('is refused where no volume can be made anew, with what to do instead', async () => {
+    await expect(operationsOn(lost, false).operations.replace(request)).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('regent local fault shop-2 kill') as string })
+  })
+})
