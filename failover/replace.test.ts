@@ -32,6 +32,7 @@ describe('an instance is not given up, whatever loss is accepted', () => {
     'while the primary is dead': ['shop-2 may hold what its successor needs: mysqld of shop-0 is dead', { views: { 'shop-0': deadServer } }],
     'while nobody knows how the primary is': ['the primary is not well', { views: { 'shop-0': lostAgent } }],
     'while a switchover is under way': ['a switchover is under way', { record: { intent: switchoverIntent() } }],
+    'while nobody is seeded without a person': ['reseed is manual', { spec: { reseed: 'manual' } }],
     'while the cluster is paused': ['the cluster is paused (maintenance)', { notes: { paused: { reason: 'maintenance', wallMs: 0 } } }],
   }
   it.each(Object.entries(refusals))('%s', (_, [says, given, instance = 'shop-2']) => {

@@ -31,7 +31,8 @@ export function planReplace(situation: Situation, instance: InstanceName, accept
 
 /** What no accepted loss changes: while somebody else has to lead, or nobody would be seeded, a volume less can only do harm. */
 function whyNotNow(situation: Situation, instance: InstanceName): string | null {
-  const { record, notes } = situation
+  const { record, notes, spec } = situation
+  if (spec.reseed === 'manual') return 'reseed is manual, and an empty instance would be left as it is; make it automatic first'
   if (notes.paused) return `the cluster is paused (${notes.paused.reason}) and would not seed the new one; regent resume first`
   if (record.intent) return `a ${record.intent.kind} is under way`
   const verdict = judgePrimary(situation)

@@ -40,7 +40,7 @@ const storage = closed(
     description: 'The volume of each instance: data, binary logs and what the agent remembers.',
     rules: [
       { rule: 'quantity(self.size).isGreaterThan(quantity("0"))', message: 'a volume of nothing holds no database' },
-      { rule: 'quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0', message: 'a volume cannot shrink; make a new cluster, or replace instances one by one with "regent replace" under another storage class' },
+      { rule: 'quantity(self.size).compareTo(quantity(oldSelf.size)) >= 0', message: 'a volume cannot shrink; make a new cluster' },
       { rule: 'has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)', message: 'the storage class of existing volumes cannot change' },
     ],
   },
