@@ -17,7 +17,7 @@ export interface Pod extends KubeObject {
 
 export interface PersistentVolumeClaim extends KubeObject {
   readonly spec?: { readonly resources?: { readonly requests?: { readonly storage?: string } } }
-  readonly status?: { readonly capacity?: { readonly storage?: string } }
+  readonly status?: { readonly phase?: string; readonly capacity?: { readonly storage?: string } }
 }
 
 export const statefulSets: Resource<StatefulSet> = { group: 'apps', version: 'v1', kind: 'StatefulSet', plural: 'statefulsets', namespaced: true }

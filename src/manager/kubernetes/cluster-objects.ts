@@ -133,13 +133,13 @@ async function deleteIfThere<Kind extends KubeObject>(client: KubeClient, resour
   })
 }
 
-/** Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change. */
+/** Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change, so a claim that is made later begins small: it is asked once it is bound, as it may not be before. */
 async function growVolumes(client: KubeClient, { metadata, spec }: MySQLCluster, signal: AbortSignal): Promise<void> {
   const { namespace = '', name } = metadata
   const { items } = await client.list(volumeClaims, { namespace, labelSelector: `${labels.cluster}=${name}`, signal })
   for (const claim of items) {
     const now = claim.spec?.resources?.requests?.storage
-    if (now === undefined || quantityOf(now) >= quantityOf(spec.storage.size)) continue
+    if (now === undefined || claim.status?.phase === 'Pending' || quantityOf(now) >= quantityOf(spec.storage.size)) continue
     await client.patch(volumeClaims, keyOf(claim), { spec: { resources: { requests: { storage: spec.storage.size } } } }, { signal })
   }
 }

@@ -31,7 +31,7 @@ import { networkPolicies } from '../../kube/network-policy.ts'
 import { secrets } from '../../kube/secrets.ts'
 import { serviceAccounts } from '../../kube/service-account.ts'
 import { services } from '../../kube/services.ts'
-import { pods, statefulSets, type Pod } from '../../kube/stateful-set.ts'
+import { pods, statefulSets, volumeClaims, type Pod } from '../../kube/stateful-set.ts'
 import { followCertificateFolder } from '../../common/certificate-folder.ts'
 import { createApi } from '../api/create-api.ts'
 import { healthServer } from '../health-server.ts'
@@ -144,6 +144,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
       ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
       watchMapped(secretInformer, ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
+      watchMapped(informers.of(volumeClaims, ours), ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
     ],
     reconcile: reconcileCluster({
       client: writing,
