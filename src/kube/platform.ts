@@ -10,7 +10,6 @@ import { labels, namesOf } from './names.ts'
 import { PrimaryEndpoints } from './primary-endpoints.ts'
 import { PrimaryLabel } from './primary-label.ts'
 import { agentPort, mysqlPort } from './services.ts'
-import { giveUp } from './replacement.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
 
