@@ -1,7 +1,6 @@
 import type { V1Container } from '@kubernetes/client-node'
 import { describe, expect, it } from 'vitest'
 import { podPaths } from './agent-config.ts'
-import type { MySQLCluster } from './mysql-cluster.ts'
 import { podRevisionOf, podTemplateOf } from './pod-template.ts'
 import { aCluster, testImages } from './testing.ts'
 
@@ -11,7 +10,7 @@ const specOfPod = (spec: object = {}) => templateOf(spec).spec ?? expect.fail('n
 const containersOf = (spec: object = {}): readonly V1Container[] => [...(specOfPod(spec).initContainers ?? []), ...specOfPod(spec).containers]
 const container = (name: string, spec: object = {}) => containersOf(spec).find((one) => one.name === name) ?? expect.fail(`no container ${name}`)
 const mountsOf = (name: string) => container(name).volumeMounts?.map((mount) => mount.mountPath)
-const revisionOf = (spec: object = {}, image = images.mysql) => podRevisionOf(aCluster(spec) as MySQLCluster, image)
+const revisionOf = (spec: object = {}, image = images.mysql) => podRevisionOf(aCluster(spec), image)
 
 describe('a pod of a cluster', () => {
   it('keeps the restricted Pod Security Standard in all of its containers', () => {
