@@ -51,6 +51,11 @@ export function isNotFound(error: unknown): error is KubeApiError {
   return error instanceof KubeApiError && error.status === 404
 }
 
+/** The object itself is refused: what it says, or what it would say together with what is there. */
+export function isInvalid(error: unknown): error is KubeApiError {
+  return error instanceof KubeApiError && error.reason === 'Invalid'
+}
+
 /** Somebody else wrote first. An object that exists already is also a 409, and another matter. */
 export function isConflict(error: unknown): error is KubeApiError {
   return error instanceof KubeApiError && error.reason === 'Conflict'

@@ -79,11 +79,7 @@ const services = closed(
       'endpoints: Regent writes the primary’s EndpointSlice itself, one write per failover. labels: the Service selects by role label, for tools that need a selector; a failover then takes about a second longer.',
     ),
   },
-  {
-    default: {},
-    description: 'How clients reach the instances.',
-    rules: [{ rule: 'self.routing == oldSelf.routing', message: 'routing cannot change: endpoints of the other kind would stay behind; make a new cluster' }],
-  },
+  { default: {}, description: 'How clients reach the instances.' },
 )
 
 const placement = closed(
@@ -166,6 +162,7 @@ export const mysqlClusterSpecSchema = closed(
     description: 'What is wanted.',
     rules: [
       { rule: 'self.mode == oldSelf.mode', message: 'mode cannot change; make a new cluster' },
+      { rule: 'self.services.routing == oldSelf.services.routing', message: 'services.routing cannot change: endpoints of the other kind would stay behind; make a new cluster' },
       { rule: '!has(self.acks) || self.acks < self.instances', message: 'acks counts replicas, so it must be less than instances' },
     ],
   },

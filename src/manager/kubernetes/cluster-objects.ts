@@ -1,6 +1,6 @@
 import { RegentError } from '../../common/errors.ts'
 import type { World } from '../../common/ports.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '../../controller-runtime/kube-api-error.ts'
+import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
 import { applyObject } from '../../controller-runtime/server-side-apply.ts'
@@ -15,7 +15,7 @@ import { agentContainer, type PodImages } from '../../kube/pod-template.ts'
 import { quantityOf } from '../../kube/quantity.ts'
 import { secrets, secretsOf, type Secret } from '../../kube/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
-import { services, servicesOf } from '../../kube/services.ts'
+import { services, servicesOf, type Service } from '../../kube/services.ts'
 import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims } from '../../kube/stateful-set.ts'
 import type { Capability } from '../options/schema.ts'
 
@@ -35,7 +35,7 @@ export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: M
   await ensureSecrets(parts, cluster, signal)
   await keepCertificates(parts, cluster, signal)
   const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { signal })
-  await Promise.all([apply(serviceAccounts, serviceAccountOf(cluster)), apply(configMaps, agentConfigOf(cluster)), ...servicesOf(cluster).map((service) => apply(services, service))])
+  await Promise.all([apply(serviceAccounts, serviceAccountOf(cluster)), apply(configMaps, agentConfigOf(cluster)), ...servicesOf(cluster).map((service) => applyService(parts, service, signal))])
   await applyStatefulSet(parts, cluster, signal)
   await Promise.all([growVolumes(parts.client, cluster, signal), applyOptional(parts, cluster, signal)])
 }
@@ -67,6 +67,18 @@ async function applyOne<Kind extends KubeObject>({ client, yields }: ClusterObje
     await applyObject(client, resource, object, { fieldManager, force: !yields, signal })
   } catch (error) {
     if (!yields || !isConflict(error)) throw error
+  }
+}
+
+/** Ports are told apart by their numbers: where a hand changed one, the apply puts ours beside it, and two of one name are refused. Then the list is written as a whole first. */
+async function applyService(parts: ClusterObjectsParts, service: Service, signal: AbortSignal): Promise<void> {
+  try {
+    await applyOne(parts, services, service, { signal })
+  } catch (error) {
+    if (!isInvalid(error)) throw error
+    if (parts.yields) return
+    await parts.client.patch(services, keyOf(service), { spec: { ports: service.spec.ports } }, { fieldManager, signal })
+    await applyOne(parts, services, service, { signal })
   }
 }
 

@@ -1,0 +1,103 @@
+import { createLogger } from '../../src/common/logger.ts'
+import { realWorld } from '../../src/common/real-world.ts'
+import type { KubeClient } from '../../src/controller-runtime/kube-client.ts'
+import { leaderClient } from '../../src/controller-runtime/leadership.ts'
+import { keyOf, type KubeObject, type Resource } from '../../src/controller-runtime/objects.ts'
+import { testingInformer } from '../../src/controller-runtime/testing-informer.ts'
+import { mysqlClusters, type MySQLCluster } from '../../src/kube/mysql-cluster.ts'
+import { labels } from '../../src/kube/names.ts'
+import { secrets, type Secret } from '../../src/kube/secrets.ts'
+import { pods, statefulSets, type Pod, type StatefulSet } from '../../src/kube/stateful-set.ts'
+import { ClusterSet } from '../../src/manager/kubernetes/cluster-set.ts'
+import { reconcileCluster } from '../../src/manager/kubernetes/reconcile-cluster.ts'
+import { reconcileStatus } from '../../src/manager/kubernetes/reconcile-status.ts'
+import { createMetrics } from '../../src/manager/metrics.ts'
+import type { Capability, KubernetesManagerOptions } from '../../src/manager/options/schema.ts'
+
+export interface ManagerShape {
+  readonly leads?: boolean
+  readonly applyOnce?: KubernetesManagerOptions['reconcile']['applyOnce']
+  readonly disabled?: readonly Capability[]
+  /** Null: it has no default. */
+  readonly image?: string | null
+}
+
+/** The reconcilers of one manager on a real API server. Its caches are filled from etcd before each run, so that a test says when what is seen. */
+export function aManager(client: KubeClient, namespace: string, { leads = true, applyOnce = 'off', disabled = ['podMonitors'], image = 'mysql:8.4.6' }: ManagerShape = {}) {
+  const key = { namespace, name: 'shop' }
+  const writes: string[] = []
+  const leading = { now: leads }
+  const counted = leaderClient(counting(client, writes), { lost: new AbortController().signal, holds: () => leading.now })
+  const clusters = testingInformer<MySQLCluster>('mysqlclusters')
+  const podInformer = testingInformer<Pod>('pods')
+  const sets = testingInformer<StatefulSet>('statefulsets')
+  const secretInformer = testingInformer<Secret>('secrets')
+  const log = createLogger({ level: 'error', name: 'manager', destination: { write: () => undefined } })
+  const refusals: string[] = []
+  const parts = { client: counted, clock: realWorld.clock, clusters, pods: podInformer, statefulSets: sets, leads: () => leading.now }
+  const set = new ClusterSet({ ...parts, world: realWorld, secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined })
+  const options = { reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] }, images: { regent: 'regent:1', ...(image !== null && { mysql: image }) } }
+  const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled) }
+  const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined }
+  const bring = reconcileCluster({ ...parts, set, options, objects, events, applied: () => undefined })
+  const show = reconcileStatus({ ...parts, set })
+  const signal = new AbortController().signal
+
+  const fill = async <Kind extends KubeObject>(resource: Resource<Kind>, informer: ReturnType<typeof testingInformer<Kind>>): Promise<void> => {
+    const { items } = await client.list(resource, { namespace })
+    for (const gone of informer.list().filter(({ metadata }) => !items.some((item) => item.metadata.name === metadata.name))) informer.delete(gone)
+    for (const item of items) informer.put({ ...item, apiVersion: item.apiVersion ?? '', kind: item.kind ?? '' })
+  }
+  const look = async (): Promise<void> => {
+    await Promise.all([fill(pods, podInformer), fill(statefulSets, sets), fill(secrets, secretInformer)])
+    const cluster = await client.get(mysqlClusters, key)
+    const known = clusters.get(key)
+    if (cluster !== undefined) clusters.put(cluster)
+    else if (known !== undefined) clusters.delete(known)
+  }
+  return {
+    key,
+    writes,
+    refusals,
+    set,
+    leading,
+    /** As often as the controller would until it has brought everything in step. */
+    async reconcile(times = 2) {
+      let result
+      for (let time = 0; time < times; time += 1) {
+        await look()
+        result = await bring(key, signal)
+      }
+      set.lead(leading.now)
+      return result
+    },
+    /** Once the loop has decided something. */
+    async showStatus() {
+      for (let tries = 0; tries < 100 && set.get(key) !== undefined && set.get(key)?.loop.decision === null; tries += 1) await realWorld.timers.sleep(20)
+      await look()
+      return show(key, signal)
+    },
+    close: () => set.removeAll(),
+  }
+}
+
+/** Notes every write as `apply services shop-primary`. */
+function counting(client: KubeClient, writes: string[]): KubeClient {
+  const note = (verb: string, { plural }: Resource, name: string): void => void writes.push(`${verb} ${plural} ${name}`)
+  return {
+    get: (resource, key, options) => client.get(resource, key, options),
+    list: (resource, options) => client.list(resource, options),
+    watch: (resource, options) => client.watch(resource, options),
+    create: (resource, object, options) => (note('create', resource, object.metadata.name), client.create(resource, object, options)),
+    update: (resource, object, options) => (note('update', resource, object.metadata.name), client.update(resource, object, options)),
+    apply: (resource, object, options) => (note('apply', resource, object.metadata.name), client.apply(resource, object, options)),
+    patch: (resource, key, patch, options) => (note('patch', resource, key.name), client.patch(resource, key, patch, options)),
+    delete: (resource, key, options) => (note('delete', resource, key.name), client.delete(resource, key, options)),
+  }
+}
+
+/** Every object of the cluster, by kind and name. */
+export async function objectsOf(client: KubeClient, namespace: string, kinds: readonly Resource[]): Promise<ReadonlyMap<string, KubeObject>> {
+  const lists = await Promise.all(kinds.map(async (kind) => ({ kind, items: (await client.list(kind, { namespace, labelSelector: `${labels.cluster}=shop` })).items })))
+  return new Map(lists.flatMap(({ kind, items }) => items.map((item) => [`${kind.kind} ${keyOf(item).name}`, item] as const)))
+}
