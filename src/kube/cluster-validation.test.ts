@@ -60,6 +60,7 @@ describe('a cluster that changes', () => {
 
   it.each<readonly [string, object, string]>([
     ['another storage class', { storage: { size: '20Gi', storageClassName: 'slow' } }, 'spec.storage.storageClassName is "slow"; allowed is "fast": it cannot change, make a new cluster'],
+    ['another way to the primary', { services: { routing: 'labels' } }, 'spec.services.routing is "labels"; allowed is "endpoints": it cannot change, make a new cluster'],
     ['no storage class', { storage: { size: '20Gi' } }, 'spec.storage.storageClassName is not given; allowed is "fast"'],
     ['smaller volumes', { storage: { size: '19.9Gi', storageClassName: 'fast' } }, 'spec.storage.size is "19.9Gi"; allowed is "20Gi" or more: a volume cannot shrink'],
     ['an older series', { image: 'mysql:8.0.40' }, 'spec.image is "mysql:8.0.40"; allowed is the series of "mysql:8.4.3" or a newer one'],

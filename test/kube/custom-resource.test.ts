@@ -50,6 +50,7 @@ onApiServer('The custom resource definition', (api) => {
     ['as many acknowledgements as instances', {}, { acks: 3 }, 'acks counts replicas, so it must be less than instances'],
     ['fewer instances than the acknowledgements need', { acks: 2 }, { instances: 2 }, 'acks counts replicas, so it must be less than instances'],
     ['a volume that shrinks', { storage: { size: '1.5Gi' } }, { storage: { size: '1535Mi' } }, 'a volume cannot shrink; make a new cluster'],
+    ['another way to the primary', {}, { services: { routing: 'labels' } }, 'services.routing cannot change: endpoints of the other kind would stay behind'],
     ['another storage class', { storage: { size: '1Gi', storageClassName: 'fast' } }, { storage: { storageClassName: 'slow' } }, 'the storage class of existing volumes cannot change'],
     ['a storage class where there was none', {}, { storage: { storageClassName: 'slow' } }, 'the storage class of existing volumes cannot change'],
     ['no storage class where there was one', { storage: { size: '1Gi', storageClassName: 'fast' } }, { storage: { storageClassName: null } }, 'the storage class of existing volumes cannot change'],

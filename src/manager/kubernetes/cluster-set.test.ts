@@ -1,0 +1,139 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createLogger } from '../../common/logger.ts'
+import { testingInformer } from '../../controller-runtime/testing-informer.ts'
+import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
+import { virtualWorld } from '../../controller-runtime/testing-world.ts'
+import type { Secret } from '../../kube/secrets.ts'
+import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
+import { aCluster } from '../../kube/testing.ts'
+import { createMetrics } from '../metrics.ts'
+import { ClusterSet } from './cluster-set.ts'
+
+const key = { namespace: 'shops', name: 'shop' }
+const cluster = (spec: object = {}, metadata: object = {}) => aCluster({ instances: 3, ...spec }, { generation: 1, ...metadata })
+
+/** Clusters without instances: nothing is connected to. */
+function clusters({ leads = false }: { leads?: boolean } = {}) {
+  const world = virtualWorld()
+  const client = new ScriptedClient()
+  const pods = testingInformer<Pod>('pods')
+  const statefulSets = testingInformer<StatefulSet>('statefulsets')
+  const lines: string[] = []
+  const log = createLogger({ level: 'info', name: 'manager', destination: { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) } })
+  const leading = { now: leads }
+  const set = new ClusterSet({
+    ...{ world, client, pods, statefulSets, secrets: testingInformer<Secret>('secrets'), manager: 'm1', log, metrics: createMetrics() },
+    ...{ leads: () => leading.now, changed: () => undefined, decided: () => undefined, recovered: () => undefined },
+  })
+  onTestFinished(() => set.removeAll())
+  return { world, client, pods, statefulSets, lines, leading, set }
+}
+
+describe('the loops of all clusters', () => {
+  it('are one for each cluster, named with its namespace', async () => {
+    const { set } = clusters()
+    const first = await set.ensure(cluster(), 'token')
+    expect(await set.ensure(cluster(), 'token')).toBe(first)
+    const second = await set.ensure(cluster({}, { namespace: 'other' }), 'token')
+    expect(set.all().map(({ name }) => name)).toEqual(['shops.shop', 'other.shop'])
+    expect(set.get(key)).toBe(first)
+    expect(set.get({ ...key, namespace: 'other' })).toBe(second)
+  })
+
+  it.each<[string, object, string]>([
+    ['a cluster made anew under the same name', { uid: 'u2' }, 'token'],
+    ['another token of its agents', {}, 'another token'],
+  ])('are another one for %s', async (_what, metadata, token) => {
+    const { set, pods, statefulSets } = clusters()
+    const first = await set.ensure(cluster(), 'token')
+    expect(await set.ensure(cluster({}, metadata), token)).not.toBe(first)
+    expect([set.all().length, pods.handlers, statefulSets.handlers]).toEqual([1, 1, 1])
+  })
+
+  it('are told of a changed spec', async () => {
+    const { set } = clusters()
+    const { loop } = await set.ensure(cluster(), 'token')
+    await set.ensure(cluster({ instances: 5 }, { generation: 2 }), 'token')
+    expect(loop.spec.instances).toBe(5)
+  })
+
+  it('keep the spec before where the next cannot be followed, and say so each time', async () => {
+    const { set } = clusters()
+    const { loop } = await set.ensure(cluster(), 'token')
+    const nonsense = cluster({ instances: 5, primary: { never: ['other-0'] } }, { generation: 2 })
+    for (let time = 0; time < 2; time += 1) await expect(set.ensure(nonsense, 'token')).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    expect(loop.spec.instances).toBe(3)
+  })
+
+  it('are not begun for a spec that cannot be followed, and leave nothing behind', async () => {
+    const { set, pods } = clusters()
+    await expect(set.ensure(cluster({ primary: { never: ['other-0'] } }), 'token')).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    expect([set.all(), pods.handlers]).toEqual([[], 0])
+  })
+
+  it('lead as soon as this manager does, and no longer than it', async () => {
+    const { set, world, leading } = clusters()
+    const { loop } = await set.ensure(cluster(), 'token')
+    await world.settle()
+    expect(loop.leads).toBe(false)
+    leading.now = true
+    set.lead(true)
+    await world.settle()
+    expect(loop.leads).toBe(true)
+    const later = await set.ensure(cluster({}, { namespace: 'other' }), 'token')
+    await world.settle()
+    expect(later.loop.leads).toBe(true)
+    leading.now = false
+    set.lead(false)
+    await world.settle()
+    expect([loop.leads, later.loop.leads]).toEqual([false, false])
+  })
+
+  it('try again to lead where the record could not be read: nothing else would tell them', async () => {
+    const { set, world, client, lines } = clusters({ leads: true })
+    client.before = (verb) => {
+      if (verb === 'get') throw new Error('etcd is down')
+    }
+    const { loop } = await set.ensure(cluster(), 'token')
+    await world.settle()
+    expect(loop.leads).toBe(false)
+    expect(lines.at(-1)).toMatch(/^taking the lead of shops.shop: .*etcd is down/)
+    client.before = () => undefined
+    await world.advance(500)
+    expect(loop.leads).toBe(true)
+  })
+
+  it.each<[string, (all: ReturnType<typeof clusters>) => unknown]>([
+    ['leadership was lost', ({ set, leading }) => ((leading.now = false), set.lead(false))],
+    ['the cluster is gone', ({ set }) => set.remove(key)],
+  ])('do not lead where %s while the record was being read', async (_what, happens) => {
+    const all = clusters({ leads: true })
+    const read = Promise.withResolvers<void>()
+    all.client.before = (verb) => (verb === 'get' ? read.promise : undefined)
+    const { loop } = await all.set.ensure(cluster(), 'token')
+    await happens(all)
+    read.resolve()
+    await all.world.settle()
+    expect(loop.leads).toBe(false)
+  })
+
+  it('end with their cluster: nothing is listened to any more, nothing waits', async () => {
+    const { set, pods, statefulSets, world, lines } = clusters({ leads: true })
+    const { loop } = await set.ensure(cluster(), 'token')
+    await world.settle()
+    await set.remove(key)
+    await set.remove(key)
+    // A view that was planned already is shown to nobody.
+    await world.advance(100)
+    expect([set.all(), set.get(key), loop.leads, pods.handlers, statefulSets.handlers, world.pending]).toEqual([[], undefined, false, 0, 0, 0])
+    expect(lines.filter((line) => line === 'shops.shop is managed no longer')).toHaveLength(1)
+  })
+
+  it('all end with their manager', async () => {
+    const { set, pods } = clusters()
+    await set.ensure(cluster(), 'token')
+    await set.ensure(cluster({}, { namespace: 'other' }), 'token')
+    await set.removeAll()
+    expect([set.all(), pods.handlers]).toEqual([[], 0])
+  })
+})
