@@ -4,7 +4,7 @@ import { testingInformer } from '../controller-runtime/testing-informer.ts'
 import { mysqlClusters } from './mysql-cluster.ts'
 import { ownerOf } from './owned.ts'
 import { kubePlatform } from './platform.ts'
-import { endpointSlices } from './primary-endpoints.ts'
+import { endpointSlices, type EndpointSlice } from './primary-endpoints.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
 import { aCluster, aPod, aStatefulSet } from './testing.ts'
 
@@ -14,7 +14,8 @@ function platform({ replicas = 3, present = [aPod(0), aPod(1), aPod(2)], routing
   const client = new ScriptedClient()
   const podInformer = testingInformer<Pod>('pods', present)
   const sets = testingInformer<StatefulSet>('statefulsets', replicas === 0 ? [] : [aStatefulSet(replicas)])
-  const made = kubePlatform({ client, pods: podInformer, statefulSets: sets, cluster, owner: ownerOf(aCluster()), routing })
+  const slices = testingInformer<EndpointSlice>('endpointslices')
+  const made = kubePlatform({ client, pods: podInformer, statefulSets: sets, slices, cluster, owner: ownerOf(aCluster()), routing })
   let changes = 0
   made.onChange(() => (changes += 1))
   const told = () => {
@@ -23,7 +24,7 @@ function platform({ replicas = 3, present = [aPod(0), aPod(1), aPod(2)], routing
     return since
   }
   told()
-  return { client, pods: podInformer, sets, platform: made, told }
+  return { client, pods: podInformer, sets, slices, platform: made, told }
 }
 
 describe('a cluster’s place on Kubernetes', () => {
@@ -116,6 +117,24 @@ describe('a cluster’s place on Kubernetes', () => {
     expect(await place.publishPrimary(route)).toBe(true)
     expect(await place.publishedPrimary()).toEqual(route)
     expect(await client.get(endpointSlices, { namespace: 'shops', name: 'shop-primary' })).toBeDefined()
+  })
+
+  it('tells when somebody else changes or deletes the EndpointSlice, and not of its own writes', async () => {
+    const { client, platform: place, slices } = platform()
+    let found = 0
+    place.onMeddling(() => (found += 1))
+    const sliceKey = { namespace: 'shops', name: 'shop-primary' }
+    const seen = async () => slices.put((await client.get(endpointSlices, sliceKey)) ?? expect.fail('no slice'))
+    for (const epoch of [1, 2]) {
+      await place.publishPrimary({ epoch, instance: 'shop-1', host: '10.0.0.2', port: 3306 })
+      await seen()
+    }
+    expect(found).toBe(0)
+    await client.patch(endpointSlices, sliceKey, { endpoints: [] })
+    await seen()
+    expect(found).toBe(1)
+    slices.delete((await client.get(endpointSlices, sliceKey)) ?? expect.fail('no slice'))
+    expect(found).toBe(2)
   })
 
   it('publishes the primary by its label where that is asked for, and writes no EndpointSlice', async () => {

@@ -1,12 +1,12 @@
 import type { Platform, PlatformInstance, PrimaryRoute } from '../common/platform.ts'
-import type { InformerPort } from '../controller-runtime/informer-port.ts'
+import type { InformerHandler, InformerPort } from '../controller-runtime/informer-port.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { ObjectKey, OwnerReference } from '../controller-runtime/objects.ts'
 import { applyObject } from '../controller-runtime/server-side-apply.ts'
 import { instanceName } from '../../topology/member.ts'
 import { mysqlClusters } from './mysql-cluster.ts'
 import { labels, namesOf } from './names.ts'
-import { PrimaryEndpoints } from './primary-endpoints.ts'
+import { PrimaryEndpoints, type EndpointSlice } from './primary-endpoints.ts'
 import { PrimaryLabel } from './primary-label.ts'
 import { giveUp } from './replacement.ts'
 import { agentPort, mysqlPort } from './services.ts'
@@ -18,17 +18,20 @@ export interface KubePlatformParts {
   readonly client: KubeClient
   readonly pods: InformerPort<Pod>
   readonly statefulSets: InformerPort<StatefulSet>
+  readonly slices: InformerPort<EndpointSlice>
   readonly cluster: ObjectKey
   readonly owner: OwnerReference
   readonly routing: MySQLClusterSpec['services']['routing']
 }
 
 export interface KubePlatform extends Platform {
+  /** Somebody else changed or deleted what is published: it must be looked at, or clients stay without a primary until the next failover. */
+  onMeddling(found: () => void): void
   close(): void
 }
 
 /** Kubernetes as a place where a cluster runs: the pods of its StatefulSet, found by their addresses and never by DNS, which lags by seconds. */
-export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner, routing }: KubePlatformParts): KubePlatform {
+export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster, owner, routing }: KubePlatformParts): KubePlatform {
   const { namespace, name } = cluster
   const setKey = { namespace, name: namesOf(name).statefulSet }
   const way = routing === 'labels' ? new PrimaryLabel(client, cluster) : new PrimaryEndpoints(client, { cluster: name, namespace, owner })
@@ -56,6 +59,16 @@ export function kubePlatform({ client, pods, statefulSets: sets, cluster, owner,
       })
       ends.push(pods.addHandler(told<Pod>(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)))
       ends.push(sets.addHandler(told<StatefulSet>(({ metadata }) => metadata.namespace === namespace && metadata.name === setKey.name)))
+    },
+    onMeddling(found) {
+      if (!(way instanceof PrimaryEndpoints)) return
+      const isOurs = ({ metadata }: EndpointSlice): boolean => metadata.namespace === namespace && metadata.name === namesOf(name).primary
+      const handler: InformerHandler<EndpointSlice> = {
+        added: () => undefined,
+        updated: (_before, after) => void (isOurs(after) && !way.isOwn(after) && found()),
+        deleted: (last) => void (isOurs(last) && found()),
+      }
+      ends.push(slices.addHandler(handler))
     },
     publishPrimary: (route: PrimaryRoute) => way.publish(route),
     publishedPrimary: () => way.published(),

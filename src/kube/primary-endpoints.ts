@@ -66,6 +66,11 @@ export class PrimaryEndpoints {
     return { epoch: epochOf(slice), instance: endpoint.targetRef?.name ?? '', host: endpoint.addresses[0] ?? '', port: port?.port ?? 3306 }
   }
 
+  /** Whether this was written here, as far as can be told: while a write is under way, or before anything was looked at, everything is. */
+  isOwn({ metadata }: EndpointSlice): boolean {
+    return this.#seen === undefined || this.#seen.metadata.resourceVersion === metadata.resourceVersion
+  }
+
   async #look(): Promise<EndpointSlice | undefined> {
     this.#seen = await this.#client.get(endpointSlices, this.#key)
     return this.#seen

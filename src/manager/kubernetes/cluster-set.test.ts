@@ -3,6 +3,7 @@ import { createLogger } from '../../common/logger.ts'
 import { testingInformer } from '../../controller-runtime/testing-informer.ts'
 import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
 import { virtualWorld } from '../../controller-runtime/testing-world.ts'
+import { endpointSlices, type EndpointSlice } from '../../kube/primary-endpoints.ts'
 import type { Secret } from '../../kube/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
 import { aCluster } from '../../kube/testing.ts'
@@ -18,15 +19,21 @@ function clusters({ leads = false }: { leads?: boolean } = {}) {
   const client = new ScriptedClient()
   const pods = testingInformer<Pod>('pods')
   const statefulSets = testingInformer<StatefulSet>('statefulsets')
+  const slices = testingInformer<EndpointSlice>('endpointslices')
   const lines: string[] = []
   const log = createLogger({ level: 'info', name: 'manager', destination: { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) } })
   const leading = { now: leads }
   const set = new ClusterSet({
-    ...{ world, client, pods, statefulSets, secrets: testingInformer<Secret>('secrets'), manager: 'm1', log, metrics: createMetrics() },
+    ...{ world, client, pods, statefulSets, slices, secrets: testingInformer<Secret>('secrets'), manager: 'm1', log, metrics: createMetrics() },
     ...{ leads: () => leading.now, changed: () => undefined, decided: () => undefined, recovered: () => undefined },
   })
   onTestFinished(() => set.removeAll())
-  return { world, client, pods, statefulSets, lines, leading, set }
+  return { world, client, pods, statefulSets, slices, lines, leading, set }
+}
+
+function aSlice(host: string): EndpointSlice {
+  const conditions = { ready: true, serving: true, terminating: false }
+  return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { ...key, name: 'shop-primary', annotations: { 'regent.dev/epoch': '1' } }, addressType: 'IPv4', endpoints: [{ addresses: [host], conditions, targetRef: { kind: 'Pod', namespace: 'shops', name: 'shop-0' } }] }
 }
 
 describe('the loops of all clusters', () => {
@@ -117,15 +124,32 @@ describe('the loops of all clusters', () => {
     expect(loop.leads).toBe(false)
   })
 
+  it('hear of it when somebody else changes or deletes what they published', async () => {
+    const { set, world, client, slices } = clusters({ leads: true })
+    const { loop } = await set.ensure(cluster(), 'token')
+    await world.settle()
+    const published = aSlice('10.0.0.1')
+    slices.put(await client.create(endpointSlices, published))
+    await loop.reread()
+    expect(loop.input().published?.host).toBe('10.0.0.1')
+    slices.put(await client.patch(endpointSlices, { ...key, name: 'shop-primary' }, { endpoints: aSlice('10.9.9.9').endpoints }))
+    await world.settle()
+    expect(loop.input().published?.host).toBe('10.9.9.9')
+    await client.delete(endpointSlices, { ...key, name: 'shop-primary' })
+    slices.delete(published)
+    await world.settle()
+    expect(loop.input().published).toBeUndefined()
+  })
+
   it('end with their cluster: nothing is listened to any more, nothing waits', async () => {
-    const { set, pods, statefulSets, world, lines } = clusters({ leads: true })
+    const { set, pods, statefulSets, slices, world, lines } = clusters({ leads: true })
     const { loop } = await set.ensure(cluster(), 'token')
     await world.settle()
     await set.remove(key)
     await set.remove(key)
     // A view that was planned already is shown to nobody.
     await world.advance(100)
-    expect([set.all(), set.get(key), loop.leads, pods.handlers, statefulSets.handlers, world.pending]).toEqual([[], undefined, false, 0, 0, 0])
+    expect([set.all(), set.get(key), loop.leads, pods.handlers, statefulSets.handlers, slices.handlers, world.pending]).toEqual([[], undefined, false, 0, 0, 0, 0])
     expect(lines.filter((line) => line === 'shops.shop is managed no longer')).toHaveLength(1)
   })
 

@@ -11,6 +11,7 @@ import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { namesOf } from '../../kube/names.ts'
 import { ownerOf } from '../../kube/owned.ts'
 import { kubePlatform, type KubePlatform } from '../../kube/platform.ts'
+import type { EndpointSlice } from '../../kube/primary-endpoints.ts'
 import type { Secret } from '../../kube/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
 import { kubeStore } from '../../store/kube.ts'
@@ -29,6 +30,7 @@ export interface ClusterSetParts {
   readonly client: KubeClient
   readonly pods: InformerPort<Pod>
   readonly statefulSets: InformerPort<StatefulSet>
+  readonly slices: InformerPort<EndpointSlice>
   readonly secrets: InformerPort<Secret>
   readonly manager: string
   readonly leads: () => boolean
@@ -113,12 +115,12 @@ export class ClusterSet {
   }
 
   async #take(cluster: MySQLCluster, token: string): Promise<Held> {
-    const { world, client, pods, statefulSets, secrets, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
+    const { world, client, pods, statefulSets, slices, secrets, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
     const spec = coreSpecOf(key.name, cluster.spec)
     const owner = ownerOf(cluster)
-    const platform = kubePlatform({ client, pods, statefulSets, cluster: key, owner, routing: cluster.spec.services.routing })
+    const platform = kubePlatform({ client, pods, statefulSets, slices, cluster: key, owner, routing: cluster.spec.services.routing })
     const store = kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace, owner })
     const authority = { namespace: key.namespace, name: namesOf(key.name).authority }
     const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }
@@ -131,9 +133,20 @@ export class ClusterSet {
     const held: Held = { uid, token, managed, platform, transport, store, generation }
     this.#held.set(keyText(key), held)
     managed.subscribe(() => changed(key))
+    platform.onMeddling(() => void this.#lookAgain(managed))
     await managed.loop.start()
     if (leads()) void this.#tell(managed, true)
     return held
+  }
+
+  async #lookAgain({ loop, name }: ManagedCluster): Promise<void> {
+    if (!loop.leads) return
+    try {
+      await loop.reread()
+      loop.wake()
+    } catch (error) {
+      this.#parts.log.warn({ cluster: name }, `looking at what is published of ${name}: ${describeError(error)}`)
+    }
   }
 
   /** A leader that cannot read the record yet tries again: nothing else would tell it to. */

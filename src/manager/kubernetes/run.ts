@@ -27,6 +27,7 @@ import { mysqlClusters } from '../../kube/mysql-cluster.ts'
 import { followCertificates } from '../../kube/manager-certificates.ts'
 import { manager as names } from '../../kube/manager-names.ts'
 import { labels } from '../../kube/names.ts'
+import { endpointSlices } from '../../kube/primary-endpoints.ts'
 import { networkPolicies } from '../../kube/network-policy.ts'
 import { secrets } from '../../kube/secrets.ts'
 import { serviceAccounts } from '../../kube/service-account.ts'
@@ -109,6 +110,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     client: leaderClient(urgentClient, leader),
     pods: podInformer,
     statefulSets: setInformer,
+    slices: informers.of(endpointSlices, ours),
     secrets: secretInformer,
     manager: identity,
     leads,
