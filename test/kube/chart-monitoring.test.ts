@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { agentMetrics } from '../../agents/metrics.ts'
 import { createRuntimeMetrics } from '../../src/controller-runtime/runtime-metrics.ts'
 import { createMetrics } from '../../src/manager/metrics.ts'
 import { anObservation } from '../../topology/testing.ts'
-import { chartFolder, only, ofKind, render, type Rendered } from './helm.ts'
+import { chartFolder, describeCharts, ofKind, only, render, type Rendered } from './helm.ts'
 import { isSelected, podTemplates } from './rendered-pods.ts'
 
 interface Alert {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   panels = (JSON.parse(await readFile(join(chartFolder('regent'), 'files/dashboard.json'), 'utf8')) as { readonly panels: readonly Panel[] }).panels
 })
 
-describe('monitoring', () => {
+describeCharts('monitoring', () => {
   it('is off unless asked for: its kinds may not be there', async () => {
     expect((await render('regent')).filter(({ apiVersion, metadata }) => apiVersion.startsWith('monitoring') || metadata.name.includes('dashboard'))).toEqual([])
   })
@@ -56,7 +56,7 @@ describe('monitoring', () => {
   })
 })
 
-describe('every alert', () => {
+describeCharts('every alert', () => {
   it('asks for metrics that the code has', () => {
     for (const { expr } of alerts()) expect(unknownIn(expr), expr).toEqual([])
   })
@@ -91,7 +91,7 @@ describe('every alert', () => {
   })
 })
 
-describe('the dashboard', () => {
+describeCharts('the dashboard', () => {
   it('is a ConfigMap that Grafana finds', () => {
     const map = only(objects, 'ConfigMap', 'regent-dashboard')
     expect(map.metadata.labels).toMatchObject({ grafana_dashboard: '1' })

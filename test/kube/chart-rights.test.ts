@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { events } from '../../src/controller-runtime/event-recorder.ts'
 import { leases } from '../../src/controller-runtime/lease.ts'
 import { networkPolicies } from '../../src/kube/network-policy.ts'
@@ -8,7 +8,7 @@ import { secrets } from '../../src/kube/secrets.ts'
 import { serviceAccounts } from '../../src/kube/service-account.ts'
 import { services } from '../../src/kube/services.ts'
 import { statefulSets } from '../../src/kube/stateful-set.ts'
-import { ofKind, only, render, renderText, type Rendered, type Values } from './helm.ts'
+import { describeCharts, ofKind, only, render, type Rendered, renderText, type Values } from './helm.ts'
 
 interface Rule {
   readonly apiGroups: readonly string[]
@@ -55,7 +55,7 @@ beforeAll(async () => {
   objects = await render('regent')
 })
 
-describe('what the manager may do', () => {
+describeCharts('what the manager may do', () => {
   it('is this and nothing else, in every namespace', () => {
     expect(rightsIn(only(objects, 'ClusterRole'))).toEqual([...ofInstallation, ...ofClusters])
     expect(ofKind(objects, 'Role').map(rightsIn)).toEqual([ofManagers])
@@ -110,7 +110,7 @@ describe('what the manager may do', () => {
   })
 })
 
-describe('accounts', () => {
+describeCharts('accounts', () => {
   it('get a token only in the pods of managers', () => {
     expect(only(objects, 'ServiceAccount')['automountServiceAccountToken']).toBe(false)
     expect(only(objects, 'Deployment')['spec']).toMatchObject({ template: { spec: { serviceAccountName: 'regent', automountServiceAccountToken: true } } })
@@ -123,7 +123,7 @@ describe('accounts', () => {
   })
 })
 
-describe('the NetworkPolicy', () => {
+describeCharts('the NetworkPolicy', () => {
   it('is made on demand, lets nobody to other ports, and to the metrics only who may read them', async () => {
     expect(ofKind(objects, 'NetworkPolicy')).toEqual([])
     const metricsFrom = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }]

@@ -19,17 +19,19 @@ export async function findControlPlane(env: NodeJS.ProcessEnv = process.env): Pr
   return undefined
 }
 
-/** What is said, once and so that nobody overlooks it, where they are missing. */
-export const missingControlPlane = [
+/** What is said, once and so that nobody overlooks it, where some are missing. */
+export const missingPrograms = [
   '',
   '┌──────────────────────────────────────────────────────────────────────────────────────────────┐',
-  '│  NOT TESTED: everything that needs a real kube-apiserver and etcd, which are not here.       │',
-  '│  That is the custom resource definition, records and leases kept in Kubernetes, and the      │',
-  '│  controller runtime. To get the programs (root, Go 1.24 or newer, about ten minutes, once):  │',
+  '│  NOT TESTED: what needs a real kube-apiserver, etcd or helm, which are not all here.         │',
+  '│  That is the custom resource definition, records and leases kept in Kubernetes, the          │',
+  '│  controller runtime, and the charts. To get the programs (root, Go 1.24 or newer, about      │',
+  '│  15 minutes, once):                                                                          │',
   '│                                                                                              │',
-  '│      npm run kube -- build                                                                   │',
+  '│      npm run kube -- deps && npm run kube -- build                                           │',
   '│                                                                                              │',
-  '│  Or name a folder that has both: KUBEBUILDER_ASSETS=/path/to/them npm test                   │',
+  '│  Or name a folder that has the first two, and helm:                                          │',
+  '│      KUBEBUILDER_ASSETS=/path/to/them REGENT_HELM=/path/to/helm npm test                     │',
   '└──────────────────────────────────────────────────────────────────────────────────────────────┘',
   '',
 ].join('\n')

@@ -7,11 +7,13 @@ import type { KubeObject } from '../../src/controller-runtime/objects.ts'
 import { freePort } from '../support/redis-server.ts'
 import { ApiServer } from './api-server.ts'
 import { adminOf, clientWith, customResourceDefinitions, type Definition } from './clients.ts'
-import { findControlPlane, missingControlPlane, type ControlPlanePrograms } from './control-plane-programs.ts'
+import { findControlPlane, missingPrograms, type ControlPlanePrograms } from './control-plane-programs.ts'
+import { findHelm } from './find-helm.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Null where Kubernetes' programs are not here. `door` gives the access to the API server that all files share. */
+    readonly helm: boolean
     readonly kube: { readonly programs: ControlPlanePrograms; readonly door: string } | null
   }
 }
@@ -22,10 +24,11 @@ let isMissing = false
 
 /** One API server for all files of the project, started when the first of them asks: while the tests before them measure milliseconds it takes no processor from them. */
 export async function setup(project: TestProject): Promise<void> {
-  const programs = await findControlPlane()
+  const [programs, helm] = await Promise.all([findControlPlane(), findHelm().catch(() => undefined)])
+  isMissing = programs === undefined || helm === undefined
+  if (isMissing && process.env['REGENT_REQUIRE_KUBE'] === 'true') throw new Error(missingPrograms)
+  project.provide('helm', helm !== undefined)
   if (programs === undefined) {
-    if (process.env['CI'] === 'true') throw new Error(missingControlPlane)
-    isMissing = true
     project.provide('kube', null)
     return
   }
@@ -46,7 +49,7 @@ export async function teardown(): Promise<void> {
   door?.close()
   await (await shared?.catch(() => undefined))?.end()
   // Last, where it is read.
-  if (isMissing) console.error(missingControlPlane)
+  if (isMissing) console.error(missingPrograms)
 }
 
 /** With the custom resource definition that the chart brings, as it is there. */

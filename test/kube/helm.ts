@@ -1,10 +1,11 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describe, inject } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import type { KubeObject } from '../../src/controller-runtime/objects.ts'
-import { firstExecutable, onPath } from '../../src/local/executables.ts'
 import { runCommand, type CommandResult } from '../../src/local/run-command.ts'
+import { findHelm } from './find-helm.ts'
 
 export type ChartName = 'regent' | 'mysql-cluster'
 export type Values = Readonly<Record<string, unknown>>
@@ -19,14 +20,8 @@ export interface RenderOptions {
   readonly kubeconfig?: string
 }
 
-/** The one that `REGENT_HELM` names, on PATH, or where `npm run kube -- build` puts it. */
-export async function findHelm(env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const named = env['REGENT_HELM']
-  const home = env['REGENT_KUBE_HOME'] || '/var/tmp/regent-kube'
-  const found = named ? await firstExecutable([named]) : ((await onPath('helm', env['PATH'])) ?? (await firstExecutable([join(home, 'bin', 'helm')])))
-  if (found !== undefined) return found
-  throw new Error(named ? `REGENT_HELM is ${named}, which cannot be executed` : `the charts cannot be tested without helm, which is neither on PATH nor in ${home}/bin; get it with "npm run kube -- build", or name it with REGENT_HELM`)
-}
+/** Tests that render charts. Skipped where helm is missing; `global-setup.ts` says so. */
+export const describeCharts = describe.skipIf(!inject('helm'))
 
 export function chartFolder(chart: ChartName): string {
   return join(import.meta.dirname, '..', '..', 'charts', chart)

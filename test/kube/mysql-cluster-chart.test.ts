@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Value } from 'typebox/value'
 import { parse } from 'yaml'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { complaintAbout } from '../../src/common/schema-complaint.ts'
 import { realRandom } from '../../src/common/real-world.ts'
 import { namesOf } from '../../src/kube/names.ts'
 import { secretsOf } from '../../src/kube/secrets.ts'
 import { mysqlClusterSpecSchema } from '../../src/kube/spec-schema.ts'
 import { aCluster } from '../../src/kube/testing.ts'
-import { chartFolder, lint, only, refusalOf, render, renderNotes, type ChartName, type Rendered } from './helm.ts'
+import { chartFolder, type ChartName, describeCharts, lint, only, refusalOf, render, type Rendered, renderNotes } from './helm.ts'
 import { imagesIn, podTemplates, restrictedComplaint } from './rendered-pods.ts'
 
 const shop = { release: 'shop', namespace: 'shops' }
@@ -18,7 +18,7 @@ beforeAll(async () => {
   objects = await render('mysql-cluster', {}, shop)
 })
 
-describe('the chart of one cluster', () => {
+describeCharts('the chart of one cluster', () => {
   it('is what helm calls a good chart', async () => {
     expect(await lint('mysql-cluster')).toMatchObject({ ok: true, stdout: expect.stringContaining('0 chart(s) failed') as string })
   })

@@ -4,14 +4,14 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { regentVersion } from '../../src/common/version.ts'
 import { networkPolicyOf } from '../../src/kube/network-policy.ts'
 import { aCluster } from '../../src/kube/testing.ts'
 import { fileWith } from '../../src/local/testing.ts'
 import { loadKubernetesOptions } from '../../src/manager/options/load.ts'
 import type { KubernetesManagerOptions } from '../../src/manager/options/schema.ts'
-import { chartFolder, findHelm, lint, ofKind, only, refusalOf, render, renderNotes, type Rendered } from './helm.ts'
+import { chartFolder, describeCharts, findHelm, lint, ofKind, only, refusalOf, render, type Rendered, renderNotes } from './helm.ts'
 import { imagesIn, isSelected, podTemplates, restrictedComplaint } from './rendered-pods.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
@@ -21,14 +21,14 @@ beforeAll(async () => {
   objects = await render('regent')
 })
 
-describe('helm', () => {
+describeCharts('helm', () => {
   it('is said to be missing, and where to get it', async () => {
     await expect(findHelm({ PATH: '/nowhere', REGENT_KUBE_HOME: '/nowhere' })).rejects.toThrow('npm run kube -- build')
     await expect(findHelm({ PATH: '/bin', REGENT_HELM: '/nowhere/helm' })).rejects.toThrow('REGENT_HELM is /nowhere/helm')
   })
 })
 
-describe('the chart that installs the manager', () => {
+describeCharts('the chart that installs the manager', () => {
   it('is what helm calls a good chart', async () => {
     expect(await lint('regent')).toMatchObject({ ok: true, stdout: expect.stringContaining('0 chart(s) failed') as string })
   })
@@ -110,7 +110,7 @@ describe('the chart that installs the manager', () => {
   })
 })
 
-describe('images', () => {
+describeCharts('images', () => {
   it('name neither a registry nor "latest" unless told to', () => {
     const images = imagesIn(objects)
     expect(images).toContain(`regent:${regentVersion}`)
@@ -126,7 +126,7 @@ describe('images', () => {
   })
 })
 
-describe('the configuration file', () => {
+describeCharts('the configuration file', () => {
   it('is what the manager would take by itself, but for where things are', async () => {
     const images = { mysql: 'mysql:9.7.4', regent: `regent:${regentVersion}` }
     const byItself = await loadKubernetesOptions({ flags: new Map([['--images-regent', images.regent]]), env: {} })
@@ -159,7 +159,7 @@ describe('the configuration file', () => {
   })
 })
 
-describe('webhooks', () => {
+describeCharts('webhooks', () => {
   const kinds = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
   const webhooksOf = (rendered: readonly Rendered[]) => kinds.map((kind) => (only(rendered, kind, 'regent')['webhooks'] as readonly Mapping[])[0])
 
@@ -200,7 +200,7 @@ describe('webhooks', () => {
   })
 })
 
-describe('an upgrade', () => {
+describeCharts('an upgrade', () => {
   it('keeps the token of the API and the authority of the webhooks', async () => {
     const webhooks = [{ name: 'any', clientConfig: { caBundle: 'b2xk' } }]
     const upgraded = await renderBeside({
@@ -223,7 +223,7 @@ describe('an upgrade', () => {
   })
 })
 
-describe('nonsense', () => {
+describeCharts('nonsense', () => {
   it.each([
     [{ replica: 3 }, "additional properties 'replica' not allowed"],
     [{ replicas: 0 }, "at '/replicas': minimum: got 0, want 1"],
