@@ -11,7 +11,8 @@ import { aCluster } from '../../src/kube/testing.ts'
 import { fileWith } from '../../src/local/testing.ts'
 import { loadKubernetesOptions } from '../../src/manager/options/load.ts'
 import type { KubernetesManagerOptions } from '../../src/manager/options/schema.ts'
-import { chartFolder, describeCharts, findHelm, lint, ofKind, only, refusalOf, render, type Rendered, renderNotes } from './helm.ts'
+import { findHelm } from './find-helm.ts'
+import { chartFolder, describeCharts, lint, ofKind, only, refusalOf, render, type Rendered, renderNotes } from './helm.ts'
 import { imagesIn, isSelected, podTemplates, restrictedComplaint } from './rendered-pods.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
