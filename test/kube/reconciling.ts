@@ -63,7 +63,7 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
     set,
     leading,
     /** As often as the controller would until it has brought everything in step. */
-    async reconcile(times = 2) {
+    reconcile: async (times = 2) => {
       let result
       for (let time = 0; time < times; time += 1) {
         await look()
@@ -73,7 +73,7 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
       return result
     },
     /** Once the loop has decided something. */
-    async showStatus() {
+    showStatus: async () => {
       for (let tries = 0; tries < 100 && set.get(key) !== undefined && set.get(key)?.loop.decision === null; tries += 1) await realWorld.timers.sleep(20)
       await look()
       return show(key, signal)

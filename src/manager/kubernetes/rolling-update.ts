@@ -46,7 +46,8 @@ function whyNotNow({ spec }: MySQLCluster, view: ClusterView, { pods, outdated }
   if (view.instances.length !== spec.instances) return `there are ${view.instances.length} of ${spec.instances} instances`
   const names = new Set(outdated.map(({ metadata }) => metadata.name))
   const late = view.instances.find(({ name }) => !names.has(name) && !isBack(view, pods, name))
-  return late === undefined ? '' : `${late.name} is not back in the sync set`
+  if (late === undefined) return ''
+  return takesPart(view, late) ? `the pod of ${late.name} is not ready` : `${late.name} is not back in the sync set`
 }
 
 function inOrder(view: ClusterView, pods: readonly Pod[], outdated: readonly Pod[]): readonly Pod[] {
