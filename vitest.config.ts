@@ -4,7 +4,8 @@ const real = { maxWorkers: 2, sequence: { groupOrder: 1 }, testTimeout: 120_000,
 
 /**
  * `unit` beside the code; `real` with real servers, two files at a time (each cluster of a test has addresses of its own); `long` likewise, for what goes wrong
- * seldom: disks, volumes, networks and stores that fail; `kube` with a real kube-apiserver and etcd where their programs are here (`test/kube/global-setup.ts`).
+ * seldom: disks, volumes, networks and stores that fail; `kube` with a real kube-apiserver and etcd where their programs are here (`test/kube/global-setup.ts`); `e2e` on a real cluster
+ * with Regent on it, one file at a time (`test/e2e/main.ts` runs it where it reaches one).
  */
 export default defineConfig({
   test: {
@@ -14,6 +15,7 @@ export default defineConfig({
       { test: { ...real, name: 'real', include: ['test/real/**/*.test.ts'] } },
       { test: { ...real, name: 'long', include: ['test/long/**/*.test.ts'] } },
       { test: { ...real, name: 'kube', include: ['test/kube/**/*.test.ts'], globalSetup: 'test/kube/global-setup.ts', sequence: { groupOrder: 2 } } },
+      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false, testTimeout: 600_000, hookTimeout: 300_000, sequence: { groupOrder: 3 } } },
     ],
   },
 })

@@ -26,6 +26,8 @@ import { freePort } from './redis-server.ts'
 import { openSession, queryWithin } from './sql-session.ts'
 import { ViewStream } from './view-stream.ts'
 import { isWhole } from './whole.ts'
+import type { WriterTarget } from './writer-wire.ts'
+import type { WrittenCluster } from './written-cluster.ts'
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'regent')
 const upDeadlineMs = 120_000
@@ -97,7 +99,7 @@ export async function runRegent(home: string, words: readonly string[], options:
 }
 
 /** A running cluster, and what a test can do to it and ask of it. */
-export class TestCluster {
+export class TestCluster implements WrittenCluster {
   readonly name: string
   readonly home: string
   readonly layout: StateLayout
@@ -244,6 +246,13 @@ export class TestCluster {
   async login(user: 'admin' | 'client'): Promise<{ readonly user: string; readonly password: string }> {
     const admin = user === 'admin'
     return { user: admin ? adminUser : clientUser, password: await readSecret(admin ? this.layout.adminPassword : this.layout.clientPassword) }
+  }
+
+  /** Where a writer looks for the primary; `pinnedTo` names the only instance that it shall write to. */
+  async writerTarget(pinnedTo?: string): Promise<WriterTarget> {
+    const { instances } = await this.status()
+    const pinned = instances.find((instance) => instance.name === pinnedTo)
+    return { routes: this.layout.routes, instances: instances.map(({ address, port }) => ({ host: address, port })), pinned: pinned === undefined ? null : { host: pinned.address, port: pinned.port } }
   }
 
   /** Runs one statement on one instance and gives its rows; as `admin` in a session that is kept, else in one of its own. */

@@ -6,15 +6,15 @@ const writes = [write(1, 'a', 0, 2), write(2, 'a', 10, 12), write(3, 'a', 20, 90
 
 describe('the outage a client saw', () => {
   it('is the longest time between two acknowledgements', () => {
-    expect(longestPause(writes, 0)).toEqual({ pauseMs: 78, fromHost: 'a', toHost: 'a' })
+    expect(longestPause(writes, 0)).toEqual({ pauseMs: 78, sinceMs: 12, fromHost: 'a', toHost: 'a' })
   })
 
   it('counts from the last acknowledgement before the event, which may lie before it', () => {
-    expect(longestPause(writes, 100)).toEqual({ pauseMs: 45, fromHost: 'a', toHost: 'b' })
+    expect(longestPause(writes, 100)).toEqual({ pauseMs: 45, sinceMs: 90, fromHost: 'a', toHost: 'b' })
   })
 
   it('is nothing where nothing was acknowledged since', () => {
-    expect(longestPause(writes, 200)).toEqual({ pauseMs: 0, fromHost: '', toHost: '' })
+    expect(longestPause(writes, 200)).toEqual({ pauseMs: 0, sinceMs: 200, fromHost: '', toHost: '' })
   })
 
   it('ends with the first write that began after the fault on another server, not with one that the old server still answered', () => {

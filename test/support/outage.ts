@@ -2,18 +2,20 @@ import type { Acknowledged } from './writer-wire.ts'
 
 export interface Pause {
   readonly pauseMs: number
+  /** When the last write before it was acknowledged. */
+  readonly sinceMs: number
   readonly fromHost: string
   readonly toHost: string
 }
 
 /** The longest time between two acknowledged writes one after the other that ended after `sinceMs`. */
 export function longestPause(writes: readonly Acknowledged[], sinceMs: number): Pause {
-  let longest: Pause = { pauseMs: 0, fromHost: '', toHost: '' }
+  let longest: Pause = { pauseMs: 0, sinceMs, fromHost: '', toHost: '' }
   for (const [at, after] of writes.entries()) {
     const before = writes[at - 1]
     if (before === undefined || after.ackedMs < sinceMs) continue
     const pauseMs = after.ackedMs - before.ackedMs
-    if (pauseMs > longest.pauseMs) longest = { pauseMs, fromHost: before.host, toHost: after.host }
+    if (pauseMs > longest.pauseMs) longest = { pauseMs, sinceMs: before.ackedMs, fromHost: before.host, toHost: after.host }
   }
   return longest
 }

@@ -1,9 +1,15 @@
-/** What a writer's process is told first. Passwords travel here, never in argv. */
-export interface WriterOrders {
+/** Where a writer finds the primary. */
+export interface WriterTarget {
   /** The file with the published primary. */
   readonly routes: string
   /** Tried in turn while no primary is published. */
   readonly instances: readonly { readonly host: string; readonly port: number }[]
+  /** Write to this address only, whatever is published. */
+  readonly pinned: { readonly host: string; readonly port: number } | null
+}
+
+/** What a writer's process is told first. Passwords travel here, never in argv. */
+export interface WriterOrders extends WriterTarget {
   readonly user: string
   readonly password: string
   /** Table of database `app`. */
@@ -14,8 +20,6 @@ export interface WriterOrders {
   readonly attemptMs: number
   /** The process ends by itself after this time. */
   readonly lifeMs: number
-  /** Write to this address only, whatever is published. */
-  readonly pinned: { readonly host: string; readonly port: number } | null
 }
 
 /** One write that a server acknowledged. Times are the machine's monotonic clock. */

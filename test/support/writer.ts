@@ -2,10 +2,10 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { checkWrites, type WritesCheck } from './writes-check.ts'
-import type { TestCluster } from './cluster.ts'
 import { monotonicMs } from './monotonic.ts'
 import { firstWrite, longestPause, type Pause } from './outage.ts'
 import type { Acknowledged, FromWriter, ToWriter, WriterReport } from './writer-wire.ts'
+import type { WrittenCluster } from './written-cluster.ts'
 
 export interface WriterOptions {
   readonly table?: string
@@ -29,13 +29,13 @@ export async function stopWriters(): Promise<void> {
 export class Writer {
   readonly table: string
   readonly #child: ChildProcess
-  readonly #cluster: TestCluster
+  readonly #cluster: WrittenCluster
   readonly #acknowledged: Acknowledged[] = []
   readonly #unknown: number[] = []
   readonly #errors = new Map<string, number>()
   readonly #waiting = new Set<() => void>()
 
-  private constructor(cluster: TestCluster, table: string, wrapper: readonly string[]) {
+  private constructor(cluster: WrittenCluster, table: string, wrapper: readonly string[]) {
     this.#cluster = cluster
     this.table = table
     const [execPath = process.execPath, ...execArgv] = [...wrapper, process.execPath, ...process.execArgv]
@@ -46,27 +46,24 @@ export class Writer {
   }
 
   /** Makes the table where it is missing, and begins to write after the ids that it has. */
-  static async start(cluster: TestCluster, options: WriterOptions = {}): Promise<Writer> {
+  static async start(cluster: WrittenCluster, options: WriterOptions = {}): Promise<Writer> {
     const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000, wrapper = [] } = options
-    const { instances, primary } = await cluster.status()
     const firstId = await prepareTable(cluster, table)
-    const pinned = instances.find((instance) => instance.name === options.pinnedTo)
+    const target = await cluster.writerTarget(options.pinnedTo)
     const writer = new Writer(cluster, table, wrapper)
     writer.#tell({
       kind: 'begin',
       orders: {
-        routes: cluster.layout.routes,
-        instances: instances.map(({ address, port }) => ({ host: address, port })),
+        ...target,
         ...(await cluster.login('client')),
         table,
         firstId,
         everyMs,
         attemptMs,
         lifeMs,
-        pinned: pinned === undefined ? null : { host: pinned.address, port: pinned.port },
       },
     })
-    if (primary !== null) await writer.next()
+    await writer.next()
     return writer
   }
 
@@ -157,7 +154,7 @@ export class Writer {
 }
 
 /** Nothing in it is unique but `number`, so that a write that took place twice is seen. Gives the first id that is free. */
-async function prepareTable(cluster: TestCluster, table: string): Promise<number> {
+async function prepareTable(cluster: WrittenCluster, table: string): Promise<number> {
   const primary = await cluster.primary()
   const as = { user: 'client' } as const
   await cluster.sql(primary, `create table if not exists app.${table} (number bigint auto_increment primary key, id bigint not null, key (id))`, as)

@@ -1,5 +1,5 @@
-import type { TestCluster } from './cluster.ts'
 import type { Acknowledged } from './writer-wire.ts'
+import type { WrittenCluster } from './written-cluster.ts'
 
 /** What became of the writes that a client was told are safe. */
 export interface WritesCheck {
@@ -15,7 +15,7 @@ export interface WritesCheck {
 }
 
 /** Reads `app.<table>` on every instance that runs, replicas once they hold what the primary had at the beginning. */
-export async function checkWrites(cluster: TestCluster, table: string, acknowledged: readonly Acknowledged[], deadlineMs = 30_000): Promise<WritesCheck> {
+export async function checkWrites(cluster: WrittenCluster, table: string, acknowledged: readonly Acknowledged[], deadlineMs = 30_000): Promise<WritesCheck> {
   const primary = await cluster.primary()
   const executed = await cluster.value(primary, 'select @@global.gtid_executed')
   const ids = await idsOn(cluster, primary, table)
@@ -35,7 +35,7 @@ export async function checkWrites(cluster: TestCluster, table: string, acknowled
   }
 }
 
-async function idsOn(cluster: TestCluster, instance: string, table: string): Promise<readonly number[]> {
+async function idsOn(cluster: WrittenCluster, instance: string, table: string): Promise<readonly number[]> {
   const rows = await cluster.sql(instance, `select id from app.${table} order by id`, { deadlineMs: 30_000 })
   return rows.map((row) => Number(row['id']))
 }

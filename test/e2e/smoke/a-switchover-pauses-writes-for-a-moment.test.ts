@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { monotonicMs } from '../../support/monotonic.ts'
+import { Writer } from '../../support/writer.ts'
+import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
+
+const demo = withKubeCluster()
+
+it('kubectl regent switchover hands the primary over, there and back', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  const before = await cluster.primary()
+  const [other = ''] = await cluster.replicas()
+  for (const to of [other, before]) {
+    await cluster.whole()
+    const atMs = monotonicMs()
+    await cluster.regent('switchover', cluster.name, '--to', to)
+    expect(await cluster.primary()).toBe(to)
+    expect(await outageSince(writer, 'switchover', atMs)).toBeLessThan(2_000)
+  }
+  await cluster.whole()
+  const sessions = await cluster.value(other, `select count(*) from performance_schema.threads where processlist_user = 'client'`)
+  expect(sessions, 'sessions left behind on the old primary').toBe('0')
+  await expectNothingLost(writer)
+})

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { monotonicMs } from '../../support/monotonic.ts'
+import { Writer } from '../../support/writer.ts'
+import { pods } from '../../../src/kube/stateful-set.ts'
+import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
+
+const demo = withKubeCluster()
+
+it('kubectl scale goes from 3 to 5 and back to 3, with the primary among those that leave', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '5')
+  await cluster.whole(5, 180_000)
+  await cluster.regent('switchover', cluster.name, '--to', `${cluster.name}-4`)
+  await cluster.whole(5)
+  const atMs = monotonicMs()
+  await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '3')
+  await cluster.otherPrimary(`${cluster.name}-4`)
+  expect(await outageSince(writer, 'primary scaled away', atMs)).toBeLessThan(2_000)
+  await cluster.whole(3)
+  await cluster.until(
+    () => 'three pods',
+    async () => (await cluster.client.list(pods, { namespace: cluster.namespace, labelSelector: `regent.dev/cluster=${cluster.name}` })).items.length === 3,
+  )
+  await expectNothingLost(writer)
+})

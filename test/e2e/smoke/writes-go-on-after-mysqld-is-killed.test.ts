@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { monotonicMs } from '../../support/monotonic.ts'
+import { Writer } from '../../support/writer.ts'
+import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
+
+const demo = withKubeCluster()
+
+it('mysqld of the primary is killed: writes go on at another instance, and its pod is not restarted', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  const before = await cluster.primary()
+  const { metadata } = await cluster.pod(before)
+  const atMs = monotonicMs()
+  await cluster.killMysqld(before)
+  await cluster.otherPrimary(before)
+  expect(await outageSince(writer, 'mysqld killed', atMs)).toBeLessThan(3_000)
+  await cluster.whole()
+  expect((await cluster.pod(before)).metadata.uid).toBe(metadata.uid)
+  await expectNothingLost(writer)
+})
