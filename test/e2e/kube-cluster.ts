@@ -187,7 +187,7 @@ export class KubeCluster implements WrittenCluster {
     return run(plugin, [...words, '--namespace', this.namespace], { deadlineMs: 120_000 })
   }
 
-  /** An image need not have any program for this; the shell that runs it names itself otherwise. */
+  /** Without pkill, which images lack. The pattern is written so that the shell that runs this does not match it. */
   async #killIn(instance: string, pattern: string): Promise<void> {
     const script = `for p in /proc/[0-9]*; do case "$(tr '\\0' ' ' <$p/cmdline)" in ${pattern}) kill -9 "\${p#/proc/}";; esac; done 2>/dev/null; true`
     await this.kubectl('exec', instance, '--container', 'mysql', '--', 'sh', '-c', script)

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { monotonicMs } from '../support/monotonic.ts'
+import { Writer } from '../support/writer.ts'
+import { isManager, isOwnCluster, processOf } from './own-cluster.ts'
+import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
+
+const demo = withKubeCluster()
+
+it('the leading manager’s pod is deleted by force together with the primary’s mysqld: the other manager leads and replaces the primary', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  const [before, leader] = [await cluster.primary(), await cluster.leader()]
+  const atMs = monotonicMs()
+  await Promise.all([cluster.kubectl('--namespace', 'regent', 'delete', 'pod', leader, '--force', '--grace-period', '0'), cluster.killMysqld(before)])
+  await cluster.until(() => 'another leader', async () => (await cluster.leader()) !== leader)
+  expect(await outageSince(writer, 'mysqld and the leading manager killed', atMs)).toBeLessThan(15_000)
+  await cluster.whole()
+  await expectNothingLost(writer)
+})
+
+it.skipIf(!isOwnCluster)('the leading manager is frozen while the primary dies, and thawed later: it finds that it leads no more and changes nothing', async () => {
+  const cluster = demo.current
+  await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const [before, leader] = [await cluster.primary(), await cluster.leader()]
+  const pid = await processOf(leader, isManager)
+  const atMs = monotonicMs()
+  process.kill(pid, 'SIGSTOP')
+  try {
+    await cluster.killMysqld(before)
+    await cluster.otherPrimary(before)
+    expect(await outageSince(writer, 'mysqld killed, the leading manager frozen', atMs)).toBeLessThan(15_000)
+    // Less than the kubelet's patience, which would kill it.
+    await sleep(10_000)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
+  const primary = await cluster.primary()
+  await sleep(10_000)
+  expect(await cluster.primary()).toBe(primary)
+  await cluster.whole()
+  await expectNothingLost(writer)
+})
+
+it('the leading manager is deleted by force in the middle of a rolling update, which the other one ends', async () => {
+  const cluster = demo.current
+  await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const wanted = (await cluster.value(await cluster.primary(), 'select @@max_connections')) === '220' ? '230' : '220'
+  const [first = ''] = (await cluster.replicas()).toSorted().toReversed()
+  const { uid } = (await cluster.pod(first)).metadata
+  const atMs = monotonicMs()
+  await cluster.change({ settings: { max_connections: wanted } })
+  await cluster.until(() => `${first} restarts`, async () => (await cluster.pod(first)).metadata.uid !== uid)
+  await cluster.kubectl('--namespace', 'regent', 'delete', 'pod', await cluster.leader(), '--force', '--grace-period', '0')
+  await cluster.until(
+    () => 'every instance has the new setting',
+    async () => {
+      const values = await Promise.all([await cluster.primary(), ...(await cluster.replicas())].map((name) => cluster.value(name, 'select @@max_connections')))
+      return values.every((value) => value === wanted)
+    },
+    300_000,
+  )
+  await cluster.whole()
+  expect(await outageSince(writer, 'rolling update, the leading manager killed in it', atMs)).toBeLessThan(3_000)
+  await expectNothingLost(writer)
+})

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { Writer } from '../support/writer.ts'
+import { expectNothingLost, withKubeCluster } from './with-kube-cluster.ts'
+
+const demo = withKubeCluster()
+
+it.each([
+  ['a setting that safety rests on', { settings: { gtid_mode: 'OFF' } }, /gtid_mode/],
+  ['as many acknowledgements as instances', { acks: 3 }, /acks counts replicas/],
+  ['a volume that shrinks', { storage: { size: '1Mi' } }, /cannot shrink/],
+  ['another mode', { mode: 'async' }, /mode/],
+  ['an image that is too old', { image: 'mysql:5.7.44' }, /8\.0\.26|5\.7/],
+  ['an image of nothing', { image: '' }, /image/],
+])('%s is refused with a sentence', async (_what, spec, sentence) => {
+  await expect(demo.current.kubectl('patch', 'mysql', demo.current.name, '--type', 'merge', '--patch', JSON.stringify({ spec }))).rejects.toThrow(sentence)
+})
+
+it('a record that somebody forged takes no writes away: the managers say so, and follow none of it', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  const name = `${cluster.name}-record`
+  const genuine = await cluster.kubectl('get', 'configmap', name, '-o', 'jsonpath={.data}')
+  const primary = await cluster.primary()
+  await cluster.kubectl('patch', 'configmap', name, '--type', 'merge', '--patch', JSON.stringify({ data: { revision: 'many', text: '{}' } }))
+  try {
+    await cluster.until(() => 'a sentence about the record', async () => /record/i.test((await cluster.view()).sentence), 60_000)
+    await writer.next()
+    expect(await cluster.primary()).toBe(primary)
+  } finally {
+    await cluster.kubectl('patch', 'configmap', name, '--type', 'merge', '--patch', JSON.stringify({ data: JSON.parse(genuine) as object }))
+  }
+  await cluster.whole()
+  await expectNothingLost(writer)
+})

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { monotonicMs } from '../support/monotonic.ts'
+import { Writer } from '../support/writer.ts'
+import type { KubeCluster } from './kube-cluster.ts'
+import { run } from './own-cluster.ts'
+import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
+
+const demo = withKubeCluster()
+
+/** Does something to the primary under a writer's load and waits until another one leads and the cluster is whole. */
+async function gone(what: string, most: number, act: (cluster: KubeCluster, primary: string) => Promise<unknown>): Promise<void> {
+  const cluster = demo.current
+  await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const before = await cluster.primary()
+  const atMs = monotonicMs()
+  await act(cluster, before)
+  await cluster.otherPrimary(before)
+  expect(await outageSince(writer, what, atMs)).toBeLessThan(most)
+  await cluster.whole(3, 180_000)
+  await expectNothingLost(writer)
+}
+
+it('the primary’s mysql container is killed: writes go on at another instance', () => gone('container killed', 3_000, (cluster, primary) => cluster.killContainer(primary)))
+
+it('the primary’s pod is deleted: it hands over first', () => gone('pod deleted', 2_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary)))
+
+it('the primary’s pod is deleted with no time to end: writes go on at another instance', () =>
+  gone('pod deleted with grace 0', 3_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary, '--grace-period', '0', '--force')))
+
+it('the primary’s pod is evicted: it hands over first, and no second pod may be evicted meanwhile', () =>
+  gone('pod evicted', 2_000, async (cluster, primary) => {
+    const [replica = ''] = await cluster.replicas()
+    await evict(cluster, primary)
+    await expect(evict(cluster, replica)).rejects.toThrow(/disruption budget/)
+  }))
+
+async function evict({ namespace }: KubeCluster, name: string): Promise<void> {
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
+  await run('kubectl', ['create', '--raw', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, '--filename', '-'], { input: JSON.stringify(eviction) })
+}

@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { monotonicMs } from '../support/monotonic.ts'
+import { Writer } from '../support/writer.ts'
+import { isMysqld, isOwnCluster, kube, processOf } from './own-cluster.ts'
+import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
+
+const demo = withKubeCluster()
+
+it.skipIf(!isOwnCluster)('the API server is down: writes go on; then the primary dies, and once the API server is back it all ends well', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  const pid = await processOf(await cluster.primary(), isMysqld)
+  const downMs = monotonicMs()
+  let backMs: number
+  await kube('component-kill', 'apiserver')
+  try {
+    await sleep(20_000)
+    expect(await outageSince(writer, 'no API server for 20 s', downMs)).toBeLessThan(2_000)
+    process.kill(pid, 'SIGKILL')
+    await sleep(20_000)
+  } finally {
+    backMs = monotonicMs()
+    await kube('component-start', 'apiserver')
+  }
+  await writer.next(undefined, { deadlineMs: 120_000 })
+  process.stderr.write(`    the API server is back: writes flow again after ${Math.round(monotonicMs() - backMs)} ms\n`)
+  await cluster.whole(3, 180_000)
+  await expectNothingLost(writer)
+})
