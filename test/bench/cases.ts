@@ -3,21 +3,11 @@ import type { TestCluster } from '../support/cluster.ts'
 import { runEpisode, type Episode, type Event } from '../support/episode.ts'
 import { Writer } from '../support/writer.ts'
 import { measureCost } from './process-cost.ts'
+import type { CaseResult } from './report.ts'
 import { stepsOf } from './steps.ts'
 
 export const benchCases = ['kill', 'freeze', 'switchover', 'rejoin', 'agent'] as const
 export type BenchCase = (typeof benchCases)[number]
-
-/** Measurements by name, in the order in which they are shown. */
-export type Samples = ReadonlyMap<string, readonly number[]>
-
-export interface CaseResult {
-  readonly name: BenchCase
-  readonly unit: string
-  readonly samples: Samples
-  readonly lost: number
-  readonly acknowledged: number
-}
 
 type Told = (line: string) => void
 

@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { integerFrom } from '../../src/cli/arguments.ts'
 import { describeError } from '../../src/common/errors.ts'
-import { renderTable } from '../../src/cli/table.ts'
+import { findMysql } from '../../src/local/mysql-binaries.ts'
 import { startCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
-import { benchCases, runCase, type BenchCase, type CaseResult } from './cases.ts'
-import { distributionOf } from './distribution.ts'
+import { benchCases, runCase, type BenchCase } from './cases.ts'
 import { describeMachine } from './machine.ts'
 import { markdownTable, replaceMeasured } from './measured-page.ts'
+import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 
 const usage = `npm run bench -- [${benchCases.join('|')} …] [--runs 20] [--instances 3] [--json FILE] [--into PAGE]`
 
@@ -36,13 +36,13 @@ function readOptions(): BenchOptions {
 
 /** Each case has a cluster of its own, so that none inherits another's history. */
 async function bench({ cases, runs, instances, json, into }: BenchOptions): Promise<void> {
-  const machine = await describeMachine()
+  const machine = describeMachine((await findMysql()).version, 'loopback')
   console.log(`${machine}\n${instances} instances, one client that writes a new id every 10 ms\n`)
   const results: CaseResult[] = []
   for (const name of cases) {
     const result = await onItsOwnCluster(name, runs, instances)
     results.push(result)
-    console.log(`\n${renderTable(headOf(result), rowsOf(result)).join('\n')}\n${lostIn(result)}\n`)
+    console.log(tableOf(result))
   }
   if (json !== undefined) await writeFile(json, `${JSON.stringify({ machine, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`)
   if (into !== undefined) await replaceMeasured(into, [`${machine}.`, ...results.map((result) => markdownTable(headOf(result), rowsOf(result), lostIn(result)))])
@@ -59,28 +59,6 @@ async function onItsOwnCluster(name: BenchCase, runs: number, instances: number)
   } finally {
     await cluster.down()
   }
-}
-
-function headOf({ name, unit }: CaseResult): readonly string[] {
-  return [unit === '' ? name : `${name}, ${unit} after it`, 'runs', 'min', 'median', 'p95', 'max']
-}
-
-/** Steps that happened in less than half of the runs are left to the JSON file: their numbers do not compare. */
-function rowsOf({ samples }: CaseResult): readonly (readonly string[])[] {
-  const most = Math.max(...[...samples.values()].map((values) => values.length))
-  return [...samples].flatMap(([what, values]) => {
-    const found = what.startsWith('·') && values.length * 2 < most ? undefined : distributionOf(values)
-    return found === undefined ? [] : [[what, String(found.runs), ...[found.min, found.median, found.p95, found.max].map((value) => value.toFixed(1))]]
-  })
-}
-
-function lostIn({ lost, acknowledged }: CaseResult): string {
-  return acknowledged === 0 ? '' : `${acknowledged} acknowledged writes, lost ${lost}`
-}
-
-function asJson({ name, unit, samples, lost, acknowledged }: CaseResult) {
-  const measurements = [...samples].map(([what, values]) => ({ what, ...distributionOf(values), values }))
-  return { name, unit, lost, acknowledged, measurements }
 }
 
 try {

@@ -1,0 +1,101 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { integerFrom } from '../../src/cli/arguments.ts'
+import { describeError } from '../../src/common/errors.ts'
+import { KubeCluster } from '../e2e/kube-cluster.ts'
+import { isMysqld, isOwnCluster, kube, processOf } from '../e2e/own-cluster.ts'
+import { monotonicMs } from '../support/monotonic.ts'
+import { Writer } from '../support/writer.ts'
+import { describeMachine } from './machine.ts'
+import { asJson, tableOf, type CaseResult } from './report.ts'
+import { stepsOf } from './steps.ts'
+
+const kubeCases = ['kill', 'switchover', 'power-cut'] as const
+type KubeCase = (typeof kubeCases)[number]
+
+const usage = `npm run bench:kube -- [${kubeCases.join('|')} …] [--runs 20] [--json .cache/bench-kube.json]`
+/** Between one episode and the next, so that each begins from rest: kube-proxy lets the second change of a Service within a second wait. */
+const restMs = 3_000
+
+/** The client's outage through the Service, and when each step of the recovery ended, both since the last write that was acknowledged before it. */
+async function measure(cluster: KubeCluster, name: KubeCase, runs: number): Promise<CaseResult> {
+  const samples = new Map<string, number[]>()
+  const writer = await Writer.start(cluster, { table: `bench_${name.replace('-', '_')}`, lifeMs: 7_200_000 })
+  try {
+    for (let run = 1; run <= runs; run++) {
+      await cluster.whole(3, 180_000)
+      await sleep(restMs)
+      const measured = await runEpisode(cluster, writer, name)
+      for (const [what, value] of measured) samples.set(what, [...(samples.get(what) ?? []), value])
+      process.stderr.write(`  ${name} ${run}/${runs}: ${measured.map(([what, ms]) => `${what} ${Math.round(ms)}`).join(', ')}\n`)
+    }
+    await cluster.whole(3, 180_000)
+    const { lost, acknowledged } = await writer.check()
+    return { name, unit: 'ms', samples, lost: lost.length, acknowledged }
+  } finally {
+    await writer.stop()
+  }
+}
+
+async function runEpisode(cluster: KubeCluster, writer: Writer, name: KubeCase): Promise<readonly (readonly [string, number])[]> {
+  const before = await cluster.primary()
+  const [atMs, wallMs] = [monotonicMs(), Date.now()]
+  const mend = await happens(cluster, name, before)
+  await cluster.otherPrimary(before)
+  await writer.next(undefined, { deadlineMs: 60_000 })
+  const { pauseMs, sinceMs } = writer.longestPause(atMs)
+  await mend()
+  const recovery = await cluster.recoverySince(wallMs)
+  const noticedMs = recovery.startedWallMs - wallMs - (sinceMs - atMs)
+  const steps = [...stepsOf(recovery)].map(([what, stepMs]) => [`· ${what}`, noticedMs + stepMs] as const)
+  return [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps]
+}
+
+/** Resolves to what puts right what it did. */
+async function happens(cluster: KubeCluster, name: KubeCase, primary: string): Promise<() => Promise<void>> {
+  const nothing = () => Promise.resolve()
+  if (name === 'switchover') return cluster.regent('switchover', cluster.name).then(() => nothing)
+  if (name === 'kill') {
+    if (isOwnCluster) process.kill(await processOf(primary, isMysqld), 'SIGKILL')
+    else await cluster.killMysqld(primary)
+    return nothing
+  }
+  const node = await cluster.nodeOf(primary)
+  await kube('node-kill', node)
+  return () => kube('node-start', node)
+}
+
+async function bench(): Promise<void> {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string', default: '20' }, json: { type: 'string', default: '.cache/bench-kube.json' } } })
+  const cases = positionals.map((word) => {
+    const found = kubeCases.find((one) => one === word)
+    if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
+    return found
+  })
+  const runs = integerFrom(1, 1000)(values.runs)
+  const cluster = await KubeCluster.at('demo', 'demo')
+  await cluster.ensure()
+  await cluster.whole(3, 180_000)
+  const machine = describeMachine((await cluster.view()).instances[0]?.version ?? '', isOwnCluster ? 'three nodes as network namespaces' : 'a cluster of Kubernetes')
+  console.log(`${machine}\n3 instances, one client that writes a new id every 10 ms through the Service\n`)
+  const results: CaseResult[] = []
+  for (const name of cases.length === 0 ? kubeCases : cases) {
+    if (name === 'power-cut' && !isOwnCluster) continue
+    const result = await measure(cluster, name, runs)
+    results.push(result)
+    console.log(tableOf(result))
+  }
+  await mkdir(dirname(values.json), { recursive: true })
+  await writeFile(values.json, `${JSON.stringify({ machine, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`)
+  console.log(`every value: ${values.json}`)
+}
+
+try {
+  await bench()
+  process.exit(0)
+} catch (error) {
+  console.error(describeError(error))
+  process.exit(1)
+}

@@ -1,0 +1,40 @@
+import { renderTable } from '../../src/cli/table.ts'
+import { distributionOf } from './distribution.ts'
+
+/** Measurements by name, in the order in which they are shown. */
+export type Samples = ReadonlyMap<string, readonly number[]>
+
+export interface CaseResult {
+  readonly name: string
+  readonly unit: string
+  readonly samples: Samples
+  readonly lost: number
+  readonly acknowledged: number
+}
+
+/** The table that a person reads in a terminal. */
+export function tableOf(result: CaseResult): string {
+  return `\n${renderTable(headOf(result), rowsOf(result)).join('\n')}\n${lostIn(result)}\n`
+}
+
+export function headOf({ name, unit }: CaseResult): readonly string[] {
+  return [unit === '' ? name : `${name}, ${unit} after it`, 'runs', 'min', 'median', 'p95', 'max']
+}
+
+/** Steps that happened in less than half of the runs are left to the JSON file: their numbers do not compare. */
+export function rowsOf({ samples }: CaseResult): readonly (readonly string[])[] {
+  const most = Math.max(...[...samples.values()].map((values) => values.length))
+  return [...samples].flatMap(([what, values]) => {
+    const found = what.startsWith('·') && values.length * 2 < most ? undefined : distributionOf(values)
+    return found === undefined ? [] : [[what, String(found.runs), ...[found.min, found.median, found.p95, found.max].map((value) => value.toFixed(1))]]
+  })
+}
+
+export function lostIn({ lost, acknowledged }: CaseResult): string {
+  return acknowledged === 0 ? '' : `${acknowledged} acknowledged writes, lost ${lost}`
+}
+
+export function asJson({ name, unit, samples, lost, acknowledged }: CaseResult) {
+  const measurements = [...samples].map(([what, values]) => ({ what, ...distributionOf(values), values }))
+  return { name, unit, lost, acknowledged, measurements }
+}
