@@ -444,7 +444,8 @@ export class ClusterLoop {
       this.#leases.confirm(observation).catch((error: unknown) => this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error))
     }
     const ahead = observation.stored.revision > (this.#record?.revision ?? 0)
-    if (ahead && this.#leads && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
+    // Also where another manager leads: what this one shows is to be what is so.
+    if (ahead && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
     else this.wake()
   }
 }
