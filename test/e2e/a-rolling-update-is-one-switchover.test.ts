@@ -31,7 +31,7 @@ async function update(cluster: KubeCluster, what: string, spec: object): Promise
   expect([...changed].at(-1), 'the last to restart').toBe(primary)
   const recoveries = (await cluster.recoveries()).filter(({ startedWallMs }) => startedWallMs >= wallMs)
   expect(recoveries.map(({ kind, outcome }) => [kind, outcome])).toEqual([['switchover', 'succeeded']])
-  expect(await outageSince(writer, what, atMs)).toBeLessThan(3_000)
+  expect(await outageSince(writer, what, atMs)).toBeLessThan(5_000)
   await expectNothingLost(writer)
 }
 

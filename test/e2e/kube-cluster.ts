@@ -33,7 +33,7 @@ export class KubeCluster implements WrittenCluster {
   readonly name: string
   readonly client: KubeClient
   readonly #connection: KubeConnection
-  #api: Promise<ApiClient> | undefined
+  #route: { readonly leader: string; readonly route: ManagerRoute } | undefined
 
   private constructor(connection: KubeConnection, namespace: string, name: string) {
     this.#connection = connection
@@ -212,13 +212,13 @@ export class KubeCluster implements WrittenCluster {
   }
 
   async #ask<Answer>(path: string): Promise<Answer> {
-    this.#api ??= ManagerRoute.find(this.#connection, manager.namespace).then((route) => ApiClient.over(route))
-    try {
-      return await (await this.#api).get<Answer>(`/clusters/${this.namespace}.${this.name}${path}`)
-    } catch (error) {
-      this.#api = undefined
-      throw error
+    // A follower answers as well, and knows less.
+    const leader = await this.leader()
+    if (this.#route?.leader !== leader) {
+      await this.#route?.route[Symbol.asyncDispose]()
+      this.#route = { leader, route: await ManagerRoute.find(this.#connection, manager.namespace) }
     }
+    return ApiClient.over(this.#route.route).get<Answer>(`/clusters/${this.namespace}.${this.name}${path}`)
   }
 }
 

@@ -63,6 +63,6 @@ it('the leading manager is deleted by force in the middle of a rolling update, w
     300_000,
   )
   await cluster.whole()
-  expect(await outageSince(writer, 'rolling update, the leading manager killed in it', atMs)).toBeLessThan(3_000)
+  expect(await outageSince(writer, 'rolling update, the leading manager killed in it', atMs)).toBeLessThan(5_000)
   await expectNothingLost(writer)
 })

@@ -21,15 +21,15 @@ async function gone(what: string, most: number, act: (cluster: KubeCluster, prim
   await expectNothingLost(writer)
 }
 
-it('the primary’s mysql container is killed: writes go on at another instance', () => gone('container killed', 3_000, (cluster, primary) => cluster.killContainer(primary)))
+it('the primary’s mysql container is killed: writes go on at another instance', () => gone('container killed', 5_000, (cluster, primary) => cluster.killContainer(primary)))
 
-it('the primary’s pod is deleted: it hands over first', () => gone('pod deleted', 2_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary)))
+it('the primary’s pod is deleted: it hands over first', () => gone('pod deleted', 5_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary)))
 
 it('the primary’s pod is deleted with no time to end: writes go on at another instance', () =>
-  gone('pod deleted with grace 0', 3_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary, '--grace-period', '0', '--force')))
+  gone('pod deleted with grace 0', 5_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary, '--grace-period', '0', '--force')))
 
 it('the primary’s pod is evicted: it hands over first, and no second pod may be evicted meanwhile', () =>
-  gone('pod evicted', 2_000, async (cluster, primary) => {
+  gone('pod evicted', 5_000, async (cluster, primary) => {
     const [replica = ''] = await cluster.replicas()
     await evict(cluster, primary)
     await expect(evict(cluster, replica)).rejects.toThrow(/disruption budget/)
