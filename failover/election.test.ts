@@ -74,8 +74,11 @@ describe('where nobody that may lead holds everything', () => {
   })
 })
 
-it('plans with the member that policy prefers, then the lower ordinal', () => {
+it('plans with the member that policy prefers, then the one with less to apply, then the lower ordinal', () => {
   expect(preferredOf(aSituation(), [shop2, shop1])).toBe(shop1)
   expect(preferredOf(aSituation({ spec: { policies: { 'shop-2': prefer } } }), [shop1, shop2])).toBe(shop2)
+  const applying = (backlogTransactions: number) => ({ 'shop-1': { server: { channel: { backlogTransactions } } } })
+  expect(preferredOf(aSituation({ views: applying(618) }), [shop1, shop2])).toBe(shop2)
+  expect(preferredOf(aSituation({ views: applying(9) }), [shop1, shop2])).toBe(shop1)
   expect(preferredOf(aSituation({ spec: { policies: { 'shop-1': never } } }), [shop1])).toBeNull()
 })

@@ -1,7 +1,7 @@
 import type { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Promised } from './durability.ts'
-import { isFenced, type LiveView, type Situation } from './situation.ts'
+import { isFenced, liveView, type LiveView, type Situation } from './situation.ts'
 
 /** How the new primary is chosen: among those who promised, who hold everything, and whom nothing forbids. */
 export interface Election {
@@ -41,10 +41,14 @@ export function elect(situation: Situation, promised: readonly Promised[], union
   return { winner, mustFetch: winner === null ? (ranked[0] ?? null) : null, reasons }
 }
 
-/** The member election would prefer among these if all held the same; for plans before anybody promised. */
+/** A shorter backlog is applied in a moment, and the order of ordinals is worth more. */
+const mindedBacklog = 100
+
+/** The member election would prefer among these if all held the same; for plans before anybody promised. One that has just come back, and applies what it missed, only where nobody else can. */
 export function preferredOf(situation: Situation, members: readonly MemberId[]): MemberId | null {
   const allowed = members.filter((member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)))
-  return allowed.toSorted((a, b) => comparePolicy(situation, a, b) || compareOrdinal(a, b))[0] ?? null
+  const waiting = (member: MemberId) => Math.floor(backlogIn(liveView(situation.snapshot, member)) / mindedBacklog)
+  return allowed.toSorted((a, b) => comparePolicy(situation, a, b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
 }
 
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
@@ -89,7 +93,11 @@ function compareOrdinal(a: MemberId, b: MemberId): number {
 }
 
 function backlogOf({ view }: Promised): number {
-  return view.observation.server?.channel?.backlogTransactions ?? 0
+  return backlogIn(view)
+}
+
+function backlogIn(view: LiveView | undefined): number {
+  return view?.observation.server?.channel?.backlogTransactions ?? 0
 }
 
 function policyOf(situation: Situation, member: MemberId): { promotion: string; priority: number } {
