@@ -159,6 +159,21 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     expect((await stored()).status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({ status: 'False', reason: 'SpecNotFollowed', message: expect.stringContaining('is gone') as string })
   })
 
+  it('makes no secret for volumes of an earlier cluster, whose own is gone', async () => {
+    await cluster({ image: 'mysql:8.4.6' })
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { ...key('data-shop-0'), labels: { 'regent.dev/cluster': 'shop' } }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }
+    await api.client.create<KubeObject>(volumeClaims, claim)
+    const { reconcile, refusals } = manager()
+    await expect(reconcile(1)).rejects.toThrow('delete the volume claims first')
+    expect(await api.client.get(statefulSets, key())).toBeUndefined()
+    expect(refusals).toHaveLength(1)
+    await api.client.delete(volumeClaims, key('data-shop-0'))
+    await api.client.patch(volumeClaims, key('data-shop-0'), { metadata: { finalizers: null } })
+    await reconcile(1)
+    expect(await api.client.get(statefulSets, key())).toBeDefined()
+    expect(refusals.at(-1)).toBe('')
+  })
+
   it('never sets the number of pods of a set that is there: scaling owns it', async () => {
     await cluster()
     const { reconcile, showStatus } = manager()

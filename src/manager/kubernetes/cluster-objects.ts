@@ -16,7 +16,7 @@ import { quantityOf } from '../../kube/quantity.ts'
 import { secrets, secretsOf, type Secret } from '../../kube/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
 import { services, servicesOf, type Service } from '../../kube/services.ts'
-import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims } from '../../kube/stateful-set.ts'
+import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims, type PersistentVolumeClaim } from '../../kube/stateful-set.ts'
 import type { Capability } from '../options/schema.ts'
 
 export interface ClusterObjectsParts {
@@ -95,10 +95,10 @@ async function ensureSecrets(parts: ClusterObjectsParts, cluster: MySQLCluster, 
 /** Undefined where somebody else made it at this moment. */
 async function createInternal({ client, world }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<Secret | undefined> {
   const { namespace, name } = cluster.metadata
-  const { internal } = namesOf(name)
-  if ((cluster.status?.epoch ?? 0) > 0) {
+  const claims = await claimsOf(client, cluster, signal)
+  if ((cluster.status?.epoch ?? 0) > 0 || claims.some(({ metadata }) => metadata.deletionTimestamp === undefined)) {
     const inPods = `kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it`
-    throw new RegentError('REGENT_REFUSED', `Secret ${namespace}/${internal} is gone, and the servers know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods})`)
+    throw new RegentError('REGENT_REFUSED', `Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`)
   }
   const [secret] = secretsOf(cluster, new Map(), world.random)
   if (secret === undefined) return undefined
@@ -146,12 +146,15 @@ async function deleteIfThere<Kind extends KubeObject>(client: KubeClient, resour
 }
 
 /** Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change, so a claim that is made later begins small: it is asked once it is bound, as it may not be before. */
-async function growVolumes(client: KubeClient, { metadata, spec }: MySQLCluster, signal: AbortSignal): Promise<void> {
-  const { namespace = '', name } = metadata
-  const { items } = await client.list(volumeClaims, { namespace, labelSelector: `${labels.cluster}=${name}`, signal })
-  for (const claim of items) {
+async function growVolumes(client: KubeClient, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  const { spec } = cluster
+  for (const claim of await claimsOf(client, cluster, signal)) {
     const now = claim.spec?.resources?.requests?.storage
     if (now === undefined || claim.status?.phase === 'Pending' || quantityOf(now) >= quantityOf(spec.storage.size)) continue
     await client.patch(volumeClaims, keyOf(claim), { spec: { resources: { requests: { storage: spec.storage.size } } } }, { signal })
   }
+}
+
+async function claimsOf(client: KubeClient, { metadata: { namespace = '', name } }: MySQLCluster, signal: AbortSignal): Promise<readonly PersistentVolumeClaim[]> {
+  return (await client.list(volumeClaims, { namespace, labelSelector: `${labels.cluster}=${name}`, signal })).items
 }

@@ -46,6 +46,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
     }
     try {
       const result = await bringAbout(parts, cluster, signal)
+      set.progress.stuck(cluster, '')
       events.refused(key, '')
       return result
     } catch (error) {

@@ -27,6 +27,7 @@ export class SpecProgress {
     this.#set(cluster, { generation: cluster.metadata.generation, trouble: '' })
   }
 
+  /** @param trouble '' where nothing stands in the way any more */
   stuck(cluster: MySQLCluster, trouble: string): void {
     this.#set(cluster, { ...this.of(cluster), trouble })
   }
