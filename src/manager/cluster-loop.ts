@@ -443,9 +443,8 @@ export class ClusterLoop {
     if (this.#leads && this.#runs.believes(observation, this.#notes)) {
       this.#leases.confirm(observation).catch((error: unknown) => this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error))
     }
-    const ahead = observation.stored.revision > (this.#record?.revision ?? 0)
     // Also where another manager leads: what this one shows is to be what is so.
-    if (ahead && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
+    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
     else this.wake()
   }
 }
