@@ -45,10 +45,11 @@ async function runEpisode(cluster: KubeCluster, writer: Writer, name: KubeCase):
   const mend = await happens(cluster, name, before)
   await cluster.otherPrimary(before)
   await writer.next(undefined, { deadlineMs: 60_000 })
-  const { pauseMs, sinceMs } = writer.longestPause(atMs)
   await mend()
   const recovery = await cluster.recoverySince(wallMs)
-  const noticedMs = recovery.startedWallMs - wallMs - (sinceMs - atMs)
+  const beganMs = atMs + recovery.startedWallMs - wallMs
+  const { pauseMs, sinceMs } = writer.longestPause(beganMs)
+  const noticedMs = beganMs - sinceMs
   const steps = [...stepsOf(recovery)].map(([what, stepMs]) => [`· ${what}`, noticedMs + stepMs] as const)
   return [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps]
 }
