@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import type { Writer } from '../support/writer.ts'
-import { stopWriters } from '../support/writer.ts'
+import { stopWriters, type Writer } from '../support/writer.ts'
 import { KubeCluster } from './kube-cluster.ts'
 
 export interface KubeClusterOptions {
