@@ -1,5 +1,5 @@
 import { passwordFor } from '../src/common/account-password.ts'
-import { instanceName, type InstanceName } from '../topology/member.ts'
+import { instanceName, mostInstances, type InstanceName } from '../topology/member.ts'
 import { replicationUser } from './server-port.ts'
 
 /** The agent's account: through the socket, or from this machine to the administrative interface. */
@@ -12,8 +12,10 @@ export const adminUser = 'admin'
 export const clientDatabase = 'app'
 export const regentSchema = 'regent'
 
-/** Instances whose replication accounts exist everywhere from the start; those of others are made when their gate is first opened. */
-const firstInstances = 9
+/** Every instance that a cluster can have: the accounts of all are there from the start, so that one that is added finds its own wherever it is sent. */
+export function instancesOf(cluster: string): readonly InstanceName[] {
+  return Array.from({ length: mostInstances }, (_, ordinal) => instanceName(cluster, ordinal))
+}
 
 /** A string literal of SQL. Refuses what no name or password of Regent's holds, rather than trusting an escape under every sql_mode. */
 export function literal(text: string): string {
@@ -46,7 +48,7 @@ export function initialStatements(cluster: string, secret: string): readonly str
     `GRANT ALL PRIVILEGES ON ${identifier(clientDatabase)}.* TO ${account(clientUser)}`,
     ...createAccount(adminUser, '%', secret),
     ...adminGrants(),
-    ...Array.from({ length: firstInstances }, (_, ordinal) => replicationAccount(instanceName(cluster, ordinal), secret)).flat(),
+    ...instancesOf(cluster).map((instance) => replicationAccount(instance, secret)).flat(),
     ...schemaStatements(),
     String.raw`INSERT INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user LIKE 'regent\_r\_%'`,
     `DROP USER ${account('root', 'localhost')}`,

@@ -2,6 +2,7 @@ import { describeError } from '../src/common/errors.ts'
 import type { Endpoint, ReplicaAssignment } from '../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
+import { instancesOf } from './accounts.ts'
 import type { Parts } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 
@@ -59,10 +60,11 @@ function stopsAcknowledging({ server, memory, notices, changed }: Parts, state: 
 }
 
 /**
- * Everybody may clone from, or fetch from, a replica: its gates guard nothing, since its semi-sync source is off, and a promotion sets them anew. Done while it is still offline.
+ * Everybody may clone from, or fetch from, a replica: its gates guard nothing, since its semi-sync source is off, and a promotion sets them anew. Done while it is still offline, so for those that are not there yet
+ * too: one that is added later is copied from here.
  */
-async function openGatesForPeers({ server, config }: Parts, { peers }: ReplicaAssignment, state: ServerState): Promise<void> {
-  const others = peers.map(({ instance }) => instance).filter((instance) => instance !== config.instance)
+async function openGates({ server, config }: Parts, state: ServerState): Promise<void> {
+  const others = instancesOf(config.cluster).filter((instance) => instance !== config.instance)
   if (!state.offlineMode || others.every((instance) => state.openGates.includes(instance))) return
   await server.setReadOnly('accounts')
   await server.setGates(others)
@@ -120,7 +122,7 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
   const ready = assignment.sourceReady !== false
   if (ready) await startReceiver(parts)
   if (!stopsAcknowledging(parts, state)) {
-    await openGatesForPeers(parts, assignment, state)
+    await openGates(parts, state)
     await server.startApplier()
   }
   memory.converged = { revision: assignment.revision, done: false, sentence: ready ? `connecting to ${source.instance}` : `connects to ${source.instance} as soon as that has set its gates` }
@@ -151,7 +153,7 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   if (switching) return { again: true }
   if (!channel.sqlRunning) {
     if (channel.sqlError === '') {
-      await openGatesForPeers(parts, assignment, state)
+      await openGates(parts, state)
       await server.startApplier()
     }
     memory.converged = { revision: assignment.revision, done: false, sentence: `cannot apply: ${channel.sqlError.slice(0, 300) || 'its applier was stopped'}` }

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { mostInstances } from '../topology/member.ts'
 
 /**
  * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
@@ -22,7 +23,7 @@ export const clusterSpecSchema = Type.Object(
   {
     version: Type.Literal(1, { default: 1, description: 'Version of this format.' }),
     mode: Type.Union([Type.Literal('semisync')], { default: 'semisync', description: 'How the cluster replicates.' }),
-    instances: Type.Integer({ default: 3, minimum: 1, maximum: 16, description: 'Number of instances.' }),
+    instances: Type.Integer({ default: 3, minimum: 1, maximum: mostInstances, description: 'Number of instances.' }),
     acks: Type.Union([Type.Integer({ minimum: 0, maximum: 15 }), Type.Null()], {
       default: null,
       description: 'Acknowledgements a write needs; null = half of the instances, rounded down.',

@@ -3,6 +3,9 @@ import { RegentError } from '../src/common/errors.ts'
 /** The name of an instance: `<cluster>-<ordinal>`. */
 export type InstanceName = string
 
+/** A cluster has so many at most. */
+export const mostInstances = 16
+
 /**
  * An instance *and* the volume it lives on: `<instance>@<volume id>`. Quorums count members, never instances: an instance
  * that lost its volume lost its promise with it and is somebody new (design §5).

@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { logPath } from '../../src/local/state-layout.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
 const shop = withCluster()
+const mall = withCluster({ name: 'mall', spec: { cloneAboveTransactions: 0 } })
 
 it('A cluster grows from 3 to 5 under load, and a write then needs two acknowledgements', async () => {
   const cluster = shop.current
@@ -51,4 +54,14 @@ it('It shrinks to 1, says that it is not protected, still takes writes, and grow
   await cluster.whole(3)
   expect(await cluster.waitFor('protected again', ({ acks }) => acks === 1)).toMatchObject({ primary: 'shop-0' })
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('An instance that lacks more than the binlogs are used for is copied from a replica, which was there before anybody thought of it', async () => {
+  const cluster = mall.current
+  const writer = await Writer.start(cluster)
+  await writer.next()
+  await cluster.scale(4)
+  await cluster.whole(4)
+  expect(await readFile(logPath(cluster.layout, 'mall-3'), 'utf8')).toMatch(/"seeded from mall-[12]"/)
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 4 })
 })
