@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { passwordFor } from '../src/common/account-password.ts'
+import { mostInstances } from '../topology/member.ts'
 import { account, identifier, initialStatements, literal, replicationAccount } from './accounts.ts'
 
 describe('accounts', () => {
@@ -13,7 +14,7 @@ describe('accounts', () => {
 
   it('gives every account a password derived from the secret, and never the secret itself', () => {
     const created = statements.filter((statement) => statement.startsWith('CREATE USER'))
-    expect(created).toHaveLength(4 + 9)
+    expect(created).toHaveLength(4 + mostInstances)
     for (const statement of created) {
       const user = /'([^']+)'@/.exec(statement)?.[1] ?? ''
       expect(statement).toContain(`BY '${passwordFor('top secret', user)}'`)
