@@ -117,13 +117,19 @@ describe('a manager that has just begun', () => {
   const unheard: SituationOverrides = { views: { 'shop-1': { unheard: true }, 'shop-2': { unheard: true } } }
 
   it('waits for a word of the replicas, rather than starting the server again where it was', () => {
-    const decision = afterDeath({ ...unheard, managerSinceMs: 1_000 })
-    expect(decision).toMatchObject({ actions: [], revisitMs: 4_900 })
+    const decision = afterDeath({ ...unheard, leadsSinceMs: 1_000 })
+    expect(decision).toMatchObject({ actions: [], revisitMs: 300 })
     expect(decision.sentence).toContain('this manager has just begun and waits for a word of shop-1, shop-2')
   })
 
+  it('believes no silence from before it led: it may have been starved itself', () => {
+    const silent: SituationOverrides = { views: { 'shop-1': { reachable: false }, 'shop-2': { reachable: false } }, nowMs: 3_100 }
+    expect(afterDeath({ ...silent, leadsSinceMs: 3_000 }).sentence).toContain('waits for a word of shop-1, shop-2')
+    expect(ordersOf(afterDeath({ ...silent, leadsSinceMs: 500 }))[0]).toMatch(/^primary shop-0 .* may restart/)
+  })
+
   it('waits no longer than for an answer', () => {
-    expect(ordersOf(afterDeath({ ...unheard, managerSinceMs: -4_000 }))[0]).toMatch(/^primary shop-0 .* may restart/)
+    expect(ordersOf(afterDeath({ ...unheard, leadsSinceMs: -4_000 }))[0]).toMatch(/^primary shop-0 .* may restart/)
   })
 })
 

@@ -202,11 +202,11 @@ function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promis
 
 /** Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by that. */
 export function restartInPlace(situation: Situation, verdict: Verdict, revoked: Pick<Revocation, 'missing'>, reasons: readonly string[] = []): FlowStep {
-  const { record, managerSinceMs, timings, nowMs } = situation
+  const { record, timings } = situation
   const unheard = unheardYet(situation)
   if (unheard.length > 0) {
     const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
-    return failing(sentence, [], { reasons, revisitMs: managerSinceMs + timings.orderDeadlineMs - nowMs })
+    return failing(sentence, [], { reasons, revisitMs: timings.heartbeatMs })
   }
   const name = instanceOf(record.primary)
   const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
@@ -227,10 +227,13 @@ export function bump(situation: Situation, why: string): FlowStep {
   return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1, intent: null } }])
 }
 
-/** Members of S that a manager which has just begun may not have heard yet, for as long as it would wait for an answer: a restart takes seconds, and they may be well. */
-function unheardYet({ record, snapshot, managerSinceMs, timings, nowMs }: Situation): readonly MemberId[] {
-  if (nowMs - managerSinceMs >= timings.orderDeadlineMs) return []
-  return record.syncSet.filter((member) => viewNamed(snapshot, instanceOf(member))?.heardAtMs === null)
+/** Members of S that a manager which has just begun to lead has not heard since, for as long as it would wait for an answer: a restart takes seconds, and they may be well. */
+function unheardYet({ record, snapshot, leadsSinceMs, timings, nowMs }: Situation): readonly MemberId[] {
+  if (nowMs - leadsSinceMs >= timings.orderDeadlineMs) return []
+  return record.syncSet.filter((member) => {
+    const view = viewNamed(snapshot, instanceOf(member))
+    return view !== undefined && (view.heardAtMs ?? -Infinity) < leadsSinceMs
+  })
 }
 
 function missingMembers(situation: Situation): readonly MemberId[] {

@@ -28,6 +28,8 @@ export interface DecisionInput {
   /** Random id of this manager run, and when (monotonic) it began to listen. */
   readonly manager: string
   readonly managerSinceMs: number
+  /** Since when (monotonic) it leads. What it heard before may have got old while it was starved or read the record. */
+  readonly leadsSinceMs: number
   readonly published: PrimaryRoute | undefined
   /** Since when (monotonic) each replica has not been following as the record wants; absent while it follows. */
   readonly strayingSince: ReadonlyMap<InstanceName, number>

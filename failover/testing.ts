@@ -52,6 +52,7 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
     wallMs: 1_000_000,
     manager: 'me',
     managerSinceMs: 0,
+    leadsSinceMs: 0,
     published: { epoch: 1, instance: 'shop-0', host: '127.24.1.1', port: 3306 },
     strayingSince: new Map(),
     inFlight: new Map(),

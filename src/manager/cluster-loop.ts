@@ -64,6 +64,7 @@ export class ClusterLoop {
   readonly #runs: RunBook
   readonly #leases: LeaseDesk
   readonly #beganMs: number
+  #leadsSinceMs = 0
   readonly #follows = new Map<string, () => void>()
   readonly #failedRequests = new Map<string, string>()
   #requests: readonly Request[] = []
@@ -126,6 +127,7 @@ export class ClusterLoop {
     const told = (this.#told = {})
     if (leads && !this.#leads) await this.reread()
     if (this.#told !== told) return
+    if (leads && !this.#leads) this.#leadsSinceMs = this.#ports.world.clock.monotonicMs()
     this.#leads = leads
     if (leads) this.wake()
   }
@@ -173,6 +175,7 @@ export class ClusterLoop {
       nowMs,
       wallMs: clock.wallMs(),
       managerSinceMs: this.#beganMs,
+      leadsSinceMs: this.#leadsSinceMs,
       published: this.#published,
       strayingSince: this.#sightings.straying,
       inFlight: this.#desk.inFlight,
@@ -289,10 +292,9 @@ export class ClusterLoop {
 
   /** The only commit point. Whatever happens, what is in the store is read again unless we know it. */
   async #commit(action: Extract<Action, { kind: 'commit' }>): Promise<void> {
-    const { store } = this.#ports
     const before = this.#record
     try {
-      const done = await store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
+      const done = await this.#ports.store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
       this.storeIs('')
       if (!done) {
         this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`))
@@ -317,8 +319,7 @@ export class ClusterLoop {
     this.#book.note(`committed revision ${action.next.revision}, epoch ${action.next.epoch}`)
     this.#book.committed(action.next, action.why)
     if (before?.intent?.kind === 'switchover' && action.next.intent === null) this.dropRequest(before.intent.request)
-    const failedOver = before !== undefined && before.primary !== action.next.primary && this.#book.current?.kind === 'failover'
-    if (!failedOver) return
+    if (before === undefined || before.primary === action.next.primary || this.#book.current?.kind !== 'failover') return
     this.#requests = this.#requests.filter((request) => request.kind !== 'failover')
     const wallMs = this.#ports.world.clock.wallMs()
     this.#notes = { ...this.#notes, lastFailoverWallMs: wallMs }
@@ -418,14 +419,13 @@ export class ClusterLoop {
   async #readInstances(): Promise<void> {
     const instances = await this.#ports.platform.instances()
     this.#sightings.setInstances(instances)
-    const reachable = instances.filter(({ agent }) => agent !== '')
-    const addresses = new Set(reachable.map(({ agent }) => agent))
+    const reachable = new Map(instances.filter(({ agent }) => agent !== '').map(({ agent, name }) => [agent, name]))
     for (const [address, unfollow] of this.#follows) {
-      if (addresses.has(address)) continue
+      if (reachable.has(address)) continue
       unfollow()
       this.#follows.delete(address)
     }
-    for (const { name, agent } of reachable) {
+    for (const [agent, name] of reachable) {
       if (this.#follows.has(agent)) continue
       const listener = { heard: (observation: Observation) => this.#heard(observation), alive: () => this.#beat(name), lost: () => this.wake() }
       this.#follows.set(agent, this.#ports.feed.follow(agent, listener))

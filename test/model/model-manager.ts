@@ -130,6 +130,7 @@ export class ModelManager {
       wallMs: nowMs,
       manager: this.#run,
       managerSinceMs: this.#sinceMs,
+      leadsSinceMs: this.#sinceMs,
       published: undefined,
       strayingSince: this.#strayingSince,
       inFlight: this.#inFlight(),
