@@ -7,6 +7,7 @@ import { followCertificateFolder } from '../src/common/certificate-folder.ts'
 import { createHttpTransport } from '../src/common/http-transport.ts'
 import { createLogger } from '../src/common/logger.ts'
 import { realDisk, realMachine, realWorld } from '../src/common/real-world.ts'
+import { aborted, toldToStop } from '../src/common/signals.ts'
 import { ownTlsName } from '../src/common/tls-names.ts'
 import { contradictionIn, defaultTimings } from '../failover/timings.ts'
 import { Agent } from './agent.ts'
@@ -62,7 +63,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
   const beating = launcher?.beat()
   await agent.start()
-  await untilToldToStop()
+  await aborted(toldToStop())
   log.info('agent stops; mysqld goes on')
   beating?.cancel()
   agent.stop()
@@ -80,12 +81,5 @@ function listen(server: ReturnType<typeof createAgentServer>, config: AgentConfi
       reject(error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${config.host}:${config[port]} (${port}) is taken: another agent runs there`, { cause: error }) : error)
     })
     server.listen(config[port], config.host, () => resolve())
-  })
-}
-
-function untilToldToStop(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
   })
 }

@@ -1,5 +1,6 @@
 import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import type { World } from '../common/ports.ts'
+import { aborted } from '../common/signals.ts'
 import type { Leadership } from './leadership.ts'
 
 /** Something that runs until it is told to end, and then ends what it has begun. */
@@ -221,11 +222,4 @@ class Group {
   async ended(): Promise<void> {
     await Promise.all([...this.#running.values()].map((each) => each.ended))
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -3,6 +3,7 @@ import type { PrimaryRoute } from '../common/platform.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { KubeObject, ObjectKey, OwnerReference, Resource } from '../controller-runtime/objects.ts'
+import { epochOf } from './epoch.ts'
 import { annotations, commonLabels, fieldManager, namesOf } from './names.ts'
 
 export interface EndpointSlice extends KubeObject {
@@ -117,12 +118,6 @@ export class PrimaryEndpoints {
 
 function addressTypeOf(host: string): EndpointSlice['addressType'] {
   return isIPv6(host) ? 'IPv6' : 'IPv4'
-}
-
-/** One that nobody can read was written by a hand, and counts for nothing. */
-function epochOf({ metadata }: EndpointSlice): number {
-  const epoch = Number(metadata.annotations?.[annotations.epoch])
-  return Number.isSafeInteger(epoch) ? epoch : 0
 }
 
 function says(slice: EndpointSlice, { epoch, instance, host, port }: PrimaryRoute): boolean {

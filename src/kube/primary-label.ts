@@ -2,8 +2,9 @@ import { RegentError } from '../common/errors.ts'
 import type { PrimaryRoute } from '../common/platform.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { ObjectKey } from '../controller-runtime/objects.ts'
+import { epochOf } from './epoch.ts'
 import { labels } from './names.ts'
-import { moveRoles, roleEpochOf, roleOf } from './role-labels.ts'
+import { moveRoles, roleOf } from './role-labels.ts'
 import { mysqlPort } from './services.ts'
 import { pods, type Pod } from './stateful-set.ts'
 
@@ -27,7 +28,7 @@ export class PrimaryLabel {
   async publish({ epoch, instance }: PrimaryRoute): Promise<boolean> {
     for (let tries = 1; tries <= mostTries; tries += 1) {
       const all = await this.#pods()
-      if (all.some((pod) => roleEpochOf(pod) > epoch)) return false
+      if (all.some((pod) => epochOf(pod) > epoch)) return false
       const replicas = all.filter((pod) => roleOf(pod) === 'replica').map(({ metadata }) => metadata.name)
       if (await moveRoles(this.#client, all, { epoch, primary: instance, replicas })) return true
     }
@@ -35,8 +36,8 @@ export class PrimaryLabel {
   }
 
   async published(): Promise<PrimaryRoute | undefined> {
-    const [newest] = (await this.#pods()).filter((pod) => roleOf(pod) === 'primary').toSorted((a, b) => roleEpochOf(b) - roleEpochOf(a))
-    return newest && { epoch: roleEpochOf(newest), instance: newest.metadata.name, host: newest.status?.podIP ?? '', port: mysqlPort }
+    const [newest] = (await this.#pods()).filter((pod) => roleOf(pod) === 'primary').toSorted((a, b) => epochOf(b) - epochOf(a))
+    return newest && { epoch: epochOf(newest), instance: newest.metadata.name, host: newest.status?.podIP ?? '', port: mysqlPort }
   }
 
   async #pods(): Promise<readonly Pod[]> {

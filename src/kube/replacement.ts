@@ -1,7 +1,7 @@
 import { describeError, RegentError } from '../common/errors.ts'
-import { isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
+import { deleteObject } from '../controller-runtime/delete-object.ts'
 import type { DeleteOptions, KubeClient } from '../controller-runtime/kube-client.ts'
-import { keyOf, type KubeObject, type ObjectKey, type Resource } from '../controller-runtime/objects.ts'
+import type { KubeObject, ObjectKey, Resource } from '../controller-runtime/objects.ts'
 import { claimOf, pods, volumeClaims } from './stateful-set.ts'
 
 /**
@@ -18,12 +18,7 @@ export async function giveUp(client: Pick<KubeClient, 'get' | 'delete'>, instanc
   }
 }
 
-/** That very one: another of its name is what is made anew. */
 async function deleteThis<Kind extends KubeObject>(client: Pick<KubeClient, 'get' | 'delete'>, resource: Resource<Kind>, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
   const found = await client.get(resource, key)
-  if (found === undefined) return
-  const { uid } = found.metadata
-  await client.delete(resource, keyOf(found), { ...options, ...(uid !== undefined && { uid }) }).catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error
-  })
+  if (found !== undefined) await deleteObject(client, resource, found, options)
 }

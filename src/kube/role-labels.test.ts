@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ScriptedClient } from '../controller-runtime/testing-kube-client.ts'
 import { labels } from './names.ts'
-import { moveRoles, roleEpochOf, roleOf, type Roles } from './role-labels.ts'
+import { epochOf } from './epoch.ts'
+import { moveRoles, roleOf, type Roles } from './role-labels.ts'
 import { pods, type Pod } from './stateful-set.ts'
 import { aPod } from './testing.ts'
 
@@ -33,7 +34,7 @@ describe('role labels', () => {
   it('carry the epoch', async () => {
     const { client, stored } = await cluster(before)
     await moveRoles(client, stored(), inEpoch2)
-    expect(stored().map(roleEpochOf)).toEqual([2, 2, 1])
+    expect(stored().map(epochOf)).toEqual([2, 2, 1])
   })
 
   it('are not written where they are right already', async () => {

@@ -1,6 +1,7 @@
 import { isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import { keyOf } from '../controller-runtime/objects.ts'
+import { epochOf } from './epoch.ts'
 import { annotations, labels } from './names.ts'
 import { pods, type Pod } from './stateful-set.ts'
 
@@ -24,23 +25,16 @@ export async function moveRoles(client: Pick<KubeClient, 'patch'>, all: readonly
   return done && others.every((other) => other.done)
 }
 
-/** The label of a pod, and the epoch of which it is. */
 export function roleOf({ metadata }: Pod): string | undefined {
   return metadata.labels?.[labels.role]
-}
-
-/** 0 where there is none, or one that nobody can read: a hand wrote it. */
-export function roleEpochOf({ metadata }: Pod): number {
-  const epoch = Number(metadata.annotations?.[annotations.epoch])
-  return Number.isSafeInteger(epoch) ? epoch : 0
 }
 
 /** Whether the pod has the label it should have now. */
 async function settle(client: Pick<KubeClient, 'patch'>, pod: Pod, roles: Roles, signal: AbortSignal | undefined): Promise<boolean> {
   const role = wanted(pod, roles)
   // A primary's label says of which epoch it is, or one who knows an older one but not that could take it away.
-  if (roleOf(pod) === role && (role !== 'primary' || roleEpochOf(pod) >= roles.epoch)) return true
-  if (roleEpochOf(pod) > roles.epoch) return false
+  if (roleOf(pod) === role && (role !== 'primary' || epochOf(pod) >= roles.epoch)) return true
+  if (epochOf(pod) > roles.epoch) return false
   const { resourceVersion } = pod.metadata
   const patch = { metadata: { resourceVersion, labels: { [labels.role]: role ?? null }, annotations: { [annotations.epoch]: String(roles.epoch) } } }
   try {

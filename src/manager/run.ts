@@ -3,6 +3,7 @@ import { describeError, RegentError } from '../common/errors.ts'
 import { createHttpTransport } from '../common/http-transport.ts'
 import { createLogger } from '../common/logger.ts'
 import { realWorld } from '../common/real-world.ts'
+import { aborted, toldToStop } from '../common/signals.ts'
 import { readCluster } from '../local/cluster-file.ts'
 import { localPlatform } from '../local/platform.ts'
 import { readSpec } from '../local/spec-file.ts'
@@ -52,7 +53,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   log.info({ manager }, `manager of ${name} listens on ${options.host}:${options.port}`)
   await cluster.loop.start()
   leader.start()
-  await untilToldToStop()
+  await aborted(toldToStop())
   log.info('manager stops; primaries stay writable')
   await app.close()
   cluster.loop.stop()
@@ -60,11 +61,4 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   platform.close()
   transport.close()
   await store.close()
-}
-
-function untilToldToStop(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
-  })
 }

@@ -8,7 +8,7 @@ import type { KubeConnection } from '../../controller-runtime/kube-config.ts'
 import { leases } from '../../controller-runtime/lease.ts'
 import type { KubeObject, Resource } from '../../controller-runtime/objects.ts'
 import { manager } from '../../kube/manager-names.ts'
-import { secrets } from '../../kube/secrets.ts'
+import { secrets, textIn } from '../../kube/secrets.ts'
 
 interface Pod extends KubeObject {
   readonly spec?: { readonly containers?: readonly { readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[] }[] }
@@ -60,8 +60,8 @@ export function withRights(error: unknown, namespace: string): unknown {
 async function secretText(client: KubeClient, namespace: string, name: string, key: string): Promise<string> {
   const secret = await client.get(secrets, { namespace, name }, { deadlineMs })
   if (secret === undefined) throw unreachable(`there is no Secret "${name}" in namespace "${namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`)
-  const text = Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8')
-  if (text === '') throw unreachable(`Secret ${namespace}/${name} has no key "${key}"`)
+  const text = textIn(secret, key)
+  if (text === undefined) throw unreachable(`Secret ${namespace}/${name} has no key "${key}"`)
   return text
 }
 

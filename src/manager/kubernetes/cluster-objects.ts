@@ -1,6 +1,7 @@
 import { RegentError } from '../../common/errors.ts'
 import type { World } from '../../common/ports.ts'
-import { isAlreadyExists, isConflict, isInvalid, isNotFound } from '../../controller-runtime/kube-api-error.ts'
+import { deleteObject } from '../../controller-runtime/delete-object.ts'
+import { isAlreadyExists, isConflict, isInvalid } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
 import { applyObject } from '../../controller-runtime/server-side-apply.ts'
@@ -13,7 +14,7 @@ import { networkPolicies, networkPolicyOf } from '../../kube/network-policy.ts'
 import { podMonitorOf, podMonitors } from '../../kube/pod-monitor.ts'
 import { agentContainer, type PodImages } from '../../kube/pod-template.ts'
 import { quantityOf } from '../../kube/quantity.ts'
-import { secrets, secretsOf, type Secret } from '../../kube/secrets.ts'
+import { secrets, secretsOf, textIn, type Secret } from '../../kube/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
 import { services, servicesOf, type Service } from '../../kube/services.ts'
 import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims, type PersistentVolumeClaim } from '../../kube/stateful-set.ts'
@@ -51,9 +52,7 @@ async function applyOptional(parts: ClusterObjectsParts, cluster: MySQLCluster, 
 
 /** The bearer token of a cluster's agents; undefined while it is not made yet. */
 export async function agentTokenOf(client: Pick<KubeClient, 'get'>, cluster: MySQLCluster, signal: AbortSignal): Promise<string | undefined> {
-  const found = await client.get(secrets, { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }, { signal })
-  const token = found?.data?.['agent-token']
-  return token === undefined ? undefined : Buffer.from(token, 'base64').toString('utf8')
+  return textIn(await client.get(secrets, { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }, { signal }), 'agent-token')
 }
 
 interface Applying {
@@ -136,13 +135,7 @@ async function applyOrRemove<Kind extends KubeObject>(parts: ClusterObjectsParts
   if (wanted) return applyOne(parts, resource, object, how)
   const { client } = parts
   const found = await client.get(resource, keyOf(object), { signal: how.signal })
-  if (found?.metadata.ownerReferences?.some(({ uid }) => uid === how.cluster.metadata.uid)) await deleteIfThere(client, resource, found)
-}
-
-async function deleteIfThere<Kind extends KubeObject>(client: KubeClient, resource: Resource<Kind>, object: KubeObject): Promise<void> {
-  await client.delete(resource, keyOf(object)).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-  })
+  if (found?.metadata.ownerReferences?.some(({ uid }) => uid === how.cluster.metadata.uid)) await deleteObject(client, resource, found, { signal: how.signal })
 }
 
 /** Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change, so a claim that is made later begins small: it is asked once it is bound, as it may not be before. */

@@ -1,5 +1,6 @@
 import { describeError } from '../../common/errors.ts'
 import type { Timers } from '../../common/ports.ts'
+import { aborted } from '../../common/signals.ts'
 import type { LeaseElector } from '../../controller-runtime/lease-elector.ts'
 import type { Leadership } from '../../controller-runtime/leadership.ts'
 
@@ -53,11 +54,4 @@ export class KubeLeader implements Leadership {
     this.#term = undefined
     this.#parts.changed(false)
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/ports.ts'
 import type { Reconcile, ReconcileResult } from '../../controller-runtime/controller.ts'
+import { deleteObject } from '../../controller-runtime/delete-object.ts'
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
-import { isConflict, isNotFound } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
 import { applyStatus } from '../../controller-runtime/server-side-apply.ts'
@@ -11,7 +11,7 @@ import { moveRoles } from '../../kube/role-labels.ts'
 import { pods as podResource, type Pod, type StatefulSet } from '../../kube/stateful-set.ts'
 import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
 import type { ClusterSet } from './cluster-set.ts'
-import { nextRestart, revisionOf, type RollingUpdateStep } from './rolling-update.ts'
+import { nextRestart, revisionOf } from './rolling-update.ts'
 import { gistOf, refusedStatusOf, statusOf } from './status.ts'
 
 export interface ReconcileStatusParts {
@@ -48,7 +48,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     await moveRoles(client, ours, { epoch: view.epoch, primary: view.primary, replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name) }, signal)
     const update = nextRestart(cluster, view, ours, revisionOf(statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })?.spec.template))
     const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: update.sentence, progress, wallMs }), signal)
-    await restart(client, update, signal)
+    if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
     return result
   }
 }
@@ -82,12 +82,4 @@ function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
 
 function podsOf(pods: InformerPort<Pod>, { namespace, name }: ObjectKey): readonly Pod[] {
   return pods.list().filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)
-}
-
-/** That very pod: another one of its name is another decision. */
-async function restart(client: KubeClient, { restart: pod }: RollingUpdateStep, signal: AbortSignal): Promise<void> {
-  if (pod === undefined) return
-  await client.delete(podResource, keyOf(pod), { ...(pod.metadata.uid !== undefined && { uid: pod.metadata.uid }), signal }).catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error
-  })
 }

@@ -4,6 +4,7 @@ import { readTokenFile } from '../../common/bearer-token.ts'
 import { describeError, RegentError } from '../../common/errors.ts'
 import type { Logger } from '../../common/logger.ts'
 import { realWorld } from '../../common/real-world.ts'
+import { aborted, toldToStop } from '../../common/signals.ts'
 import { regentVersion } from '../../common/version.ts'
 import { Controller, type ControllerOptions } from '../../controller-runtime/controller.ts'
 import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller-sources.ts'
@@ -14,9 +15,8 @@ import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { findKubeConnection } from '../../controller-runtime/kube-config.ts'
 import { leaderClient } from '../../controller-runtime/leadership.ts'
 import { LeaseElector } from '../../controller-runtime/lease-elector.ts'
-import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects.ts'
-import { keyText } from '../../controller-runtime/objects.ts'
-import { annotationsChanged, anyOf, generationChanged, not, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
+import { annotationsChanged, anyOf, generationChanged, objectsThat, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
 import { runAll, type Runnable } from '../../controller-runtime/runnables.ts'
 import { createRuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
 import { configMaps } from '../../kube/agent-config.ts'
@@ -29,10 +29,10 @@ import { manager as names } from '../../kube/manager-names.ts'
 import { labels } from '../../kube/names.ts'
 import { endpointSlices } from '../../kube/primary-endpoints.ts'
 import { networkPolicies } from '../../kube/network-policy.ts'
-import { secrets } from '../../kube/secrets.ts'
+import { secrets, textIn } from '../../kube/secrets.ts'
 import { serviceAccounts } from '../../kube/service-account.ts'
 import { services } from '../../kube/services.ts'
-import { pods, statefulSets, volumeClaims, type Pod } from '../../kube/stateful-set.ts'
+import { pods, statefulSets, volumeClaims } from '../../kube/stateful-set.ts'
 import { followCertificateFolder } from '../../common/certificate-folder.ts'
 import { createApi } from '../api/create-api.ts'
 import { healthServer } from '../health-server.ts'
@@ -132,7 +132,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
 
   const statusController = controller({
     name: 'status',
-    sources: [watchFor(clusters, generationChanged), watchOwned(setInformer, mysqlClusters, generationChanged), watchMapped(podInformer, clusterOfPod)],
+    sources: [watchFor(clusters, generationChanged), watchOwned(setInformer, mysqlClusters, generationChanged), watchMapped(podInformer, clusterOfLabel)],
     reconcile: reconcileStatus({ client: writing, clock: world.clock, clusters, pods: podInformer, statefulSets: setInformer, set, leads }),
   })
   const clusterController = controller({
@@ -141,12 +141,12 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
       watchOwned(setInformer, mysqlClusters, generationChanged),
       owned(services, resourceVersionChanged),
-      owned(configMaps, not(isRecord), resourceVersionChanged),
+      owned(configMaps, isNoRecord, resourceVersionChanged),
       owned(serviceAccounts, resourceVersionChanged),
       ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
       ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
-      watchMapped(secretInformer, ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
-      watchMapped(informers.of(volumeClaims, ours), ({ metadata }) => clusterKey(metadata.namespace, metadata.labels?.[labels.cluster]), resourceVersionChanged),
+      watchMapped(secretInformer, clusterOfLabel, resourceVersionChanged),
+      watchMapped(informers.of(volumeClaims, ours), clusterOfLabel, resourceVersionChanged),
     ],
     reconcile: reconcileCluster({
       client: writing,
@@ -157,12 +157,11 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       options,
       objects: { client: writing, world, managerNamespace: namespace, disabled },
       events: clusterEvents,
-      applied: ({ metadata }) => statusController.enqueue({ namespace: metadata.namespace ?? '', name: metadata.name }),
+      applied: (cluster) => statusController.enqueue(keyOf(cluster)),
     }),
   })
   leaderUntold.enqueueAll = () => {
-    for (const { metadata } of clusters.list()) {
-      const key = { namespace: metadata.namespace ?? '', name: metadata.name }
+    for (const key of clusters.list().map(keyOf)) {
       clusterController.enqueue(key)
       statusController.enqueue(key)
     }
@@ -173,7 +172,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const token = options.api.tokenFile === undefined ? await tokenFromSecret(client, namespace) : await readTokenFile(options.api.tokenFile)
   const given = webhook.certificateFolder === undefined ? undefined : await followCertificateFolder({ folder: webhook.certificateFolder, world, log, checksPeers: false })
   const routes = admissionRoutes({ defaults: { image: options.images.mysql }, clusterOf: (key) => clusters.get(key) })
-  const signal = untilToldToStop()
+  const signal = toldToStop()
   const profiling = parseListenAddress(options.profiling.address ?? '')
   log.info({ identity, namespace }, `manager ${instance} begins`)
   try {
@@ -229,7 +228,7 @@ function durationsOf({ leaseSeconds, renewDeadlineSeconds, retrySeconds }: Kuber
 
 async function tokenFromSecret(client: KubeClient, namespace: string): Promise<string> {
   const found = await client.get(secrets, { namespace, name: names.tokenSecret })
-  const token = Buffer.from(found?.data?.[names.tokenKey] ?? '', 'base64').toString('utf8').trim()
+  const token = textIn(found, names.tokenKey)?.trim() ?? ''
   if (token === '') throw new RegentError('REGENT_BAD_FILE', `Secret ${namespace}/${names.tokenSecret} with the API's token under "token" is not there: the chart makes it; or give --api-token-file`)
   return token
 }
@@ -253,38 +252,14 @@ function noting(client: KubeClient, storeIs: (trouble: string) => void): Pick<Ku
   }
 }
 
-function clusterOfPod({ metadata }: Pod): readonly ObjectKey[] {
-  return clusterKey(metadata.namespace, metadata.labels?.[labels.cluster])
-}
-
-function clusterKey(namespace: string | undefined, name: string | undefined): readonly ObjectKey[] {
+/** Those of the label: retained Secrets and claims have no owner. */
+function clusterOfLabel({ metadata: { namespace, labels: worn } }: KubeObject): readonly ObjectKey[] {
+  const name = worn?.[labels.cluster]
   return namespace === undefined || name === undefined ? [] : [{ namespace, name }]
 }
 
-const isRecord: Predicate = {
-  added: ({ metadata }) => isRecordName(metadata.name),
-  updated: (_before, { metadata }) => isRecordName(metadata.name),
-  deleted: ({ metadata }) => isRecordName(metadata.name),
-}
-
-function isRecordName(name: string): boolean {
-  return name.endsWith('-record') || name.endsWith('-notes')
-}
+const isNoRecord = objectsThat(({ metadata: { name } }) => !name.endsWith('-record') && !name.endsWith('-notes'))
 
 function failureLogger(log: Logger): ControllerOptions['failed'] {
   return ({ key, error, failures, willRetry }) => log.warn({ err: error, cluster: keyText(key), failures }, `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`)
 }
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}
-
-function untilToldToStop(): AbortSignal {
-  const stop = new AbortController()
-  for (const word of ['SIGTERM', 'SIGINT'] as const) process.once(word, () => stop.abort(new Error(`told to stop by ${word}`)))
-  return stop.signal
-}
-
