@@ -9,6 +9,7 @@ import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './ending.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
+import { HungServerWatch } from './hung-server.ts'
 import { Lease } from './lease.ts'
 import { whyCacheIsLost, type MediumPort } from './medium.ts'
 import { agentMetrics } from './metrics.ts'
@@ -27,6 +28,8 @@ import type { VolumePort } from './volume-port.ts'
 
 /** How often the agent looks after what no event brings. */
 const tendMs = 1_000
+/** Longer than following another primary takes. */
+const readyGraceMs = 5_000
 
 export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' | 'transport' | 'replicationPassword'> {
   readonly disk: Disk
@@ -57,10 +60,12 @@ export class Agent implements AgentHandlers {
   readonly #binlogs: BinlogKeeper
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
+  readonly #hung: HungServerWatch
   readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
   #publishing = false
+  #readyUntilMs = -Infinity
 
   private constructor(ports: AgentPorts, file: StoredStateFile, volumeStayed: boolean) {
     const { world, process, server, volume, timings } = ports
@@ -78,6 +83,7 @@ export class Agent implements AgentHandlers {
     this.#binlogs = new BinlogKeeper(this.#parts)
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, { run: world.random.hex(16), version: regentVersion })
     this.#silence = new SilenceWatch(this.#parts)
+    this.#hung = new HungServerWatch(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, () => this.#converger.wake()), this.#lease)
     this.orders = this.#routes(orders)
@@ -137,9 +143,15 @@ export class Agent implements AgentHandlers {
     return true
   }
 
-  /** The server does what it is assigned to do. */
+  /**
+   * The server does what it is assigned to do, or did so a moment ago. A replica whose primary died serves reads while it is told whom to follow; and a pod that is not ready for an instant
+   * is a change of Services, which may hold up by a second the one that moves writes to the new primary (kube-proxy's minimum between two changes).
+   */
   isReady(): boolean {
-    return this.#parts.memory.converged.done && this.#parts.process.state === 'running'
+    const { memory, process, world } = this.#parts
+    const nowMs = world.clock.monotonicMs()
+    if (memory.converged.done) this.#readyUntilMs = nowMs + readyGraceMs
+    return process.state === 'running' && nowMs < this.#readyUntilMs
   }
 
   metrics(): string {
@@ -181,6 +193,7 @@ export class Agent implements AgentHandlers {
   #processChanged(): void {
     const { process, observer, server, memory, file } = this.#parts
     if (process.state === 'dead' || process.state === 'exiting') {
+      this.#readyUntilMs = -Infinity
       memory.reopening = file.current.assignment?.role === 'primary'
       // A marker of its earlier life proves nothing of what recovery commits.
       memory.markedRevision = 0
@@ -220,6 +233,7 @@ export class Agent implements AgentHandlers {
   #tend(): void {
     const { process, memory, file } = this.#parts
     guardSpace(this.#parts)
+    void this.#hung.look().catch((error: unknown) => this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`))
     const { forgetful, unsettled } = file.current
     if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled) this.#converger.wake()
   }

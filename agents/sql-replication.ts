@@ -10,6 +10,11 @@ import type { Row } from './sql-connection.ts'
 
 /** A receiver that is just connecting to an address that does not answer ends with its own time-out (replica_net_timeout, 4 s), no sooner. */
 const stopMs = 6_000
+/**
+ * A start that takes long is left alone. It waits for threads that are being made, under a mutex that KILL wants while it holds the session's, and whoever counts sessions wants that one while it keeps new threads out:
+ * seen with 9.7 on a busy machine, and the server answers nobody any more.
+ */
+const startMs = 6_000
 /** How long a started applier is watched for its first transaction; one that takes longer is a large one. */
 const provenMs = 500
 /** `ER_BAD_SLAVE`/`ER_REPLICA_CHANNEL_DOES_NOT_EXIST`: there is no channel. */
@@ -37,11 +42,11 @@ export class ReplicationSql {
   }
 
   async startReceiver(): Promise<void> {
-    await this.#sql.change('START REPLICA IO_THREAD')
+    await this.#sql.changeUnbroken('START REPLICA IO_THREAD', startMs)
   }
 
   async startApplier(): Promise<void> {
-    await this.#sql.change('START REPLICA SQL_THREAD')
+    await this.#sql.changeUnbroken('START REPLICA SQL_THREAD', startMs)
   }
 
   /** Waits for the transaction being applied. */

@@ -97,6 +97,7 @@ function createSql(pool: SqlPool, { clock, timers }: SqlServerPorts['world'], de
   return {
     read: (statement, deadlineMs = defaultMs) => pool.query(statement, { deadlineMs, after: 'abandon' }),
     change: (statement, deadlineMs = defaultMs) => pool.query(statement, { deadlineMs, after: 'end' }),
+    changeUnbroken: (statement, deadlineMs = defaultMs) => pool.query(statement, { deadlineMs, after: 'leave' }),
     countdown(deadlineMs) {
       const until = clock.monotonicMs() + deadlineMs
       return () => Math.max(1, until - clock.monotonicMs())

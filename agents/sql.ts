@@ -8,6 +8,8 @@ export interface Sql {
   read(statement: string, deadlineMs?: number): Promise<readonly Row[]>
   /** Changes something, binary log off. A statement that passed its deadline is ended in the server before this rejects. */
   change(statement: string, deadlineMs?: number): Promise<readonly Row[]>
+  /** The same for what must not be killed in the middle: past its deadline it goes on in the server, and this rejects. */
+  changeUnbroken(statement: string, deadlineMs?: number): Promise<readonly Row[]>
   /**
    * Looks every `everyMs` (2) until `look` gives true, for what nothing signals. False when it has not after `waitMs`.
    */

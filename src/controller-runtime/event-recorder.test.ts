@@ -204,4 +204,13 @@ describe('A recorder that closes', () => {
     await world.advance(500)
     expect(closed).toBe(true)
   })
+
+  it('is written a moment later where that is asked for', async () => {
+    const patient = new EventRecorder({ client, world, controller: 'example.org/manager', instance: 'manager-0', settleMs: 500, failed: () => undefined })
+    patient.record({ regarding: widget('a'), type: 'Normal', reason: 'Moved', action: 'Move', note: 'it moved' })
+    await world.advance(499)
+    expect(await written()).toHaveLength(0)
+    await world.advance(1)
+    expect(await written()).toHaveLength(1)
+  })
 })

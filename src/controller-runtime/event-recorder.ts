@@ -40,6 +40,8 @@ export interface EventRecorderParts {
   /** Told of what could not be written. Must not throw. */
   readonly failed: (happening: Happening, error: unknown) => void
   readonly limits?: CorrelatorLimits
+  /** Milliseconds before the first of several writes: what is worth an Event may have better use for the API server while it goes on. 0 unless given. */
+  readonly settleMs?: number
 }
 
 /** Tries for one write while the API server does not answer or is unwell, and the pause between them; client-go's. */
@@ -92,6 +94,8 @@ export class EventRecorder {
   }
 
   async #writeAll(): Promise<void> {
+    const { world, settleMs = 0 } = this.#parts
+    if (settleMs > 0) await world.timers.sleep(settleMs, this.#closed.signal).catch(() => undefined)
     for (const series of this.#pending) {
       // Removed first: what is counted from here on needs another write.
       this.#pending.delete(series)

@@ -4,7 +4,7 @@ import type { Timer, Transport, World } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Action, Decision } from '../../failover/decision.ts'
-import { emptyNotes, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
+import type { ClusterNotes, Recovery } from '../../failover/notes.ts'
 import { fetchKey } from '../../failover/crash-failover.ts'
 import type { FetchOrder } from '../../failover/order.ts'
 import { isSameRecord, type ClusterRecord } from '../../failover/record.ts'
@@ -15,14 +15,18 @@ import type { Observation } from '../../topology/observation.ts'
 import { instanceOf } from '../../topology/member.ts'
 import type { Snapshot } from '../../topology/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
+import { FollowedAgents } from './followed-agents.ts'
 import { LeaseDesk } from './lease-desk.ts'
+import { NotesDesk } from './notes-desk.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
-import { outcomeOf, RecoveryBook } from './recovery-book.ts'
+import { isWhole, outcomeOf, RecoveryBook } from './recovery-book.ts'
 import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
 
 /** A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be started again. */
 const fetchAgainMs = 30_000
+/** A leader's commit is a moment in which store and processor belong to what it does next. */
+const followerReadsAfterMs = 300
 
 export interface LoopPorts {
   readonly world: World
@@ -63,13 +67,13 @@ export class ClusterLoop {
   readonly #book: RecoveryBook
   readonly #runs: RunBook
   readonly #leases: LeaseDesk
+  readonly #notes: NotesDesk
+  readonly #agents: FollowedAgents
   readonly #beganMs: number
   #leadsSinceMs = 0
-  readonly #follows = new Map<string, () => void>()
   readonly #failedRequests = new Map<string, string>()
   #requests: readonly Request[] = []
   #record: ClusterRecord | undefined
-  #notes: ClusterNotes = emptyNotes
   #published: PrimaryRoute | undefined
   #decision: Decision | null = null
   #leads = false
@@ -82,6 +86,7 @@ export class ClusterLoop {
   #queued = false
   #deciding = false
   #wokenMeanwhile = false
+  #rereading = false
   #scaling = false
   #routing = false
   #revisit: Timer | null = null
@@ -94,6 +99,8 @@ export class ClusterLoop {
     this.#sightings = new Sightings(config.timings)
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
     this.#runs = new RunBook((change) => this.changeNotes(change))
+    this.#notes = new NotesDesk({ store: ports.store, timers: ports.world.timers, cluster: config.cluster, failed: (error) => this.#listener.failed('writing the notes', error) })
+    this.#agents = new FollowedAgents(ports.feed, (name) => ({ heard: (observation) => this.#heard(observation), alive: () => this.#beat(name), lost: () => this.wake() }))
     this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name))
     this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
   }
@@ -108,8 +115,8 @@ export class ClusterLoop {
     this.#told = {}
     this.#leads = false
     this.#revisit?.cancel()
-    for (const unfollow of this.#follows.values()) unfollow()
-    this.#follows.clear()
+    this.#agents.stop()
+    this.#notes.stop()
   }
 
   /** What is wanted has changed. */
@@ -148,7 +155,7 @@ export class ClusterLoop {
   }
 
   get notes(): ClusterNotes {
-    return this.#notes
+    return this.#notes.notes
   }
 
   /** Null when this manager has nothing to say: what it decided while it led may be out of date. */
@@ -170,7 +177,7 @@ export class ClusterLoop {
       ...this.#config,
       snapshot,
       record: this.#record,
-      notes: this.#notes,
+      notes: this.notes,
       requests: this.#requests,
       nowMs,
       wallMs: clock.wallMs(),
@@ -185,7 +192,7 @@ export class ClusterLoop {
 
   /** What was heard, as far as it may be believed (`incarnations.ts`). */
   #snapshot(): Snapshot {
-    return this.#runs.believed(this.#heardNow(), this.#notes)
+    return this.#runs.believed(this.#heardNow(), this.notes)
   }
 
   #heardNow(): Snapshot {
@@ -204,7 +211,7 @@ export class ClusterLoop {
 
   /** Changes the notes durably, then decides. */
   async changeNotes(change: (notes: ClusterNotes) => ClusterNotes): Promise<void> {
-    this.#notes = await this.#ports.store.updateNotes(this.#config.cluster, change)
+    await this.#notes.change(change)
     this.wake()
   }
 
@@ -213,7 +220,7 @@ export class ClusterLoop {
     const { cluster } = this.#config
     const [record, notes, published] = await Promise.all([store.readRecord(cluster), store.readNotes(cluster), platform.publishedPrimary()])
     this.#record = record
-    this.#notes = notes
+    this.#notes.are(notes)
     this.#published = published
     const unanswered = this.#unanswered
     this.#unanswered = undefined
@@ -258,7 +265,7 @@ export class ClusterLoop {
       if (this.#leads) this.#keepBook(decision)
       this.#listener.decided(decision, changed)
       this.#planRevisit(decision)
-      if (this.#leads) this.#runs.note(this.#heardNow(), this.#notes, decision.flow === null).catch((error: unknown) => this.#listener.failed('noting who is there', error))
+      if (this.#leads) this.#runs.note(this.#heardNow(), this.notes, decision.flow === null).catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
         await this.#act(action)
         if (action.kind === 'commit') break
@@ -273,7 +280,7 @@ export class ClusterLoop {
   #planRevisit(decision: Decision): void {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
-    const waits = [this.#runs.nextNotingMs(this.#heardNow(), this.#notes), decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
+    const waits = [this.#runs.nextNotingMs(this.#heardNow(), this.notes), decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
     if (waits.length > 0) this.#revisit = timers.after(Math.max(1, Math.min(...waits)), () => this.wake())
   }
 
@@ -322,8 +329,7 @@ export class ClusterLoop {
     if (before === undefined || before.primary === action.next.primary || this.#book.current?.kind !== 'failover') return
     this.#requests = this.#requests.filter((request) => request.kind !== 'failover')
     const wallMs = this.#ports.world.clock.wallMs()
-    this.#notes = { ...this.#notes, lastFailoverWallMs: wallMs }
-    this.changeNotes((notes) => ({ ...notes, lastFailoverWallMs: wallMs })).catch((error: unknown) => this.#listener.failed('writing the notes', error))
+    this.#notes.changeSoon((notes) => ({ ...notes, lastFailoverWallMs: Math.max(wallMs, notes.lastFailoverWallMs ?? 0) }))
   }
 
   async #publish(route: PrimaryRoute): Promise<void> {
@@ -396,40 +402,20 @@ export class ClusterLoop {
       return
     }
     const open = this.#book.current
-    if (open === null || !this.#isWhole()) return
+    if (open === null || !isWhole(this.#record, this.#snapshot(), this.#published)) return
     const recovery = this.#book.end(outcomeOf(open))
     if (recovery) this.#file(recovery)
   }
 
-  /** The record's primary takes writes and its address is published. */
-  #isWhole(): boolean {
-    const record = this.#record
-    if (record === undefined || record.intent !== null) return false
-    const view = this.#snapshot().instances.find(({ observation }) => observation?.member === record.primary)
-    const seen = view?.observation
-    const open = view?.reachable === true && seen?.process === 'running' && seen.converged.done && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
-    return open && this.#published?.epoch === record.epoch
-  }
-
   #file(recovery: Recovery): void {
     this.#listener.recovered(recovery)
-    this.changeNotes((notes) => ({ ...notes, recoveries: [recovery, ...notes.recoveries].slice(0, 50) })).catch((error: unknown) => this.#listener.failed('writing the notes', error))
+    this.#notes.changeSoon((notes) => ({ ...notes, recoveries: [recovery, ...notes.recoveries].slice(0, 50) }))
   }
 
   async #readInstances(): Promise<void> {
     const instances = await this.#ports.platform.instances()
     this.#sightings.setInstances(instances)
-    const reachable = new Map(instances.filter(({ agent }) => agent !== '').map(({ agent, name }) => [agent, name]))
-    for (const [address, unfollow] of this.#follows) {
-      if (reachable.has(address)) continue
-      unfollow()
-      this.#follows.delete(address)
-    }
-    for (const [agent, name] of reachable) {
-      if (this.#follows.has(agent)) continue
-      const listener = { heard: (observation: Observation) => this.#heard(observation), alive: () => this.#beat(name), lost: () => this.wake() }
-      this.#follows.set(agent, this.#ports.feed.follow(agent, listener))
-    }
+    this.#agents.are(instances)
     this.wake()
   }
 
@@ -440,11 +426,25 @@ export class ClusterLoop {
   #heard(observation: Observation): void {
     if (observation.cluster !== this.#config.cluster) return
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
-    if (this.#leads && this.#runs.believes(observation, this.#notes)) {
+    if (this.#leads && this.#runs.believes(observation, this.notes)) {
       this.#leases.confirm(observation).catch((error: unknown) => this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error))
     }
-    // Also where another manager leads: what this one shows is to be what is so.
-    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding) void this.reread().then(() => this.wake(), (error: unknown) => this.#listener.failed('reading the record', error))
+    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding) void this.#readWhatOthersCommitted()
     else this.wake()
+  }
+
+  /** Also where another manager leads: what this one shows is to be what is so. That can wait until the leader is through with it. */
+  async #readWhatOthersCommitted(): Promise<void> {
+    if (this.#rereading) return
+    this.#rereading = true
+    try {
+      if (!this.#leads) await this.#ports.world.timers.sleep(followerReadsAfterMs)
+      await this.reread()
+      this.wake()
+    } catch (error) {
+      this.#listener.failed('reading the record', error)
+    } finally {
+      this.#rereading = false
+    }
   }
 }

@@ -1,7 +1,9 @@
+import type { PrimaryRoute } from '../common/platform.ts'
 import type { Clock, Random } from '../common/ports.ts'
 import type { FlowKind } from '../../failover/decision.ts'
 import type { Recovery, TimelineEntry } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
+import type { Snapshot } from '../../topology/snapshot.ts'
 
 export interface RecoveryStart {
   readonly kind: FlowKind
@@ -79,4 +81,13 @@ export function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
   const moved = to !== null && to !== from
   if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
   return kind === 'failover' && !moved ? 'abandoned' : 'succeeded'
+}
+
+/** The record's primary takes writes and its address is published. */
+export function isWhole(record: ClusterRecord | undefined, { instances }: Snapshot, published: PrimaryRoute | undefined): boolean {
+  if (record === undefined || record.intent !== null || published?.epoch !== record.epoch) return false
+  return instances.some(({ reachable, observation: seen }) => {
+    const opened = seen?.converged.done === true && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
+    return seen?.member === record.primary && reachable && seen.process === 'running' && opened
+  })
 }

@@ -10,6 +10,7 @@ import { labels, namesOf } from '../../kube/names.ts'
 import { moveRoles } from '../../kube/role-labels.ts'
 import { pods as podResource, type Pod, type StatefulSet } from '../../kube/stateful-set.ts'
 import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
+import type { Recovery } from '../../../failover/notes.ts'
 import type { ClusterSet } from './cluster-set.ts'
 import { nextRestart, revisionOf } from './rolling-update.ts'
 import { gistOf, refusedStatusOf, statusOf } from './status.ts'
@@ -27,6 +28,8 @@ export interface ReconcileStatusParts {
 const statusManager = 'regent-status'
 /** GTID sets and lag move all the time, and each write of them is an event for everybody who watches. */
 const figuresMs = 30_000
+/** A recovery that is not through by then is shown while it goes on. */
+const recoveryFirstMs = 1_000
 /** What a decision says may be outdated a moment later. */
 const settleMs = 250
 
@@ -43,6 +46,8 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const wallMs = clock.wallMs()
     if (managed === undefined) return progress.trouble === '' ? undefined : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
     if (managed.loop.decision === null) return
+    const holdMs = heldUp(managed.loop.recovery, wallMs)
+    if (holdMs > 0) return { requeueAfterMs: holdMs }
     const view = managed.view()
     const ours = podsOf(pods, key)
     await moveRoles(client, ours, { epoch: view.epoch, primary: view.primary, replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name) }, signal)
@@ -51,6 +56,12 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
     return result
   }
+}
+
+/** How long everything here stands back for a recovery: what it writes costs the API server, its controllers and kube-proxy the time in which they could move the primary's Service. */
+function heldUp(recovery: Recovery | null, wallMs: number): number {
+  const sinceMs = wallMs - (recovery?.startedWallMs ?? 0)
+  return sinceMs < 0 ? 0 : Math.max(0, recoveryFirstMs - sinceMs)
 }
 
 interface StatusWriter {

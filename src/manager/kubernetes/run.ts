@@ -50,6 +50,9 @@ import { KubeLeader } from './kube-leader.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
 import { reconcileStatus } from './reconcile-status.ts'
 
+/** Events are written after a recovery that is as quick as most are. */
+const eventsSettleMs = 500
+
 /** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
 export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
   const world = realWorld
@@ -102,7 +105,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const writing = leaderClient(client, leader)
 
   const disabled = new Set(options.reconcile.disabledCapabilities)
-  const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
+  const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, settleMs: eventsSettleMs, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
   const clusterEvents = new ClusterEvents({ recorder: disabled.has('events') ? { record: () => undefined } : recorder, clusters, leads })
 
   const set: ClusterSet = new ClusterSet({

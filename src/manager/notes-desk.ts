@@ -1,0 +1,96 @@
+import type { Timer, Timers } from '../common/ports.ts'
+import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
+import type { Store } from '../store/store.ts'
+
+type Change = (notes: ClusterNotes) => ClusterNotes
+
+export interface NotesDeskParts {
+  readonly store: Pick<Store, 'updateNotes'>
+  readonly timers: Timers
+  readonly cluster: string
+  /** A change that nobody waits for could not be written. */
+  readonly failed: (error: unknown) => void
+}
+
+/** What nobody waits for is written so much later, all of it at once: in the middle of a failover the store and the processor are needed for the failover. */
+const soonMs = 500
+/** A store that does not take it gets it again, so often at such intervals. */
+const moreTries = 5
+const againMs = 2_000
+
+interface Waiting {
+  readonly change: Change
+  readonly moreTries: number
+}
+
+/** The notes of a cluster as this manager knows them, and their writes: one at a time, each with everything that came meanwhile. */
+export class NotesDesk {
+  readonly #parts: NotesDeskParts
+  #notes: ClusterNotes = emptyNotes
+  #waiting: readonly Waiting[] = []
+  #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+  #planned: Timer | undefined
+
+  constructor(parts: NotesDeskParts) {
+    this.#parts = parts
+  }
+
+  get notes(): ClusterNotes {
+    return this.#notes
+  }
+
+  /** They were read. What waits to be written holds on. */
+  are(notes: ClusterNotes): void {
+    this.#notes = changed(notes, this.#waiting)
+  }
+
+  /** Resolves once it is written. A change is called with what is in the store, again where somebody else wrote meanwhile. */
+  change(change: Change): Promise<void> {
+    this.#waiting = [...this.#waiting, { change, moreTries: 0 }]
+    return this.#write()
+  }
+
+  /** Holds here at once, and in the store a moment later. */
+  changeSoon(change: Change): void {
+    this.#waiting = [...this.#waiting, { change, moreTries }]
+    this.#notes = change(this.#notes)
+    this.#plan(soonMs)
+  }
+
+  /** What still waits is not written any more. */
+  stop(): void {
+    this.#planned?.cancel()
+    this.#waiting = []
+  }
+
+  #plan(ms: number): void {
+    this.#planned?.cancel()
+    this.#planned = this.#parts.timers.after(ms, () => void (this.#waiting.length > 0 && this.#write().catch(this.#parts.failed)))
+  }
+
+  /** The write that takes what waits now: the next one, after the one under way. */
+  #write(): Promise<void> {
+    this.#next ??= this.#last = this.#last.then(() => this.#writeWaiting(), () => this.#writeWaiting())
+    return this.#next
+  }
+
+  async #writeWaiting(): Promise<void> {
+    const { store, cluster } = this.#parts
+    const taken = this.#waiting
+    this.#waiting = []
+    this.#next = undefined
+    try {
+      this.are(await store.updateNotes(cluster, (notes) => changed(notes, taken)))
+    } catch (error) {
+      const again = taken.filter((each) => each.moreTries > 0).map(({ change, moreTries }) => ({ change, moreTries: moreTries - 1 }))
+      this.#waiting = [...again, ...this.#waiting]
+      if (again.length > 0) this.#plan(againMs)
+      throw error
+    }
+  }
+}
+
+function changed(notes: ClusterNotes, changes: readonly Waiting[]): ClusterNotes {
+  return changes.reduce((before, { change }) => change(before), notes)
+}
