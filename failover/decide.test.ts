@@ -21,6 +21,13 @@ test('a manager that reaches nobody suspects itself and does nothing', () => {
   expect(decision.sentence).toContain('reaches no instance at all and suspects itself')
 })
 
+test('a manager of a cluster that is just being made waits for the agents, and does not suspect itself', () => {
+  const away = { unheard: true } as const
+  const decision = decide({ ...aSituation({ views: { 'shop-0': away, 'shop-1': away, 'shop-2': away }, published: undefined }), record: undefined })
+  expect(decision).toMatchObject({ actions: [], blocked: false, revisitMs: 1_000 })
+  expect(decision.sentence).toBe('waiting for the first word of the agents of shop-0, shop-1, shop-2')
+})
+
 describe('a record from the past', () => {
   const cases: Readonly<Record<string, SituationOverrides>> = {
     'shows by an agent that acts on a newer epoch': { views: { 'shop-2': { stored: { promise: 2, assignment: { epoch: 2, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } } } } },

@@ -24,7 +24,10 @@ export function decideSemisync(input: DecisionInput): Decision {
 }
 
 function flowStep(input: DecisionInput): FlowStep {
-  if (input.snapshot.instances.length > 0 && !input.snapshot.instances.some(isLive)) {
+  const { instances } = input.snapshot
+  if (instances.length > 0 && !instances.some(isLive)) {
+    const isBeingMade = input.record === undefined && instances.every(({ heardAtMs }) => heardAtMs === null)
+    if (isBeingMade) return step(`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], { revisitMs: 1_000 })
     return step('no action: this manager reaches no instance at all and suspects itself', [], { blocked: true, revisitMs: 1_000 })
   }
   if (input.record === undefined) return input.notes.paused ? step('no action: paused before the first primary was chosen') : { ...bootstrapStep(input), flow: 'bootstrap' }
