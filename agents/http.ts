@@ -39,14 +39,23 @@ export function createAgentServer(handlers: AgentHandlers, { token, certificates
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer(handlers, token, { request, response }).catch((error: unknown) => sendProblem(response, request, error))
   }
-  if (certificates === undefined) return createServer(listener)
+  if (certificates === undefined) return keepingConnections(createServer(listener))
   // Not refused in the handshake, which could only hang up: whoever has a wrong certificate is told what is wrong with it.
-  return createTlsServer(certificates, { requestCert: true, rejectUnauthorized: false }, (request, response) => {
+  const server = createTlsServer(certificates, { requestCert: true, rejectUnauthorized: false }, (request, response) => {
     const complaint = complaintAboutCaller(request, certificates)
     if (complaint === undefined) return listener(request, response)
     response.setHeader('connection', 'close')
     sendProblem(response, request, new RegentError('REGENT_UNAUTHORIZED', `the caller’s certificate is refused: ${complaint}`))
   })
+  // Whoever came before is checked again by the new one.
+  server.once('close', certificates.onChange(() => server.closeIdleConnections()))
+  return keepingConnections(server)
+}
+
+/** A replica is ordered nothing for weeks, and then a handshake would be a part of the outage: its managers' connections stay, also idle. */
+function keepingConnections(server: Server): Server {
+  server.keepAliveTimeout = 0
+  return server
 }
 
 /** For the kubelet and Prometheus, which have neither certificate nor token: `/live` and `/ready`, yes or no, and `/metrics`, to anyone. Nothing else is here. */

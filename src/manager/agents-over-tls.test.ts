@@ -149,7 +149,7 @@ describe('who calls an agent over TLS', () => {
     await vi.waitFor(() => expect(heard).toHaveBeenCalled())
   })
 
-  it('keeps its connection, and makes a new one once its own certificate is renewed', async () => {
+  it('keeps its connection however long it is idle, and makes a new one once a certificate is renewed', async () => {
     const certificates = held(await material())
     const server = createAgentServer(handlers, { token: 'the-token', certificates })
     const connected = vi.fn()
@@ -161,10 +161,16 @@ describe('who calls an agent over TLS', () => {
     const call = () => transport.post(address, '/v1/promise', {}, 5_000)
     await call()
     await call()
+    // Node's own would end it after five.
+    await new Promise((resolve) => setTimeout(resolve, 6_000))
+    await call()
     expect(connected).toHaveBeenCalledTimes(1)
     own.put(await material(), 'a test')
     await call()
     expect(connected).toHaveBeenCalledTimes(2)
+    certificates.put(await material(), 'a test')
+    await call()
+    expect(connected).toHaveBeenCalledTimes(3)
   })
 })
 
