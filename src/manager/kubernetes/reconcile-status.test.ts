@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { reconcileStatus, type ReconcileStatusParts } from './reconcile-status.ts'
+
+const now = 1_790_000_000_000
+const shop = { namespace: 'shops', name: 'shop' }
+
+/** A status reconcile of a cluster in the middle of a recovery; `shown` grows when it looks at the cluster to show it. */
+function during(recovery: { readonly startedWallMs: number } | null) {
+  const seen = { shown: 0 }
+  const managed = {
+    loop: { decision: {}, recovery },
+    view: () => {
+      seen.shown++
+      throw new Error('shown')
+    },
+  }
+  const parts = {
+    clock: { wallMs: () => now, monotonicMs: () => 0 },
+    clusters: { get: () => ({ metadata: shop }) },
+    set: { get: () => managed, progress: { of: () => ({ trouble: '' }) } },
+    leads: () => true,
+  } as unknown as ReconcileStatusParts
+  return { seen, reconcile: () => reconcileStatus(parts)(shop, new AbortController().signal) }
+}
+
+describe('role labels and status', () => {
+  it('stand back for a recovery, and come when it has had its second', async () => {
+    const { seen, reconcile } = during({ startedWallMs: now - 200 })
+    expect(await reconcile()).toEqual({ requeueAfterMs: 800 })
+    expect(seen.shown).toBe(0)
+  })
+
+  it.each([
+    ['a recovery that takes longer', { startedWallMs: now - 1_000 }],
+    ['none', null],
+    ['one that began when the clock was wrong', { startedWallMs: now + 60_000 }],
+  ])('are shown during %s', async (_, recovery) => {
+    const { seen, reconcile } = during(recovery)
+    await expect(reconcile()).rejects.toThrow('shown')
+    expect(seen.shown).toBe(1)
+  })
+})
