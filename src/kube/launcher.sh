@@ -10,12 +10,16 @@
 #   heartbeat      changes at least every second while the agent lives
 #   terminating    made here when the pod is told to end
 #
+# mysqld writes its error log to a file of the volume, $3, where the agent reads it; from here it goes to where `kubectl logs` finds it too.
+#
 # SIGTERM is not passed on: a server that is shut down acknowledges what nobody else holds. The agent hands the primary over, ends mysqld and says "quit". An agent that has been silent
 # for too long says nothing any more: then mysqld is killed, which is always safe.
 set -u
 folder=${1:?the folder shared with the agent}
 patience=${2:-20}
+log=${3:-}
 watcher=
+follower=
 
 say() { printf '%s launcher: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*" >&2; }
 
@@ -49,12 +53,24 @@ watch() {
   printf 'quit\n' >&3
 }
 
+# From where the log ends before mysqld writes: what earlier servers said was shown by them. By name, since the log may be cut or be another file one day. One that ended is begun again with the next mysqld,
+# since nothing here may wait for it. mysqld writes to the file alone, so whatever becomes of this process costs it nothing.
+follow() {
+  [ -f "$log" ] || return
+  [ -n "$follower" ] && kill -0 "$follower" 2>/dev/null && return
+  # The size is the fifth field (POSIX). Not by `wc`, which reads the whole of it in some images.
+  set -- $(ls -n "$log")
+  tail -c "+$((${5:-0} + 1))" -F "$log" 3<&- >&2 &
+  follower=$!
+}
+
 run() {
   id=$1
   [ -e "$folder/$id.command" ] || { say "there is no $id.command"; return; }
   [ -e "$folder/$id.pid" ] && { say "$id ran already"; return; }
   set --
   while IFS= read -r argument || [ -n "$argument" ]; do set -- "$@" "$argument"; done <"$folder/$id.command"
+  follow
   "$@" 3<&- &
   child=$!
   report "$id.pid" "$child"
@@ -67,6 +83,10 @@ run() {
   report "$id.ended" "$status"
 }
 
+if [ -n "$log" ] && ! command -v tail >/dev/null; then
+  say "this image has no tail: the error log of mysqld is in $log and not here"
+  log=
+fi
 trap terminate TERM INT
 rm -f "$folder/terminating"
 rm -f "$folder/word" "$folder/word.new"
@@ -84,6 +104,8 @@ while :; do
     *) say "does not understand \"$word\"" ;;
   esac
 done
-[ -z "$watcher" ] || kill "$watcher" 2>/dev/null
 say 'ends'
+# By SIGKILL: one that has just been forked may still have the launcher's trap. Some shells would say that it was killed.
+exec 2>/dev/null
+for helper in $watcher $follower; do kill -KILL "$helper"; done
 exit 0

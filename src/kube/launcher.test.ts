@@ -1,5 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { appendFile, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -12,9 +12,15 @@ let launcher: ChildProcess
 let said: string
 let ended: Promise<number | null>
 
-async function begin(shell: string, patience = '20'): Promise<void> {
+interface With {
+  readonly patience?: string
+  readonly errorLog?: string
+  readonly path?: string | undefined
+}
+
+async function begin(shell: string, { patience = '20', errorLog = '', path = process.env['PATH'] }: With = {}): Promise<void> {
   const [program = '', ...applet] = shell === 'busybox' ? ['busybox', 'sh'] : [shell]
-  launcher = spawn(program, [...applet, script, folder, patience], { stdio: ['ignore', 'inherit', 'pipe'] })
+  launcher = spawn(program, [...applet, script, folder, patience, errorLog], { stdio: ['ignore', 'inherit', 'pipe'], env: { PATH: path }, detached: true })
   said = ''
   launcher.stderr?.on('data', (part: Buffer) => (said += String(part)))
   ended = new Promise((resolve) => launcher.once('exit', (code) => resolve(code)))
@@ -30,11 +36,21 @@ async function run(id: string, ...command: readonly string[]): Promise<void> {
 
 const found = (name: string) => vi.waitFor(async () => (await readFile(join(folder, name), 'utf8')).trim(), { timeout: 10_000 })
 
+/** The launcher and what it started, by their names: those that still run. */
+async function running(): Promise<readonly { readonly pid: number; readonly name: string }[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')))
+  return stats.flatMap((stat) => {
+    const { pid, name = '', state, group } = /^(?<pid>\d+) \((?<name>.*)\) (?<state>.) \d+ (?<group>\d+) /s.exec(stat)?.groups ?? {}
+    return Number(group) === launcher.pid && state !== 'Z' ? [{ pid: Number(pid), name }] : []
+  })
+}
+
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'regent-launcher-'))
 })
 afterEach(async () => {
-  launcher.kill('SIGKILL')
+  for (const { pid } of await running()) process.kill(pid, 'SIGKILL')
   await rm(folder, { recursive: true })
 })
 
@@ -70,7 +86,7 @@ describe.each(shells)('The launcher, run by %s,', (shell) => {
   })
 
   it('kills the server of a pod that ends when the agent is silent, and not while it lives', async () => {
-    await begin(shell, '2')
+    await begin(shell, { patience: '2' })
     await run('a1', 'sleep', '60')
     const pid = Number(await found('a1.pid'))
     let beat = 0
@@ -95,5 +111,76 @@ describe.each(shells)('The launcher, run by %s,', (shell) => {
   it('lets nobody else write to it', async () => {
     await begin(shell)
     expect((await stat(join(folder, 'word'))).mode & 0o777).toBe(0o600)
+  })
+})
+
+describe.each(shells)('mysqld’s error log, with the launcher run by %s,', (shell) => {
+  let errorLog: string
+  const shown = (text: string) => vi.waitUntil(() => said.includes(text), { timeout: 10_000 })
+  const wait = (id: string) => run(id, 'sh', '-c', 'read -r word <"$0"', join(folder, 'go'))
+
+  beforeEach(async () => {
+    errorLog = join(folder, 'error.log')
+    spawnSync('mkfifo', [join(folder, 'go')])
+  })
+
+  it('is shown from when the server starts, and so is one that is cut or takes its place', async () => {
+    await begin(shell, { errorLog })
+    await run('init', 'true')
+    expect(await found('init.ended')).toBe('0')
+    expect(said).not.toContain(errorLog)
+    await writeFile(errorLog, 'of an earlier life\n')
+    await wait('a1')
+    await found('a1.pid')
+    await appendFile(errorLog, 'ready for connections\n')
+    await shown('ready for connections')
+    await rename(errorLog, `${errorLog}.1`)
+    await writeFile(errorLog, 'of a file that took its place\n')
+    await shown('of a file that took its place')
+    await truncate(errorLog)
+    // As long as before, it could be taken for what was there.
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await appendFile(errorLog, 'after a cut\n')
+    await shown('after a cut')
+    expect(said).not.toContain('of an earlier life')
+  })
+
+  it('is no longer followed by anybody when the launcher ends', async () => {
+    await writeFile(errorLog, '')
+    await begin(shell, { errorLog })
+    await run('a1', 'true')
+    expect(await found('a1.ended')).toBe('0')
+    expect(await running()).toHaveLength(2)
+    await appendFile(join(folder, 'word'), 'quit\n')
+    expect(await ended).toBe(0)
+    await expect.poll(running, { timeout: 1_000 }).toEqual([])
+  })
+
+  it('is followed again from the next server on where its follower ended, and no server ends with that', async () => {
+    await writeFile(errorLog, '')
+    await begin(shell, { errorLog })
+    await wait('a1')
+    const pids = [launcher.pid, Number(await found('a1.pid'))]
+    for (const { pid } of (await running()).filter((one) => !pids.includes(one.pid))) process.kill(pid, 'SIGKILL')
+    await appendFile(errorLog, 'while nobody looked\n')
+    await appendFile(join(folder, 'go'), 'on\n')
+    expect(await found('a1.ended')).toBe('0')
+    await run('a2', 'sh', '-c', 'echo "of the next one" >>"$0"', errorLog)
+    await shown('of the next one')
+    expect(said).not.toContain('while nobody looked')
+  })
+
+  // BusyBox’s shell brings its own.
+  it.skipIf(shell === 'busybox')('is only on the volume where an image has no tail: that is said once, and servers run', async () => {
+    const path = join(folder, 'bin')
+    await mkdir(path)
+    for (const program of [shell, 'cat', 'date', 'ls', 'mkfifo', 'mv', 'rm', 'sleep']) await symlink(spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim(), join(path, program))
+    await begin(shell, { errorLog, path })
+    for (const id of ['a1', 'a2']) {
+      await run(id, shell, '-c', 'exit 3')
+      expect(await found(`${id}.ended`)).toBe('3')
+    }
+    expect(said.match(/has no tail/g)).toHaveLength(1)
+    expect(said).not.toContain('not found')
   })
 })
