@@ -54,3 +54,8 @@ export function commonLabels(cluster: string): Readonly<Record<string, string>> 
 export function selectorOf(cluster: string): Readonly<Record<string, string>> {
   return { [labels.cluster]: cluster }
 }
+
+/** The same as lists and the scale subresource take it. */
+export function selectorTextOf(cluster: string): string {
+  return `${labels.cluster}=${cluster}`
+}

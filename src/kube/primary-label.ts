@@ -3,7 +3,7 @@ import type { PrimaryRoute } from '../common/platform.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { ObjectKey } from '../controller-runtime/objects.ts'
 import { epochOf } from './epoch.ts'
-import { labels } from './names.ts'
+import { selectorTextOf } from './names.ts'
 import { moveRoles, roleOf } from './role-labels.ts'
 import { mysqlPort } from './services.ts'
 import { pods, type Pod } from './stateful-set.ts'
@@ -42,6 +42,6 @@ export class PrimaryLabel {
 
   async #pods(): Promise<readonly Pod[]> {
     const { namespace, name } = this.#cluster
-    return (await this.#client.list(pods, { namespace, labelSelector: `${labels.cluster}=${name}` })).items
+    return (await this.#client.list(pods, { namespace, labelSelector: selectorTextOf(name) })).items
   }
 }

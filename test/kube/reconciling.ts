@@ -5,7 +5,7 @@ import { leaderClient } from '../../src/controller-runtime/leadership.ts'
 import { keyOf, type KubeObject, type Resource } from '../../src/controller-runtime/objects.ts'
 import { testingInformer } from '../../src/controller-runtime/testing-informer.ts'
 import { mysqlClusters, type MySQLCluster } from '../../src/kube/mysql-cluster.ts'
-import { labels } from '../../src/kube/names.ts'
+import { selectorTextOf } from '../../src/kube/names.ts'
 import type { EndpointSlice } from '../../src/kube/primary-endpoints.ts'
 import { secrets, type Secret } from '../../src/kube/secrets.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '../../src/kube/stateful-set.ts'
@@ -99,6 +99,6 @@ function counting(client: KubeClient, writes: string[]): KubeClient {
 
 /** Every object of the cluster, by kind and name. */
 export async function objectsOf(client: KubeClient, namespace: string, kinds: readonly Resource[]): Promise<ReadonlyMap<string, KubeObject>> {
-  const lists = await Promise.all(kinds.map(async (kind) => ({ kind, items: (await client.list(kind, { namespace, labelSelector: `${labels.cluster}=shop` })).items })))
+  const lists = await Promise.all(kinds.map(async (kind) => ({ kind, items: (await client.list(kind, { namespace, labelSelector: selectorTextOf('shop') })).items })))
   return new Map(lists.flatMap(({ kind, items }) => items.map((item) => [`${kind.kind} ${keyOf(item).name}`, item] as const)))
 }

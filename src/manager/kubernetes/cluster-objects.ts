@@ -9,7 +9,7 @@ import { agentConfigOf, configMaps, podPaths } from '../../kube/agent-config.ts'
 import { certificatesOf } from '../../kube/cluster-certificates.ts'
 import { disruptionBudgetOf, podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { fieldManager, labels, namesOf } from '../../kube/names.ts'
+import { fieldManager, namesOf, selectorTextOf } from '../../kube/names.ts'
 import { networkPolicies, networkPolicyOf } from '../../kube/network-policy.ts'
 import { podMonitorOf, podMonitors } from '../../kube/pod-monitor.ts'
 import { agentContainer, type PodImages } from '../../kube/pod-template.ts'
@@ -149,5 +149,5 @@ async function growVolumes(client: KubeClient, cluster: MySQLCluster, signal: Ab
 }
 
 async function claimsOf(client: KubeClient, { metadata: { namespace = '', name } }: MySQLCluster, signal: AbortSignal): Promise<readonly PersistentVolumeClaim[]> {
-  return (await client.list(volumeClaims, { namespace, labelSelector: `${labels.cluster}=${name}`, signal })).items
+  return (await client.list(volumeClaims, { namespace, labelSelector: selectorTextOf(name), signal })).items
 }

@@ -1,5 +1,5 @@
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { labels, namesOf } from '../../kube/names.ts'
+import { namesOf, selectorTextOf } from '../../kube/names.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { conditionTypes, type MySQLClusterStatus } from '../../kube/status-schema.ts'
 import type { ClusterView, InstanceRow } from '../api/views.ts'
@@ -34,7 +34,7 @@ export function statusOf(input: StatusInput): MySQLClusterStatus {
     instances: view.instances.map((row) => instanceOf(row, nodes.get(row.name))),
     replicas: view.instances.length,
     ready: view.instances.filter((row) => takesPart(view, row)).length,
-    selector: `${labels.cluster}=${name}`,
+    selector: selectorTextOf(name),
     binding: { name: namesOf(name).client },
   }
 }
