@@ -15,7 +15,7 @@ function platform({ replicas = 3, present = [aPod(0), aPod(1), aPod(2)], routing
   const podInformer = testingInformer<Pod>('pods', present)
   const sets = testingInformer<StatefulSet>('statefulsets', replicas === 0 ? [] : [aStatefulSet(replicas)])
   const slices = testingInformer<EndpointSlice>('endpointslices')
-  const made = kubePlatform({ client, pods: podInformer, statefulSets: sets, slices, cluster, owner: ownerOf(aCluster()), routing })
+  const made = kubePlatform({ client, pods: podInformer, statefulSets: sets, slices, cluster, owner: ownerOf(aCluster()), routing, committedEpoch: async () => undefined })
   let changes = 0
   made.onChange(() => (changes += 1))
   const told = () => {

@@ -22,6 +22,8 @@ export interface KubePlatformParts {
   readonly cluster: ObjectKey
   readonly owner: OwnerReference
   readonly routing: MySQLClusterSpec['services']['routing']
+  /** Of the record, read anew; undefined where there is none. */
+  readonly committedEpoch: () => Promise<number | undefined>
 }
 
 export interface KubePlatform extends Platform {
@@ -31,10 +33,10 @@ export interface KubePlatform extends Platform {
 }
 
 /** Kubernetes as a place where a cluster runs: the pods of its StatefulSet, found by their addresses and never by DNS, which lags by seconds. */
-export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster, owner, routing }: KubePlatformParts): KubePlatform {
+export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster, owner, routing, committedEpoch }: KubePlatformParts): KubePlatform {
   const { namespace, name } = cluster
   const setKey = { namespace, name: namesOf(name).statefulSet }
-  const way = routing === 'labels' ? new PrimaryLabel(client, cluster) : new PrimaryEndpoints(client, { cluster: name, namespace, owner })
+  const way = routing === 'labels' ? new PrimaryLabel(client, cluster) : new PrimaryEndpoints(client, { cluster: name, namespace, owner, committedEpoch })
   /** A pod that is being made again has no address for a moment; until it has another one its replicas are not told to follow nobody. */
   const lastAddresses = new Map<string, string>()
   const ends: (() => void)[] = []

@@ -5,13 +5,16 @@ import { createKubeClient } from '../controller-runtime/http-kube-client.ts'
 import { FakeApiServer } from '../controller-runtime/testing-api-server.ts'
 import { endpointSlices, PrimaryEndpoints } from './primary-endpoints.ts'
 
-const of = { cluster: 'shop', namespace: 'shops', owner: { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', name: 'shop', uid: 'u1', controller: true } }
+/** What the record says when it is read. */
+let committed: number | undefined
+const of = { cluster: 'shop', namespace: 'shops', owner: { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', name: 'shop', uid: 'u1', controller: true }, committedEpoch: async () => committed }
 const key = { namespace: 'shops', name: 'shop-primary' }
 const route = (epoch: number, ordinal: number): PrimaryRoute => ({ epoch, instance: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306 })
 
 let server: FakeApiServer
 let client: ReturnType<typeof createKubeClient>
 beforeEach(async () => {
+  committed = undefined
   server = await FakeApiServer.start()
   client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test' })
 })
@@ -68,5 +71,50 @@ describe('the primary’s endpoints', () => {
     expect(await endpoints.publish(route(3, 1))).toBe(true)
     expect(await endpoints.published()).toEqual(route(3, 1))
     expect((await client.get(endpointSlices, key))?.metadata.labels).toMatchObject({ team: 'payments' })
+  })
+})
+
+describe('endpoints of a forged epoch', () => {
+  const forge = (epoch: number) => client.patch(endpointSlices, key, { metadata: { annotations: { 'regent.dev/epoch': String(epoch) } }, endpoints: [{ addresses: ['10.6.6.6'], conditions: {} }] })
+
+  it('are put right by who publishes what the record says, and show no epoch above its own until then', async () => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    await endpoints.publish(route(2, 0))
+    committed = 2
+    await forge(9)
+    expect(await endpoints.published()).toMatchObject({ epoch: 2, host: '10.6.6.6' })
+    expect(await endpoints.publish(route(2, 0))).toBe(true)
+    expect(await endpoints.published()).toEqual(route(2, 0))
+    await forge(9)
+    committed = 3
+    expect(await endpoints.publish(route(3, 1))).toBe(true)
+    expect((await client.get(endpointSlices, key))?.metadata.annotations).toMatchObject({ 'regent.dev/epoch': '3' })
+  })
+
+  it('are left alone by who knows an older epoch than the record, and where there is no record', async () => {
+    await new PrimaryEndpoints(client, of).publish(route(2, 0))
+    await forge(9)
+    for (const now of [3, undefined]) {
+      committed = now
+      expect(await new PrimaryEndpoints(client, of).publish(route(2, 0))).toBe(false)
+      expect((await client.get(endpointSlices, key))?.endpoints).toMatchObject([{ addresses: ['10.6.6.6'] }])
+    }
+  })
+
+  it('do not help a manager that slept between reading the record and writing', async () => {
+    const asleep = Promise.withResolvers<number>()
+    const read = Promise.withResolvers<void>()
+    let answers = 0
+    const slow = new PrimaryEndpoints(client, { ...of, committedEpoch: () => (read.resolve(), answers++ === 0 ? asleep.promise : of.committedEpoch()) })
+    const now = new PrimaryEndpoints(client, of)
+    await now.publish(route(1, 0))
+    await forge(9)
+    const late = slow.publish(route(1, 0))
+    await read.promise
+    committed = 2
+    expect(await now.publish(route(2, 1))).toBe(true)
+    asleep.resolve(1)
+    expect(await late).toBe(false)
+    expect(await now.published()).toEqual(route(2, 1))
   })
 })

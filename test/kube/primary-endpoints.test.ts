@@ -4,6 +4,8 @@ import { mysqlClusters } from '../../src/kube/mysql-cluster.ts'
 import { ownerOf } from '../../src/kube/owned.ts'
 import { endpointSlices, PrimaryEndpoints } from '../../src/kube/primary-endpoints.ts'
 import { aCluster } from '../../src/kube/testing.ts'
+import { shop } from '../../src/store/contract.ts'
+import { kubeStore } from '../../src/store/kube.ts'
 import { onApiServer } from './on-api-server.ts'
 
 const route = (epoch: number, ordinal: number): PrimaryRoute => ({ epoch, instance: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306 })
@@ -15,7 +17,8 @@ onApiServer('The primary’s endpoints', (api) => {
   async function two(): Promise<readonly [PrimaryEndpoints, PrimaryEndpoints]> {
     const { metadata, spec, ...rest } = aCluster()
     const cluster = await api.client.create(mysqlClusters, { ...rest, spec: { ...spec, acks: null }, metadata: { name: metadata.name, namespace: api.namespace } })
-    const of = { cluster: 'shop', namespace: api.namespace, owner: ownerOf(cluster) }
+    const store = kubeStore(api.client, { namespace: api.namespace, leaseNamespace: api.namespace })
+    const of = { cluster: 'shop', namespace: api.namespace, owner: ownerOf(cluster), committedEpoch: async () => (await store.readRecord('shop'))?.epoch }
     return [new PrimaryEndpoints(api.client, of), new PrimaryEndpoints(api.client, of)]
   }
 
@@ -63,8 +66,22 @@ onApiServer('The primary’s endpoints', (api) => {
     expect(await endpoints.published()).toEqual(route(2, 1))
   })
 
+  it('with a forged epoch above the record’s own are put right by who publishes that, and by nobody else', async () => {
+    const [old, now] = await two()
+    const store = kubeStore(api.client, { namespace: api.namespace, leaseNamespace: api.namespace })
+    await store.compareAndSwap('shop', 0, { ...shop, epoch: 2, revision: 1 })
+    await now.publish(route(2, 1))
+    await api.client.patch(endpointSlices, key(), { metadata: { annotations: { 'regent.dev/epoch': '99' } }, endpoints: [] })
+    expect(await old.publish(route(1, 0))).toBe(false)
+    // As a loop does that hears of the change.
+    expect(await now.published()).toBeUndefined()
+    expect(await now.publish(route(2, 1))).toBe(true)
+    expect(await now.published()).toEqual(route(2, 1))
+    expect((await api.client.get(endpointSlices, key()))?.metadata.annotations).toMatchObject({ 'regent.dev/epoch': '2' })
+  })
+
   it('in a namespace that is gone fail, rather than be tried for ever', async () => {
-    const endpoints = new PrimaryEndpoints(api.client, { cluster: 'shop', namespace: 'gone', owner: ownerOf(aCluster()) })
+    const endpoints = new PrimaryEndpoints(api.client, { cluster: 'shop', namespace: 'gone', owner: ownerOf(aCluster()), committedEpoch: async () => undefined })
     await expect(endpoints.publish(route(1, 0))).rejects.toMatchObject({ status: 404, message: expect.stringContaining('namespaces "gone" not found') as string })
   })
 })

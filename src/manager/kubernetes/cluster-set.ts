@@ -120,8 +120,9 @@ export class ClusterSet {
     const { uid = '', generation = 0 } = cluster.metadata
     const spec = coreSpecOf(key.name, cluster.spec)
     const owner = ownerOf(cluster)
-    const platform = kubePlatform({ client, pods, statefulSets, slices, cluster: key, owner, routing: cluster.spec.services.routing })
     const store = kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace, owner })
+    const committedEpoch = async () => (await store.readRecord(key.name))?.epoch
+    const platform = kubePlatform({ client, pods, statefulSets, slices, cluster: key, owner, routing: cluster.spec.services.routing, committedEpoch })
     const authority = { namespace: key.namespace, name: namesOf(key.name).authority }
     const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }
     const transport = createHttpTransport(secured)
