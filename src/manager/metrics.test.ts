@@ -23,6 +23,25 @@ describe('the metrics', () => {
     )
   })
 
+  it('tell clusters of one name by their namespaces', async () => {
+    const metrics = createMetrics()
+    metrics.collect([{ ...shop, name: 'shops.shop' }, { ...shop, name: 'carts.shop', epoch: 7 }], true)
+    metrics.decided('carts.shop', 'commit')
+    metrics.recovered('carts.shop', { kind: 'failover', outcome: 'succeeded' })
+    metrics.outage('carts.shop', 'failover', 87)
+    expect(await lines(metrics)).toEqual(
+      expect.arrayContaining([
+        'regent_epoch{namespace="shops",cluster="shop"} 4',
+        'regent_epoch{namespace="carts",cluster="shop"} 7',
+        'regent_instance_role{namespace="carts",cluster="shop",instance="shop-0",role="primary"} 1',
+        'regent_replica_lag_seconds{namespace="carts",cluster="shop",instance="shop-1"} 0.25',
+        'regent_decisions_total{namespace="carts",cluster="shop",kind="commit"} 1',
+        'regent_recoveries_total{namespace="carts",cluster="shop",kind="failover",outcome="succeeded"} 1',
+        'regent_outage_seconds_count{namespace="carts",cluster="shop",kind="failover"} 1',
+      ]),
+    )
+  })
+
   it('forget instances and clusters that are gone, and roles that changed', async () => {
     const metrics = createMetrics()
     metrics.collect([shop, { ...shop, name: 'old' }], true)

@@ -72,6 +72,12 @@ describeCharts('every alert', () => {
     }
   })
 
+  it('names a cluster with its namespace, also where it gives a command', () => {
+    const commands = alerts().flatMap(({ annotations: { description } }) => description.match(/"regent [^"]*"/g) ?? [])
+    expect(commands.length).toBeGreaterThan(3)
+    for (const command of commands) expect(command).toMatch(/^"regent \w+ \{\{ \$labels\.namespace \}\}\/\{\{ \$labels\.cluster \}\}"$/)
+  })
+
   it('has a name of its own', () => {
     const names = alerts().map(({ alert }) => alert)
     expect(names).toEqual([...new Set(names)])
@@ -102,6 +108,12 @@ describeCharts('the dashboard', () => {
     const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
     expect(asked.length).toBeGreaterThan(15)
     for (const expr of asked) expect(unknownIn(expr), expr).toEqual([])
+  })
+
+  it('shows clusters of the namespaces that are chosen, and tells those of one name apart', () => {
+    const asked = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).filter((expr) => expr.includes('cluster=~'))
+    expect(asked.length).toBeGreaterThan(10)
+    for (const expr of asked) expect(expr.match(/cluster=~"\$cluster"/g)).toHaveLength(expr.match(/\{namespace=~"\$cluster_namespace",cluster=~"\$cluster"/g)?.length ?? 0)
   })
 
   it('explains every panel, and puts none above another', () => {
