@@ -33,7 +33,8 @@ export async function commandLinePage(): Promise<string> {
 }
 
 const rights: readonly (readonly [string, string, string])[] = [
-  ['get', `secrets ${manager.tokenSecret}, ${manager.certificateSecret}`, 'the API’s token, and the CA that its certificate must be from'],
+  ['get', `secrets ${manager.tokenSecret}`, 'the API’s token'],
+  ['get', `configmaps ${manager.authorityConfigMap}`, 'the CA that its certificate must be from'],
   ['list', 'pods', 'to find a manager that is ready'],
   ['get, create', 'pods/portforward', 'to connect to it; Kubernetes before 1.35 asks for get alone'],
   ['get', 'leases.coordination.k8s.io', 'to ask the leader first; without it one pod after the other is asked'],

@@ -5,7 +5,8 @@ import { ScriptedClient } from '../controller-runtime/testing-kube-client.ts'
 import { virtualWorld } from '../controller-runtime/testing-world.ts'
 import { materialIn } from './cluster-certificates.ts'
 import { followCertificates, type FollowedCertificates } from './manager-certificates.ts'
-import { dataOf, secrets, type Secret } from './secrets.ts'
+import { configMaps } from './agent-config.ts'
+import { dataOf, secrets, textIn, type Secret } from './secrets.ts'
 
 const dayMs = 86_400_000
 const key = { namespace: 'regent', name: 'regent-certificates' }
@@ -27,8 +28,8 @@ const authorities = (follower: FollowedCertificates) => certificatesIn(follower.
 const leaf = (follower: FollowedCertificates) => new X509Certificate(follower.current()?.cert ?? '')
 
 /** Time passes until something is so: keys are made by OpenSSL's threads, in time of their own. */
-async function passUntil(world: ReturnType<typeof virtualWorld>, so: () => unknown): Promise<void> {
-  await vi.waitUntil(async () => (await world.advance(1_000), so()), { timeout: 10_000, interval: 2 })
+async function passUntil(world: ReturnType<typeof virtualWorld>, so: () => unknown, stepMs = 1_000): Promise<void> {
+  await vi.waitUntil(async () => (await world.advance(stepMs), so()), { timeout: 10_000, interval: 2 })
 }
 
 describe('the managers’ certificate', () => {
@@ -94,6 +95,59 @@ describe('the managers’ certificate', () => {
     stop()
     await run
     expect(world.pending).toBe(0)
+  })
+})
+
+describe('the authority behind it', () => {
+  const place = { namespace: 'regent', name: 'regent-ca' }
+  const published = (client: ScriptedClient) => client.get(configMaps, place)
+
+  it('is published without its key by the leader, who puts it right where somebody changed or deleted it', async () => {
+    const { client, world, follower } = aManager()
+    await follower.ready()
+    const wanted = { 'ca.crt': follower.current()?.ca }
+    await vi.waitFor(async () => expect((await published(client))?.data).toEqual(wanted))
+    await client.patch(configMaps, place, { data: { 'ca.crt': 'another' } })
+    await world.advance(61_000)
+    await vi.waitFor(async () => expect((await published(client))?.data).toEqual(wanted))
+    await client.delete(configMaps, place)
+    await world.advance(61_000)
+    await vi.waitFor(async () => expect((await published(client))?.data).toEqual(wanted))
+  })
+
+  it('is not published by a follower', async () => {
+    const { client, world, follower } = aManager(undefined, false)
+    await follower.ready()
+    await world.advance(120_000)
+    expect(await published(client)).toBeUndefined()
+  })
+
+  it('is published beside the one that replaces it, for as long as the managers may show a certificate of either', async () => {
+    const first = aManager()
+    await first.follower.ready()
+    const before = first.follower.current()?.ca ?? ''
+    await vi.waitFor(async () => expect((await published(first.client))?.data?.['ca.crt']).toBe(before))
+    first.stop()
+    const leader = aManager({ client: first.client, world: virtualWorld(first.world.clock.wallMs() + 3_000 * dayMs) })
+    await leader.follower.ready()
+    await vi.waitFor(async () => expect((await published(leader.client))?.data?.['ca.crt']).not.toBe(before))
+    const both = (await published(leader.client))?.data?.['ca.crt'] ?? ''
+    expect(both).toBe(textIn(await stored(leader.client), 'ca.crt'))
+    expect(certificatesIn(both)).toHaveLength(2)
+    expect(both.endsWith(before)).toBe(true)
+    await passUntil(leader.world, () => authorities(leader.follower).length === 1 && !leader.follower.current()?.ca.includes(before), 60_000)
+    await vi.waitFor(async () => expect((await published(leader.client))?.data?.['ca.crt']).toBe(leader.follower.current()?.ca))
+  })
+
+  it('keeps nobody waiting who serves where it cannot be published, and that is said', async () => {
+    const client = new ScriptedClient()
+    client.before = (verb) => {
+      if (verb === 'create' && client.calls.filter((one) => one === 'create').length > 1) throw new Error('configmaps is forbidden')
+    }
+    const { follower, log } = aManager({ client, world: virtualWorld() })
+    await follower.ready()
+    expect(follower.current()).toBeDefined()
+    await vi.waitFor(() => expect(log.warn.mock.calls).toEqual([['certificates: configmaps is forbidden']]))
   })
 })
 

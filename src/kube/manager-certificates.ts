@@ -11,6 +11,7 @@ import type { ObjectKey } from '../controller-runtime/objects.ts'
 import { authorityValidMs, leafIn, materialIn } from './cluster-certificates.ts'
 import { manager } from './manager-names.ts'
 import { labels } from './names.ts'
+import { publishAuthority } from './published-authority.ts'
 import { dataOf, secrets, textIn, type Secret } from './secrets.ts'
 import { injectAuthority } from './webhook-authority.ts'
 
@@ -30,7 +31,7 @@ export interface FollowedCertificates extends CertificateSource {
   /** Resolves once there is a certificate. */
   ready(signal?: AbortSignal): Promise<void>
   /**
-   * Until the signal is aborted. Makes the Secret where it is missing, whoever is first, and takes what is in it, once a minute; only the leader renews it and tells the webhook configurations.
+   * Until the signal is aborted. Makes the Secret where it is missing, whoever is first, and takes what is in it, once a minute; only the leader renews it, publishes its authority and tells the webhook configurations.
    * Rejects with `REGENT_BAD_CERTIFICATE` when `waitForSecretMs` pass without one; later it goes on with what it has, and says what is wrong.
    */
   run(signal: AbortSignal, isLeader: () => boolean): Promise<void>
@@ -122,7 +123,10 @@ class Follower extends HeldCertificates implements FollowedCertificates {
     if (material === undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', `${where} lacks tls.crt, tls.key or ca.crt`)
     if (this.put(material, where)) log.info(`certificates: ${where} is in use`)
     this.#first.resolve()
-    if (isLeader() && webhookConfiguration !== '') await injectAuthority(client, { name: webhookConfiguration, ca: material.ca }, this.#within(signal))
+    if (!isLeader()) return
+    const { ca } = material
+    const within = this.#within(signal)
+    await Promise.all([publishAuthority(client, { namespace, ca }, within), webhookConfiguration === '' || injectAuthority(client, { name: webhookConfiguration, ca }, within)])
   }
 
   async #make(signal: AbortSignal): Promise<Secret | undefined> {

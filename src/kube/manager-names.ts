@@ -15,6 +15,9 @@ export const manager = {
   lease: 'regent-manager',
   tokenSecret: 'regent-api',
   tokenKey: 'token',
+  /** With the key of the managers' authority: theirs alone. */
   certificateSecret: 'regent-certificates',
+  /** The authority for everybody else. */
+  authorityConfigMap: 'regent-ca',
   caKey: 'ca.crt',
 } as const

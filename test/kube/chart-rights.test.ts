@@ -47,7 +47,7 @@ const ofClusters = [
   'networking.k8s.io/networkpolicies: get list watch create patch delete',
   'events.k8s.io/events: create patch',
 ]
-const ofManagers = ['coordination.k8s.io/leases: create', 'coordination.k8s.io/leases regent-manager: get update', 'secrets: create', 'secrets regent-certificates: get update']
+const ofManagers = ['coordination.k8s.io/leases: create', 'coordination.k8s.io/leases regent-manager: get update', 'secrets: create', 'configmaps: create', 'secrets regent-certificates: get update', 'configmaps regent-ca: get update']
 const podMonitors = 'monitoring.coreos.com/podmonitors: get list watch create patch delete'
 
 let objects: readonly Rendered[]

@@ -78,14 +78,19 @@
   resources: [leases]
   resourceNames: [regent-manager]
   verbs: [get, update]
-# create: the first manager makes the certificate of the API and the webhooks.
+# create: the first manager makes the certificate of the API and the webhooks, the leader the place where its CA is published.
 - apiGroups: [""]
-  resources: [secrets]
+  resources: [secrets, configmaps]
   verbs: [create]
 # get: the certificate that all managers use. update: its renewal, by compare-and-swap.
 - apiGroups: [""]
   resources: [secrets]
   resourceNames: [regent-certificates]
+  verbs: [get, update]
+# get, update: its CA without the key, for whoever checks the certificate.
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [regent-ca]
   verbs: [get, update]
 {{- end }}
 

@@ -6,7 +6,8 @@ import { KubeApiError } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import type { KubeConnection } from '../../controller-runtime/kube-config.ts'
 import { leases } from '../../controller-runtime/lease.ts'
-import type { KubeObject, Resource } from '../../controller-runtime/objects.ts'
+import type { KubeObject, ObjectKey, Resource } from '../../controller-runtime/objects.ts'
+import { configMaps } from '../../kube/agent-config.ts'
 import { manager } from '../../kube/manager-names.ts'
 import { secrets, textIn } from '../../kube/secrets.ts'
 
@@ -34,14 +35,18 @@ export interface FoundManagers {
 
 /** Asks Kubernetes for the managers in a namespace and for what a request to them needs. Throws `REGENT_API_UNREACHABLE` where there is none, `REGENT_KUBE_FORBIDDEN` with the right that is missing. */
 export async function findManagers(connection: KubeConnection, namespace: string): Promise<FoundManagers> {
+  const { tokenSecret, tokenKey, authorityConfigMap, caKey } = manager
   const client = createKubeClient({ connection, world: realWorld, userAgent: `regent/${regentVersion} command` })
   try {
-    const [token, ca, found, leader] = await Promise.all([
-      secretText(client, namespace, manager.tokenSecret, manager.tokenKey),
-      secretText(client, namespace, manager.certificateSecret, manager.caKey),
+    const [secret, authority, found, leader] = await Promise.all([
+      existing(client, secrets, { namespace, name: tokenSecret }),
+      // In no Secret: who may use the command need not read the key of the managers' authority.
+      existing(client, configMaps, { namespace, name: authorityConfigMap }),
       client.list(pods, { namespace, labelSelector: manager.podSelector, deadlineMs }),
       leaderIn(client, namespace),
     ])
+    const token = given(textIn(secret, tokenKey), `Secret ${namespace}/${tokenSecret}`, tokenKey)
+    const ca = given(authority.data?.[caKey], `ConfigMap ${namespace}/${authorityConfigMap}`, caKey)
     return { token: token.trim(), ca, pods: usable(found.items, namespace, leader) }
   } catch (error) {
     throw withRights(error, namespace)
@@ -53,15 +58,18 @@ export async function findManagers(connection: KubeConnection, namespace: string
 /** The error, with all the rights that a person needs where one was missing. */
 export function withRights(error: unknown, namespace: string): unknown {
   if (!(error instanceof KubeApiError) || error.status !== 403) return error
-  const rights = `get secrets ${manager.tokenSecret} and ${manager.certificateSecret}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
+  const rights = `get secrets ${manager.tokenSecret}, get configmaps ${manager.authorityConfigMap}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
   return new RegentError('REGENT_KUBE_FORBIDDEN', `${error.message}. In namespace ${namespace} this command must be allowed to ${rights}`, { cause: error })
 }
 
-async function secretText(client: KubeClient, namespace: string, name: string, key: string): Promise<string> {
-  const secret = await client.get(secrets, { namespace, name }, { deadlineMs })
-  if (secret === undefined) throw unreachable(`there is no Secret "${name}" in namespace "${namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`)
-  const text = textIn(secret, key)
-  if (text === undefined) throw unreachable(`Secret ${namespace}/${name} has no key "${key}"`)
+async function existing<Kind extends KubeObject>(client: KubeClient, resource: Resource<Kind>, key: ObjectKey): Promise<Kind> {
+  const object = await client.get(resource, key, { deadlineMs })
+  if (object !== undefined) return object
+  throw unreachable(`there is no ${resource.kind} "${key.name}" in namespace "${key.namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`)
+}
+
+function given(text: string | undefined, where: string, key: string): string {
+  if (text === undefined) throw unreachable(`${where} has no key "${key}"`)
   return text
 }
 

@@ -165,17 +165,17 @@ describe('the manager', () => {
 describe('what stands in the way is said in a sentence', () => {
   const forbidden = (part: string) => ({ when: ({ path }: { path: string }) => path.includes(part), times: 9, answer: { status: 403 } })
 
-  test.each(['secrets', 'pods', 'portforward'])('the right to %s is missing', async (part) => {
+  test.each(['secrets', 'configmaps', 'pods', 'portforward'])('the right to %s is missing', async (part) => {
     const fake = await kubernetes('shops.shop')
     fake.api.misbehave(forbidden(part))
     const { code, err } = await fake.regent('topology shop -n shops')
-    expect(err).toMatch(/In namespace regent this command must be allowed to get secrets regent-api and regent-certificates, list pods, get and create pods\/portforward/)
+    expect(err).toMatch(/In namespace regent this command must be allowed to get secrets regent-api, get configmaps regent-ca, list pods, get and create pods\/portforward/)
     expect([code, err.split('\n').at(-1)?.trim()]).toEqual([1, 'REGENT_KUBE_FORBIDDEN'])
   })
 
   test('there is no Regent in that namespace, or none that is ready', async () => {
     const fake = await FakeKubernetes.start()
-    expect(await fake.regent('topology shop --manager-namespace elsewhere')).toMatchObject({ code: 3, err: expect.stringMatching(/there is no Secret "regent-[a-z]+" in namespace "elsewhere": Regent is not installed there/) as string })
+    expect(await fake.regent('topology shop --manager-namespace elsewhere')).toMatchObject({ code: 3, err: expect.stringMatching(/there is no (Secret|ConfigMap) "regent-[a-z]+" in namespace "elsewhere": Regent is not installed there/) as string })
     expect(await fake.regent('topology shop -n shops')).toMatchObject({ code: 3, err: expect.stringContaining('there is no manager pod (') as string })
     await fake.manager('regent-a', () => done, { ready: false })
     expect(await fake.regent('topology shop -n shops')).toMatchObject({ code: 3, err: expect.stringContaining('no manager in namespace "regent" is ready: regent-a') as string })
@@ -190,7 +190,7 @@ describe('what stands in the way is said in a sentence', () => {
     await fake.manager('regent-a', () => done, { certificate })
     const { code, err } = await fake.regent('topology shop -n shops')
     expect(err).toMatch(message)
-    expect(err).toContain('expected is a certificate of the CA in Secret regent-certificates for regent.regent.svc')
+    expect(err).toContain('expected is a certificate of the CA in ConfigMap regent-ca for regent.regent.svc')
     expect([code, fake.asked]).toEqual([3, []])
   })
 

@@ -88,7 +88,7 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
       return await secured(tunnel, { ca, servername: this.#serverName }, signal)
     } catch (error) {
       if (error instanceof RegentError) throw withRights(error, this.#namespace)
-      const expected = `expected is a certificate of the CA in Secret ${manager.certificateSecret} for ${this.#serverName}`
+      const expected = `expected is a certificate of the CA in ConfigMap ${manager.authorityConfigMap} for ${this.#serverName}`
       throw unreachable(`pod ${this.#namespace}/${pod.name}: ${signal.aborted ? `no connection within ${connectMs / 1_000} s` : `${describeError(error)} (${expected})`}`, error)
     }
   }

@@ -19,7 +19,7 @@ export interface ManagerOptions {
 
 type Respond = (asked: Asked, response: ServerResponse) => { readonly status: number; readonly body: unknown } | null
 
-/** A Kubernetes with Regent's Secrets in namespace `regent`, and a kubeconfig for it whose current context is namespace `shops`. */
+/** A Kubernetes with what Regent publishes in namespace `regent`, and a kubeconfig for it whose current context is namespace `shops`. */
 export class FakeKubernetes {
   readonly api: FakeApiServer
   readonly kubeconfig: string
@@ -31,7 +31,7 @@ export class FakeKubernetes {
     this.kubeconfig = kubeconfig
     this.#certificate = certificate
     this.#create('v1/secrets', 'regent-api', { data: { token: base64('api-token\n') } })
-    this.#create('v1/secrets', 'regent-certificates', { data: { 'ca.crt': base64(this.#certificate.cert) } })
+    this.#create('v1/configmaps', 'regent-ca', { data: { 'ca.crt': this.#certificate.cert } })
   }
 
   static async start(certificate = selfSigned('regent.regent.svc')): Promise<FakeKubernetes> {
