@@ -6,3 +6,17 @@ export function epochOf({ metadata }: KubeObject): number {
   const epoch = Number(metadata.annotations?.[annotations.epoch])
   return Number.isSafeInteger(epoch) ? epoch : 0
 }
+
+/** The epoch of the record, read anew and never from a cache; undefined where there is none. */
+export type CommittedEpoch = () => Promise<number | undefined>
+
+/**
+ * What was read of an object, and *after* it the record's epoch: a higher one in the object was written by nobody who leads, since epochs are committed before anything carries them, and only grow. It would stand in the
+ * way of every failover to come, so it counts for no more than the record's. A manager that slept between the two reads, or after them, has seen too low an epoch but also too old a `resourceVersion`: it writes over what
+ * it saw or not at all.
+ */
+export function withinRecord<Kind extends KubeObject>(object: Kind, committed: number | undefined): Kind {
+  if (committed === undefined || epochOf(object) <= committed) return object
+  const { metadata } = object
+  return { ...object, metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.epoch]: String(committed) } } }
+}

@@ -4,6 +4,7 @@ import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { ObjectKey, OwnerReference } from '../controller-runtime/objects.ts'
 import { applyObject } from '../controller-runtime/server-side-apply.ts'
 import { instanceName } from '../../topology/member.ts'
+import type { CommittedEpoch } from './epoch.ts'
 import { mysqlClusters } from './mysql-cluster.ts'
 import { labels, namesOf } from './names.ts'
 import { PrimaryEndpoints, type EndpointSlice } from './primary-endpoints.ts'
@@ -22,8 +23,7 @@ export interface KubePlatformParts {
   readonly cluster: ObjectKey
   readonly owner: OwnerReference
   readonly routing: MySQLClusterSpec['services']['routing']
-  /** Of the record, read anew; undefined where there is none. */
-  readonly committedEpoch: () => Promise<number | undefined>
+  readonly committedEpoch: CommittedEpoch
 }
 
 export interface KubePlatform extends Platform {
@@ -36,7 +36,7 @@ export interface KubePlatform extends Platform {
 export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster, owner, routing, committedEpoch }: KubePlatformParts): KubePlatform {
   const { namespace, name } = cluster
   const setKey = { namespace, name: namesOf(name).statefulSet }
-  const way = routing === 'labels' ? new PrimaryLabel(client, cluster) : new PrimaryEndpoints(client, { cluster: name, namespace, owner, committedEpoch })
+  const way = routing === 'labels' ? new PrimaryLabel(client, cluster, committedEpoch) : new PrimaryEndpoints(client, { cluster: name, namespace, owner, committedEpoch })
   /** A pod that is being made again has no address for a moment; until it has another one its replicas are not told to follow nobody. */
   const lastAddresses = new Map<string, string>()
   const ends: (() => void)[] = []

@@ -3,7 +3,7 @@ import type { PrimaryRoute } from '../common/platform.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { KubeObject, ObjectKey, OwnerReference, Resource } from '../controller-runtime/objects.ts'
-import { epochOf } from './epoch.ts'
+import { epochOf, withinRecord, type CommittedEpoch } from './epoch.ts'
 import { annotations, commonLabels, fieldManager, namesOf } from './names.ts'
 
 export interface EndpointSlice extends KubeObject {
@@ -27,16 +27,12 @@ export interface EndpointsOf {
   readonly namespace: string
   /** The `MySQLCluster`, so that the slice goes with it. */
   readonly owner: OwnerReference
-  /** Of the record, read anew and never from a cache; undefined where there is none. */
-  readonly committedEpoch: () => Promise<number | undefined>
+  readonly committedEpoch: CommittedEpoch
 }
 
 /**
  * The one EndpointSlice of Service `<cluster>-primary`, which has no selector. A failover is one write of it: kube-proxy programs a node's rules at once for the first change within a second and lets further ones wait
  * (safety rule 7). The slice carries the epoch, and whoever knows only an older one loses, also by `resourceVersion`.
- *
- * Epochs are committed before they are published, and only grow. So a slice whose epoch is above that of a record which was read after it was written by nobody who leads, and would else stand in the way of every failover to
- * come: it counts for no more than the record. The order of the two reads is what makes it safe: a manager that slept in between has read a record that is too old, and writes over that very slice or not at all.
  */
 export class PrimaryEndpoints {
   readonly #client: KubeClient
@@ -55,21 +51,21 @@ export class PrimaryEndpoints {
   async publish(route: PrimaryRoute): Promise<boolean> {
     for (;;) {
       const before = this.#seen ?? (await this.#look())
-      // What was seen may be old, but epochs only grow. Only what the record still says outranks a higher one.
-      if (before !== undefined && epochOf(before) > route.epoch && (await this.#of.committedEpoch()) !== route.epoch) return false
+      if (before !== undefined && epochOf(before) > route.epoch) {
+        // What was seen may be old, but epochs only grow.
+        return false
+      }
       if (before !== undefined && says(before, route)) return true
       if (await this.#write(before, route)) return true
     }
   }
 
-  /** With an epoch that is never above the record's: who knows the newest one publishes, and who knows an older one does not try. */
   async published(): Promise<PrimaryRoute | undefined> {
     const slice = await this.#look()
     const [endpoint] = slice?.endpoints ?? []
     const [port] = slice?.ports ?? []
     if (slice === undefined || endpoint === undefined) return undefined
-    const epoch = Math.min(epochOf(slice), (await this.#of.committedEpoch()) ?? Number.POSITIVE_INFINITY)
-    return { epoch, instance: endpoint.targetRef?.name ?? '', host: endpoint.addresses[0] ?? '', port: port?.port ?? 3306 }
+    return { epoch: epochOf(slice), instance: endpoint.targetRef?.name ?? '', host: endpoint.addresses[0] ?? '', port: port?.port ?? 3306 }
   }
 
   /** Whether this was written here, as far as can be told: while a write is under way, or before anything was looked at, everything is. */
@@ -78,7 +74,8 @@ export class PrimaryEndpoints {
   }
 
   async #look(): Promise<EndpointSlice | undefined> {
-    this.#seen = await this.#client.get(endpointSlices, this.#key)
+    const slice = await this.#client.get(endpointSlices, this.#key)
+    this.#seen = slice && withinRecord(slice, await this.#of.committedEpoch())
     return this.#seen
   }
 

@@ -8,10 +8,10 @@ import { aPod } from './testing.ts'
 
 const route = (epoch: number, ordinal: number): PrimaryRoute => ({ epoch, instance: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306 })
 
-async function cluster(present: readonly Pod[]) {
+async function cluster(present: readonly Pod[], committed?: number) {
   const client = new ScriptedClient()
   for (const pod of present) await client.create(pods, pod)
-  return { client, label: new PrimaryLabel(client, { namespace: 'shops', name: 'shop' }), roles: () => (client.state.all('v1/pods') as readonly object[] as readonly Pod[]).map((pod) => roleOf(pod) ?? 'none') }
+  return { client, label: new PrimaryLabel(client, { namespace: 'shops', name: 'shop' }, async () => committed), roles: () => (client.state.all('v1/pods') as readonly object[] as readonly Pod[]).map((pod) => roleOf(pod) ?? 'none') }
 }
 
 describe('the primary’s label as the way to it', () => {
@@ -38,6 +38,14 @@ describe('the primary’s label as the way to it', () => {
   it('is not taken back by a manager that knows an older epoch', async () => {
     const { label, roles } = await cluster([aPod(0), aPod(1, { role: 'primary', epoch: '2' })])
     expect(await label.publish(route(1, 0))).toBe(false)
+    expect(roles()).toEqual(['none', 'primary'])
+  })
+
+  it('is moved by who knows what the record says past an epoch that is above it: a hand wrote that', async () => {
+    const { label, roles } = await cluster([aPod(0, { role: 'primary', epoch: '99' }), aPod(1)], 2)
+    expect(await label.publish(route(1, 1))).toBe(false)
+    expect(await label.published()).toMatchObject({ epoch: 2, instance: 'shop-0' })
+    expect(await label.publish(route(2, 1))).toBe(true)
     expect(roles()).toEqual(['none', 'primary'])
   })
 

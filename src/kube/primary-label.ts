@@ -2,7 +2,7 @@ import { RegentError } from '../common/errors.ts'
 import type { PrimaryRoute } from '../common/platform.ts'
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { ObjectKey } from '../controller-runtime/objects.ts'
-import { epochOf } from './epoch.ts'
+import { epochOf, withinRecord, type CommittedEpoch } from './epoch.ts'
 import { selectorTextOf } from './names.ts'
 import { moveRoles, roleOf } from './role-labels.ts'
 import { mysqlPort } from './services.ts'
@@ -18,10 +18,12 @@ const mostTries = 5
 export class PrimaryLabel {
   readonly #client: Pick<KubeClient, 'list' | 'patch'>
   readonly #cluster: ObjectKey
+  readonly #committedEpoch: CommittedEpoch
 
-  constructor(client: Pick<KubeClient, 'list' | 'patch'>, cluster: ObjectKey) {
+  constructor(client: Pick<KubeClient, 'list' | 'patch'>, cluster: ObjectKey, committedEpoch: CommittedEpoch) {
     this.#client = client
     this.#cluster = cluster
+    this.#committedEpoch = committedEpoch
   }
 
   /** Resolves to false where a newer epoch is published. Idempotent. */
@@ -42,6 +44,8 @@ export class PrimaryLabel {
 
   async #pods(): Promise<readonly Pod[]> {
     const { namespace, name } = this.#cluster
-    return (await this.#client.list(pods, { namespace, labelSelector: selectorTextOf(name) })).items
+    const { items } = await this.#client.list(pods, { namespace, labelSelector: selectorTextOf(name) })
+    const committed = await this.#committedEpoch()
+    return items.map((pod) => withinRecord(pod, committed))
   }
 }
