@@ -1,6 +1,6 @@
 import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports.ts'
 import { regentVersion } from '../src/common/version.ts'
-import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type LeaseConfirmation, type LeaseVoteRequest, type OrderAnswer, type PromiseOrder, type RenounceOrder, type ReseedOrder, type Step } from '../failover/order.ts'
+import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type LeaseConfirmation, type LeaseVoteRequest, type OrderAnswer, type PasswordsOrder, type PromiseOrder, type RenounceOrder, type ReseedOrder, type Step } from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Observation } from '../topology/observation.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
@@ -172,6 +172,7 @@ export class Agent implements AgentHandlers {
       [agentRoutes.fetch, order<FetchOrder>('fetch', (body) => orders.fetch(body))],
       [agentRoutes.reseed, order<ReseedOrder>('reseed', (body) => orders.reseed(body))],
       [agentRoutes.renounce, order<RenounceOrder>('renounce', (body) => orders.renounce(body))],
+      [agentRoutes.passwords, order<PasswordsOrder>('passwords', (body) => orders.passwords(body))],
       [
         agentRoutes.lease,
         async (body) => {

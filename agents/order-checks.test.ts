@@ -13,6 +13,7 @@ const promise = (more: object = {}): AnyOrder => ({ ...base, epoch: 5, after: ''
 const demote = (more: object = {}): AnyOrder => ({ ...base, epoch: 5, graceMs: 0, deadlineMs: 1_000, ...more })
 const fetch = (more: object = {}): AnyOrder => ({ ...base, epoch: 5, from: peer, until: '', deadlineMs: 1_000, ...more })
 const held = gtids('shop-0', 100)
+const passwords = (more: object = {}): AnyOrder => ({ ...base, generation: 'a2', old: 'kept', ...more })
 const reseed = (more: object = {}): AnyOrder => ({ ...base, donor: peer, source: peer, destroys: held, sourceHolds: '', peers: [], ...more })
 
 interface Given extends Partial<Omit<OrderState, 'stored'>> {
@@ -48,6 +49,7 @@ describe('an agent obeys', () => {
     'a re-seed that names exactly what it holds': ['reseed', reseed(), uncounted],
     'a re-seed whose copy did not end': ['reseed', reseed({ destroys: '' }), { stored: { ...uncounted.stored, seeding: true } }],
     'to renounce as the incarnation that was judged': ['renounce', { ...base, incarnation: 'run-2' }, { stored: { incarnation: 'run-2' } }],
+    'other passwords as primary': ['passwords', passwords(), actsAsPrimary],
     'the re-seed of an old primary': ['reseed', reseed({ epoch: 5 }), actsAsPrimary],
   }
   it.each(Object.entries(rows))('%s', (_, [name, order, given]) => {
@@ -71,6 +73,9 @@ describe('an agent refuses', () => {
     'a fetch before it has stopped': ['it has not stopped under that promise', 'fetch', fetch(), { stored: { promise: 5 } }],
     'a fetch with its mysqld dead': ['mysqld is dead', 'fetch', fetch(), { ...stopped, process: 'dead' }],
     'to renounce when its agent has started again since': ['its incarnation is run-3, the order is for run-2', 'renounce', { ...base, incarnation: 'run-2' }, { stored: { incarnation: 'run-3' } }],
+    'other passwords as replica': ['it is no primary', 'passwords', passwords()],
+    'other passwords of another epoch than it leads': ['it is primary of epoch 4', 'passwords', passwords({ epoch: 5 }), actsAsPrimary],
+    'other passwords with its mysqld dead': ['mysqld is dead', 'passwords', passwords(), { ...actsAsPrimary, process: 'dead' }],
     'to be seeded again as primary': ['it is the primary', 'reseed', reseed(), actsAsPrimary],
     'to be seeded again while it counts': ['it is counted in the sync set', 'reseed', reseed()],
     'to be seeded again when it holds something else': ['the order destroys', 'reseed', reseed({ destroys: gtids('shop-0', 99) }), uncounted],

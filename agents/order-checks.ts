@@ -1,11 +1,11 @@
 import { RegentError } from '../src/common/errors.ts'
-import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../failover/order.ts'
+import type { Assignment, DemoteOrder, FetchOrder, OrderName, PasswordsOrder, PromiseOrder, RenounceOrder, ReseedOrder } from '../failover/order.ts'
 import { memberId } from '../topology/member.ts'
 import type { PromiseReport, ProcessState } from '../topology/observation.ts'
 import type { StoredState } from './stored-state.ts'
 
 /** Any order that carries an epoch and a revision. */
-export type AnyOrder = Assignment | PromiseOrder | DemoteOrder | FetchOrder | RenounceOrder | ReseedOrder
+export type AnyOrder = Assignment | PromiseOrder | DemoteOrder | FetchOrder | PasswordsOrder | RenounceOrder | ReseedOrder
 
 /** What the checks look at. */
 export interface OrderState {
@@ -50,6 +50,8 @@ function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonl
       return reseedChecks(order as ReseedOrder, state)
     case 'renounce':
       return renounceChecks(order as RenounceOrder, state)
+    case 'passwords':
+      return passwordsChecks(order, state)
     case 'lease':
       return []
   }
@@ -102,6 +104,15 @@ function reseedChecks(order: ReseedOrder, { stored, holds }: OrderState): readon
 /** Judged by what it reported: an order that comes after the next start of the agent speaks of somebody else. */
 function renounceChecks(order: RenounceOrder, { stored }: OrderState): readonly Check[] {
   return [[stored.incarnation !== order.incarnation, `its incarnation is ${stored.incarnation}, the order is for ${order.incarnation}`]]
+}
+
+/** What it writes replicates: only the primary of that very epoch may, as it would take a client's write. */
+function passwordsChecks(order: AnyOrder, { stored, process }: OrderState): readonly Check[] {
+  return [
+    [stored.assignment?.role !== 'primary', 'it is no primary'],
+    [stored.assignment?.epoch !== order.epoch, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
+    [process !== 'running', `mysqld is ${process}`],
+  ]
 }
 
 function abbreviate(set: string | null): string {

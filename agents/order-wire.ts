@@ -56,6 +56,7 @@ const schemas = {
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers }),
   renounce: message({ incarnation: name }),
+  passwords: message({ generation: Type.String({ pattern: '^[0-9a-f]{0,64}$' }), old: Type.Union([Type.Literal('kept'), Type.Literal('discarded')]) }),
   lease: message({ question: Type.Integer({ minimum: 0 }) }),
   leaseVote: Type.Object({ version: base.version, cluster: name, asking: name, epoch: Type.Integer({ minimum: 0 }) }, { additionalProperties: false }),
 } as const

@@ -1,4 +1,4 @@
-import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PromiseOrder, RenounceOrder, ReseedOrder, Step } from '../failover/order.ts'
+import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PasswordsOrder, PromiseOrder, RenounceOrder, ReseedOrder, Step } from '../failover/order.ts'
 import type { OrderName } from '../failover/order.ts'
 import { holdsText } from './agent-observation.ts'
 import type { Converger } from './converger.ts'
@@ -7,6 +7,7 @@ import { fetchMissing } from './fetching.ts'
 import type { Lease } from './lease.ts'
 import { checkOrder, type AnyOrder } from './order-checks.ts'
 import type { Parts } from './parts.ts'
+import { beginPasswords } from './passwords.ts'
 import { prepareToLead } from './preparation.ts'
 import { promise, stopUnderPromise } from './promise.ts'
 import { renounce } from './renouncing.ts'
@@ -70,6 +71,11 @@ export class Orders {
   /** A new member from now on. Whatever here accepts or acknowledges writes is stopped first: were it to die in between, it would be told again. */
   renounce(order: RenounceOrder): Promise<readonly Step[]> {
     return this.#obey('renounce', order, () => renounce(this.#parts, order).then(() => this.#converger.pass()))
+  }
+
+  /** Begins; the change itself goes on in the background, since it waits for acknowledgements, and shows in the observation. */
+  passwords(order: PasswordsOrder): Promise<readonly Step[]> {
+    return this.#obey('passwords', order, async () => beginPasswords(this.#parts, order))
   }
 
   confirmLease(order: LeaseConfirmation): void {

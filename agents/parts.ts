@@ -74,6 +74,8 @@ export interface Memory {
   /** The lease ran out, or space did: the primary keeps itself closed. */
   closedBecause: string | null
   seedingProgress: { stage: string; percent: number; donor: string } | null
+  /** Other passwords are being given to accounts. */
+  changesPasswords: boolean
   /** Monotonic milliseconds of the last order or confirmation of a manager. */
   managerHeardAtMs: number
   /** When each peer was heard, monotonic. */
@@ -105,6 +107,7 @@ export function freshMemory(nowMs: number): Memory {
     termination: null,
     closedBecause: null,
     seedingProgress: null,
+    changesPasswords: false,
     managerHeardAtMs: nowMs,
     peersHeard: new Map(),
   }

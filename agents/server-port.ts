@@ -1,3 +1,4 @@
+import type { PasswordsWish } from '../failover/order.ts'
 import { ordinalOf, type InstanceName } from '../topology/member.ts'
 import type { GtidText, ServerState, WriteProbe } from '../topology/observation.ts'
 
@@ -60,6 +61,11 @@ export interface ServerPort {
 
   /** Writes a marker row, binary log on; resolves when it is acknowledged by k replicas, however long that takes. Two can wait at once, in two slots. */
   writeMarker(token: string, slot: 1 | 2): Promise<void>
+  /**
+   * Gives `client` and `admin` the passwords of a generation, binary log on, with those they had accepted as well until they are to be discarded. Only what differs is changed. Resolves when it is acknowledged by k
+   * replicas, however long that takes.
+   */
+  setPasswords(wish: PasswordsWish): Promise<void>
   /** One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects. */
   probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
 

@@ -10,6 +10,7 @@ import { cloneInto } from './sql-clone.ts'
 import { setEvents } from './sql-events.ts'
 import { setGates } from './sql-gates.ts'
 import { writeMarker } from './sql-marker.ts'
+import { setPasswords } from './sql-passwords.ts'
 import { SqlPool } from './sql-pool.ts'
 import { ReplicationSql } from './sql-replication.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './sql-semi-sync.ts'
@@ -30,6 +31,8 @@ interface SqlServerPorts {
 const readOnlyMs = 2_000
 /** Removing a file of many gigabytes takes its time on some file systems. */
 const purgeMs = 10_000
+/** How long a change of an account's password waits behind somebody's backup lock. */
+const accountLockSeconds = 5
 /** Whatever people set for everybody must not change what the agent's statements do. */
 const ownSession = "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
 
@@ -44,6 +47,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const inside = [{ socketPath: layout.socket, ...login }, admin]
   const quiet = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
   const marking = new SqlPool(inside, ownSession, world)
+  const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   const client = new SqlPool([{ host: config.host, port: config.port, ...login }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql(quiet, world, queryDeadlineMs)
   const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock) })
@@ -75,6 +79,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setGates: (open) => setGates(sql, secret, open),
     killDumpThreads: (keep) => killDumpThreads(sql, keep),
     writeMarker: (token, slot) => writeMarker((statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), token, slot),
+    setPasswords: (wish) => setPasswords((statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), secret, wish),
     probeWrite: (deadlineMs) => probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
     setEvents: (on) => setEvents(sql, on),
     cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, progress }),
@@ -82,7 +87,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     shutdown: async () => void (await sql.change('SHUTDOWN')),
     disconnect() {
       state.forget()
-      for (const pool of [quiet, marking, client]) pool.disconnect()
+      for (const pool of [quiet, marking, accounts, client]) pool.disconnect()
     },
   }
 }

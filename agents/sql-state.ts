@@ -5,6 +5,7 @@ import { replicationUserPrefix } from './server-port.ts'
 import { channelFrom, type ChannelPulse } from './sql-channel.ts'
 import { dialectOf } from './dialect.ts'
 import { ownedSet } from './owned-gtids.ts'
+import { isRotated, passwordColumns, passwordIn } from './sql-passwords.ts'
 import type { PersistedSettings } from './persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './sql.ts'
 import type { Row } from './sql-connection.ts'
@@ -19,7 +20,8 @@ const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.
 const statuses = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status
   WHERE VARIABLE_NAME IN ('Rpl_semi_sync_source_wait_sessions', 'Rpl_semi_sync_source_no_tx', 'Rpl_semi_sync_replica_status', 'Threads_running')`
 
-const gates = String.raw`SELECT SUBSTRING(user, ${replicationUserPrefix.length + 1}) AS ordinal FROM mysql.user WHERE user LIKE 'regent\_r\_%' AND host = '%' AND account_locked = 'N'`
+/** Gates that are open, and the passwords of the other accounts: one look at the table of both. */
+const accounts = String.raw`SELECT user, ${passwordColumns} FROM mysql.user WHERE host = '%' AND ((user LIKE 'regent\_r\_%' AND account_locked = 'N') OR ${isRotated})`
 
 const foreignTables = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB'
   AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema') LIMIT 10`
@@ -60,7 +62,8 @@ export class StateReader {
     const [row] = await read(variables)
     const status = new Map((await read(statuses)).map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
     const threads = await dumpThreads(read)
-    const open = await read(gates)
+    const found = await read(accounts)
+    const open = found.filter((row) => textOf(row, 'user').startsWith(replicationUserPrefix))
     const [binlog] = await read(dialectOf(textOf(row, 'version')).showBinlog)
     return {
       ...factsFrom(row),
@@ -75,11 +78,12 @@ export class StateReader {
         waiting: Number(status.get('Rpl_semi_sync_source_wait_sessions') ?? 0),
         unacknowledged: Number(status.get('Rpl_semi_sync_source_no_tx') ?? 0),
       },
-      openGates: open.map((gate) => instanceName(this.#cluster, numberOf(gate, 'ordinal'))),
+      openGates: open.map((row) => instanceName(this.#cluster, Number(textOf(row, 'user').slice(replicationUserPrefix.length)))),
       runningSessions: Number(status.get('Threads_running') ?? 0),
       binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
       foreignTables: await this.#foreign(left()),
       persisted: await this.#persisted.names(),
+      passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
     }
   }
 

@@ -121,6 +121,7 @@ export class ScriptedServer implements ServerPort {
   setGates: ServerPort['setGates'] = async (open) => void this.calls.push(`gates ${open.join(',')}`)
   killDumpThreads: ServerPort['killDumpThreads'] = async () => void this.calls.push('killDumpThreads')
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
+  setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) => void this.calls.push(`passwords ${generation} ${old}`)
   readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
   readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')

@@ -2,7 +2,7 @@ import type { Analysis } from '../topology/analysis.ts'
 import type { InstanceName } from '../topology/member.ts'
 import type { PrimaryRoute } from '../src/common/platform.ts'
 import type { ClusterRecord } from './record.ts'
-import type { Assignment, DemoteOrder, FetchOrder, PromiseOrder, RenounceOrder, ReseedOrder } from './order.ts'
+import type { Assignment, DemoteOrder, FetchOrder, PasswordsOrder, PromiseOrder, RenounceOrder, ReseedOrder } from './order.ts'
 
 /** One thing to do now. Each is idempotent; what it leads to is decided again from the next snapshot. */
 export type Action =
@@ -13,6 +13,7 @@ export type Action =
   | { readonly kind: 'fetch'; readonly to: InstanceName; readonly order: FetchOrder }
   | { readonly kind: 'reseed'; readonly to: InstanceName; readonly order: ReseedOrder }
   | { readonly kind: 'renounce'; readonly to: InstanceName; readonly order: RenounceOrder }
+  | { readonly kind: 'passwords'; readonly to: InstanceName; readonly order: PasswordsOrder }
   | { readonly kind: 'route'; readonly route: PrimaryRoute }
   | { readonly kind: 'scale'; readonly count: number }
 

@@ -112,6 +112,16 @@ export interface RenounceOrder extends OrderBase {
   readonly incarnation: string
 }
 
+/** Gives the accounts for people and applications, at the primary, the passwords of a generation. Every agent derives them: none is sent. */
+export interface PasswordsOrder extends OrderBase, PasswordsWish {}
+
+export interface PasswordsWish {
+  /** '' for the first passwords. */
+  readonly generation: string
+  /** What becomes of those that were before: accepted too, or not any more. */
+  readonly old: 'kept' | 'discarded'
+}
+
 /** The manager confirms the epoch, from a record read begun after the question arrived. */
 export interface LeaseConfirmation extends OrderBase {
   readonly question: number
@@ -132,7 +142,7 @@ export interface LeaseVote {
   readonly executed?: GtidText | null
 }
 
-export type OrderName = 'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'lease'
+export type OrderName = 'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'passwords' | 'lease'
 
 /** Routes of the agent's HTTP interface. Orders are POSTed; each answers an `OrderAnswer`. */
 export const agentRoutes = {
@@ -143,6 +153,7 @@ export const agentRoutes = {
   fetch: '/v1/fetch',
   reseed: '/v1/reseed',
   renounce: '/v1/renounce',
+  passwords: '/v1/passwords',
   lease: '/v1/lease',
   leaseVote: '/v1/lease-vote',
 } as const

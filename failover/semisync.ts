@@ -10,6 +10,7 @@ import type { Intent } from './record.ts'
 import { handOverStep, handOverWaits } from './hand-over.ts'
 import { renounceOrders } from './incarnations.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
+import { passwordsOrders } from './passwords.ts'
 import { reseedStep } from './reseeding.ts'
 import { scalingStep } from './scaling.ts'
 import { isLive, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
@@ -36,7 +37,7 @@ function flowStep(input: DecisionInput): FlowStep {
   if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
   const always = [...routeActions(situation), ...renounceOrders(situation)]
   const flow = primaryFlow(situation)
-  return { ...flow, actions: [...always, ...flow.actions] }
+  return { ...flow, actions: [...always, ...flow.actions, ...passwordsOrders(situation)] }
 }
 
 /** What an agent stored is newer than the record: the store was put back. Nothing is ordered; a person decides. */

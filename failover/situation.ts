@@ -3,7 +3,7 @@ import type { Observation } from '../topology/observation.ts'
 import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
 import type { PrimaryRoute } from '../src/common/platform.ts'
 import type { ClusterNotes } from './notes.ts'
-import type { Endpoint } from './order.ts'
+import type { Endpoint, PasswordsWish } from './order.ts'
 import { sourceOf, type ClusterRecord } from './record.ts'
 import type { ClusterSpec } from './spec.ts'
 import type { Timings } from './timings.ts'
@@ -12,6 +12,7 @@ import type { Timings } from './timings.ts'
 export type Request =
   | { readonly kind: 'switchover'; readonly id: string; readonly to: InstanceName | null; readonly deadlineWallMs: number; readonly reason: string }
   | { readonly kind: 'failover'; readonly id: string; readonly to: InstanceName | null; readonly acceptLoss: boolean }
+  | ({ readonly kind: 'passwords'; readonly id: string } & PasswordsWish)
 
 /** Everything `decide` is given. It reads no clock and remembers nothing: what must be remembered is in here. */
 export interface DecisionInput {
@@ -81,6 +82,17 @@ export function isServing(view: InstanceView | undefined, timings: Timings): vie
   if (!isLive(view)) return false
   const { process, server, silentMs } = view.observation
   return process === 'running' && server !== null && silentMs < timings.frozenMs
+}
+
+/** The record's primary is open in its epoch, its agent says so now, and enough replicas can acknowledge. */
+export function isWritable({ record, snapshot }: DecisionInput): boolean {
+  if (record === undefined) return false
+  const view = snapshot.instances.find(({ observation }) => observation?.member === record.primary)
+  const seen = view?.observation
+  if (!view?.reachable || !seen?.server || seen.process !== 'running' || seen.silentMs > 0) return false
+  const { server, stored, converged } = seen
+  const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
+  return stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && converged.done && !server.readOnly && !server.offlineMode && acknowledging >= record.acksWanted
 }
 
 /** Follows whom the record wants it to follow, in the record's epoch, both threads running. */

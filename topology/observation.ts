@@ -80,6 +80,17 @@ export interface ServerState {
   readonly foreignTables: readonly string[]
   /** Managed variables somebody persisted with SET PERSIST, by name. */
   readonly persisted: readonly string[]
+  /** Of those accounts that are there of the two that people and applications use. Absent from older agents. */
+  readonly passwords?: readonly AccountPassword[]
+}
+
+/** Which password an account has here. */
+export interface AccountPassword {
+  readonly user: string
+  /** Of the rotations of its password; '' for the first. */
+  readonly generation: string
+  /** The one before is accepted as well. */
+  readonly keepsOld: boolean
 }
 
 /**

@@ -7,4 +7,7 @@ test('a password depends on the secret and the user, is 32 characters, and needs
   expect(passwordFor('secret', 'client')).toBe(password)
   expect(passwordFor('secret', 'admin')).not.toBe(password)
   expect(passwordFor('other', 'client')).not.toBe(password)
+  expect(passwordFor('secret', 'client', '')).toBe(password)
+  expect(passwordFor('secret', 'client', 'a2')).not.toBe(password)
+  expect(passwordFor('secret', 'client', 'a2')).not.toBe(passwordFor('secret', 'client', 'a3'))
 })

@@ -18,6 +18,12 @@ export const annotations = {
   podRevision: 'regent.dev/pod-revision',
   /** Of the primary's EndpointSlice. */
   epoch: 'regent.dev/epoch',
+  /** Of the resource, by a person: any new value asks for new passwords. Of its internal Secret: the value that was taken up last. */
+  rotatePasswords: 'regent.dev/rotate-passwords',
+  /** Of the internal Secret: the generation that is being brought about. */
+  nextPasswords: 'regent.dev/next-passwords',
+  /** Of the internal Secret: until when the passwords before are accepted. */
+  oldPasswordsUntil: 'regent.dev/old-passwords-until',
 } as const
 
 /** The objects of a cluster by what they are for. The cluster's bare name stays free for a router. */

@@ -2,7 +2,7 @@ import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
 import { passwordFor } from '../common/account-password.ts'
 import type { Random } from '../common/ports.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
-import { namesOf } from './names.ts'
+import { annotations, namesOf } from './names.ts'
 import { ownedBy } from './owned.ts'
 import { mysqlPort } from './services.ts'
 
@@ -14,6 +14,9 @@ export interface Secret extends KubeObject {
 
 export const secrets: Resource<Secret> = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
 
+/** In the internal Secret, once they were rotated: of which generation the passwords in the other two are. Never applied with the rest: see `password-rotation.ts`. */
+export const passwordGeneration = 'password-generation'
+
 /** The type that Service Binding names for it (spec for Kubernetes 1.1.0, "Provisioned Service"). */
 const bindingType = 'servicebinding.io/mysql'
 
@@ -23,13 +26,17 @@ const bindingType = 'servicebinding.io/mysql'
  */
 export function secretsOf(cluster: MySQLCluster, existing: ReadonlyMap<string, Secret>, random: Random): readonly Secret[] {
   const names = namesOf(cluster.metadata.name)
+  const { [annotations.rotatePasswords]: asked } = cluster.metadata.annotations ?? {}
   const internal = existing.get(names.internal)
   const agentToken = textIn(internal, 'agent-token') ?? random.hex(64)
   const accountSecret = textIn(internal, 'account-secret') ?? random.hex(64)
+  const password = (user: string) => passwordFor(accountSecret, user, textIn(internal, passwordGeneration))
+  const made = secret(cluster, names.internal, 'Opaque', { 'agent-token': agentToken, 'account-secret': accountSecret })
   return [
-    secret(cluster, names.internal, 'Opaque', { 'agent-token': agentToken, 'account-secret': accountSecret }),
-    secret(cluster, names.client, bindingType, bindingOf(cluster, passwordFor(accountSecret, 'client'))),
-    secret(cluster, names.admin, 'Opaque', { username: 'admin', password: passwordFor(accountSecret, 'admin') }),
+    // Passwords that are new anyway are what its annotation asks for.
+    internal === undefined && asked !== undefined ? { ...made, metadata: { ...made.metadata, annotations: { [annotations.rotatePasswords]: asked } } } : made,
+    secret(cluster, names.client, bindingType, bindingOf(cluster, password('client'))),
+    secret(cluster, names.admin, 'Opaque', { username: 'admin', password: password('admin') }),
   ]
 }
 

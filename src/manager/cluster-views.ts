@@ -2,7 +2,7 @@ import { buildReplicationTree, type ReplicationNode } from '../../topology/repli
 import { instanceOf } from '../../topology/member.ts'
 import type { ServerState } from '../../topology/observation.ts'
 import type { InstanceView } from '../../topology/snapshot.ts'
-import { isFenced, type DecisionInput } from '../../failover/situation.ts'
+import { isFenced, isWritable, type DecisionInput } from '../../failover/situation.ts'
 import { countedMembers } from '../../failover/record.ts'
 import type { Decision } from '../../failover/decision.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from './api/views.ts'
@@ -35,17 +35,6 @@ export function topologyView(input: DecisionInput, decision: Decision | null): T
 
 function treeNode({ instance, followers }: ReplicationNode): TreeNode {
   return { name: instance, replicas: followers.map(treeNode) }
-}
-
-/** The record's primary is open in its epoch, its agent says so now, and enough replicas can acknowledge. */
-function isWritable({ record, snapshot }: DecisionInput): boolean {
-  if (record === undefined) return false
-  const view = snapshot.instances.find(({ observation }) => observation?.member === record.primary)
-  const seen = view?.observation
-  if (!view?.reachable || !seen?.server || seen.process !== 'running' || seen.silentMs > 0) return false
-  const { server, stored, converged } = seen
-  const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
-  return stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && converged.done && !server.readOnly && !server.offlineMode && acknowledging >= record.acksWanted
 }
 
 function instanceRow(input: DecisionInput, decision: Decision | null, view: InstanceView): InstanceRow {

@@ -39,7 +39,8 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   const set = new ClusterSet({ ...parts, world: realWorld, slices: testingInformer<EndpointSlice>('endpointslices'), secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined })
   const options = { reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] }, images: { regent: 'regent:1', ...(image !== null && { mysql: image }) } }
   const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled) }
-  const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined }
+  const told: string[] = []
+  const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined, passwords: (_key: object, what: string, note: string) => void told.push(`${what}: ${note}`) }
   const bring = reconcileCluster({ ...parts, set, options, objects, events, applied: () => undefined })
   const show = reconcileStatus({ ...parts, set })
   const signal = new AbortController().signal
@@ -60,6 +61,8 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
     key,
     writes,
     refusals,
+    /** Of rotations of passwords. */
+    told,
     set,
     leading,
     /** As often as the controller would until it has brought everything in step. */

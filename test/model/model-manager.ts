@@ -96,7 +96,7 @@ export class ModelManager {
     for (const action of decision.actions) {
       if (action.kind === 'commit') this.#commit(action.next)
       else if (action.kind === 'scale') this.#world.scaleTo(action.count)
-      else if (action.kind !== 'route') this.#world.send({ from: this, to: action.to, sent: action, sentMs: this.#world.nowMs })
+      else if (action.kind !== 'route' && action.kind !== 'passwords') this.#world.send({ from: this, to: action.to, sent: action, sentMs: this.#world.nowMs })
     }
     return decision
   }

@@ -42,8 +42,13 @@ export class ClusterEvents {
     if (this.#isNews(key, 'refused', gistOfSentence(trouble)) && trouble !== '') this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
   }
 
+  /** How far a rotation of passwords is; what it waits for is told once. */
+  passwords(key: ObjectKey, what: 'Began' | 'Waits' | 'Changed' | 'Ended', note: string): void {
+    if (this.#isNews(key, 'passwords', `${what} ${note}`)) this.#tell(key, { type: 'Normal', reason: `PasswordRotation${what}`, action: 'RotatePasswords', note })
+  }
+
   forget(key: ObjectKey): void {
-    for (const what of ['recovery', 'blocked', 'refused']) this.#told.delete(`${keyText(key)} ${what}`)
+    for (const what of ['recovery', 'blocked', 'refused', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
   }
 
   #recovery(key: ObjectKey, { kind, outcome }: Recovery, note: string): void {

@@ -14,7 +14,7 @@ import { networkPolicies, networkPolicyOf } from '../../kube/network-policy.ts'
 import { podMonitorOf, podMonitors } from '../../kube/pod-monitor.ts'
 import { agentContainer, type PodImages } from '../../kube/pod-template.ts'
 import { quantityOf } from '../../kube/quantity.ts'
-import { secrets, secretsOf, textIn, type Secret } from '../../kube/secrets.ts'
+import { passwordGeneration, secrets, secretsOf, textIn, type Secret } from '../../kube/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
 import { services, servicesOf, type Service } from '../../kube/services.ts'
 import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims, type PersistentVolumeClaim } from '../../kube/stateful-set.ts'
@@ -60,7 +60,7 @@ interface Applying {
   readonly signal: AbortSignal
 }
 
-async function applyOne<Kind extends KubeObject>({ client, yields }: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { signal }: Pick<Applying, 'signal'>): Promise<void> {
+async function applyOne<Kind extends KubeObject>({ client, yields }: Pick<ClusterObjectsParts, 'client' | 'yields'>, resource: Resource<Kind>, object: KubeObject, { signal }: Pick<Applying, 'signal'>): Promise<void> {
   if (yields && (await client.get(resource, keyOf(object), { signal })) === undefined) return
   try {
     await applyObject(client, resource, object, { fieldManager, force: !yields, signal })
@@ -83,12 +83,17 @@ async function applyService(parts: ClusterObjectsParts, service: Service, signal
 
 /** Read from etcd, never from a cache: a password that is made a second time locks everybody out. */
 async function ensureSecrets(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
-  const { client, world } = parts
+  const { client } = parts
   const { internal } = namesOf(cluster.metadata.name)
   const key = { ...keyOf(cluster), name: internal }
   const found = (await client.get(secrets, key, { signal })) ?? (await createInternal(parts, cluster, signal)) ?? (await client.get(secrets, key, { signal }))
   if (found === undefined) return
-  for (const secret of secretsOf(cluster, new Map([[internal, found]]), world.random)) await applyOne(parts, secrets, secret, { signal })
+  await applySecrets(parts, cluster, { internal: found, signal })
+}
+
+/** @param internal as it is in etcd: the other Secrets follow from it */
+export async function applySecrets(parts: Pick<ClusterObjectsParts, 'client' | 'world' | 'yields'>, cluster: MySQLCluster, { internal, signal }: { readonly internal: Secret; readonly signal: AbortSignal }): Promise<void> {
+  for (const secret of secretsOf(cluster, new Map([[internal.metadata.name, internal]]), parts.world.random)) await applyOne(parts, secrets, secret, { signal })
 }
 
 /** Undefined where somebody else made it at this moment. */
@@ -96,7 +101,7 @@ async function createInternal({ client, world }: ClusterObjectsParts, cluster: M
   const { namespace, name } = cluster.metadata
   const claims = await claimsOf(client, cluster, signal)
   if ((cluster.status?.epoch ?? 0) > 0 || claims.some(({ metadata }) => metadata.deletionTimestamp === undefined)) {
-    const inPods = `kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it`
+    const inPods = `kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it; ${passwordGeneration} only from a backup`
     throw new RegentError('REGENT_REFUSED', `Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`)
   }
   const [secret] = secretsOf(cluster, new Map(), world.random)

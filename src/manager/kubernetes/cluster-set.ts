@@ -22,6 +22,7 @@ import { defaultTimings } from '../../../failover/timings.ts'
 import { createHttpFeed } from '../http-feed.ts'
 import { ManagedCluster } from '../managed-cluster.ts'
 import type { ManagerMetrics } from '../metrics.ts'
+import { askForNoPasswords } from './rotate-passwords.ts'
 import { SpecProgress } from './spec-progress.ts'
 
 export interface ClusterSetParts {
@@ -106,7 +107,10 @@ export class ClusterSet {
   }
 
   lead(leads: boolean): void {
-    for (const { managed } of this.#held.values()) void this.#tell(managed, leads)
+    for (const { managed } of this.#held.values()) {
+      if (!leads) askForNoPasswords(managed.loop)
+      void this.#tell(managed, leads)
+    }
   }
 
   /** The API server answers (''), or does not, and why. */

@@ -11,6 +11,7 @@ import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { agentTokenOf, applyClusterObjects, keepCertificates, type ClusterObjectsParts } from './cluster-objects.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import type { ClusterSet } from './cluster-set.ts'
+import { rotatePasswords } from './rotate-passwords.ts'
 
 export interface ReconcileClusterParts {
   readonly client: KubeClient
@@ -20,7 +21,7 @@ export interface ReconcileClusterParts {
   readonly leads: () => boolean
   readonly options: Pick<KubernetesManagerOptions, 'reconcile' | 'images'>
   readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields'>
-  readonly events: Pick<ClusterEvents, 'refused' | 'forget'>
+  readonly events: Pick<ClusterEvents, 'refused' | 'forget' | 'passwords'>
   /** Its status is to be looked at again. */
   readonly applied: (cluster: MySQLCluster) => void
 }
@@ -74,7 +75,7 @@ async function bringAbout(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   if (!leads()) return {}
   if (!loopOf.loop.leads) return { requeueAfterMs: soonMs }
   await followPause(loopOf, cluster, clock)
-  return { requeueAfterMs: certificatesMs }
+  return { requeueAfterMs: Math.min(certificatesMs, await rotatePasswords(parts, cluster, loopOf.loop, signal)) }
 }
 
 /** Undefined while the Secret with its agents' token is not made. */

@@ -1,0 +1,95 @@
+import type { KubeClient } from '../../controller-runtime/kube-client.ts'
+import { keyOf } from '../../controller-runtime/objects.ts'
+import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
+import { annotations, fieldManager, namesOf } from '../../kube/names.ts'
+import { oldPasswordsMs, patchOf, rotationIn, wishOf, type PasswordRotation } from '../../kube/password-rotation.ts'
+import { secrets, type Secret } from '../../kube/secrets.ts'
+import type { PasswordsWish } from '../../../failover/order.ts'
+import { whyNotAsWished } from '../../../failover/passwords.ts'
+import { isWritable } from '../../../failover/situation.ts'
+import type { ClusterLoop } from '../cluster-loop.ts'
+import type { ClusterEvents } from './cluster-events.ts'
+import { applySecrets, type ClusterObjectsParts } from './cluster-objects.ts'
+
+export interface RotatePasswordsParts {
+  readonly client: KubeClient
+  readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields'>
+  readonly events: Pick<ClusterEvents, 'passwords'>
+}
+
+type Loop = Pick<ClusterLoop, 'input' | 'addRequest' | 'dropRequest'>
+
+/** MySQL is looked at again so often while something is under way. */
+const soonMs = 1_000
+/** And where it takes no writes now, or does not say what it has. */
+const laterMs = 20_000
+const requestId = 'passwords'
+
+/**
+ * The next step towards the passwords that the resource's annotation asks for: new ones in MySQL at every instance, the old ones accepted too; then in the Secrets; an hour later the old ones end. At no moment is
+ * what a Secret shows wrong. Where nothing is asked for it sees to it that MySQL has what the Secrets show: both may have come from elsewhere.
+ * @returns after how many milliseconds to look again
+ */
+export async function rotatePasswords(parts: RotatePasswordsParts, cluster: MySQLCluster, loop: Loop, signal: AbortSignal): Promise<number> {
+  const { client, objects, events } = parts
+  const { clock, random } = objects.world
+  const internal = await client.get(secrets, internalKey(cluster), { signal })
+  if (internal === undefined) return laterMs
+  const now = rotationIn(internal)
+  const write = (next: PasswordRotation) => client.patch(secrets, keyOf(internal), patchOf(next, internal), { fieldManager, signal })
+  const { client: clientSecret, admin: adminSecret } = namesOf(cluster.metadata.name)
+
+  const { [annotations.rotatePasswords]: asked = '' } = cluster.metadata.annotations ?? {}
+  const isAsked = asked !== '' && asked !== now.asked
+  if (isAsked && now.next === undefined && now.oldUntilMs === undefined) {
+    await write({ ...now, asked, next: random.hex(32) })
+    events.passwords(keyOf(cluster), 'Began', `new passwords for client and admin: first in MySQL, beside the old ones, then in Secrets ${clientSecret} and ${adminSecret}`)
+    return soonMs
+  }
+  const wish = wishOf(now, clock.wallMs())
+  const why = whyNotAsWished(loop.input(), wish)
+  ask(loop, why === '' ? undefined : wish)
+  const isDue = now.next !== undefined || wish.old === 'discarded'
+  if (why !== '') {
+    if (isDue) events.passwords(keyOf(cluster), 'Waits', why)
+    return isDue && isWritable(loop.input()) ? soonMs : laterMs
+  }
+  if (now.next !== undefined) {
+    await show(parts, cluster, { internal, next: now.next }, signal)
+    events.passwords(keyOf(cluster), 'Changed', `Secrets ${clientSecret} and ${adminSecret} have the new passwords; the old ones are accepted for another ${oldPasswordsMs / 60_000} min`)
+    return soonMs
+  }
+  if (wish.old === 'discarded') {
+    await write({ ...now, oldUntilMs: undefined })
+    events.passwords(keyOf(cluster), 'Ended', 'the old passwords are not accepted any more')
+    return soonMs
+  }
+  if (isAsked && now.oldUntilMs !== undefined) events.passwords(keyOf(cluster), 'Waits', `the passwords before are accepted until ${new Date(now.oldUntilMs).toISOString()}, and MySQL keeps no more than two`)
+  return now.oldUntilMs === undefined ? Infinity : Math.max(soonMs, now.oldUntilMs - clock.wallMs())
+}
+
+/** MySQL has them: shown, and only then is the time of the old ones counted. Whoever dies in between leaves `next`, and all of it is done again. */
+async function show(parts: RotatePasswordsParts, cluster: MySQLCluster, { internal, next }: { readonly internal: Secret; readonly next: string }, signal: AbortSignal): Promise<void> {
+  const { client, objects } = parts
+  const { clock } = objects.world
+  const written = await client.patch(secrets, keyOf(internal), patchOf({ ...rotationIn(internal), generation: next }, internal), { fieldManager, signal })
+  await applySecrets({ ...objects, yields: false }, cluster, { internal: written, signal })
+  await client.patch(secrets, keyOf(written), patchOf({ ...rotationIn(written), next: undefined, oldUntilMs: clock.wallMs() + oldPasswordsMs }, written), { fieldManager, signal })
+}
+
+/** Only while MySQL differs: what a manager that led once still asks for would be told to MySQL when it leads again. */
+function ask(loop: Loop, wish: PasswordsWish | undefined): void {
+  const asked = loop.input().requests.find(({ kind }) => kind === 'passwords')
+  if (asked?.kind === 'passwords' && asked.generation === wish?.generation && asked.old === wish.old) return
+  if (asked !== undefined) loop.dropRequest(asked.id)
+  if (wish !== undefined) loop.addRequest({ kind: 'passwords', id: requestId, ...wish })
+}
+
+/** When this manager leads no longer. */
+export function askForNoPasswords(loop: Pick<ClusterLoop, 'dropRequest'>): void {
+  loop.dropRequest(requestId)
+}
+
+function internalKey(cluster: MySQLCluster) {
+  return { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }
+}
