@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { passwordFor } from '../common/account-password.ts'
 import { realRandom } from '../common/real-world.ts'
 import { agentConfigOf } from './agent-config.ts'
 import { disruptionBudgetOf } from './disruption-budget.ts'
@@ -54,6 +55,15 @@ describe('the Secrets of a cluster', () => {
   it('come back with the same passwords where one was deleted: all follow from one secret', () => {
     const rest = new Map([...first].filter(([name]) => name === 'shop-internal'))
     expect(byName(secretsOf(aCluster(), rest, realRandom))).toEqual(first)
+  })
+
+  it('have the passwords of the generation that was brought about last', () => {
+    const internal = first.get('shop-internal') ?? expect.fail('no Secret')
+    const rotated = { ...internal, data: { ...internal.data, 'password-generation': Buffer.from('a2').toString('base64') } }
+    const made = byName(secretsOf(aCluster(), new Map([['shop-internal', rotated]]), realRandom))
+    for (const name of ['shop-client', 'shop-admin']) expect(text(made.get(name), 'password')).not.toBe(text(first.get(name), 'password'))
+    expect(text(made.get('shop-client'), 'password')).toBe(passwordFor(text(internal, 'account-secret'), 'client', 'a2'))
+    expect(made.get('shop-internal')).toEqual(internal)
   })
 
   it('are other ones in another cluster', () => {

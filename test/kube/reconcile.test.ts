@@ -145,6 +145,32 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     expect(before[0]).toMatch(/^[\w-]{32}$/)
   })
 
+  it('takes up new passwords that its annotation asks for once, waits while nothing can be written, and applies nothing over them', async () => {
+    await cluster()
+    const { reconcile, showStatus, told } = manager()
+    await reconcile()
+    await showStatus()
+    const internal = async () => (await api.client.get(secrets, key('shop-internal'))) ?? expect.fail('no Secret')
+    const password = async () => textIn(await api.client.get(secrets, key('shop-client')), 'password') ?? ''
+    const before = await password()
+    await reconcile()
+    expect((await internal()).metadata.annotations).toBeUndefined()
+    await api.client.patch(mysqlClusters, key(), { metadata: { annotations: { 'regent.dev/rotate-passwords': '1' } } })
+    await reconcile(3)
+    expect(told).toEqual([expect.stringMatching(/^Began: .*Secrets shop-client and shop-admin/), 'Waits: the cluster takes no writes now'])
+    const { annotations = {} } = (await internal()).metadata
+    expect(annotations).toEqual({ 'regent.dev/rotate-passwords': '1', 'regent.dev/next-passwords': expect.stringMatching(/^[0-9a-f]{32}$/) as string })
+    expect(await password()).toBe(before)
+    // As it is where a manager died right after MySQL had them: what is applied from then on are the new ones, and nobody's apply takes that back.
+    await api.client.patch(secrets, key('shop-internal'), { data: { 'password-generation': Buffer.from(annotations['regent.dev/next-passwords'] ?? '').toString('base64') } })
+    await reconcile(1)
+    const after = await password()
+    expect(after).not.toBe(before)
+    await manager().reconcile()
+    expect(await password()).toBe(after)
+    expect((await internal()).metadata.annotations).toEqual(annotations)
+  })
+
   it('makes no other secret under the servers’ feet: it says how to get the old one back', async () => {
     await cluster()
     const { reconcile, showStatus, set } = manager()

@@ -54,6 +54,18 @@ describe('the Events of a cluster', () => {
     expect(told()).toHaveLength(1)
   })
 
+  it('tell how far a rotation of passwords is, and once what it waits for', () => {
+    const { events: all, told } = events()
+    all.passwords(key, 'Began', 'new passwords')
+    for (let look = 0; look < 3; look++) all.passwords(key, 'Waits', 'the cluster takes no writes now')
+    all.passwords(key, 'Changed', 'Secrets have them')
+    expect(told()).toEqual([
+      'Normal PasswordRotationBegan RotatePasswords: new passwords',
+      'Normal PasswordRotationWaits RotatePasswords: the cluster takes no writes now',
+      'Normal PasswordRotationChanged RotatePasswords: Secrets have them',
+    ])
+  })
+
   it('are about the cluster, so that describe shows them', () => {
     const { events: all, happenings } = events()
     all.refused(key, 'no')

@@ -57,6 +57,14 @@ describe('the loops of all clusters', () => {
     expect([set.all().length, pods.handlers, statefulSets.handlers]).toEqual([1, 1, 1])
   })
 
+  it('ask for no passwords once another manager leads: it may have gone on to others', async () => {
+    const { set } = clusters()
+    const { loop } = await set.ensure(cluster(), 'token')
+    loop.addRequest({ kind: 'passwords', id: 'passwords', generation: 'a2', old: 'kept' })
+    set.lead(false)
+    expect(loop.input().requests).toEqual([])
+  })
+
   it('are told of a changed spec', async () => {
     const { set } = clusters()
     const { loop } = await set.ensure(cluster(), 'token')

@@ -74,7 +74,9 @@ async function show(parts: RotatePasswordsParts, cluster: MySQLCluster, { intern
   const { clock } = objects.world
   const written = await client.patch(secrets, keyOf(internal), patchOf({ ...rotationIn(internal), generation: next }, internal), { fieldManager, signal })
   await applySecrets({ ...objects, yields: false }, cluster, { internal: written, signal })
-  await client.patch(secrets, keyOf(written), patchOf({ ...rotationIn(written), next: undefined, oldUntilMs: clock.wallMs() + oldPasswordsMs }, written), { fieldManager, signal })
+  const shown = await client.get(secrets, keyOf(internal), { signal })
+  if (shown === undefined || rotationIn(shown).next !== next) return
+  await client.patch(secrets, keyOf(shown), patchOf({ ...rotationIn(shown), next: undefined, oldUntilMs: clock.wallMs() + oldPasswordsMs }, shown), { fieldManager, signal })
 }
 
 /** Only while MySQL differs: what a manager that led once still asks for would be told to MySQL when it leads again. */
