@@ -33,50 +33,68 @@ const requestId = 'passwords'
 export async function rotatePasswords(parts: RotatePasswordsParts, cluster: MySQLCluster, loop: Loop, signal: AbortSignal): Promise<number> {
   const { client, objects, events } = parts
   const { clock, random } = objects.world
-  const internal = await client.get(secrets, internalKey(cluster), { signal })
+  const internal = await client.get(secrets, { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }, { signal })
   if (internal === undefined) return laterMs
   const now = rotationIn(internal)
-  const write = (next: PasswordRotation) => client.patch(secrets, keyOf(internal), patchOf(next, internal), { fieldManager, signal })
-  const { client: clientSecret, admin: adminSecret } = namesOf(cluster.metadata.name)
-
-  const { [annotations.rotatePasswords]: asked = '' } = cluster.metadata.annotations ?? {}
-  const isAsked = asked !== '' && asked !== now.asked
-  if (isAsked && now.next === undefined && now.oldUntilMs === undefined) {
-    await write({ ...now, asked, next: random.hex(32) })
-    events.passwords(keyOf(cluster), 'Began', `new passwords for client and admin: first in MySQL, beside the old ones, then in Secrets ${clientSecret} and ${adminSecret}`)
+  const asked = newlyAsked(cluster, now)
+  if (asked !== undefined && now.next === undefined && now.oldUntilMs === undefined) {
+    await client.patch(secrets, keyOf(internal), patchOf({ ...now, asked, next: random.hex(32) }, internal), { fieldManager, signal })
+    events.passwords(keyOf(cluster), 'Began', `new passwords for client and admin: first in MySQL, beside the old ones, then in ${shownIn(cluster)}`)
     return soonMs
   }
   const wish = wishOf(now, clock.wallMs())
   const why = whyNotAsWished(loop.input(), wish)
   ask(loop, why === '' ? undefined : wish)
-  const isDue = now.next !== undefined || wish.old === 'discarded'
-  if (why !== '') {
-    if (isDue) events.passwords(keyOf(cluster), 'Waits', why)
-    return isDue && isWritable(loop.input()) ? soonMs : laterMs
-  }
+  if (why === '') return goOn(parts, cluster, { internal, wish }, signal)
+  if (now.next === undefined && wish.old === 'kept') return laterMs
+  events.passwords(keyOf(cluster), 'Waits', why)
+  return isWritable(loop.input()) ? soonMs : laterMs
+}
+
+/** A value of the annotation that was not taken up yet. */
+function newlyAsked({ metadata }: MySQLCluster, now: PasswordRotation): string | undefined {
+  const { [annotations.rotatePasswords]: asked = '' } = metadata.annotations ?? {}
+  return asked === '' || asked === now.asked ? undefined : asked
+}
+
+interface Reached {
+  readonly internal: Secret
+  readonly wish: PasswordsWish
+}
+
+/** MySQL is as wished. */
+async function goOn(parts: RotatePasswordsParts, cluster: MySQLCluster, { internal, wish }: Reached, signal: AbortSignal): Promise<number> {
+  const { client, objects, events } = parts
+  const { clock } = objects.world
+  const now = rotationIn(internal)
   if (now.next !== undefined) {
     await show(parts, cluster, { internal, next: now.next }, signal)
-    events.passwords(keyOf(cluster), 'Changed', `Secrets ${clientSecret} and ${adminSecret} have the new passwords; the old ones are accepted for another ${oldPasswordsMs / 60_000} min`)
+    events.passwords(keyOf(cluster), 'Changed', `${shownIn(cluster)} have the new passwords; the old ones are accepted for another ${oldPasswordsMs / 60_000} min`)
     return soonMs
   }
   if (wish.old === 'discarded') {
-    await write({ ...now, oldUntilMs: undefined })
+    await client.patch(secrets, keyOf(internal), patchOf({ ...now, oldUntilMs: undefined }, internal), { fieldManager, signal })
     events.passwords(keyOf(cluster), 'Ended', 'the old passwords are not accepted any more')
     return soonMs
   }
-  if (isAsked && now.oldUntilMs !== undefined) events.passwords(keyOf(cluster), 'Waits', `the passwords before are accepted until ${new Date(now.oldUntilMs).toISOString()}, and MySQL keeps no more than two`)
-  return now.oldUntilMs === undefined ? Infinity : Math.max(soonMs, now.oldUntilMs - clock.wallMs())
+  if (now.oldUntilMs === undefined) return Infinity
+  if (newlyAsked(cluster, now) !== undefined) events.passwords(keyOf(cluster), 'Waits', `the passwords before are accepted until ${new Date(now.oldUntilMs).toISOString()}, and MySQL keeps no more than two`)
+  return Math.max(soonMs, now.oldUntilMs - clock.wallMs())
 }
 
-/** MySQL has them: shown, and only then is the time of the old ones counted. Whoever dies in between leaves `next`, and all of it is done again. */
-async function show(parts: RotatePasswordsParts, cluster: MySQLCluster, { internal, next }: { readonly internal: Secret; readonly next: string }, signal: AbortSignal): Promise<void> {
-  const { client, objects } = parts
-  const { clock } = objects.world
+/** The Secrets first, and only then is the time of the old passwords counted. Whoever dies in between leaves `next`, and all of it is done again. */
+async function show({ client, objects }: RotatePasswordsParts, cluster: MySQLCluster, { internal, next }: { readonly internal: Secret; readonly next: string }, signal: AbortSignal): Promise<void> {
   const written = await client.patch(secrets, keyOf(internal), patchOf({ ...rotationIn(internal), generation: next }, internal), { fieldManager, signal })
   await applySecrets({ ...objects, yields: false }, cluster, { internal: written, signal })
   const shown = await client.get(secrets, keyOf(internal), { signal })
   if (shown === undefined || rotationIn(shown).next !== next) return
-  await client.patch(secrets, keyOf(shown), patchOf({ ...rotationIn(shown), next: undefined, oldUntilMs: clock.wallMs() + oldPasswordsMs }, shown), { fieldManager, signal })
+  const oldUntilMs = objects.world.clock.wallMs() + oldPasswordsMs
+  await client.patch(secrets, keyOf(shown), patchOf({ ...rotationIn(shown), next: undefined, oldUntilMs }, shown), { fieldManager, signal })
+}
+
+function shownIn({ metadata: { name } }: MySQLCluster): string {
+  const { client, admin } = namesOf(name)
+  return `Secrets ${client} and ${admin}`
 }
 
 /** Only while MySQL differs: what a manager that led once still asks for would be told to MySQL when it leads again. */
@@ -90,8 +108,4 @@ function ask(loop: Loop, wish: PasswordsWish | undefined): void {
 /** When this manager leads no longer. */
 export function askForNoPasswords(loop: Pick<ClusterLoop, 'dropRequest'>): void {
   loop.dropRequest(requestId)
-}
-
-function internalKey(cluster: MySQLCluster) {
-  return { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }
 }
