@@ -31,8 +31,8 @@ interface SqlServerPorts {
 const readOnlyMs = 2_000
 /** Removing a file of many gigabytes takes its time on some file systems. */
 const purgeMs = 10_000
-/** How long a change of an account's password waits behind somebody's backup lock. */
-const accountLockSeconds = 5
+/** So long a change of an account's password waits behind each of somebody's locks: both accounts together for less than `passwords.ts` has patience. */
+const accountLockSeconds = 2
 /** Whatever people set for everybody must not change what the agent's statements do. */
 const ownSession = "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
 
