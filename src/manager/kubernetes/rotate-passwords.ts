@@ -20,9 +20,11 @@ export interface RotatePasswordsParts {
 type Loop = Pick<ClusterLoop, 'input' | 'addRequest' | 'dropRequest'>
 
 /** MySQL is looked at again so often while something is under way. */
-const soonMs = 1_000
+const soonMs = 2_000
 /** And where it takes no writes now, or does not say what it has. */
 const laterMs = 20_000
+/** And where nothing is under way, but passwords were rotated once: a failover that accepted losses may have lost that. */
+const steadyMs = 600_000
 const requestId = 'passwords'
 
 /**
@@ -77,9 +79,9 @@ async function goOn(parts: RotatePasswordsParts, cluster: MySQLCluster, { intern
     events.passwords(keyOf(cluster), 'Ended', 'the old passwords are not accepted any more')
     return soonMs
   }
-  if (now.oldUntilMs === undefined) return Infinity
+  if (now.oldUntilMs === undefined) return now.generation === '' ? Infinity : steadyMs
   if (newlyAsked(cluster, now) !== undefined) events.passwords(keyOf(cluster), 'Waits', `the passwords before are accepted until ${new Date(now.oldUntilMs).toISOString()}, and MySQL keeps no more than two`)
-  return Math.max(soonMs, now.oldUntilMs - clock.wallMs())
+  return Math.min(steadyMs, Math.max(soonMs, now.oldUntilMs - clock.wallMs()))
 }
 
 /** The Secrets first, and only then is the time of the old passwords counted. Whoever dies in between leaves `next`, and all of it is done again. */
