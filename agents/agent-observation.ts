@@ -49,6 +49,7 @@ export class ObservationBuilder {
       binlogSet: memory.binlogSet,
       lease: this.#lease.question,
       seedingProgress: memory.seedingProgress,
+      ...(memory.seedingFailures.size === 0 ? {} : { seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({ donor, times, error, agoMs: nowMs - atMs })) }),
       ...(memory.termination === null ? {} : { terminating: true }),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,

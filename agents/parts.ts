@@ -76,6 +76,8 @@ export interface Memory {
   seedingProgress: { stage: string; percent: number; donor: string } | null
   /** Other passwords are being given to accounts. */
   changesPasswords: boolean
+  /** By donor, copies that failed since this agent started or was last seeded; `atMs` is monotonic. */
+  readonly seedingFailures: Map<string, { readonly times: number; readonly error: string; readonly atMs: number }>
   /** Monotonic milliseconds of the last order or confirmation of a manager. */
   managerHeardAtMs: number
   /** When each peer was heard, monotonic. */
@@ -108,6 +110,7 @@ export function freshMemory(nowMs: number): Memory {
     closedBecause: null,
     seedingProgress: null,
     changesPasswords: false,
+    seedingFailures: new Map(),
     managerHeardAtMs: nowMs,
     peersHeard: new Map(),
   }

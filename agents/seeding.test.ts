@@ -25,7 +25,12 @@ const order: ReseedOrder = {
 async function seedingOf(holds: string) {
   const server = new ScriptedServer(aServerState({ executed: holds }))
   let copied = (): void => undefined
-  server.cloneInto = () => new Promise((resolve) => (copied = resolve))
+  let refused = (_: Error): void => undefined
+  server.cloneInto = () =>
+    new Promise((resolve, reject) => {
+      copied = resolve
+      refused = reject
+    })
   const archived: string[] = []
   const swapIn = async (): Promise<void> => void (server.state = aServerState({ executed: common }))
   const parts = await testParts(server, { volume: { archiveErrant: async (set) => `archive ${archived.push(set)}`, swapIn } })
@@ -34,7 +39,12 @@ async function seedingOf(holds: string) {
     copied()
     while (parts.memory.seedingProgress !== null) await parts.world.timers.sleep(1)
   }
-  return { server, parts, seeding, archived, ended }
+  const fails = async (why: string): Promise<void> => {
+    await parts.world.timers.sleep(5)
+    refused(new Error(why))
+    while (parts.memory.seedingProgress !== null) await parts.world.timers.sleep(1)
+  }
+  return { server, parts, seeding, archived, ended, fails }
 }
 
 describe('a seeding', () => {
@@ -63,6 +73,21 @@ describe('a seeding', () => {
     await parts.world.timers.sleep(5)
     await ended()
     expect(parts.file.current.seeding).toBe(false)
+  })
+
+  it('that fails is counted with its donor and why, until one succeeds', async () => {
+    const { seeding, ended, fails, parts } = await seedingOf(common)
+    for (const why of ['Access denied', 'plugin not loaded']) {
+      await seeding.begin({ ...order, destroys: common })
+      await fails(why)
+    }
+    expect([...parts.memory.seedingFailures]).toMatchObject([['shop-1', { times: 2, error: 'plugin not loaded' }]])
+    expect(parts.notices.list.at(-1)).toMatchObject({ code: 'SeedingFailed', sentence: 'seeding from shop-1 failed: plugin not loaded' })
+    expect(parts.file.current.seeding).toBe(true)
+    await seeding.begin({ ...order, destroys: common })
+    await parts.world.timers.sleep(5)
+    await ended()
+    expect(parts.memory.seedingFailures.size).toBe(0)
   })
 
   it('promises that it holds nothing, and says what it holds once it ended', async () => {

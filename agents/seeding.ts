@@ -5,6 +5,9 @@ import type { ReseedOrder } from '../failover/order.ts'
 import type { Parts } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 
+/** Of an error that is reported with each observation. */
+const longestError = 300
+
 /**
  * Replaces everything here by a copy of another instance (design §5, "More ways to lose"): archive what is errant, store the mark "holds nothing", clone into a fresh folder,
  * stop mysqld, swap the folders, start. Never in place: a copy that dies half-way must not be believed.
@@ -20,7 +23,7 @@ export class Seeding {
 
   /** Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder` has passed. */
   async begin(order: ReseedOrder): Promise<void> {
-    const { file, memory, notices, server } = this.#parts
+    const { file, memory, server } = this.#parts
     if (memory.seedingProgress !== null) return
     await this.#ready()
     await server.stopReceiver()
@@ -33,7 +36,7 @@ export class Seeding {
     this.#progress(order, 'copying', 0)
     void this.#copy(order, own).catch((error: unknown) => {
       memory.seedingProgress = null
-      notices.add('SeedingFailed', `seeding from ${order.donor.instance} failed and begins again: ${describeError(error)}`)
+      this.#noteFailure(order.donor.instance, describeError(error))
       this.#wake()
     })
   }
@@ -83,6 +86,7 @@ export class Seeding {
     await this.#verify(order, own)
     await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
     memory.seedingProgress = null
+    memory.seedingFailures.clear()
     memory.binlogSet = null
     // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
     memory.promiseReport = null
@@ -98,6 +102,14 @@ export class Seeding {
     const left = executed.intersect(errant)
     if (!left.isEmpty()) throw new Error(`the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`)
     if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty()) throw new Error(`the copy from ${order.donor.instance} is empty`)
+  }
+
+  /** Reported, so that the manager tries another donor, or this one later. */
+  #noteFailure(donor: string, error: string): void {
+    const { memory, notices, world } = this.#parts
+    const times = (memory.seedingFailures.get(donor)?.times ?? 0) + 1
+    memory.seedingFailures.set(donor, { times, error: error.slice(0, longestError), atMs: world.clock.monotonicMs() })
+    notices.add('SeedingFailed', `seeding from ${donor} failed: ${error}`)
   }
 
   #progress({ donor }: ReseedOrder, stage: string, percent: number): void {

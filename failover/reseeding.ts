@@ -1,8 +1,9 @@
 import { holdsOf } from '../topology/holdings.ts'
 import { orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './crash-failover.ts'
+import { failedBefore, foreignTablesOf, type Donor } from './donor.ts'
 import type { ReseedOrder } from './order.ts'
-import { foreignTablesOf, isReadyAsDonor, primaryDonates, seedingsDue, unsparedMembers, type DueSeeding } from './seeding-plan.ts'
+import { isReadyAsDonor, primaryDonates, seedingsDue, unsparedMembers, type DueSeeding } from './seeding-plan.ts'
 import { endpointOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -17,13 +18,14 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   // A donor gives one copy at a time (CLONE, error 3634): the next waits until the last one told shows that it copies.
   const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
   if (told !== undefined) return step(`${told} is being told to take a copy of another instance`)
-  const due = all.find(({ view }) => !situation.inFlight.has(view.name))
+  const free = all.filter(({ view }) => !situation.inFlight.has(view.name))
+  const due = free.find(({ donor }) => donor?.waitMs === 0) ?? free[0]
   return due ? seedStep(situation, primary, due) : unsparedStep(situation, primary)
 }
 
 function copyingStep({ view, donor }: DueSeeding): FlowStep {
   const { seedingProgress } = view.observation
-  return step(`${view.name} is seeded from ${donor?.name ?? 'another instance'} (${seedingProgress?.stage})`)
+  return step(`${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}`)
 }
 
 /** Nothing is ordered: it would destroy what the sync set stands for. */
@@ -46,16 +48,18 @@ function seedStep(situation: Situation, primary: LiveView, { view, why, donor }:
   if (donor === null) {
     return step(`${view.name} ${why}; it is not seeded: ${primary.name} has tables that are not InnoDB (${foreignTablesOf(primary)}), and a copy would have none of their rows. Convert them first`, [], blocked)
   }
-  if (donor.name === primary.name && primaryDonates(situation, primary) && !isReadyAsDonor(primary)) {
-    return step(`${view.name} ${why}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`, [], blocked)
+  const because = `${view.name} ${why}${failedBefore(view)}`
+  if (donor.waitMs > 0) return step(`${because}; ${donor.view.name} is tried again ${donor.pauseMs / 1_000} s after it failed`, [], { blocked: true, revisitMs: donor.waitMs })
+  if (donor.view.name === primary.name && primaryDonates(situation, primary) && !isReadyAsDonor(primary)) {
+    return step(`${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`, [], blocked)
   }
-  return step(`${view.name} ${why}; it is archived and seeded again from ${donor.name}`, [{ kind: 'reseed', to: view.name, order: reseedOrder(situation, primary, view, donor) }])
+  return step(`${because}; it is archived and seeded again from ${donor.view.name}`, [{ kind: 'reseed', to: view.name, order: reseedOrder(situation, primary, view, donor) }])
 }
 
-function reseedOrder(situation: Situation, primary: LiveView, { observation }: LiveView, donor: LiveView): ReseedOrder {
+function reseedOrder(situation: Situation, primary: LiveView, { observation }: LiveView, donor: Donor): ReseedOrder {
   return {
     ...orderFor(situation, observation.member, situation.record.epoch),
-    donor: endpointOf(donor),
+    donor: endpointOf(donor.view),
     source: endpointOf(primary),
     destroys: holdsOf(observation).toString(),
     sourceHolds: holdsOf(primary.observation).toString(),

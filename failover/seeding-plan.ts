@@ -1,7 +1,8 @@
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { errantOf, holdsOf } from '../topology/holdings.ts'
+import { donorFor, type Donor } from './donor.ts'
 import { countedMembers } from './record.ts'
-import { hasStrayedLong, isFollowing, isServing, liveView, liveViews, viewNamed, viewOf, isLive, type LiveView, type Situation } from './situation.ts'
+import { hasStrayedLong, isFollowing, isServing, liveViews, viewOf, type LiveView, type Situation } from './situation.ts'
 
 /** An applier that is stopped by an error this long is broken: no retry will help. */
 const brokenMs = 5_000
@@ -11,7 +12,7 @@ export interface DueSeeding {
   readonly view: LiveView
   readonly why: string
   /** Null: everybody who could give has tables that a copy would leave empty. */
-  readonly donor: LiveView | null
+  readonly donor: Donor | null
 }
 
 /**
@@ -75,23 +76,6 @@ function brokenApplier({ nowMs, strayingSince }: Situation, { name, observation 
   return strayedMs > brokenMs ? (observation.server?.channel?.sqlError ?? '') : ''
 }
 
-/** Whom it is copied from already; else a follower from the sync set that runs, rather than the primary: a copy costs the donor. Of tables that are not InnoDB CLONE copies no rows. */
-function donorFor(situation: Situation, view: LiveView, primary: LiveView): LiveView | null {
-  const { record, timings, snapshot } = situation
-  const now = viewNamed(snapshot, view.observation.seedingProgress?.donor ?? '')
-  if (isLive(now)) return now
-  const replicas = record.syncSet.map((member) => liveView(snapshot, member)).filter((candidate) => isFollowing(candidate, record, timings))
-  const able = replicas.filter((candidate) => candidate.name !== view.name && !candidate.observation.stored.forgetful && foreignTablesOf(candidate) === '')
-  const replica = able.at(-1)
-  if (replica) return replica
-  return foreignTablesOf(primary) === '' ? primary : null
-}
-
-/** User tables that are not InnoDB, as text; '' for none. */
-export function foreignTablesOf({ observation }: LiveView): string {
-  return observation.server?.foreignTables.join(', ') ?? ''
-}
-
 /**
  * CLONE from a server hangs while a write waits there, and fails after 300 s (seen on 9.7). A primary that too few can acknowledge to, and that is the only donor, is closed while it is copied. What it was told
  * stays while it does not answer: else it would write a marker, that waits, as soon as it is started again.
@@ -101,7 +85,7 @@ export function primaryDonates(situation: Situation, primary: LiveView): boolean
   const already = primary.observation.stored.assignment?.donates === true
   if (!isServing(primary, timings)) return already
   if (notes.paused !== null || mayAcknowledge(situation, already) >= record.acksWanted) return false
-  return seedingsDue(situation, primary).some(({ view, donor }) => donor?.name === primary.name && (view.observation.stored.seeding || spec.reseed === 'automatic'))
+  return seedingsDue(situation, primary).some(({ view, donor }) => donor?.view.name === primary.name && (view.observation.stored.seeding || spec.reseed === 'automatic'))
 }
 
 /** Counted members that follow or, before the primary is closed for it, may only be connecting again. */

@@ -11,7 +11,7 @@ import type { InstanceView } from './snapshot.ts'
 /** Whether the replicas are alive and follow the primary; instances of a cluster without a primary are looked at like replicas. */
 export function analyseReplicas(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
   const replicas = replicasOf(input)
-  return [...analyseAll(condition, input), ...replicas.flatMap((view) => analyseReplica(view, condition, input))]
+  return [...analyseAll(condition, input), ...replicas.flatMap((view) => [...analyseReplica(view, condition, input), ...analyseSeeding(view)])]
 }
 
 function analyseAll(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
@@ -40,7 +40,9 @@ function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: 
 }
 
 function seedingOf({ seedingProgress }: Observation): string {
-  return seedingProgress === null ? '' : `; it is being seeded: ${seedingProgress.stage}, ${seedingProgress.percent} %`
+  if (seedingProgress === null) return ''
+  const { stage, percent, donor } = seedingProgress
+  return `; it is being seeded${donor === undefined ? '' : ` from ${donor}`}: ${stage}, ${percent} %`
 }
 
 function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis {
@@ -48,6 +50,12 @@ function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis 
   if (observation === null) return warning('InstanceUnreachable', name, `the agent of ${name} was never heard by this manager`)
   const server = readsFromPrimary(view, condition) ? 'its server is still connected to the primary' : `its process was ${observation.process} when last heard`
   return warning('InstanceUnreachable', name, `the agent of ${name} is unreachable; ${server}`)
+}
+
+/** Said as long as it was not seeded, also while another donor is tried. */
+function analyseSeeding(view: InstanceView): readonly Analysis[] {
+  const failures = isHeard(view) ? (view.observation.seedingFailures ?? []) : []
+  return failures.map(({ donor, times, error }) => warning('SeedingFailed', view.name, `${view.name} could not be seeded from ${donor} (${counted(times, 'failure')}): ${abbreviated(error)}`))
 }
 
 /** One finding at most: a wrong source, or else why nothing arrives or nothing is applied. */

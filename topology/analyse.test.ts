@@ -35,6 +35,7 @@ test('every code there is appears in the tables', () => {
     ReplicaNotReplicating: true,
     ReplicaLagging: true,
     ReplicaDead: true,
+  SeedingFailed: true,
     InstanceUnreachable: true,
     UnsettledTail: true,
     ForgetfulReplica: true,

@@ -27,6 +27,7 @@ export type AnalysisCode =
   | 'ReplicaNotReplicating'
   | 'ReplicaLagging'
   | 'ReplicaDead'
+  | 'SeedingFailed'
   | 'InstanceUnreachable'
   | 'UnsettledTail'
   | 'ForgetfulReplica'

@@ -184,12 +184,23 @@ export interface Observation {
   readonly lease: { readonly question: number; readonly remainingMs: number } | null
   /** The copy that is made here; `donor` is absent in what older agents say. */
   readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null
+  /** Copies that failed since it was last seeded, one entry for each donor. Absent for none, and from older agents. */
+  readonly seedingFailures?: readonly SeedingFailure[]
   /** Its pod was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
   readonly terminating?: true
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */
   readonly notices: readonly Notice[]
+}
+
+export interface SeedingFailure {
+  readonly donor: InstanceName
+  /** How often, and why the last time. */
+  readonly times: number
+  readonly error: string
+  /** Milliseconds since the last time. */
+  readonly agoMs: number
 }
 
 export interface Notice {

@@ -70,7 +70,7 @@ function problemsOf(decision: Decision | null, view: InstanceView): readonly str
   const analyses = decision?.analyses.filter(({ instance, severity }) => instance === view.name && severity !== 'info').map(({ sentence }) => sentence) ?? []
   const seen = view.observation
   if (seen === null) return ['its agent was never heard']
-  const seeding = seen.seedingProgress ? [`seeding: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`] : []
+  const seeding = seen.seedingProgress ? [`seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`] : []
   const converging = seen.converged.done ? [] : [seen.converged.sentence]
   return [...seeding, ...analyses, ...converging]
 }

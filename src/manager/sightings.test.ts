@@ -16,6 +16,13 @@ describe('what a manager has heard of an instance', () => {
     expect(sightings.observationOf('shop-0')?.sequence).toBe(7)
   })
 
+  it('grows older while nothing is heard', () => {
+    const sightings = new Sightings(defaultTimings)
+    sightings.setInstances([instance])
+    sightings.hear({ ...first, processSinceMs: 5, seedingFailures: [{ donor: 'shop-1', times: 1, error: 'refused', agoMs: 10 }] }, 0)
+    expect(sightings.snapshot(100).instances[0]?.observation).toMatchObject({ processSinceMs: 105, seedingFailures: [{ agoMs: 110 }] })
+  })
+
   it('is the word of the agent that runs now, also when the last word of the one before comes after it', () => {
     const sightings = new Sightings(defaultTimings)
     sightings.setInstances([instance])

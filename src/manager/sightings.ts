@@ -67,7 +67,7 @@ export class Sightings {
     return wasSilent
   }
 
-  /** The snapshot at `nowMs`: `silentMs` and `processSinceMs` are moved on by how long ago they were reported. */
+  /** The snapshot at `nowMs`: durations up to now are moved on by how long ago they were reported. */
   snapshot(nowMs: number): Snapshot {
     const views = [...this.#byName.values()].map(({ instance, observation, observedAtMs, heardAtMs }) => ({
       ...instance,
@@ -99,5 +99,6 @@ function aged(observation: Observation, ageMs: number): Observation {
     ...observation,
     processSinceMs: observation.processSinceMs + ageMs,
     silentMs: observation.silentMs > 0 ? observation.silentMs + ageMs : 0,
+    ...(observation.seedingFailures && { seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })) }),
   }
 }

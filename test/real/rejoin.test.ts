@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { deafenReplicas, untilWaiting } from '../support/deaf-replicas.ts'
-import { archivesOf, printArchive } from '../support/instance-files.ts'
+import { archivesOf, logOf, printArchive } from '../support/instance-files.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
@@ -44,6 +44,31 @@ it('A replica with errant transactions is archived, readable with mysqlbinlog, a
   const archive = (await archivesOf(cluster, errant)).find(({ description }) => description.kind === 'errant')
   expect(archive && (await printArchive(cluster, archive))).toContain('create table app.errant')
   await expect(cluster.sql(errant, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('A replica whose copy of a donor fails is copied from another one, and it is said which failed and why', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const [errant = '', donor = ''] = await cluster.replicas()
+  const primary = await cluster.primary()
+  const writer = await Writer.start(cluster)
+  const { pid } = await cluster.instance(donor)
+  const session = await cluster.session(donor)
+  await session.query('set global super_read_only = off')
+  await session.query('uninstall plugin clone')
+  session.destroy()
+  const other = await cluster.session(errant)
+  await other.query('set global super_read_only = off')
+  await other.query('create table app.errant (id int primary key)')
+  other.destroy()
+  const view = await cluster.waitFor('another donor is tried', ({ sentence }) => sentence.startsWith(`${errant} is seeded from ${primary}`))
+  expect(view.sentence).toMatch(new RegExp(`; a copy of ${donor} failed \\(.+\\)$`))
+  expect(view.instances.find(({ name }) => name === errant)?.problems.join('\n')).toContain(`${errant} could not be seeded from ${donor} (1 failure): `)
+  await cluster.until(`${errant} is a copy`, async () => (await logOf(cluster, errant)).includes(`seeded from ${primary}`))
+  await cluster.fault(donor, 'kill-mysqld')
+  await cluster.otherMysqld(donor, pid)
+  await cluster.whole()
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
 

@@ -48,6 +48,13 @@ export const replicasCases: Cases = {
         'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is absent for 900 ms; it is being seeded: clone, 40 %',
       ],
     },
+    'one could not be seeded, and is from another donor': {
+      views: { 'shop-1': { server: null, seedingProgress: { stage: 'file copy', percent: 40, donor: 'shop-0' }, seedingFailures: [{ donor: 'shop-2', times: 2, error: 'Access denied', agoMs: 900 }] } },
+      findings: [
+        'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its mysqld runs for 60000 ms and has not answered yet; it is being seeded from shop-0: file copy, 40 %',
+        'SeedingFailed warning shop-1: shop-1 could not be seeded from shop-2 (2 failures): Access denied',
+      ],
+    },
     'one’s agent is silent, its server still connected': {
       views: { 'shop-1': { reachable: false } },
       findings: [

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import type { SeedingFailure } from '../topology/observation.ts'
+import type { ViewOverrides } from '../topology/testing.ts'
+import { decide } from './decide.ts'
+import type { Decision } from './decision.ts'
+import { aSituation, shop1, type SituationOverrides } from './testing.ts'
+
+const failed = (donor: string, agoMs: number, times = 1): SeedingFailure => ({ donor, times, error: `${donor} refused`, agoMs })
+
+/** `shop-2` began to be seeded; `shop-1`, which follows, and the primary `shop-0` could give. */
+function decisionAfter(failures: readonly SeedingFailure[], given: SituationOverrides & { readonly seeded?: ViewOverrides } = {}): Decision {
+  const seeded = { process: 'dead', server: null, stored: { seeding: true }, seedingFailures: failures, ...given.seeded } as const
+  return decide(aSituation({ ...given, record: { syncSet: [shop1], acks: 1, acksWanted: 1 }, views: { ...given.views, 'shop-2': seeded } }))
+}
+
+function donorIn({ actions }: Decision): string | undefined {
+  return actions.flatMap((action) => (action.kind === 'reseed' ? [action.order.donor.instance] : []))[0]
+}
+
+const unfit: ViewOverrides = { server: { foreignTables: ['app.legacy'] } }
+
+describe('a donor', () => {
+  const cases: Readonly<Record<string, readonly [donor: string | undefined, failures: readonly SeedingFailure[]]>> = {
+    'is a replica as long as nothing failed': ['shop-1', []],
+    'that failed is followed by another at once': ['shop-0', [failed('shop-1', 10)]],
+    'that failed is not tried again while another did not fail, however long ago that was': ['shop-0', [failed('shop-1', 3_600_000)]],
+    'is not tried before its pause ended when all have failed': [undefined, [failed('shop-1', 4_900), failed('shop-0', 100)]],
+    'is tried again after its pause': ['shop-1', [failed('shop-1', 5_000), failed('shop-0', 100)]],
+    'waits twice as long after each further failure': [undefined, [failed('shop-1', 9_900, 2), failed('shop-0', 9_900, 2)]],
+    'has its turn although it failed more often than the other': ['shop-1', [failed('shop-1', 60_000, 4), failed('shop-0', 50_000)]],
+    'never waits more than two minutes': ['shop-1', [failed('shop-1', 120_000, 1_000), failed('shop-0', 119_000, 1_000)]],
+  }
+  it.each(Object.entries(cases))('%s', (_, [donor, failures]) => {
+    expect(donorIn(decisionAfter(failures))).toBe(donor)
+  })
+
+  it('that is copied is named with those that failed before it', () => {
+    const copying = { seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
+    expect(decisionAfter([failed('shop-1', 10)]).sentence).toBe('shop-2 began a seeding that has not ended; a copy of shop-1 failed (shop-1 refused); it is archived and seeded again from shop-0')
+    expect(decisionAfter([failed('shop-1', 10, 2)], { seeded: copying }).sentence).toBe('shop-2 is seeded from shop-0 (file copy); 2 copies of shop-1 failed (shop-1 refused)')
+  })
+
+  it('that is the only one is tried again after a pause, and it is said so', () => {
+    const decision = decisionAfter([failed('shop-1', 6_000, 2)], { views: { 'shop-0': unfit } })
+    expect(donorIn(decision)).toBeUndefined()
+    expect(decision).toMatchObject({ blocked: true, revisitMs: 4_000 })
+    expect(decision.sentence).toBe('shop-2 began a seeding that has not ended; 2 copies of shop-1 failed (shop-1 refused); shop-1 is tried again 10 s after it failed')
+    expect(donorIn(decisionAfter([failed('shop-1', 10_000, 2)], { views: { 'shop-0': unfit } }))).toBe('shop-1')
+  })
+
+  it('is not taken away from a copy that is under way', () => {
+    const copying = { seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-1' } }
+    expect(decisionAfter([failed('shop-1', 100, 3)], { seeded: copying }).sentence).toMatch(/^shop-2 is seeded from shop-1/)
+  })
+
+  it('that one instance waits for is no reason for another one to wait', () => {
+    const due = { process: 'dead', server: null, stored: { seeding: true } } as const
+    const decision = decisionAfter([failed('shop-1', 10)], { shape: { instances: 4 }, views: { 'shop-0': unfit, 'shop-3': due } })
+    expect(decision.actions.find(({ kind }) => kind === 'reseed')).toMatchObject({ to: 'shop-3' })
+  })
+})

@@ -1,0 +1,50 @@
+import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
+
+/** After its first failure a donor is tried again this long later, after each further one twice as long, up to the longest. */
+const firstPauseMs = 5_000
+const longestPauseMs = 120_000
+
+/** Whom an instance is to be a copy of. */
+export interface Donor {
+  readonly view: LiveView
+  /** Milliseconds until it is tried again after it failed; 0 for now. */
+  readonly waitMs: number
+  /** The whole pause that is part of; 0 for none. */
+  readonly pauseMs: number
+}
+
+/**
+ * Whom it is copied from already. Else of those who could give the one that did not fail, or failed the longest ago; a follower from the sync set that runs rather than the primary, since a copy costs the donor. A donor that
+ * failed only waits, longer each time: what it lacked may be mended, and the fault may have been the copy's own. Null where nobody could give: of tables that are not InnoDB CLONE copies no rows.
+ */
+export function donorFor(situation: Situation, view: LiveView, primary: LiveView): Donor | null {
+  const now = viewNamed(situation.snapshot, view.observation.seedingProgress?.donor ?? '')
+  if (isLive(now)) return { view: now, waitMs: 0, pauseMs: 0 }
+  const [first] = couldGive(situation, view, primary).map((donor) => triedBefore(view, donor)).toSorted((one, other) => one.waitMs - other.waitMs || other.agoMs - one.agoMs)
+  return first ?? null
+}
+
+/** Best first. */
+function couldGive({ record, timings, snapshot }: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
+  const replicas = record.syncSet.map((member) => liveView(snapshot, member)).filter((candidate) => isFollowing(candidate, record, timings))
+  const able = replicas.filter((candidate) => candidate.name !== view.name && !candidate.observation.stored.forgetful)
+  return [...able.toReversed(), primary].filter((candidate) => foreignTablesOf(candidate) === '')
+}
+
+function triedBefore({ observation }: LiveView, view: LiveView): Donor & { readonly agoMs: number } {
+  const failure = observation.seedingFailures?.find(({ donor }) => donor === view.name)
+  if (failure === undefined) return { view, waitMs: 0, pauseMs: 0, agoMs: Number.MAX_SAFE_INTEGER }
+  const pauseMs = Math.min(firstPauseMs * 2 ** (failure.times - 1), longestPauseMs)
+  return { view, waitMs: Math.max(0, pauseMs - failure.agoMs), pauseMs, agoMs: failure.agoMs }
+}
+
+/** Which donors failed and why, to follow a sentence; '' for none. */
+export function failedBefore({ observation }: LiveView): string {
+  const failures = (observation.seedingFailures ?? []).map(({ donor, times, error }) => `; ${times === 1 ? 'a copy' : `${times} copies`} of ${donor} failed (${error.slice(0, 120)})`)
+  return failures.join('')
+}
+
+/** User tables that are not InnoDB, as text; '' for none. */
+export function foreignTablesOf({ observation }: LiveView): string {
+  return observation.server?.foreignTables.join(', ') ?? ''
+}
