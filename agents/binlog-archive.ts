@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { ArchiveSize } from './archive-keeping.ts'
 import { readAt } from './binlog-file.ts'
 
 /** A part of a binlog file: from `offset` up to `end`. */
@@ -66,17 +67,51 @@ export interface Archive {
   readonly files: readonly string[]
 }
 
-/** Whole archives of an instance; none where there is no such folder. */
+/** Whole archives of an instance. */
 export async function archivesOf(archiveDir: string, instance: string): Promise<readonly Archive[]> {
+  const whole = (await archiveNames(archiveDir)).filter((name) => archiveName.exec(name)?.[2] === instance).map((name) => join(archiveDir, name))
+  return Promise.all(whole.map(async (folder) => ({ folder, files: (await readdir(folder)).filter((name) => name !== descriptionFile).map((name) => join(folder, name)) })))
+}
+
+/** Every whole archive, oldest first. One without a description that can be read was not made here, and is left out. */
+export async function listArchives(archiveDir: string): Promise<readonly ArchiveSize[]> {
+  const found = await Promise.all((await archiveNames(archiveDir)).map((name) => sizeOf(join(archiveDir, name))))
+  return found.flatMap((archive) => archive ?? []).toSorted((one, other) => one.wallMs - other.wallMs)
+}
+
+async function sizeOf(folder: string): Promise<(ArchiveSize & { readonly wallMs: number }) | null> {
+  const { wallMs } = await readDescription(folder)
+  if (wallMs === undefined) return null
+  const sizes = await Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size))
+  return { folder, wallMs, bytes: sizes.reduce((sum, size) => sum + size, 0) }
+}
+
+async function readDescription(folder: string): Promise<Partial<ArchiveDescription>> {
+  try {
+    return JSON.parse(await readFile(join(folder, descriptionFile), 'utf8')) as ArchiveDescription
+  } catch {
+    return {}
+  }
+}
+
+/** Under the name of one that is being written first: whoever dies meanwhile leaves no half of an archive, and the next one made clears it away. */
+export async function removeArchive(folder: string): Promise<void> {
+  const partial = join(dirname(folder), `${archiveName.exec(basename(folder))?.[1]}.partial`)
+  await rm(partial, { recursive: true, force: true })
+  await rename(folder, partial)
+  await rm(partial, { recursive: true })
+}
+
+/** None where there is no such folder. */
+async function archiveNames(archiveDir: string): Promise<readonly string[]> {
   const names = await readdir(archiveDir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
-  const whole = names.filter((name) => archiveName.exec(name)?.[1] === instance).map((name) => join(archiveDir, name))
-  return Promise.all(whole.map(async (folder) => ({ folder, files: (await readdir(folder)).filter((name) => name !== descriptionFile).map((name) => join(folder, name)) })))
+  return names.filter((name) => archiveName.test(name))
 }
 
-const archiveName = /^(?:tail|errant)-(.+)-[0-9a-f]{16}$/
+const archiveName = /^((?:tail|errant)-(.+))-[0-9a-f]{16}$/
 const descriptionFile = 'description.json'
 const flagsInFile = 4 + 17
 const copyLength = 1_048_576

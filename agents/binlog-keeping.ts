@@ -90,6 +90,6 @@ function named(members: readonly MemberHoldings[]): string {
   return members.map(({ instance, executed }) => (executed === null ? `${instance} has not said what it holds` : `${instance} lacks some of what is in them`)).join('; ')
 }
 
-function mebibytes(bytes: number): string {
+export function mebibytes(bytes: number): string {
   return (bytes / 1_048_576).toFixed(1)
 }

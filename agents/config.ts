@@ -37,6 +37,8 @@ export interface AgentConfig {
   /** See `agents/binlog-keeping.ts`. */
   readonly keepBinlogsSeconds: number
   readonly heldBinlogsBytes: number
+  /** See `agents/archive-keeping.ts`. */
+  readonly archiveBytes: number
   /** Extra `name=value` server settings; managed ones are refused. */
   readonly serverSettings: Readonly<Record<string, string>>
   readonly logLevel: string

@@ -19,13 +19,13 @@ export interface ErrantArchiveRequest {
 /**
  * Copies transactions that the primary does not have out of the binlogs, and what was received and not yet applied out of the
  * relay logs, of a server that runs or not, before the instance is seeded again (safety rule 8). What an earlier archive of this
- * instance holds, a tail that was cut off and yet had been committed, is not looked for again. Resolves to the folder, or the folders with
- * a comma between them, in which `mysqlbinlog` reads every file.
+ * instance holds, a tail that was cut off and yet had been committed, is not looked for again. Resolves to the folders, a new one
+ * first, in which `mysqlbinlog` reads every file.
  *
  * Throws `REGENT_REFUSED`, naming them, where transactions are nowhere (purged, cloned); `REGENT_BINLOG_UNREADABLE`
  * where a file that may have them cannot be read. Nothing is archived then.
  */
-export async function archiveErrant(request: ErrantArchiveRequest, signal?: AbortSignal): Promise<string> {
+export async function archiveErrant(request: ErrantArchiveRequest, signal?: AbortSignal): Promise<readonly string[]> {
   const { dataDir, archiveDir, instance, wallMs } = request
   const wanted = GtidSet.parse(request.gtids)
   const search = new Search(wanted, signal)
@@ -36,10 +36,10 @@ export async function archiveErrant(request: ErrantArchiveRequest, signal?: Abor
   if (!missing.isEmpty()) {
     throw new RegentError('REGENT_REFUSED', `${instance}: ${missing.toString()} cannot be archived: not in its binlogs (${missing.count()} of ${wanted.count()} transactions)`)
   }
-  if (search.sources.length === 0) return earlier.folders.join(', ')
+  if (search.sources.length === 0) return earlier.folders
   const reason = 'not on the primary, taken from the logs before the instance is seeded again'
   const description = { version: archiveVersion, kind: 'errant', instance, gtids: search.found.set().toString(), wallMs, reason } as const
-  return [await writeArchive(archiveDir, search.sources, description), ...earlier.folders].join(', ')
+  return [await writeArchive(archiveDir, search.sources, description), ...earlier.folders]
 }
 
 interface FileAndHead extends BinlogHead {

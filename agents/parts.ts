@@ -12,7 +12,7 @@ import type { VolumePort } from './volume-port.ts'
 
 /** What the parts of one agent share. Everything that reaches outside is a port. */
 export interface Parts {
-  readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'lowSpaceBytes' | 'keepBinlogsSeconds' | 'heldBinlogsBytes'>
+  readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'lowSpaceBytes' | 'keepBinlogsSeconds' | 'heldBinlogsBytes' | 'archiveBytes'>
   /** Password of this instance's replication account. */
   readonly replicationPassword: string
   readonly timings: Timings

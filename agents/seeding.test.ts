@@ -25,7 +25,7 @@ const order: ReseedOrder = {
 async function seedingOf(holds: string) {
   const server = new ScriptedServer(aServerState({ executed: holds }))
   let copied = (): void => undefined
-  let refused = (_: Error): void => undefined
+  let refused: (why: Error) => void = () => undefined
   server.cloneInto = () =>
     new Promise((resolve, reject) => {
       copied = resolve
@@ -33,7 +33,7 @@ async function seedingOf(holds: string) {
     })
   const archived: string[] = []
   const swapIn = async (): Promise<void> => void (server.state = aServerState({ executed: common }))
-  const parts = await testParts(server, { volume: { archiveErrant: async (set) => `archive ${archived.push(set)}`, swapIn } })
+  const parts = await testParts(server, { volume: { archiveErrant: async (set) => [`archive ${archived.push(set)}`], swapIn } })
   const seeding = new Seeding(parts, () => undefined)
   const ended = async (): Promise<void> => {
     copied()
@@ -88,6 +88,22 @@ describe('a seeding', () => {
     await parts.world.timers.sleep(5)
     await ended()
     expect(parts.memory.seedingFailures.size).toBe(0)
+  })
+
+  it('removes the oldest archives once it ended, and keeps all it made, those of an attempt that failed too', async () => {
+    const { seeding, ended, fails, parts } = await seedingOf(`${own(1, 2)},${common}`)
+    const removed: string[] = []
+    Object.assign(parts.config, { archiveBytes: 1 })
+    parts.volume.listArchives = async () => ['old', 'archive 1', 'older than its name', 'archive 2'].map((folder) => ({ folder, bytes: 10 }))
+    parts.volume.removeArchive = async (folder) => void removed.push(folder)
+    await seeding.begin(order)
+    await fails('Access denied')
+    expect(removed).toEqual([])
+    await seeding.begin(order)
+    await parts.world.timers.sleep(5)
+    await ended()
+    await parts.world.timers.sleep(5)
+    expect(removed).toEqual(['old', 'older than its name'])
   })
 
   it('promises that it holds nothing, and says what it holds once it ended', async () => {

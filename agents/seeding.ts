@@ -2,6 +2,7 @@ import { describeError } from '../src/common/errors.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { unionOf } from '../topology/holdings.ts'
 import type { ReseedOrder } from '../failover/order.ts'
+import { pruneArchives } from './archive-keeping.ts'
 import type { Parts } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 
@@ -15,6 +16,8 @@ const longestError = 300
 export class Seeding {
   readonly #parts: Parts
   readonly #wake: () => void
+  /** Where is what was given up for the copy that is being made, however often that began. */
+  readonly #archived: string[] = []
 
   constructor(parts: Parts, wake: () => void) {
     this.#parts = parts
@@ -44,8 +47,9 @@ export class Seeding {
   async #archive(errant: GtidSet): Promise<void> {
     if (errant.isEmpty()) return
     const { volume, notices } = this.#parts
-    const archive = await volume.archiveErrant(errant.toString())
-    notices.add('ErrantArchived', `${errant.count()} errant transactions are archived in ${archive}`)
+    const folders = await volume.archiveErrant(errant.toString())
+    notices.add('ErrantArchived', `${errant.count()} errant transactions are archived in ${folders.join(', ')}`)
+    this.#archived.push(...folders)
   }
 
   /** All that is here now, which is more than was seen when the order was given. */
@@ -92,6 +96,7 @@ export class Seeding {
     memory.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
     this.#wake()
+    await pruneArchives(this.#parts, this.#archived.splice(0))
   }
 
   /** The copy must not hold what was errant here: it is a copy of the cluster, not of this instance. */

@@ -25,6 +25,7 @@ const config: AgentConfig = {
   lowSpaceBytes: 0,
   keepBinlogsSeconds: 259_200,
   heldBinlogsBytes: 21_474_836_480,
+  archiveBytes: 4_294_967_296,
   serverSettings: {},
   logLevel: 'info',
 }

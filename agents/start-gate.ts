@@ -1,4 +1,5 @@
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import { pruneArchives } from './archive-keeping.ts'
 import type { Parts } from './parts.ts'
 
 /**
@@ -75,6 +76,7 @@ async function settleTail(parts: Parts): Promise<boolean> {
   if (judgement.kind === 'trim') {
     const archive = await volume.trimTail(memory.sourceHolds)
     notices.add('TailTrimmed', `${extra.count()} unacknowledged transactions were archived in ${archive} and cut off before mysqld started`)
+    await pruneArchives(parts, [archive])
   }
   if (judgement.kind === 'refuse') notices.add('TailKept', `the tail of ${extra.count()} transactions cannot be cut: ${judgement.sentence}; it will be archived and seeded again`)
   memory.binlogSet = null
@@ -83,9 +85,11 @@ async function settleTail(parts: Parts): Promise<boolean> {
 }
 
 /** Perhaps acknowledged, and the new primary does not hold it: never cut. It starts, shows as errant, and is archived loudly. */
-async function keepUnsettledTail({ notices, file, volume }: Parts, extra: GtidSet): Promise<boolean> {
-  const archive = await volume.archiveErrant(extra.toString())
-  notices.add('UnsettledTail', `${extra.count()} transactions that may have been acknowledged are not on the new primary; they are archived in ${archive}`)
+async function keepUnsettledTail(parts: Parts, extra: GtidSet): Promise<boolean> {
+  const { notices, file, volume } = parts
+  const archives = await volume.archiveErrant(extra.toString())
+  notices.add('UnsettledTail', `${extra.count()} transactions that may have been acknowledged are not on the new primary; they are archived in ${archives.join(', ')}`)
+  await pruneArchives(parts, archives)
   await file.update({ mayHaveTail: false })
   return true
 }

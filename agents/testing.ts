@@ -152,7 +152,9 @@ export const quietVolume: VolumePort = {
   endedHow: async () => ({ how: 'crashed', sentence: 'killed' }),
   judgeTail: async () => ({ kind: 'nothing' }),
   trimTail: async () => '',
-  archiveErrant: async () => 'archive',
+  archiveErrant: async () => ['archive'],
+  listArchives: async () => [],
+  removeArchive: async () => undefined,
   swapIn: async () => undefined,
   freshSeedFolder: async () => 'seed',
   probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
@@ -165,7 +167,7 @@ export async function testParts(server: ScriptedServer, more: { process?: Script
   const volume = { ...quietVolume, ...more.volume }
   const timings = defaultTimings
   return {
-    config: { cluster: 'shop', instance: 'shop-0', host: '127.24.1.1', port: 3306, lowSpaceBytes: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 },
+    config: { cluster: 'shop', instance: 'shop-0', host: '127.24.1.1', port: 3306, lowSpaceBytes: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: 4_294_967_296 },
     replicationPassword: 'secret',
     timings,
     world: realWorld,

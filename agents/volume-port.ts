@@ -1,4 +1,5 @@
 import type { GtidText } from '../topology/observation.ts'
+import type { ArchiveSize } from './archive-keeping.ts'
 import type { BinlogFile } from './binlog-keeping.ts'
 
 /** How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been acknowledged. */
@@ -31,8 +32,11 @@ export interface VolumePort {
   judgeTail(sourceHolds: GtidText): Promise<TailJudgement>
   /** Archives the tail, cuts it, and makes the next start take a new `server_uuid`. Only after a judgement of `trim`. */
   trimTail(sourceHolds: GtidText): Promise<string>
-  /** Archives transactions from the binlogs, readable with mysqlbinlog; resolves to the archive's path. */
-  archiveErrant(gtids: GtidText): Promise<string>
+  /** Archives transactions from the binlogs, readable with mysqlbinlog; resolves to the folders they are in. */
+  archiveErrant(gtids: GtidText): Promise<readonly string[]>
+  /** All archives there are, oldest first. */
+  listArchives(): Promise<readonly ArchiveSize[]>
+  removeArchive(folder: string): Promise<void>
   /** Puts the seeded copy `from` in place of the data folder; the old one is kept beside until the copy is in place, then removed. New `server_uuid`. */
   swapIn(from: string): Promise<void>
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */

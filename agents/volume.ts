@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describeError } from '../src/common/errors.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { listBinlogs, previousGtids, readBinlogSet } from './binlog-set.ts'
-import { syncFolder } from './binlog-archive.ts'
+import { listArchives, removeArchive, syncFolder } from './binlog-archive.ts'
 import type { AgentConfig } from './config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { noteFullFileSystem } from './error-log.ts'
@@ -33,6 +33,8 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
       return plan.kind === 'trim' ? trimTail(plan, { dataDir, archiveDir, instance: config.instance, wallMs: wallMs() }) : ''
     },
+    listArchives: () => listArchives(archiveDir),
+    removeArchive,
     archiveErrant: (gtids) => archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
     async freshSeedFolder() {
       await rm(layout.seedDir, { recursive: true, force: true })

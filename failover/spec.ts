@@ -68,6 +68,12 @@ export const clusterSpecSchema = Type.Object(
       maximum: 1_125_899_906_842_624,
       description: 'Binlogs older than that are held for an instance that lacks them until all binlogs of a server take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
     }),
+    archiveBytes: Type.Integer({
+      default: 4_294_967_296,
+      minimum: 0,
+      maximum: 1_125_899_906_842_624,
+      description: 'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest first, once all of them take more than this; never what was archived last. 4 GiB.',
+    }),
     switchover: Type.Object(
       {
         graceMs: milliseconds(1_000, 'Time running statements and idle transactions get before they are killed.'),

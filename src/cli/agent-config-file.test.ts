@@ -12,7 +12,7 @@ const cluster = clusterIn('/state')
 const [instance] = cluster.instances
 if (instance === undefined) throw new Error('the cluster has no instance')
 /** What `local up` writes must be what an agent reads: the annotation checks it at compile time. */
-const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instance, { lowSpaceBytes: 1, keepBinlogsSeconds: 2, heldBinlogsBytes: 3 })
+const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instance, { lowSpaceBytes: 1, keepBinlogsSeconds: 2, heldBinlogsBytes: 3, archiveBytes: 4 })
 
 describe('the agent’s configuration file', () => {
   test('is read as local up writes it', async () => {
@@ -30,9 +30,9 @@ describe('the agent’s configuration file', () => {
     await expect(readAgentConfig(file, { REGENT_HOST: '10.0.0.2' })).rejects.toThrow('lacks "instance"')
   })
 
-  test('of before binlogs were kept by the agent has the defaults', async () => {
-    const { keepBinlogsSeconds: _keep, heldBinlogsBytes: _held, ...older } = written
-    expect(await readAgentConfig(await fileWith(JSON.stringify(older)))).toMatchObject({ keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 })
+  test('of before the agent kept binlogs and archives in bounds has the defaults', async () => {
+    const { keepBinlogsSeconds: _keep, heldBinlogsBytes: _held, archiveBytes: _archive, ...older } = written
+    expect(await readAgentConfig(await fileWith(JSON.stringify(older)))).toMatchObject({ keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: 4_294_967_296 })
   })
 
   test('may say where the certificates are, and has no port for probes unless it says so', async () => {

@@ -49,6 +49,7 @@ export const agentConfigSchema = Type.Object(
     lowSpaceBytes: Type.Integer({ minimum: 0, maximum: 1_099_511_627_776, description: 'With less free space a primary stops taking writes.' }),
     keepBinlogsSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'A binlog is purged this long after its last write, once every instance has what is in it.' })),
     heldBinlogsBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_125_899_906_842_624, description: 'With more binlogs than this, older ones are purged also where an instance lacks them.' })),
+    archiveBytes: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_125_899_906_842_624, description: 'With more archives than this, the oldest are removed; never what was archived last.' })),
     serverSettings: Type.Record(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }), Type.String({ maxLength: 4096 }), { description: 'Further settings of mysqld, by name; managed ones are refused.' }),
     logLevel: Type.String({ pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' }),
   },
@@ -56,7 +57,7 @@ export const agentConfigSchema = Type.Object(
 )
 
 /** For files that are older than these fields. */
-const laterDefaults = { launcherDir: '', probePort: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480 } as const
+const laterDefaults = { launcherDir: '', probePort: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: 4_294_967_296 } as const
 
 /** Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
 export async function readAgentConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<AgentConfig> {

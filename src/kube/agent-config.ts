@@ -52,6 +52,7 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     lowSpaceBytes: spec.lowSpaceBytes,
     keepBinlogsSeconds: spec.keepBinlogsSeconds,
     heldBinlogsBytes: spec.heldBinlogsBytes,
+    archiveBytes: spec.archiveBytes,
     serverSettings: spec.settings,
     logLevel: 'info',
   }

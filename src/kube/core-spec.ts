@@ -9,10 +9,10 @@ import type { MySQLClusterSpec } from './spec-schema.ts'
  * @param cluster the resource's name, which instances are named after
  */
 export function coreSpecOf(cluster: string, spec: MySQLClusterSpec): ClusterSpec {
-  const { instances, mode, durability, acks, failover, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes } = spec
+  const { instances, mode, durability, acks, failover, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes, archiveBytes } = spec
   const core: ClusterSpec = {
     version: 1,
-    ...{ instances, mode, durability, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes },
+    ...{ instances, mode, durability, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes, archiveBytes },
     acks: acks ?? null,
     failover: { automatic: failover.automatic, windowMs: failover.windowSeconds * 1_000 },
     policies: policiesOf(cluster, spec),

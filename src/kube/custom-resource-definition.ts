@@ -4,7 +4,7 @@ import { mysqlClusterStatusSchema } from './status-schema.ts'
 import { structuralSchema } from './structural-schema.ts'
 
 /** Grows with every change of the schema. A manager refuses to start beside an older one: what it writes would be pruned. */
-export const schemaRevision = 1
+export const schemaRevision = 2
 export const schemaRevisionAnnotation = 'regent.dev/schema-revision'
 
 const columns = [

@@ -145,6 +145,7 @@ export const mysqlClusterSpecSchema = closed(
     lowSpaceBytes: core.lowSpaceBytes,
     keepBinlogsSeconds: core.keepBinlogsSeconds,
     heldBinlogsBytes: core.heldBinlogsBytes,
+    archiveBytes: core.archiveBytes,
     paused: Type.Boolean({ default: false, description: 'Regent watches and tells, and changes nothing: for maintenance by hand.' }),
     volumes: closed(
       {

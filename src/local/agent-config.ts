@@ -8,6 +8,7 @@ export interface AgentSettings {
   readonly lowSpaceBytes: number
   readonly keepBinlogsSeconds: number
   readonly heldBinlogsBytes: number
+  readonly archiveBytes: number
 }
 
 /**
@@ -37,6 +38,7 @@ export function agentConfigFor(layout: StateLayout, cluster: LocalCluster, insta
     lowSpaceBytes: settings.lowSpaceBytes,
     keepBinlogsSeconds: settings.keepBinlogsSeconds,
     heldBinlogsBytes: settings.heldBinlogsBytes,
+    archiveBytes: settings.archiveBytes,
     serverSettings: {},
     logLevel: 'info',
   } as const

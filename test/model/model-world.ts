@@ -268,6 +268,7 @@ function specFor({ instances, acks, durability, never, without }: WorldOptions):
     lowSpaceBytes: 0,
     keepBinlogsSeconds: 259_200,
     heldBinlogsBytes: 21_474_836_480,
+    archiveBytes: 4_294_967_296,
     switchover: { graceMs: 0, timeoutMs: 10_000 },
     policies: never === null ? {} : { [instanceName('shop', never)]: { promotion: 'never', priority: 0 } },
   }

@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => server.remove())
 afterAll(removeTemplate)
 
-const archive = (gtids: string): Promise<string> => archiveErrant({ dataDir: server.dataDir, archiveDir: join(server.folder, 'archive'), instance: 'shop-1', gtids, wallMs: 1 })
+const archive = async (gtids: string): Promise<string> => (await archiveErrant({ dataDir: server.dataDir, archiveDir: join(server.folder, 'archive'), instance: 'shop-1', gtids, wallMs: 1 })).join(', ')
 
 describe('errant transactions of a running server', () => {
   it('are archived from all its binlogs, whatever their form, and nothing else is', async () => {
@@ -73,7 +73,7 @@ describe('errant transactions of a running server', () => {
         () => value(session, `select concat(received_transaction_set, ' ', last_error_message) ${received}`),
       )
       expect(await value(session, 'select @@global.gtid_executed')).not.toContain(uuid)
-      const folder = await archiveErrant({ dataDir: replica.dataDir, archiveDir: join(replica.folder, 'archive'), instance: 'shop-2', gtids: wanted, wallMs: 1 })
+      const [folder = ''] = await archiveErrant({ dataDir: replica.dataDir, archiveDir: join(replica.folder, 'archive'), instance: 'shop-2', gtids: wanted, wallMs: 1 })
       const [file = ''] = (await readdir(folder)).filter((name) => name.startsWith('relay-bin'))
       const printed = await replica.mysqlbinlog(join(folder, file))
       expect(printed.match(/GTID_NEXT= '[0-9a-f]{8}-.*'/g)).toEqual([`GTID_NEXT= '${uuid}:5'`, `GTID_NEXT= '${uuid}:6'`])

@@ -1,10 +1,12 @@
+import { basename } from 'node:path'
 import { expect, it } from 'vitest'
 import { deafenReplicas, untilWaiting } from '../support/deaf-replicas.ts'
 import { archivesOf, logOf, printArchive } from '../support/instance-files.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
-const shop = withCluster()
+/** Of its archives an instance keeps only what was archived last. */
+const shop = withCluster({ spec: { archiveBytes: 0 } })
 
 it('A killed primary comes back without the writes that nobody acknowledged: they are cut off and archived, and nothing is copied again', async () => {
   const cluster = shop.current
@@ -47,13 +49,14 @@ it('A replica with errant transactions is archived, readable with mysqlbinlog, a
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
 
-it('A replica whose copy of a donor fails is copied from another one, and it is said which failed and why', async () => {
+it('A replica whose copy of a donor fails is copied from another one, it is said which failed and why, and what was archived for it takes the place of older archives', async () => {
   const cluster = shop.current
   await cluster.whole()
   const [errant = '', donor = ''] = await cluster.replicas()
   const primary = await cluster.primary()
   const writer = await Writer.start(cluster)
   const { pid } = await cluster.instance(donor)
+  const [older] = await archivesOf(cluster, errant)
   const session = await cluster.session(donor)
   await session.query('set global super_read_only = off')
   await session.query('uninstall plugin clone')
@@ -66,6 +69,8 @@ it('A replica whose copy of a donor fails is copied from another one, and it is 
   expect(view.sentence).toMatch(new RegExp(`; a copy of ${donor} failed \\(.+\\)$`))
   expect(view.instances.find(({ name }) => name === errant)?.problems.join('\n')).toContain(`${errant} could not be seeded from ${donor} (1 failure): `)
   await cluster.until(`${errant} is a copy`, async () => (await logOf(cluster, errant)).includes(`seeded from ${primary}`))
+  await cluster.until('older archives are removed', async () => (await logOf(cluster, errant)).includes(`the oldest archives (${basename(older?.folder ?? 'none')};`))
+  expect((await archivesOf(cluster, errant)).map(({ description: { kind, wallMs } }) => kind === 'errant' && wallMs > (older?.description.wallMs ?? wallMs))).toEqual([true])
   await cluster.fault(donor, 'kill-mysqld')
   await cluster.otherMysqld(donor, pid)
   await cluster.whole()

@@ -57,6 +57,7 @@ export class BareInstance {
       lowSpaceBytes: 0,
       keepBinlogsSeconds: 259_200,
       heldBinlogsBytes: 21_474_836_480,
+      archiveBytes: 4_294_967_296,
       serverSettings,
       logLevel: 'info',
     })
