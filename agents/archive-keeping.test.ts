@@ -2,9 +2,11 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { gtids } from '../topology/testing.ts'
 import { dueArchives, pruneArchives } from './archive-keeping.ts'
 import { archivesOf, archiveVersion, listArchives, removeArchive, writeArchive } from './binlog-archive.ts'
-import { aServerState, ScriptedServer, testParts } from './testing.ts'
+import { passStartGate } from './start-gate.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
 
 let archiveDir: string
 beforeEach(async () => {
@@ -20,8 +22,8 @@ async function made(kind: 'tail' | 'errant', wallMs: number): Promise<string> {
 }
 
 /** An agent that lets its archives take so many bytes. */
-async function agentWith(archiveBytes: number) {
-  const parts = await testParts(new ScriptedServer(aServerState()), { volume: { listArchives: () => listArchives(archiveDir), removeArchive } })
+async function agentWith(archiveBytes: number, process = new ScriptedProcess()) {
+  const parts = await testParts(new ScriptedServer(aServerState()), { process, volume: { listArchives: () => listArchives(archiveDir), removeArchive } })
   return { ...parts, config: { ...parts.config, archiveBytes } }
 }
 
@@ -35,6 +37,14 @@ describe('archives', () => {
     expect((await listArchives(archiveDir)).map(({ folder }) => folder)).toEqual([second, third])
     expect(await readdir(archiveDir)).toHaveLength(2)
     expect(parts.notices.list).toMatchObject([{ code: 'ArchivesPruned', sentence: expect.stringContaining(`the oldest archives (${basename(first)}; 0.0 MiB) are removed`) as string }])
+  })
+
+  it('are named, a few of many', async () => {
+    for (let wallMs = 1; wallMs <= 8; wallMs += 1) await made('tail', wallMs)
+    const parts = await agentWith(0)
+    await pruneArchives(parts, [])
+    expect(await readdir(archiveDir)).toHaveLength(1)
+    expect(parts.notices.list[0]?.sentence).toMatch(/^the oldest archives \((tail-shop-0-[0-9a-f]{16}(, | )){5}and 2 more; /)
   })
 
   it('stay as long as there is room, and nothing is said', async () => {
@@ -69,6 +79,21 @@ describe('archives', () => {
     parts.volume.removeArchive = async () => Promise.reject(new Error('EROFS: read-only file system'))
     await pruneArchives(parts, [])
     expect(parts.notices.list).toMatchObject([{ code: 'ArchivesNotPruned', sentence: 'old archives could not be removed: EROFS: read-only file system' }])
+  })
+
+  it('make room also for the tail that is cut off before mysqld starts', async () => {
+    const process = new ScriptedProcess()
+    process.state = 'dead'
+    const parts = await agentWith(0, process)
+    await parts.file.update({ mayHaveTail: true, promise: 3, assignment: replicaOfEpoch3 })
+    parts.memory.sourceHolds = gtids('shop-1', 5)
+    parts.volume.readBinlogSet = async () => gtids('shop-0', 2)
+    parts.volume.judgeTail = async () => ({ kind: 'trim', gtids: gtids('shop-0', 2), sentence: '' })
+    parts.volume.trimTail = () => made('tail', 2)
+    await made('errant', 1)
+    await passStartGate(parts)
+    expect((await readdir(archiveDir)).map((name) => name.slice(0, 11))).toEqual(['tail-shop-0'])
+    expect(process.state).toBe('running')
   })
 
   it('are none where nothing was ever archived', async () => {

@@ -3,6 +3,9 @@ import { describeError } from '../src/common/errors.ts'
 import { mebibytes } from './binlog-keeping.ts'
 import type { Parts } from './parts.ts'
 
+/** In a notice. */
+const mostNamed = 5
+
 /** An archive as its folder shows it. */
 export interface ArchiveSize {
   readonly folder: string
@@ -10,7 +13,7 @@ export interface ArchiveSize {
 }
 
 /**
- * The archives that are too many for `archiveBytes`, oldest first as they are given. Never the newest, nor one of `kept`, whatever they take: what they hold has just been, or is about to be, destroyed elsewhere.
+ * The archives that are too many for `archiveBytes`, oldest first as they are given. Never the newest, nor one of `kept`, whatever they take: what they hold has only just ceased to be elsewhere.
  */
 export function dueArchives(archives: readonly ArchiveSize[], archiveBytes: number, kept: readonly string[]): readonly ArchiveSize[] {
   let totalBytes = archives.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -39,6 +42,7 @@ export async function pruneArchives({ volume, config, notices }: Parts, made: re
 }
 
 function sentenceAbout(removed: readonly ArchiveSize[], archiveBytes: number): string {
-  const names = removed.map(({ folder }) => basename(folder)).join(', ')
+  const more = removed.length > mostNamed ? ` and ${removed.length - mostNamed} more` : ''
+  const names = removed.slice(0, mostNamed).map(({ folder }) => basename(folder)).join(', ') + more
   return `the oldest archives (${names}; ${mebibytes(removed.reduce((sum, { bytes }) => sum + bytes, 0))} MiB) are removed, as all of them took more than ${mebibytes(archiveBytes)} MiB`
 }

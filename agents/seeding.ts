@@ -16,7 +16,7 @@ const longestError = 300
 export class Seeding {
   readonly #parts: Parts
   readonly #wake: () => void
-  /** Where is what was given up for the copy that is being made, however often that began. */
+  /** The folders of what was archived for the copy that is being made, however often that began. */
   readonly #archived: string[] = []
 
   constructor(parts: Parts, wake: () => void) {
