@@ -24,9 +24,9 @@ describe('a donor', () => {
     'is a replica as long as nothing failed': ['shop-1', []],
     'that failed is followed by another at once': ['shop-0', [failed('shop-1', 10)]],
     'that failed is not tried again while another did not fail, however long ago that was': ['shop-0', [failed('shop-1', 3_600_000)]],
-    'is not tried before its pause ended when all have failed': [undefined, [failed('shop-1', 4_900), failed('shop-0', 100)]],
-    'is tried again after its pause': ['shop-1', [failed('shop-1', 5_000), failed('shop-0', 100)]],
-    'waits twice as long after each further failure': [undefined, [failed('shop-1', 9_900, 2), failed('shop-0', 9_900, 2)]],
+    'is not tried before its pause ended when all have failed': [undefined, [failed('shop-1', 900), failed('shop-0', 100)]],
+    'is tried again after its pause': ['shop-1', [failed('shop-1', 1_000), failed('shop-0', 100)]],
+    'waits twice as long after each further failure': [undefined, [failed('shop-1', 3_900, 3), failed('shop-0', 1_900, 2)]],
     'has its turn although it failed more often than the other': ['shop-1', [failed('shop-1', 60_000, 4), failed('shop-0', 50_000)]],
     'never waits more than two minutes': ['shop-1', [failed('shop-1', 120_000, 1_000), failed('shop-0', 119_000, 1_000)]],
   }
@@ -41,16 +41,24 @@ describe('a donor', () => {
   })
 
   it('that is the only one is tried again after a pause, and it is said so', () => {
-    const decision = decisionAfter([failed('shop-1', 6_000, 2)], { views: { 'shop-0': unfit } })
+    const decision = decisionAfter([failed('shop-1', 600, 2)], { views: { 'shop-0': unfit } })
     expect(donorIn(decision)).toBeUndefined()
-    expect(decision).toMatchObject({ blocked: true, revisitMs: 4_000 })
-    expect(decision.sentence).toBe('shop-2 began a seeding that has not ended; 2 copies of shop-1 failed (shop-1 refused); shop-1 is tried again 10 s after it failed')
-    expect(donorIn(decisionAfter([failed('shop-1', 10_000, 2)], { views: { 'shop-0': unfit } }))).toBe('shop-1')
+    expect(decision).toMatchObject({ blocked: true, revisitMs: 1_400 })
+    expect(decision.sentence).toBe('shop-2 began a seeding that has not ended; 2 copies of shop-1 failed (shop-1 refused); shop-1 is tried again 2 s after it failed')
+    expect(donorIn(decisionAfter([failed('shop-1', 2_000, 2)], { views: { 'shop-0': unfit } }))).toBe('shop-1')
   })
 
   it('is not taken away from a copy that is under way', () => {
     const copying = { seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-1' } }
     expect(decisionAfter([failed('shop-1', 100, 3)], { seeded: copying }).sentence).toMatch(/^shop-2 is seeded from shop-1/)
+  })
+
+  it('that is the primary and was closed for the copy stays closed during its pause', () => {
+    const donating = { assignment: { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null, donates: true } } as const
+    const views = { 'shop-0': { stored: donating, server: { openGates: ['shop-1', 'shop-2'], readOnly: true, offlineMode: true } }, 'shop-1': { reachable: false } } as const
+    const decision = decisionAfter([failed('shop-0', 600)], { nowMs: 5_000, strayingSince: new Map([['shop-1', 100]]), views })
+    expect(decision.sentence).toMatch(/shop-0 is tried again 1 s after it failed$/)
+    expect(decision.actions.filter((action) => action.kind === 'assign' && action.to === 'shop-0')).toEqual([])
   })
 
   it('that one instance waits for is no reason for another one to wait', () => {

@@ -1,7 +1,7 @@
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /** After its first failure a donor is tried again this long later, after each further one twice as long, up to the longest. */
-const firstPauseMs = 5_000
+const firstPauseMs = 1_000
 const longestPauseMs = 120_000
 
 /** Whom an instance is to be a copy of. */
