@@ -15,6 +15,8 @@ export interface ChannelStatus {
 
 type Read = (statement: string) => Promise<readonly Row[]>
 
+const showReplica = 'SHOW REPLICA STATUS'
+
 /** Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have none. */
 const pulse = `SELECT TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
   (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
@@ -22,7 +24,10 @@ const pulse = `SELECT TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMES
   (SELECT w.LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError
   FROM performance_schema.replication_connection_status s WHERE s.CHANNEL_NAME = ''`
 
-/** Reads the channel, and remembers when it last moved: the server gives no time to single events, and a large transaction has many. */
+/** What `ChannelPulse` is to be given the answers of. */
+export const channelStatements = [showReplica, pulse] as const
+
+/** Understands what is said of the channel, and remembers when it last moved: the server gives no time to single events, and a large transaction has many. */
 export class ChannelPulse {
   readonly #clock: Clock
   #position = ''
@@ -37,13 +42,12 @@ export class ChannelPulse {
   }
 
   /** Null without a channel. */
-  async read(read: Read): Promise<ChannelStatus | null> {
-    const row = await readChannelRow(read)
+  from(rows: readonly Row[], [beat]: readonly Row[]): ChannelStatus | null {
+    const row = channelRowIn(rows)
     if (row === undefined) {
       this.forget()
       return null
     }
-    const [beat] = await read(pulse)
     const lagMicros = beat?.['lagMicros'] ?? null
     return {
       row,
@@ -71,7 +75,10 @@ export class ChannelPulse {
 
 /** The default channel's row of SHOW REPLICA STATUS; undefined where it has no source. */
 export async function readChannelRow(read: Read): Promise<Row | undefined> {
-  const rows = await read('SHOW REPLICA STATUS')
+  return channelRowIn(await read(showReplica))
+}
+
+function channelRowIn(rows: readonly Row[]): Row | undefined {
   return rows.find((row) => textOf(row, 'Channel_Name') === '' && textOf(row, 'Source_Host') !== '')
 }
 

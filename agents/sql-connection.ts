@@ -5,9 +5,12 @@ import { agentHost } from './accounts.ts'
 import { describeFailure, errnoOf, isTransport } from './sql-failure.ts'
 
 /** One way into the server. */
-export type SqlTarget =
-  | { readonly socketPath: string; readonly user: string; readonly password: string }
-  | { readonly host: string; readonly port: number; readonly user: string; readonly password: string }
+export type SqlTarget = ({ readonly socketPath: string } | { readonly host: string; readonly port: number }) & {
+  readonly user: string
+  readonly password: string
+  /** Takes several statements at once; only where none of them holds anything that was not written here. */
+  readonly several?: boolean
+}
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -103,7 +106,7 @@ export class SqlConnection {
 
 /** `socketPath` is told as well: over it the login may send the password as it is. */
 function optionsFor(target: SqlTarget, socket: Socket): ConnectionOptions {
-  const { user, password } = target
+  const { user, password, several = false } = target
   const where = 'socketPath' in target ? { socketPath: target.socketPath } : { host: target.host, port: target.port }
-  return { ...where, user, password, stream: () => socket, charset: 'utf8mb4', supportBigNumbers: true, dateStrings: true, connectTimeout: 0 }
+  return { ...where, user, password, stream: () => socket, charset: 'utf8mb4', multipleStatements: several, supportBigNumbers: true, dateStrings: true, connectTimeout: 0 }
 }

@@ -16,7 +16,7 @@ import { ReplicationSql } from './sql-replication.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './sql-semi-sync.ts'
 import { busySessions, killDumpThreads, killForeignSessions } from './sql-sessions.ts'
 import { StateReader } from './sql-state.ts'
-import { lookAgainMs, textOf, type Sql } from './sql.ts'
+import { lookAgainMs, textOf, type RowsOfEach, type Sql } from './sql.ts'
 import { volumeLayout } from './volume-layout.ts'
 import { probeWrite } from './write-probe.ts'
 
@@ -46,10 +46,11 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const admin = { host: config.host, port: config.adminPort, ...login }
   const inside = [{ socketPath: layout.socket, ...login }, admin]
   const quiet = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
+  const several = new SqlPool(inside.map((target) => ({ ...target, several: true })), `${ownSession}, sql_log_bin = 0`, world)
   const marking = new SqlPool(inside, ownSession, world)
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   const client = new SqlPool([{ host: config.host, port: config.port, ...login }], `${ownSession}, sql_log_bin = 0`, world)
-  const sql = createSql(quiet, world, queryDeadlineMs)
+  const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock) })
   const replication = new ReplicationSql(sql)
 
@@ -87,7 +88,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     shutdown: async () => void (await sql.change('SHUTDOWN')),
     disconnect() {
       state.forget()
-      for (const pool of [quiet, marking, accounts, client]) pool.disconnect()
+      for (const pool of [quiet, several, marking, accounts, client]) pool.disconnect()
     },
   }
 }
@@ -98,11 +99,13 @@ const readOnlyStatements = {
   closed: 'SET GLOBAL super_read_only = ON',
 } as const
 
-function createSql(pool: SqlPool, { clock, timers }: SqlServerPorts['world'], defaultMs: number): Sql {
+function createSql({ quiet, several }: { readonly quiet: SqlPool; readonly several: SqlPool }, { clock, timers }: SqlServerPorts['world'], defaultMs: number): Sql {
   return {
-    read: (statement, deadlineMs = defaultMs) => pool.query(statement, { deadlineMs, after: 'abandon' }),
-    change: (statement, deadlineMs = defaultMs) => pool.query(statement, { deadlineMs, after: 'end' }),
-    changeUnbroken: (statement, deadlineMs = defaultMs) => pool.query(statement, { deadlineMs, after: 'leave' }),
+    read: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'abandon' }),
+    // Rows of rows: that is what the driver makes of several statements.
+    readAll: async <Statements extends readonly string[]>(statements: Statements, deadlineMs: number) => (await several.query(statements.join('; '), { deadlineMs, after: 'abandon' })) as unknown as RowsOfEach<Statements>,
+    change: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'end' }),
+    changeUnbroken: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'leave' }),
     countdown(deadlineMs) {
       const until = clock.monotonicMs() + deadlineMs
       return () => Math.max(1, until - clock.monotonicMs())

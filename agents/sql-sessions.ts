@@ -45,12 +45,13 @@ export async function busySessions(sql: Sql): Promise<number> {
 }
 
 /** Replicas that read this server's binary log, and whether they acknowledge: they say so in a variable of their session. */
-export async function dumpThreads(read: (statement: string) => Promise<readonly Row[]>): Promise<readonly DumpThread[]> {
-  const rows = await read(`SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host,
+export const dumpThreadsStatement = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host,
     MAX(CASE WHEN v.VARIABLE_NAME IN ('replica_uuid', 'slave_uuid') THEN v.VARIABLE_VALUE END) AS uuid,
     MAX(CASE WHEN v.VARIABLE_NAME IN ('rpl_semi_sync_replica', 'rpl_semi_sync_slave') THEN v.VARIABLE_VALUE END) AS semiSync
     FROM performance_schema.threads t LEFT JOIN performance_schema.user_variables_by_thread v ON v.THREAD_ID = t.THREAD_ID
-    WHERE t.PROCESSLIST_COMMAND LIKE 'Binlog Dump%' GROUP BY 1, 2, 3`)
+    WHERE t.PROCESSLIST_COMMAND LIKE 'Binlog Dump%' GROUP BY 1, 2, 3`
+
+export function dumpThreadsIn(rows: readonly Row[]): readonly DumpThread[] {
   return rows.map((row) => ({
     threadId: numberOf(row, 'id'),
     user: textOf(row, 'user'),
@@ -62,7 +63,7 @@ export async function dumpThreads(read: (statement: string) => Promise<readonly 
 
 /** Kills dump threads and looks until they are gone: nothing signals that. Rejects with `REGENT_SERVER_TIMEOUT` when one stays. */
 export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => boolean): Promise<void> {
-  const doomed = (await dumpThreads((statement) => sql.read(statement))).filter((thread) => !keep(thread))
+  const doomed = dumpThreadsIn(await sql.read(dumpThreadsStatement)).filter((thread) => !keep(thread))
   for (const { threadId } of doomed) await kill(sql, threadId)
   if (doomed.length === 0) return
   const ids = doomed.map(({ threadId }) => threadId).join(', ')

@@ -2,14 +2,14 @@ import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { instanceName } from '../topology/member.ts'
 import type { ServerState } from '../topology/observation.ts'
 import { replicationUserPrefix } from './server-port.ts'
-import { channelFrom, type ChannelPulse } from './sql-channel.ts'
+import { channelFrom, channelStatements, type ChannelPulse } from './sql-channel.ts'
 import { dialectOf } from './dialect.ts'
 import { ownedSet } from './owned-gtids.ts'
 import { isRotated, passwordColumns, passwordIn } from './sql-passwords.ts'
 import type { PersistedSettings } from './persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './sql.ts'
 import type { Row } from './sql-connection.ts'
-import { dumpThreads } from './sql-sessions.ts'
+import { dumpThreadsIn, dumpThreadsStatement } from './sql-sessions.ts'
 
 const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.read_only AS readOnly, @@global.super_read_only AS superReadOnly,
   @@global.offline_mode AS offlineMode, @@global.gtid_executed AS executed, @@global.gtid_purged AS purged,
@@ -36,6 +36,7 @@ export class StateReader {
   readonly #persisted: PersistedSettings
   readonly #pulse: ChannelPulse
   #foreignTables: ForeignTables | null = null
+  #showBinlog: string | null = null
 
   constructor(cluster: string, sql: Sql, { persisted, pulse }: { persisted: PersistedSettings; pulse: ChannelPulse }) {
     this.#cluster = cluster
@@ -47,30 +48,29 @@ export class StateReader {
   /** The server may be another one from now on. */
   forget(): void {
     this.#foreignTables = null
+    this.#showBinlog = null
     this.#pulse.forget()
   }
 
   /**
-   * In the order received, owned, executed: a transaction that moves on in between is then seen twice rather than never.
+   * In the order received, owned, executed: a transaction that moves on in between is then seen twice rather than never. All in one message, and one answer: several times a second each of them costs more than
+   * what is asked.
    * @param deadlineMs for all of it together
    */
   async read(deadlineMs: number): Promise<ServerState> {
     const left = this.#sql.countdown(deadlineMs)
-    const read = (statement: string) => this.#sql.read(statement, left())
-    const channel = await this.#pulse.read(read)
-    const [ownedRow] = await read('SELECT @@global.gtid_owned AS owned')
-    const [row] = await read(variables)
-    const status = new Map((await read(statuses)).map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
-    const threads = await dumpThreads(read)
-    const found = await read(accounts)
+    this.#showBinlog ??= dialectOf(textOf((await this.#sql.read('SELECT @@version AS version', left()))[0], 'version')).showBinlog
+    const asked = [...channelStatements, 'SELECT @@global.gtid_owned AS owned', variables, statuses, dumpThreadsStatement, accounts, this.#showBinlog] as const
+    const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog]] = await this.#sql.readAll(asked, left())
+    const channel = this.#pulse.from(replica, pulse)
+    const status = new Map(counts.map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
     const open = found.filter((row) => textOf(row, 'user').startsWith(replicationUserPrefix))
-    const [binlog] = await read(dialectOf(textOf(row, 'version')).showBinlog)
     return {
       ...factsFrom(row),
       owned: ownedSet(textOf(ownedRow, 'owned')),
       received: channel?.received ?? '',
       channel: channel && channelFrom(channel, { semiSync: status.get('Rpl_semi_sync_replica_status') === 'ON', backlog: backlogOf(channel.received, gtidsOf(row, 'executed')) }),
-      dumpThreads: threads,
+      dumpThreads: dumpThreadsIn(dumps),
       semiSyncSource: {
         enabled: flagOf(row, 'semiSync'),
         intact: flagOf(row, 'intact'),

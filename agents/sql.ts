@@ -6,6 +6,8 @@ export interface Sql {
   countdown(deadlineMs: number): () => number
   /** Reads. A statement that passed its deadline is answered at once and ended in the background. */
   read(statement: string, deadlineMs?: number): Promise<readonly Row[]>
+  /** Reads with several statements, one after the other, in one message; the rows of each. The deadline is for all of them. */
+  readAll<const Statements extends readonly string[]>(statements: Statements, deadlineMs: number): Promise<RowsOfEach<Statements>>
   /** Changes something, binary log off. A statement that passed its deadline is ended in the server before this rejects. */
   change(statement: string, deadlineMs?: number): Promise<readonly Row[]>
   /** The same for what must not be killed in the middle: past its deadline it goes on in the server, and this rejects. */
@@ -15,6 +17,8 @@ export interface Sql {
    */
   until(look: () => Promise<boolean>, waitMs: number, everyMs?: number): Promise<boolean>
 }
+
+export type RowsOfEach<Statements extends readonly string[]> = { readonly [At in keyof Statements]: readonly Row[] }
 
 /** Between two looks at something that nothing signals. */
 export const lookAgainMs = 2
