@@ -3,7 +3,7 @@ import type { ReplicaAssignment } from '../failover/order.ts'
 import { hostOf, memberOf } from '../topology/testing.ts'
 import { Converger } from './converger.ts'
 import { replicationUser } from './server-port.ts'
-import { aServerState, ScriptedServer, testParts } from './testing.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
 
 const source = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
 const held = '11111111-1111-1111-1111-111111111111:1-10'
@@ -26,4 +26,18 @@ it('A follower that has caught up after a crash of its machine says so at once, 
   expect(parts.file.current.forgetful).toBe(false)
   expect(shown).toBe(1)
   converger.stop()
+})
+
+it.each([
+  ['a primary', primaryOfEpoch3, 10],
+  ['a replica', replicaOfEpoch3, 50],
+  ['whoever has no assignment yet', null, 10],
+])('Looks at the process of %s as often as its end has to be seen', async (_, assigned, everyMs) => {
+  const process = new ScriptedProcess()
+  const parts = await testParts(new ScriptedServer(aServerState()), { process })
+  await parts.file.update({ promise: 3, revision: 10, assignment: assigned })
+  const converger = new Converger(parts, () => undefined)
+  await converger.pass()
+  converger.stop()
+  expect(process.lookEveryMs).toBe(everyMs)
 })

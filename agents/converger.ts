@@ -62,7 +62,9 @@ export class Converger {
   /** One pass; never rejects: what went wrong becomes the sentence. */
   async pass(): Promise<void> {
     if (this.#stopped) return
-    const { memory, world, file } = this.#parts
+    const { memory, world, file, process, timings } = this.#parts
+    // Clients wait for the end of a primary to be seen, and for no other's.
+    process.lookEvery(file.current.assignment?.role === 'replica' ? timings.replicaWatchMs : timings.processWatchMs)
     const [before, stored] = [JSON.stringify(memory.converged), file.current]
     try {
       const { again } = await this.#converge()

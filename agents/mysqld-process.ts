@@ -42,6 +42,7 @@ class MysqldProcess implements ProcessPort {
   #pid: number | null = null
   #note = 'mysqld was never started here'
   #changedAtMs: number
+  #lookEveryMs: number
   /** Its interfaces are open: its own pid file is there. */
   #isUp = false
   #listeners: readonly (() => void)[] = []
@@ -52,6 +53,7 @@ class MysqldProcess implements ProcessPort {
     this.#ports = ports
     this.#launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, ports)
     this.#changedAtMs = ports.clock.monotonicMs()
+    this.#lookEveryMs = config.timings.processWatchMs ?? defaultTimings.processWatchMs
   }
 
   get state(): ProcessState {
@@ -72,6 +74,12 @@ class MysqldProcess implements ProcessPort {
 
   onChange(changed: () => void): void {
     this.#listeners = [...this.#listeners, changed]
+  }
+
+  lookEvery(ms: number): void {
+    if (ms === this.#lookEveryMs) return
+    this.#lookEveryMs = ms
+    this.#watch?.lookEvery(ms)
   }
 
   async adopt(): Promise<void> {
@@ -155,16 +163,15 @@ class MysqldProcess implements ProcessPort {
     this.#pid = identity.pid
     this.#isUp = existsSync(this.#layout.serverPidFile)
     this.#become(this.#isUp ? 'running' : 'starting', '')
-    const everyMs = this.#config.timings.processWatchMs ?? defaultTimings.processWatchMs
-    const watch = new ProcessWatch(identity, everyMs, this.#ports.timers, (phase) => this.#phaseChanged(phase))
+    const watch = new ProcessWatch(identity, this.#lookEveryMs, this.#ports.timers, (phase) => this.#phaseChanged(phase))
     this.#watch = watch
-    if (!this.#isUp) this.#awaitInterfaces(watch, everyMs)
+    if (!this.#isUp) this.#awaitInterfaces(watch)
     watch.look()
   }
 
   /** mysqld writes its pid file once its interfaces are open; nothing else tells. */
-  #awaitInterfaces(watch: ProcessWatch, everyMs: number): void {
-    const timer = this.#ports.timers.every(everyMs, () => {
+  #awaitInterfaces(watch: ProcessWatch): void {
+    const timer = this.#ports.timers.every(this.#lookEveryMs, () => {
       if (watch === this.#watch && watch.phase !== 'dead' && !existsSync(this.#layout.serverPidFile)) return
       timer.cancel()
       if (watch !== this.#watch || watch.phase === 'dead') return

@@ -10,8 +10,9 @@ export interface ProcessPort {
   readonly changedAtMs: number
   /** Finds a mysqld that an earlier agent started (pid file, start time compared). */
   adopt(): Promise<void>
-  /** Called after each change of state, at most 10 ms after it happened. */
+  /** Called after each change of state, at most as long after it happened as `lookEvery` said, or `processWatchMs`. */
   onChange(changed: () => void): void
+  lookEvery(ms: number): void
   /** True when there is no data yet: nothing in the data folder. */
   isEmpty(): Promise<boolean>
   /** `mysqld --initialize` with accounts and Regent's schema, into a fresh folder, then renamed into place. */

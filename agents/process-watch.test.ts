@@ -56,6 +56,19 @@ describe('the process watch', () => {
     expect(watch.phase).toBe('dead')
   })
 
+  it('looks as often as it was told last', async () => {
+    const { child, watch, seen } = watched()
+    watch.lookEvery(60_000)
+    child.kill('SIGSTOP')
+    await expect.poll(() => readProcessStat(child.pid ?? 0)?.state).toBe('T')
+    await realTimers.sleep(50)
+    expect(watch.phase).toBe('running')
+    const stopped = seen('stopped')
+    watch.lookEvery(5)
+    await stopped
+    expect(watch.phase).toBe('stopped')
+  })
+
   it('says dead of a pid that another process took', async () => {
     const { child, watch } = watched()
     watch.stop()

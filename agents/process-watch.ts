@@ -12,6 +12,7 @@ export class ProcessWatch {
   readonly #changed: (phase: ProcessPhase) => void
   readonly #buffer = Buffer.alloc(1_024)
   #file: number | null
+  readonly #timers: Timers
   #timer: Timer | null
   #phase: ProcessPhase = 'running'
   /** How the file began when it was last found running: up to the flags, behind which are numbers that always change. Null before. */
@@ -21,12 +22,20 @@ export class ProcessWatch {
   constructor(identity: ProcessIdentity, everyMs: number, timers: Timers, changed: (phase: ProcessPhase) => void) {
     this.identity = identity
     this.#changed = changed
+    this.#timers = timers
     this.#file = unlessGone(() => openSync(`/proc/${identity.pid}/task/${identity.pid}/stat`, 'r')) ?? null
     this.#timer = timers.every(everyMs, () => this.look())
   }
 
   get phase(): ProcessPhase {
     return this.#phase
+  }
+
+  /** From now on. */
+  lookEvery(ms: number): void {
+    if (this.#timer === null) return
+    this.#timer.cancel()
+    this.#timer = this.#timers.every(ms, () => this.look())
   }
 
   /** Looks now; not any more once it was stopped. */

@@ -137,6 +137,8 @@ export class ScriptedProcess implements ProcessPort {
   readonly changedAtMs = 0
   readonly adopt = async (): Promise<void> => undefined
   readonly onChange = (): void => undefined
+  lookEveryMs = 0
+  readonly lookEvery = (ms: number): void => void (this.lookEveryMs = ms)
   readonly isEmpty = async (): Promise<boolean> => false
   readonly initialise = async (): Promise<void> => undefined
   readonly start = async (): Promise<void> => void (this.state = 'running')

@@ -27,6 +27,7 @@ describe('timings', () => {
     [{ heartbeatMs: 401 }, 'heartbeatMs × 3 must not exceed unreachableMs'],
     [{ queryDeadlineMs: 1_201 }, 'queryDeadlineMs must not exceed frozenMs'],
     [{ processWatchMs: 501 }, 'processWatchMs must not exceed observeMs'],
+    [{ replicaWatchMs: 501 }, 'replicaWatchMs must not exceed observeMs'],
     [{ unreachableMs: 6_000 }, 'unreachableMs must be shorter than leaseMs'],
   ]
   it.each(cases)('that contradict each other are told: %j', (change, says) => {

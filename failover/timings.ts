@@ -3,8 +3,10 @@
  * All are milliseconds.
  */
 export interface Timings {
-  /** How often the agent reads mysqld's process state. */
+  /** How often the agent reads mysqld's process state, unless it is a replica's. */
   readonly processWatchMs: number
+  /** How often it reads a replica's: nobody waits for that to be seen, and looking is most of what an idle agent costs. */
+  readonly replicaWatchMs: number
   /** How often the agent asks the server everything; shorter while something changes. */
   readonly observeMs: number
   /** A query that takes longer is an observation of its own. */
@@ -34,6 +36,7 @@ export interface Timings {
 
 export const defaultTimings: Timings = {
   processWatchMs: 10,
+  replicaWatchMs: 50,
   observeMs: 500,
   queryDeadlineMs: 800,
   writeProbeMs: 500,
@@ -58,6 +61,7 @@ export function contradictionIn(timings: Timings): string | undefined {
     [timings.heartbeatMs * 3 <= timings.unreachableMs, 'heartbeatMs × 3 must not exceed unreachableMs'],
     [timings.queryDeadlineMs <= timings.frozenMs, 'queryDeadlineMs must not exceed frozenMs'],
     [timings.processWatchMs <= timings.observeMs, 'processWatchMs must not exceed observeMs'],
+    [timings.replicaWatchMs <= timings.observeMs, 'replicaWatchMs must not exceed observeMs'],
     [timings.unreachableMs < timings.leaseMs, 'unreachableMs must be shorter than leaseMs'],
   ]
   return rules.find(([holds]) => !holds)?.[1]
