@@ -6,10 +6,10 @@ import { Value } from 'typebox/value'
  * Only the first complaint is given, that of the deepest path: the others usually follow from it.
  */
 export function complaintAbout(schema: TSchema, value: unknown): string | undefined {
+  if (Value.Check(schema, value)) return undefined
   const errors = [...Value.Errors(schema, value)].filter((error) => error.keyword !== 'boolean')
-  if (errors.length === 0) return Value.Check(schema, value) ? undefined : 'does not have the expected shape'
   const first = errors.find((error) => error.keyword === 'additionalProperties') ?? errors[0]
-  if (first === undefined) return undefined
+  if (first === undefined) return 'does not have the expected shape'
   const allowed = allowedAt(schema, first.instancePath)
   if (first.keyword === 'additionalProperties') return unknownKey(first, allowed)
   const at = pathText(first.instancePath)
