@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError, RegentError } from '../src/common/errors.ts'
@@ -8,8 +8,8 @@ import { endingFrom, type Ending, type RunningProgram } from './running-program.
 
 /** The launcher forks at once; a node that swaps takes longer. */
 const startMs = 10_000
-/** That it ended is seen in the kernel; only how is read here. */
-const endedEveryMs = 100
+/** That it ended is seen in the kernel; only how is read here, at most a tenth later than it ran. */
+const endedEveryMs = { least: 100, most: 1_000 } as const
 const heartbeatMs = 1_000
 
 interface Ports {
@@ -84,19 +84,24 @@ export class Launcher {
   }
 
   async #ended(id: string): Promise<Ending> {
+    const { clock, timers } = this.#ports
+    const beganMs = clock.monotonicMs()
     for (;;) {
       const text = await this.#read(`${id}.ended`)
       if (text !== undefined) {
         for (const kind of ['command', 'pid', 'ended']) await rm(join(this.#folder, `${id}.${kind}`), { force: true })
         return endingFrom(Number(text))
       }
-      await this.#ports.timers.sleep(endedEveryMs)
+      await timers.sleep(Math.min(endedEveryMs.most, Math.max(endedEveryMs.least, (clock.monotonicMs() - beganMs) / 10)))
     }
   }
 
+  /** Asked for many times a second what is hardly ever there: a promise that fails costs thirty times what the look does. */
   async #read(name: string): Promise<string | undefined> {
+    const path = join(this.#folder, name)
+    if (!existsSync(path)) return undefined
     try {
-      return (await readFile(join(this.#folder, name), 'utf8')).trim()
+      return (await readFile(path, 'utf8')).trim()
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw error
