@@ -1,3 +1,4 @@
+import { clusterSpecSchema } from '../../failover/spec.ts'
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { namesOf } from './names.ts'
@@ -52,7 +53,8 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     lowSpaceBytes: spec.lowSpaceBytes,
     keepBinlogsSeconds: spec.keepBinlogsSeconds,
     heldBinlogsBytes: spec.heldBinlogsBytes,
-    archiveBytes: spec.archiveBytes,
+    // Only where it differs: an agent of an older image, whose pod an upgrade leaves alone, would refuse a file with a key it does not know.
+    ...(spec.archiveBytes !== clusterSpecSchema.properties.archiveBytes.default && { archiveBytes: spec.archiveBytes }),
     serverSettings: spec.settings,
     logLevel: 'info',
   }
