@@ -19,6 +19,8 @@ export const instancePolicySchema = Type.Object(
   { additionalProperties: false },
 )
 
+export const defaultArchiveBytes = 4_294_967_296
+
 export const clusterSpecSchema = Type.Object(
   {
     version: Type.Literal(1, { default: 1, description: 'Version of this format.' }),
@@ -69,7 +71,7 @@ export const clusterSpecSchema = Type.Object(
       description: 'Binlogs older than that are held for an instance that lacks them until all binlogs of a server take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
     }),
     archiveBytes: Type.Integer({
-      default: 4_294_967_296,
+      default: defaultArchiveBytes,
       minimum: 0,
       maximum: 1_125_899_906_842_624,
       description: 'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest first, once all of them take more than this; never what was archived last. 4 GiB.',

@@ -1,4 +1,4 @@
-import { clusterSpecSchema } from '../../failover/spec.ts'
+import { defaultArchiveBytes } from '../../failover/spec.ts'
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { namesOf } from './names.ts'
@@ -54,7 +54,7 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     keepBinlogsSeconds: spec.keepBinlogsSeconds,
     heldBinlogsBytes: spec.heldBinlogsBytes,
     // Only where it differs: an agent of an older image, whose pod an upgrade leaves alone, would refuse a file with a key it does not know.
-    ...(spec.archiveBytes !== clusterSpecSchema.properties.archiveBytes.default && { archiveBytes: spec.archiveBytes }),
+    ...(spec.archiveBytes !== defaultArchiveBytes && { archiveBytes: spec.archiveBytes }),
     serverSettings: spec.settings,
     logLevel: 'info',
   }
