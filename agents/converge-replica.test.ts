@@ -40,3 +40,14 @@ it('a replica acknowledges as it was assigned to only when its volume stayed whe
 it('a receiver that was started for this revision is left to connect', async () => {
   expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
 })
+
+it('a receiver that starts again where agents speak TLS is pointed to the source anew where it did not come over TLS before', async () => {
+  const pointed = async (encrypted: boolean, tls: boolean) => {
+    const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), ioRunning: 'no', encrypted } as const
+    const server = new ScriptedServer(aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }))
+    const parts = await testParts(server)
+    await convergeReplica(tls ? { ...parts, config: { ...parts.config, tls: { certificateFolder: '/certificates' } } } : parts, assignment, server.state)
+    return server.calls.includes(`pointTo ${source.host}`)
+  }
+  expect([await pointed(false, true), await pointed(true, true), await pointed(false, false)]).toEqual([true, false, false])
+})

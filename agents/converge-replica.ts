@@ -131,7 +131,8 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
 
 async function pointTo({ server, config, replicationPassword }: Parts, source: Endpoint, channel: Channel | null): Promise<void> {
   const user = replicationUser(config.instance)
-  if (channel?.sourceHost === source.host && channel.sourcePort === source.port && channel.sourceUser === user) return
+  const isAsEncrypted = config.tls === undefined || channel?.encrypted === true
+  if (isAsEncrypted && channel?.sourceHost === source.host && channel.sourcePort === source.port && channel.sourceUser === user) return
   await server.pointTo({ host: source.host, port: source.port, user, password: replicationPassword })
 }
 

@@ -109,6 +109,7 @@ export function channelFrom({ row, silentMs, lagSeconds, workerError }: ChannelS
     semiSync,
     filtered: filters.some((name) => textOf(row, name) !== ''),
     silentMs,
+    encrypted: textOf(row, 'Source_SSL_Allowed') === 'Yes',
   }
 }
 

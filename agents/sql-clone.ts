@@ -11,6 +11,8 @@ const lookMs = 200
 export interface CloneRequest {
   readonly directory: string
   readonly donor: Source
+  /** What is copied comes over TLS, or not at all. */
+  readonly encrypts: boolean
   readonly progress: (stage: string, percent: number) => void
 }
 
@@ -18,14 +20,16 @@ export interface CloneRequest {
 export type LongStatement = (statement: string, signal: AbortSignal) => Promise<unknown>
 
 /** CLONE INSTANCE into a fresh directory: the running server's own data is not touched, and it goes on. Progress is read meanwhile. */
-export async function cloneInto(ports: { readonly sql: Sql; readonly long: LongStatement; readonly clock: Clock }, { directory, donor, progress }: CloneRequest): Promise<void> {
+export async function cloneInto(ports: { readonly sql: Sql; readonly long: LongStatement; readonly clock: Clock }, { directory, donor, encrypts, progress }: CloneRequest): Promise<void> {
   const { sql, long, clock } = ports
   await sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${donor.host}:${donor.port}`)}`)
   const stop = new AbortController()
   let ended = false
   let movedAtMs = clock.monotonicMs()
   let before = ''
-  const copy = long(`CLONE INSTANCE FROM ${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)} DATA DIRECTORY = ${literal(directory)}`, stop.signal).finally(() => (ended = true))
+  const copy = long(`CLONE INSTANCE FROM ${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)} DATA DIRECTORY = ${literal(directory)}${encrypts ? ' REQUIRE SSL' : ''}`, stop.signal).finally(
+    () => (ended = true),
+  )
   const watched = sql.until(
     async () => {
       if (ended) return true

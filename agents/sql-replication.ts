@@ -32,9 +32,12 @@ export interface Source {
 /** What this server does as a replica, in SQL. */
 export class ReplicationSql {
   readonly #sql: Sql
+  readonly #encrypts: boolean
 
-  constructor(sql: Sql) {
+  /** @param options `encrypts`: what is received comes over TLS, or not at all */
+  constructor(sql: Sql, { encrypts }: { readonly encrypts: boolean }) {
     this.#sql = sql
+    this.#encrypts = encrypts
   }
 
   stopReceiver(): Promise<void> {
@@ -89,6 +92,7 @@ export class ReplicationSql {
       `SOURCE_RETRY_COUNT = ${retryCount}`,
       'SOURCE_HEARTBEAT_PERIOD = 0.5',
       'GET_SOURCE_PUBLIC_KEY = 1',
+      ...(this.#encrypts ? ['SOURCE_SSL = 1'] : []),
     ]
     if (!applierRuns) {
       await this.stopApplier()

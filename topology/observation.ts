@@ -44,6 +44,8 @@ export interface Channel {
   readonly filtered: boolean
   /** Milliseconds since the receiver last got an event or a heartbeat; null while it is not running. A source that fell silent shows here long before the connection ends. */
   readonly silentMs: number | null
+  /** It is to come over TLS. Absent from older agents. */
+  readonly encrypted?: boolean
 }
 
 /** What mysqld itself answered. */
@@ -188,6 +190,8 @@ export interface Observation {
   readonly seedingFailures?: readonly SeedingFailure[]
   /** Its pod was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
   readonly terminating?: true
+  /** Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none was given. */
+  readonly certificateTrouble?: string
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */

@@ -87,6 +87,10 @@ if [ -n "$log" ] && ! command -v tail >/dev/null; then
   say "this image has no tail: the error log of mysqld is in $log and not here"
   log=
 fi
+
+# Whoever connects over TLS and names no authority makes OpenSSL read every public one of the image first, each time: a replica that turns to a new primary would wait for it. An environment that names a file is left so.
+export SSL_CERT_FILE="${SSL_CERT_FILE-/dev/null}"
+
 trap terminate TERM INT
 rm -f "$folder/terminating"
 rm -f "$folder/word" "$folder/word.new"
