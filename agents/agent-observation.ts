@@ -22,7 +22,7 @@ export class ObservationBuilder {
   }
 
   build(): Observation {
-    const { config, file, process, observer, memory, notices, world } = this.#parts
+    const { config, file, process, observer, memory, notices, clientCertificate, world } = this.#parts
     const nowMs = world.clock.monotonicMs()
     this.#sequence += 1
     return {
@@ -51,6 +51,7 @@ export class ObservationBuilder {
       seedingProgress: memory.seedingProgress,
       ...(memory.seedingFailures.size === 0 ? {} : { seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({ donor, times, error, agoMs: nowMs - atMs })) }),
       ...(memory.termination === null ? {} : { terminating: true }),
+      ...(clientCertificate === null || clientCertificate.trouble === '' ? {} : { certificateTrouble: clientCertificate.trouble }),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }

@@ -4,6 +4,7 @@ import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type L
 import type { Timings } from '../failover/timings.ts'
 import type { Observation } from '../topology/observation.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
+import { ClientCertificate, type CertificateFolders } from './client-certificate.ts'
 import { ObservationBuilder } from './agent-observation.ts'
 import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
@@ -43,6 +44,8 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly world: World
   readonly transport: Transport
   readonly log: (sentence: string) => void
+  /** Null where mysqld's own certificate will do. */
+  readonly certificateFolders?: CertificateFolders | null
   /** Null where nobody but this agent ends the instance. */
   readonly termination?: TerminationPort | null
 }
@@ -70,11 +73,13 @@ export class Agent implements AgentHandlers {
   private constructor(ports: AgentPorts, file: StoredStateFile, volumeStayed: boolean) {
     const { world, process, server, volume, timings } = ports
     const changed = () => this.#publish()
+    const notices = new Notices(world.clock, ports.log)
     this.#parts = {
       ...ports,
       file,
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
-      notices: new Notices(world.clock, ports.log),
+      notices,
+      clientCertificate: ports.certificateFolders ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed()) : null,
       changed,
       memory: { ...freshMemory(world.clock.monotonicMs()), reopening: file.current.assignment?.role === 'primary', trustsAssignment: volumeStayed || isUp(process) },
     }
@@ -109,8 +114,9 @@ export class Agent implements AgentHandlers {
   }
 
   async start(): Promise<void> {
-    const { process, observer, timings, world } = this.#parts
+    const { process, observer, timings, world, clientCertificate } = this.#parts
     if (process.state === 'dead') await this.#judgeEnding()
+    await clientCertificate?.start()
     process.onChange(() => this.#processChanged())
     observer.start()
     this.#lease.start()
@@ -125,6 +131,7 @@ export class Agent implements AgentHandlers {
     this.#lease.stop()
     this.#binlogs.stop()
     this.#termination?.stop()
+    this.#parts.clientCertificate?.stop()
     this.#parts.observer.stop()
     for (const timer of this.#timers) timer.cancel()
     this.#parts.server.disconnect()
@@ -232,11 +239,11 @@ export class Agent implements AgentHandlers {
 
   /** What no event brings: space on the disk, and a goal that is not reached yet. */
   #tend(): void {
-    const { process, memory, file } = this.#parts
+    const { process, memory, file, clientCertificate } = this.#parts
     guardSpace(this.#parts)
     void this.#hung.look().catch((error: unknown) => this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`))
     const { forgetful, unsettled } = file.current
-    if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled) this.#converger.wake()
+    if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled || clientCertificate?.isDue) this.#converger.wake()
   }
 
   #leaseChanged(): void {

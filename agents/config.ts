@@ -15,6 +15,8 @@ export interface AgentConfig {
   readonly probePort: number
   /** The agent speaks TLS with these certificates, and asks for one of everybody who calls it. Plain HTTP unless given. */
   readonly tls?: { readonly certificateFolder: string }
+  /** What clients of mysqld are shown instead of the certificate that it makes for itself, and whether they must use TLS. */
+  readonly clientTls?: { readonly certificateFolder?: string; readonly required: boolean }
   /** Command line that starts mysqld, without options: `["/usr/sbin/mysqld"]`, or a loader with its library path. */
   readonly mysqld: readonly string[]
   /** The folder shared with the launcher in the mysql container (`src/kube/launcher.sh`); '' where the agent starts mysqld itself. */

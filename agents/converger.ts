@@ -95,9 +95,10 @@ export class Converger {
     return assignment.role === 'primary' ? convergePrimary(this.#parts, assignment, state, this.#markers) : convergeReplica(this.#parts, assignment, state)
   }
 
-  /** A primary that was made ready is opened without another look: nobody has been let in since the last. */
+  /** A primary that was made ready is opened without another look: nobody has been let in since the last. Before anybody is let in clients are shown what they are to be shown. */
   async #stateFor(assignment: Assignment | null): Promise<ServerState> {
-    const { observer } = this.#parts
+    const { observer, clientCertificate } = this.#parts
+    await clientCertificate?.show()
     const prepared = assignment?.role === 'primary' && isPreparedFor(this.#parts, assignment.epoch)
     return (prepared ? observer.server : null) ?? (await observer.recent(againMs))
   }

@@ -2,6 +2,7 @@ import type { Assignment } from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Transport, World } from '../src/common/ports.ts'
 import type { PromiseReport } from '../topology/observation.ts'
+import type { ClientCertificate } from './client-certificate.ts'
 import type { AgentConfig } from './config.ts'
 import type { Notices } from './notices.ts'
 import type { Observer } from './observer.ts'
@@ -12,7 +13,7 @@ import type { VolumePort } from './volume-port.ts'
 
 /** What the parts of one agent share. Everything that reaches outside is a port. */
 export interface Parts {
-  readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'lowSpaceBytes' | 'keepBinlogsSeconds' | 'heldBinlogsBytes' | 'archiveBytes'>
+  readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'tls' | 'lowSpaceBytes' | 'keepBinlogsSeconds' | 'heldBinlogsBytes' | 'archiveBytes'>
   /** Password of this instance's replication account. */
   readonly replicationPassword: string
   readonly timings: Timings
@@ -23,6 +24,8 @@ export interface Parts {
   readonly server: ServerPort
   readonly volume: VolumePort
   readonly notices: Notices
+  /** Null where mysqld's own certificate will do. */
+  readonly clientCertificate: ClientCertificate | null
   readonly observer: Observer
   /** Something that is reported is different now. */
   readonly changed: () => void

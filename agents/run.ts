@@ -11,6 +11,7 @@ import { aborted, toldToStop } from '../src/common/signals.ts'
 import { ownTlsName } from '../src/common/tls-names.ts'
 import { contradictionIn, defaultTimings } from '../failover/timings.ts'
 import { Agent } from './agent.ts'
+import type { CertificateFolders } from './client-certificate.ts'
 import type { AgentConfig } from './config.ts'
 import { createAgentServer, createProbeServer } from './http.ts'
 import { realMedium } from './medium.ts'
@@ -54,6 +55,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
     volume: createVolume(config, () => world.clock.wallMs()),
     log: (sentence) => log.info(sentence),
+    certificateFolders: certificateFoldersOf(config),
     termination: launcher,
   })
   const server = createAgentServer(agent, { token, certificates })
@@ -73,6 +75,12 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     one?.closeAllConnections()
     one?.close()
   }
+}
+
+/** Where a launcher starts mysqld, the copies are gone with the pod: no volume keeps a key that is not its own. */
+function certificateFoldersOf({ clientTls, launcherDir, volume }: AgentConfig): CertificateFolders | null {
+  const given = clientTls?.certificateFolder
+  return given === undefined ? null : { given, shown: join(launcherDir || volumeLayout(volume).runDir, 'client-certificates') }
 }
 
 function listen(server: ReturnType<typeof createAgentServer>, config: AgentConfig, port: 'agentPort' | 'probePort'): Promise<void> {

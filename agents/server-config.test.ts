@@ -44,6 +44,11 @@ describe('the server’s configuration', () => {
     expect(lines.some((line) => line.startsWith('plugin_dir='))).toBe(false)
   })
 
+  it('refuses clients without TLS where that is asked for, and says nothing of it elsewhere', () => {
+    expect(renderServerConfig({ ...config, clientTls: { required: true } }).split('\n')).toContain('require_secure_transport=ON')
+    for (const other of [config, { ...config, clientTls: { required: false } }]) expect(renderServerConfig(other)).not.toContain('\nrequire_secure_transport')
+  })
+
   it('has one reason for every line', () => {
     const lines = renderServerConfig(config).trim().split('\n').slice(2)
     expect(lines.filter((_, index) => index % 2 === 0).every((line) => line.startsWith('# '))).toBe(true)

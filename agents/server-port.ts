@@ -73,12 +73,22 @@ export interface ServerPort {
   setEvents(on: boolean): Promise<void>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
+  /** What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then what it showed before stays. */
+  showCertificate(files: CertificateFiles): Promise<void>
   /** Removes binlogs older than `file`, which stays, and none that a replica reads at this moment. */
   purgeBinlogsBefore(file: string): Promise<void>
   /** `SHUTDOWN`, in order; resolves when the server has begun. Never sent to a primary: it would acknowledge what waits (design §5). */
   shutdown(): Promise<void>
   /** Closes connections; the next verb connects again. */
   disconnect(): void
+}
+
+/** Paths of PEM files that mysqld can read. */
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+  /** By whom it is signed, and clients' own certificates may be; null where that is not known. */
+  readonly ca: string | null
 }
 
 /** What the names of replication accounts begin with; an instance's ordinal follows. */

@@ -5,7 +5,7 @@ import { agentHost } from './accounts.ts'
 import { describeFailure, errnoOf, isTransport } from './sql-failure.ts'
 
 /** One way into the server. */
-export type SqlTarget = ({ readonly socketPath: string } | { readonly host: string; readonly port: number }) & {
+export type SqlTarget = ({ readonly socketPath: string } | { readonly host: string; readonly port: number; readonly overTls: boolean }) & {
   readonly user: string
   readonly password: string
   /** Takes several statements at once; only where none of them holds anything that was not written here. */
@@ -104,9 +104,10 @@ export class SqlConnection {
   }
 }
 
-/** `socketPath` is told as well: over it the login may send the password as it is. */
+/** `socketPath` is told as well: over it the login may send the password as it is. Nobody's certificate is checked: it goes from this machine to this machine. */
 function optionsFor(target: SqlTarget, socket: Socket): ConnectionOptions {
   const { user, password, several = false } = target
   const where = 'socketPath' in target ? { socketPath: target.socketPath } : { host: target.host, port: target.port }
-  return { ...where, user, password, stream: () => socket, charset: 'utf8mb4', multipleStatements: several, supportBigNumbers: true, dateStrings: true, connectTimeout: 0 }
+  const ssl = 'overTls' in target && target.overTls ? { ssl: { rejectUnauthorized: false } } : {}
+  return { ...where, ...ssl, user, password, stream: () => socket, charset: 'utf8mb4', multipleStatements: several, supportBigNumbers: true, dateStrings: true, connectTimeout: 0 }
 }

@@ -7,6 +7,7 @@ import { PersistedSettings } from './persisted-settings.ts'
 import type { ServerPort } from './server-port.ts'
 import { ChannelPulse } from './sql-channel.ts'
 import { cloneInto } from './sql-clone.ts'
+import { showCertificate } from './sql-certificate.ts'
 import { setEvents } from './sql-events.ts'
 import { setGates } from './sql-gates.ts'
 import { writeMarker } from './sql-marker.ts'
@@ -43,16 +44,18 @@ const ownSession = "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode
 export function createSqlServer(config: AgentConfig, { world, secret, queryDeadlineMs }: SqlServerPorts): ServerPort {
   const layout = volumeLayout(config.volume)
   const login = { user: agentUser, password: passwordFor(secret, agentUser) }
-  const admin = { host: config.host, port: config.adminPort, ...login }
+  const overTls = config.clientTls?.required ?? false
+  const admin = { host: config.host, port: config.adminPort, overTls, ...login }
+  const encrypts = config.tls !== undefined
   const inside = [{ socketPath: layout.socket, ...login }, admin]
   const quiet = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
   const several = new SqlPool(inside.map((target) => ({ ...target, several: true })), `${ownSession}, sql_log_bin = 0`, world)
   const marking = new SqlPool(inside, ownSession, world)
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
-  const client = new SqlPool([{ host: config.host, port: config.port, ...login }], `${ownSession}, sql_log_bin = 0`, world)
+  const client = new SqlPool([{ host: config.host, port: config.port, overTls, ...login }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock) })
-  const replication = new ReplicationSql(sql)
+  const replication = new ReplicationSql(sql, { encrypts })
 
   return {
     readState: () => state.read(queryDeadlineMs),
@@ -83,7 +86,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setPasswords: (wish) => setPasswords((statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), secret, wish),
     probeWrite: (deadlineMs) => probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
     setEvents: (on) => setEvents(sql, on),
-    cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, progress }),
+    cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, encrypts, progress }),
+    showCertificate: (files) => showCertificate(sql, files),
     purgeBinlogsBefore: async (file) => void (await sql.change(`PURGE BINARY LOGS TO ${literal(file)}`, purgeMs)),
     shutdown: async () => void (await sql.change('SHUTDOWN')),
     disconnect() {

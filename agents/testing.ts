@@ -125,6 +125,7 @@ export class ScriptedServer implements ServerPort {
   readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
   readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
+  showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)
   readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) => void this.calls.push(`purge before ${file}`)
   readonly shutdown = async (): Promise<void> => void this.calls.push('shutdown')
   readonly disconnect = (): void => void this.calls.push('disconnect')
@@ -179,6 +180,7 @@ export async function testParts(server: ScriptedServer, more: { process?: Script
     server,
     volume,
     notices: new Notices(clock, () => undefined),
+    clientCertificate: null,
     observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
     changed: () => undefined,
     memory: freshMemory(clock.monotonicMs()),

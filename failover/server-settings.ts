@@ -13,6 +13,7 @@ export interface ServerFacts {
   readonly socket: string
   readonly serverPidFile: string
   readonly errorLog: string
+  readonly clientTls?: { readonly required: boolean }
 }
 
 /** One line of the server's configuration. `managed` ones may not be set by anybody else: safety rests on them. */
@@ -95,6 +96,7 @@ export const serverSettings: readonly ServerSetting[] = [
   loose(managed('rpl_semi_sync_source_wait_point', 'AFTER_SYNC', 'nobody sees a write before it is acknowledged')),
   loose(managed('rpl_semi_sync_source_wait_no_replica', 'ON', 'losing the replicas must not switch acknowledgements off')),
 
+  managed('require_secure_transport', ({ clientTls }) => (clientTls?.required ? 'ON' : undefined), 'said beside the certificate for clients, since replicas and the agent come by the same port'),
   managed('secure_file_priv', 'NULL', 'no statement reads or writes files of this machine'),
   ownDefault('max_connections', '500', 'the agent has an interface of its own beside them'),
   ownDefault('innodb_buffer_pool_size', '134217728', 'modest; give it most of the memory of a machine that does nothing else'),
@@ -127,7 +129,6 @@ const refused: Readonly<Record<string, string>> = {
   'replicate_*': 'a filter leaves out transactions that the GTID set claims to have',
   replica_skip_errors: 'a skipped error is a difference that nobody sees',
   replica_load_tmpdir: 'the agent reads the relay logs from the data folder',
-  require_secure_transport: 'replication and the agent’s probe connect without certificates',
   'rpl_semi_sync_*': 'acknowledgements are what safety rests on',
   grant_tables: 'accounts are the gates',
   networking: 'clients and replicas come over the network',

@@ -30,6 +30,13 @@ describe('the agent’s configuration file', () => {
     await expect(readAgentConfig(file, { REGENT_HOST: '10.0.0.2' })).rejects.toThrow('lacks "instance"')
   })
 
+  test('is read as it is written for the pods of a cluster that says something of its clients’ TLS', async () => {
+    const clientTls = async (tls: object) => (await readAgentConfig(await fileWith(agentConfigOf(aCluster({ tls })).data?.['agent.json'] ?? ''), { REGENT_INSTANCE: 'shop-1', REGENT_HOST: '10.0.0.2' })).clientTls
+    expect(await clientTls({ secretName: 'shop-tls' })).toEqual({ certificateFolder: '/etc/regent-client-certificate', required: false })
+    expect(await clientTls({ required: true })).toEqual({ required: true })
+    expect(await clientTls({})).toBeUndefined()
+  })
+
   test('of before the agent kept binlogs and archives in bounds has the defaults', async () => {
     const { keepBinlogsSeconds: _keep, heldBinlogsBytes: _held, archiveBytes: _archive, ...older } = written
     expect(await readAgentConfig(await fileWith(JSON.stringify(older)))).toMatchObject({ keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: 4_294_967_296 })

@@ -36,6 +36,15 @@ export const agentConfigSchema = Type.Object(
         { ...strict, description: 'With certificateFolder, a folder with tls.crt, tls.key and ca.crt (as a mounted Secret has them), the agent speaks TLS, asks callers for a certificate of the same authority, and takes changed files without a restart.' },
       ),
     ),
+    clientTls: Type.Optional(
+      Type.Object(
+        {
+          certificateFolder: Type.Optional(path('Folder with tls.crt and tls.key, and ca.crt where clients’ own certificates are checked.')),
+          required: Type.Boolean({ description: 'Whether mysqld refuses clients without TLS.' }),
+        },
+        { ...strict, description: 'With certificateFolder, a folder with tls.crt, tls.key and perhaps ca.crt, mysqld shows that certificate to clients, and takes changed files without a restart; with required it refuses clients without TLS.' },
+      ),
+    ),
     mysqld: program('Command line that starts mysqld, without options.', 1),
     launcherDir: Type.Optional(Type.String({ maxLength: 4096, description: 'Folder shared with the launcher that starts mysqld in another container of the pod; empty where the agent starts it.' })),
     mysqlbinlog: program('Command line of mysqlbinlog; empty where it is missing.', 0),

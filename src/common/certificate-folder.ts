@@ -19,9 +19,13 @@ export interface FolderParts {
   readonly signal?: AbortSignal
 }
 
-export interface FollowedFolder extends CertificateSource {
-  current(): TlsMaterial
+/** Its certificates are undefined until they can be used. */
+export interface WatchedFolder extends CertificateSource {
   close(): void
+}
+
+export interface FollowedFolder extends WatchedFolder {
+  current(): TlsMaterial
 }
 
 const rereadMs = 60_000
@@ -36,6 +40,14 @@ export async function followCertificateFolder(parts: FolderParts): Promise<Follo
   const held = new HeldCertificates()
   await readPatiently(held, parts)
   return new Follower(held, parts)
+}
+
+/** The same for a folder that may be missing, or hold what cannot be used: the log says so, and it is read as soon as that changes. Resolves when it was read once. */
+export async function watchCertificateFolder(parts: FolderParts): Promise<WatchedFolder> {
+  const held = new HeldCertificates()
+  const follower = new Follower(held, parts)
+  await follower.reread()
+  return { current: () => held.current(), onChange: (changed) => held.onChange(changed), close: () => follower.close() }
 }
 
 async function readPatiently(held: HeldCertificates, parts: FolderParts): Promise<void> {
@@ -76,7 +88,7 @@ class Follower implements FollowedFolder {
   constructor(held: HeldCertificates, parts: FolderParts) {
     this.#held = held
     this.#parts = parts
-    const regular = parts.world.timers.every(rereadMs, () => void this.#reread())
+    const regular = parts.world.timers.every(rereadMs, () => void this.reread())
     this.#ends = [() => regular.cancel(), ...this.#watch()]
   }
 
@@ -112,14 +124,15 @@ class Follower implements FollowedFolder {
     this.#isSoon = true
     this.#parts.world.timers.after(quietMs, () => {
       this.#isSoon = false
-      void this.#reread()
+      void this.reread()
     })
   }
 
-  async #reread(): Promise<void> {
+  async reread(): Promise<void> {
     const { folder, log } = this.#parts
     try {
       if (this.#held.put(await read(this.#parts), folder)) log.info(`certificates: those of ${folder} are new and in use`)
+      else if (this.#said !== '') log.info(`certificates: those of ${folder} are in order again`)
       this.#said = ''
     } catch (error) {
       const trouble = describeError(error)

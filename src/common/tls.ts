@@ -55,7 +55,7 @@ export interface ClientTls {
 export const lowestTlsVersion = 'TLSv1.3'
 
 /** Why these cannot be used. They come as several files or keys, of which one may be newer than the other. */
-function complaintAboutMaterial({ cert, key, ca }: TlsMaterial): string | undefined {
+export function complaintAboutMaterial({ cert, key, ca }: TlsMaterial): string | undefined {
   try {
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return 'tls.key is not the key of tls.crt'
   } catch (error) {

@@ -17,6 +17,7 @@ export const podPaths = {
   config: '/etc/regent',
   secrets: '/etc/regent-secrets',
   certificates: '/etc/regent-certificates',
+  clientCertificate: '/etc/regent-client-certificate',
   /** Shared by the agent and the launcher, gone with the pod. */
   regent: '/regent',
   launcher: '/regent/launcher.sh',
@@ -29,6 +30,11 @@ const adminPort = 3307
 export const probePort = 9401
 export const probePortName = 'probes'
 
+/** Where nothing is said of clients' TLS, neither pods nor their agents are any different. */
+export function asksForTls({ tls }: MySQLCluster['spec']): boolean {
+  return tls.secretName !== undefined || tls.required
+}
+
 /** What the agents of all pods of a cluster share: `AgentConfig` of the agents' room but for the instance's name and address, which each pod has in its environment. An agent reads it when it starts. */
 export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
   const { metadata, spec } = cluster
@@ -40,6 +46,7 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     agentPort,
     probePort,
     tls: { certificateFolder: podPaths.certificates },
+    ...(asksForTls(spec) && { clientTls: { ...(spec.tls.secretName !== undefined && { certificateFolder: podPaths.clientCertificate }), required: spec.tls.required } }),
     mysqld: ['mysqld'],
     launcherDir: podPaths.launcherDir,
     mysqlbinlog: [],

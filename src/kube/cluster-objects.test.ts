@@ -6,7 +6,7 @@ import { disruptionBudgetOf } from './disruption-budget.ts'
 import { networkPolicyOf } from './network-policy.ts'
 import { podMonitorOf } from './pod-monitor.ts'
 import { podTemplateOf } from './pod-template.ts'
-import { secretsOf, type Secret } from './secrets.ts'
+import { dataOf, secretsOf, type Secret } from './secrets.ts'
 import { serviceAccountOf } from './service-account.ts'
 import { servicesOf } from './services.ts'
 import { aCluster } from './testing.ts'
@@ -64,6 +64,13 @@ describe('the Secrets of a cluster', () => {
     for (const name of ['shop-client', 'shop-admin']) expect(text(made.get(name), 'password')).not.toBe(text(first.get(name), 'password'))
     expect(text(made.get('shop-client'), 'password')).toBe(passwordFor(text(internal, 'account-secret'), 'client', 'a2'))
     expect(made.get('shop-internal')).toEqual(internal)
+  })
+
+  it('hold the authority by which clients know the servers, where the Secret of spec.tls has it', () => {
+    const given = (texts: Readonly<Record<string, string>>): Secret => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'shop-tls' }, data: dataOf(texts) })
+    const client = (secret: Secret) => byName(secretsOf(aCluster({ tls: { secretName: 'shop-tls' } }), new Map([[secret.metadata.name, secret]]), realRandom)).get('shop-client')
+    expect(text(client(given({ 'ca.crt': 'the authority', 'tls.key': 'the key' })), 'ca.crt')).toBe('the authority')
+    expect(client(given({ 'tls.key': 'the key' }))?.data).not.toHaveProperty('ca.crt')
   })
 
   it('are other ones in another cluster', () => {

@@ -3,14 +3,14 @@ import { Value } from 'typebox/value'
 import type { ErrorCode } from '../common/error-catalogue.ts'
 import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
-import { checkServerSettings } from '../../failover/server-settings.ts'
+import { canonicalName, checkServerSettings } from '../../failover/server-settings.ts'
 import { acksFor } from '../../failover/spec.ts'
 import { instanceName } from '../../topology/member.ts'
 import { coreSpecOf } from './core-spec.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { isDowngrade, isPinned, isTooOld, oldestVersion } from './mysql-image.ts'
 import { group, longestClusterName, namesOf } from './names.ts'
-import { agentContainer, mysqlContainer } from './pod-template.ts'
+import { agentContainer, clientCertificateVolume, mysqlContainer } from './pod-template.ts'
 import { quantityOf } from './quantity.ts'
 import { mysqlClusterSpecSchema, type MySQLClusterSpec } from './spec-schema.ts'
 
@@ -95,7 +95,12 @@ function* judgeResources(field: string, resources: MySQLClusterSpec['resources']
   }
 }
 
-function* judgeTls({ metadata: { name }, spec: { tls } }: MySQLCluster): Generator<RegentError> {
+function* judgeTls({ metadata: { name }, spec: { tls, settings } }: MySQLCluster): Generator<RegentError> {
+  for (const [given, value] of Object.entries(settings)) {
+    const setting = canonicalName(given)
+    if (/^(ssl|ssl_(ca|capath|cert|key|crl|crlpath)|auto_generate_certs)$/.test(setting)) yield refusal('REGENT_BAD_REQUEST', `spec.settings: ${given} is not for you to set: replicas need TLS, and clients get their certificate from spec.tls.secretName`)
+    else if (setting === 'tls_version' && !/TLSv1\.[23]/i.test(value)) yield bad(`spec.settings.${given}`, value, 'TLSv1.2, TLSv1.3 or both: replicas need TLS')
+  }
   const { secretName } = tls
   if (secretName === undefined) return
   const { client, admin, internal, certificates, authority } = namesOf(name)
@@ -106,7 +111,7 @@ function* judgeTls({ metadata: { name }, spec: { tls } }: MySQLCluster): Generat
 
 /** What Regent's own pods have already. */
 const takenContainers = [mysqlContainer, agentContainer, 'launcher']
-const takenVolumes = ['data', 'regent', 'tmp', 'config', 'secrets', 'certificates']
+const takenVolumes = ['data', 'regent', 'tmp', 'config', 'secrets', 'certificates', clientCertificateVolume]
 
 function* judgePod({ pod }: MySQLClusterSpec): Generator<RegentError> {
   for (const { name } of (pod.containers ?? []) as readonly { readonly name?: unknown }[]) {

@@ -52,6 +52,14 @@ describe('a pod of a cluster', () => {
     expect(specOfPod().volumes?.find(({ name }) => name === 'secrets')?.secret?.items?.map(({ key }) => key)).toEqual(['agent-token', 'account-secret'])
   })
 
+  it('shows the Secret for clients to the agent alone, and starts without it: an instance that is missing is worse than a certificate', () => {
+    const tls = { secretName: 'shop-tls' }
+    const mounting = ['launcher', 'agent', 'mysql'].filter((name) => container(name, { tls }).volumeMounts?.some(({ mountPath }) => mountPath === podPaths.clientCertificate))
+    expect(mounting).toEqual(['agent'])
+    expect(specOfPod({ tls }).volumes?.find(({ name }) => name === 'client-certificate')?.secret).toMatchObject({ secretName: 'shop-tls', optional: true, items: [{ key: 'tls.crt' }, { key: 'tls.key' }, { key: 'ca.crt' }] })
+    expect(specOfPod().volumes?.some(({ name }) => name === 'client-certificate')).toBe(false)
+  })
+
   it('is probed at its agent alone: nothing restarts a server that recovers or follows', () => {
     expect(container('mysql')).not.toHaveProperty('livenessProbe')
     expect(container('mysql')).not.toHaveProperty('startupProbe')
@@ -127,6 +135,7 @@ describe('the revision of a pod', () => {
     ['a longer time to end', { pod: { terminationGracePeriodSeconds: 300 } }],
     ['a larger volume', { storage: { size: '2Gi' } }],
     ['another durability', { durability: 'available' }],
+    ['TLS as it was', { tls: { required: false } }],
     ['resources of the agent', { agentResources: { requests: { cpu: '70m' } } }],
   ])('stays with %s', (_what, spec) => {
     expect(revisionOf(spec)).toBe(revisionOf())
@@ -135,6 +144,8 @@ describe('the revision of a pod', () => {
   it.each<[string, object]>([
     ['settings of the server', { settings: { max_connections: '500' } }],
     ['resources', { resources: { requests: { cpu: '2' } } }],
+    ['a certificate for clients', { tls: { secretName: 'shop-tls' } }],
+    ['the end of clients without TLS', { tls: { required: true } }],
     ['a label of the pod', { pod: { labels: { team: 'payments' } } }],
     ['a container beside it', { pod: { containers: [{ name: 'exporter' }] } }],
     ['its environment', { pod: { env: [{ name: 'TZ', value: 'UTC' }] } }],

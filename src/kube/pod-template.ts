@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
-import { podPaths, probePort, probePortName } from './agent-config.ts'
+import { asksForTls, podPaths, probePort, probePortName } from './agent-config.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from './names.ts'
 import { agentPort, mysqlPort } from './services.ts'
@@ -13,6 +13,8 @@ export interface PodImages {
 
 export const mysqlContainer = 'mysql'
 export const agentContainer = 'agent'
+
+export const clientCertificateVolume = 'client-certificate'
 
 /** Nobody's: both containers run as the same, so that the agent may signal mysqld, and no image needs to know it. */
 const user = 65_532
@@ -37,7 +39,7 @@ export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTe
     ...(pod.imagePullSecrets && { imagePullSecrets: pod.imagePullSecrets as V1PodSpec['imagePullSecrets'] & object }),
     initContainers: [launcherCopy(images.regent), agent(cluster, images.regent)],
     containers: [mysql(cluster, images.mysql), ...((pod.containers ?? []) as unknown as V1Container[])],
-    volumes: [...volumesOf(name), ...((pod.volumes ?? []) as unknown as V1Volume[])],
+    volumes: [...volumesOf(cluster), ...((pod.volumes ?? []) as unknown as V1Volume[])],
   }
   return {
     metadata: {
@@ -53,9 +55,9 @@ export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTe
  * reason.
  */
 export function podRevisionOf({ spec }: MySQLCluster, mysqlImage: string): string {
-  const { settings, resources = null, pod } = spec
+  const { settings, resources = null, pod, tls } = spec
   const { terminationGracePeriodSeconds: _later, ...template } = pod
-  return createHash('sha256').update(JSON.stringify([mysqlImage, settings, resources, template])).digest('hex').slice(0, 10)
+  return createHash('sha256').update(JSON.stringify([mysqlImage, settings, resources, template, ...(asksForTls(spec) ? [tls.secretName ?? null, tls.required] : [])])).digest('hex').slice(0, 10)
 }
 
 /** It runs in the mysql container, whose image is anybody's: copied to where both see it. */
@@ -95,6 +97,7 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
       { name: 'config', mountPath: podPaths.config, readOnly: true },
       { name: 'secrets', mountPath: podPaths.secrets, readOnly: true },
       { name: 'certificates', mountPath: podPaths.certificates, readOnly: true },
+      ...(spec.tls.secretName === undefined ? [] : [{ name: clientCertificateVolume, mountPath: podPaths.clientCertificate, readOnly: true }]),
       { name: 'tmp', mountPath: '/tmp', subPath: 'agent' },
     ],
   }
@@ -119,8 +122,8 @@ function mysql({ spec }: MySQLCluster, image: string): V1Container {
   }
 }
 
-function volumesOf(cluster: string): V1Volume[] {
-  const names = namesOf(cluster)
+function volumesOf({ metadata, spec }: MySQLCluster): V1Volume[] {
+  const names = namesOf(metadata.name)
   const keys = ['agent-token', 'account-secret']
   return [
     { name: 'regent', emptyDir: {} },
@@ -128,7 +131,13 @@ function volumesOf(cluster: string): V1Volume[] {
     { name: 'config', configMap: { name: names.agents } },
     { name: 'secrets', secret: { secretName: names.internal, defaultMode: 0o440, items: keys.map((key) => ({ key, path: key })) } },
     { name: 'certificates', secret: { secretName: names.certificates, defaultMode: 0o440 } },
+    ...(spec.tls.secretName === undefined ? [] : [clientCertificateOf(spec.tls.secretName)]),
   ]
+}
+
+/** The agent alone sees it, and gives mysqld what fits together. Optional: without the Secret a pod that is made again would hang, and its instance be missing. */
+function clientCertificateOf(secretName: string): V1Volume {
+  return { name: clientCertificateVolume, secret: { secretName, optional: true, defaultMode: 0o440, items: ['tls.crt', 'tls.key', 'ca.crt'].map((key) => ({ key, path: key })) } }
 }
 
 /** On another node than its siblings, where there is one, unless the spec says something of pods itself. */

@@ -22,20 +22,21 @@ const bindingType = 'servicebinding.io/mysql'
 
 /**
  * The Secrets of a cluster as they are to be. What is there stays. They stay also without their cluster where its volumes do: whoever makes it again over these needs the same passwords.
- * @param existing those that are there, by name
+ * @param existing those that are there, by name; with that of `spec.tls`, by whose authority clients know the servers
  */
 export function secretsOf(cluster: MySQLCluster, existing: ReadonlyMap<string, Secret>, random: Random): readonly Secret[] {
   const names = namesOf(cluster.metadata.name)
   const { [annotations.rotatePasswords]: asked } = cluster.metadata.annotations ?? {}
   const internal = existing.get(names.internal)
   const agentToken = textIn(internal, 'agent-token') ?? random.hex(64)
+  const authority = textIn(existing.get(cluster.spec.tls.secretName ?? ''), 'ca.crt')
   const accountSecret = textIn(internal, 'account-secret') ?? random.hex(64)
   const password = (user: string) => passwordFor(accountSecret, user, textIn(internal, passwordGeneration))
   const made = secret(cluster, names.internal, 'Opaque', { 'agent-token': agentToken, 'account-secret': accountSecret })
   return [
     // Passwords that are new anyway are what its annotation asks for.
     internal === undefined && asked !== undefined ? { ...made, metadata: { ...made.metadata, annotations: { [annotations.rotatePasswords]: asked } } } : made,
-    secret(cluster, names.client, bindingType, bindingOf(cluster, password('client'))),
+    secret(cluster, names.client, bindingType, { ...bindingOf(cluster, password('client')), ...(authority !== undefined && { 'ca.crt': authority }) }),
     secret(cluster, names.admin, 'Opaque', { username: 'admin', password: password('admin') }),
   ]
 }

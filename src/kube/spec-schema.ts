@@ -154,7 +154,13 @@ export const mysqlClusterSpecSchema = closed(
       },
       { default: {}, description: 'What becomes of volumes that are no longer used.' },
     ),
-    tls: closed({ secretName: Type.Optional(Type.String({ maxLength: 253, description: 'A Secret with tls.crt, tls.key and ca.crt for clients; mysqld’s own certificates unless given.' })) }, { default: {}, description: 'Encryption of client connections.' }),
+    tls: closed(
+      {
+        secretName: Type.Optional(Type.String({ maxLength: 253, description: 'A Secret with tls.crt and tls.key, which clients are shown, and ca.crt where there is one; mysqld’s own certificate unless given. A renewed one is taken up without a restart.' })),
+        required: Type.Boolean({ default: false, description: 'Refuse clients that do not use TLS.' }),
+      },
+      { default: {}, description: 'Encryption of client connections. A change restarts the instances one by one.' },
+    ),
     networkPolicy: Type.Boolean({ default: false, description: 'Make a NetworkPolicy: clients reach 3306 only, and only Regent and the instances reach the rest.' }),
     podMonitor: Type.Boolean({ default: false, description: 'Make a PodMonitor for the agents’ metrics.' }),
     pod,

@@ -72,5 +72,6 @@ function problemsOf(decision: Decision | null, view: InstanceView): readonly str
   if (seen === null) return ['its agent was never heard']
   const seeding = seen.seedingProgress ? [`seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`] : []
   const converging = seen.converged.done ? [] : [seen.converged.sentence]
-  return [...seeding, ...analyses, ...converging]
+  const certificate = seen.certificateTrouble === undefined ? [] : [seen.certificateTrouble]
+  return [...seeding, ...analyses, ...converging, ...certificate]
 }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
+import { issueAuthority, issueLeaf } from '../../src/certificates/issue.ts'
+import { realRandom } from '../../src/common/real-world.ts'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects.ts'
 import { applyObject } from '../../src/controller-runtime/server-side-apply.ts'
 import { agentConfigOf, configMaps } from '../../src/kube/agent-config.ts'
@@ -7,7 +9,7 @@ import { podDisruptionBudgets } from '../../src/kube/disruption-budget.ts'
 import { mysqlClusters, type MySQLCluster } from '../../src/kube/mysql-cluster.ts'
 import { fieldManager } from '../../src/kube/names.ts'
 import { networkPolicies } from '../../src/kube/network-policy.ts'
-import { secrets, textIn } from '../../src/kube/secrets.ts'
+import { dataOf, secrets, textIn } from '../../src/kube/secrets.ts'
 import { serviceAccounts } from '../../src/kube/service-account.ts'
 import { services } from '../../src/kube/services.ts'
 import { pods, scaleManager, scaleOf, statefulSets, volumeClaims } from '../../src/kube/stateful-set.ts'
@@ -198,6 +200,32 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await reconcile(1)
     expect(await api.client.get(statefulSets, key())).toBeDefined()
     expect(refusals.at(-1)).toBe('')
+  })
+
+  it('waits for the certificate that clients are to be shown, and says why; a bad one later keeps nothing else from being applied', async () => {
+    const moment = { wallMs: Date.now(), random: realRandom }
+    const authority = await issueAuthority(86_400_000, moment)
+    const leaf = () => issueLeaf(authority, { dns: ['shop-primary'], purposes: ['server'], validMs: 3_600_000 }, moment)
+    const [one, other] = [await leaf(), await leaf()]
+    await cluster({ image: 'mysql:8.4.6', tls: { secretName: 'mine' } })
+    const { reconcile, showStatus, refusals } = manager()
+    const degraded = async () => (await showStatus(), (await stored()).status?.conditions?.find(({ type }) => type === 'Degraded'))
+    expect(await reconcile(1)).toEqual({ requeueAfterMs: 10_000 })
+    expect(await degraded()).toMatchObject({ status: 'True', reason: 'SpecNotFollowed', message: expect.stringMatching(/Secret .*\/mine \(spec.tls.secretName\) is not there; until it can be used nothing of this spec is applied/) as string })
+    expect(await api.client.get(statefulSets, key())).toBeUndefined()
+    await api.client.create(secrets, { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: key('mine'), data: dataOf({ 'tls.crt': one.cert, 'tls.key': one.key, 'ca.crt': authority.cert }) })
+    expect(await reconcile(2)).toEqual({ requeueAfterMs: 600_000 })
+    expect(refusals.at(-1)).toBe('')
+    expect(textIn(await api.client.get(secrets, key('shop-client')), 'ca.crt')).toBe(authority.cert)
+    await api.client.patch(secrets, key('mine'), { data: dataOf({ 'tls.key': other.key }) })
+    await change({ settings: { max_connections: '500' } })
+    expect(await reconcile(1)).toEqual({ requeueAfterMs: 10_000 })
+    expect((await api.client.get(configMaps, key('shop-agents')))?.data?.['agent.json']).toContain('"max_connections": "500"')
+    expect(refusals.at(-1)).toMatch(/mine \(spec.tls.secretName\) cannot be used: tls.key is not the key of tls.crt; servers go on with the certificate they have/)
+    // Another one that cannot be used is not put in its place.
+    await change({ tls: { secretName: 'nobodys' } })
+    await reconcile(1)
+    expect((await api.client.get(statefulSets, key()))?.spec.template.spec?.volumes?.find(({ name }) => name === 'client-certificate')?.secret?.secretName).toBe('mine')
   })
 
   it('never sets the number of pods of a set that is there: scaling owns it', async () => {

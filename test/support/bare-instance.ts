@@ -29,7 +29,7 @@ export class BareInstance {
     this.server = this.anotherServerPort()
   }
 
-  static async create(instance: string, host: string, serverSettings: Readonly<Record<string, string>> = {}, launcherDir = ''): Promise<BareInstance> {
+  static async create(instance: string, host: string, serverSettings: Readonly<Record<string, string>> = {}, more: Partial<AgentConfig> = {}): Promise<BareInstance> {
     const mysql = await findMysql()
     const folder = await mkdtemp(join(tmpdir(), 'regent-bare-'))
     const [volume, accountSecretFile] = [join(folder, 'volume'), join(folder, 'secret')]
@@ -45,7 +45,7 @@ export class BareInstance {
       agentPort: 9400,
       probePort: 0,
       mysqld: mysql.mysqld,
-      launcherDir,
+      launcherDir: '',
       mysqlbinlog: mysql.mysqlbinlog,
       pluginDir: mysql.pluginDir,
       shareDir: mysql.shareDir,
@@ -60,6 +60,7 @@ export class BareInstance {
       archiveBytes: 4_294_967_296,
       serverSettings,
       logLevel: 'info',
+      ...more,
     })
   }
 

@@ -18,6 +18,7 @@ import { passwordGeneration, secrets, secretsOf, textIn, type Secret } from '../
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
 import { services, servicesOf, type Service } from '../../kube/services.ts'
 import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims, type PersistentVolumeClaim } from '../../kube/stateful-set.ts'
+import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
 import type { Capability } from '../options/schema.ts'
 
 export interface ClusterObjectsParts {
@@ -33,6 +34,7 @@ export interface ClusterObjectsParts {
 
 /** Brings everything a cluster becomes in step with its spec. In this order: what pods need comes before them. */
 export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  await refuseNewCertificate({ client: parts.client, clock: parts.world.clock }, cluster, signal)
   await ensureSecrets(parts, cluster, signal)
   await keepCertificates(parts, cluster, signal)
   const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { signal })
@@ -93,7 +95,8 @@ async function ensureSecrets(parts: ClusterObjectsParts, cluster: MySQLCluster, 
 
 /** @param internal as it is in etcd: the other Secrets follow from it */
 export async function applySecrets(parts: Pick<ClusterObjectsParts, 'client' | 'world' | 'yields'>, cluster: MySQLCluster, { internal, signal }: { readonly internal: Secret; readonly signal: AbortSignal }): Promise<void> {
-  for (const secret of secretsOf(cluster, new Map([[internal.metadata.name, internal]]), parts.world.random)) await applyOne(parts, secrets, secret, { signal })
+  const known = [internal, await clientCertificateOf(parts.client, cluster, signal)].flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const]))
+  for (const secret of secretsOf(cluster, new Map(known), parts.world.random)) await applyOne(parts, secrets, secret, { signal })
 }
 
 /** Undefined where somebody else made it at this moment. */

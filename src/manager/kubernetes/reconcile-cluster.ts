@@ -8,6 +8,7 @@ import { keyOf } from '../../controller-runtime/objects.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
 import type { ManagedCluster } from '../managed-cluster.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
+import { checkClientCertificate } from './client-certificate.ts'
 import { agentTokenOf, applyClusterObjects, keepCertificates, type ClusterObjectsParts } from './cluster-objects.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import type { ClusterSet } from './cluster-set.ts'
@@ -29,6 +30,9 @@ export interface ReconcileClusterParts {
 const pausedBySpec = 'paused in its resource'
 /** Somebody else makes the Secret, or the notes are being read. */
 const soonMs = 500
+/** Nothing tells of a Secret that somebody else makes, mends or renews. */
+const mendedMs = 10_000
+const renewedMs = 600_000
 /** Certificates come due without anybody changing anything. */
 const certificatesMs = 86_400_000
 
@@ -55,6 +59,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
       set.progress.stuck(cluster, describeError(error))
       events.refused(key, describeError(error))
       applied(cluster)
+      if (codeOf(error) === 'REGENT_BAD_CERTIFICATE') return { requeueAfterMs: mendedMs }
       throw codeOf(error) === 'REGENT_BAD_REQUEST' ? new TerminalError('REGENT_BAD_REQUEST', describeError(error), { cause: error }) : error
     }
   }
@@ -75,7 +80,9 @@ async function bringAbout(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   if (!leads()) return {}
   if (!loopOf.loop.leads) return { requeueAfterMs: soonMs }
   await followPause(loopOf, cluster, clock)
-  return { requeueAfterMs: Math.min(certificatesMs, await rotatePasswords(parts, cluster, loopOf.loop, signal)) }
+  const rotatedMs = await rotatePasswords(parts, cluster, loopOf.loop, signal)
+  await checkClientCertificate(parts, cluster, signal)
+  return { requeueAfterMs: Math.min(cluster.spec.tls.secretName === undefined ? certificatesMs : renewedMs, rotatedMs) }
 }
 
 /** Undefined while the Secret with its agents' token is not made. */

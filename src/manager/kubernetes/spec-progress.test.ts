@@ -18,12 +18,14 @@ describe('how far a spec is followed', () => {
     expect(progress.of(cluster(6, { observedGeneration: 5 })).generation).toBe(5)
   })
 
-  it('has a trouble until it is applied', () => {
+  it('has a trouble until nothing stands in its way: what was applied may be stuck all the same', () => {
     const progress = new SpecProgress()
     progress.applied(cluster(3))
     progress.stuck(cluster(4), 'acks is 9')
     expect(progress.of(cluster(4))).toMatchObject({ generation: 3, trouble: 'acks is 9' })
     progress.applied(cluster(5))
+    expect(progress.of(cluster(5))).toMatchObject({ generation: 5, trouble: 'acks is 9' })
+    progress.stuck(cluster(5), '')
     expect(progress.of(cluster(5))).toMatchObject({ generation: 5, trouble: '' })
   })
 

@@ -23,8 +23,9 @@ export class SpecProgress {
     return { generation: generation === 0 ? undefined : generation, trouble: isOfIt ? known.trouble : '' }
   }
 
+  /** What stood in the way may still do: that it does not is told by `stuck`. */
   applied(cluster: MySQLCluster): void {
-    this.#set(cluster, { generation: cluster.metadata.generation, trouble: '' })
+    this.#set(cluster, { ...this.of(cluster), generation: cluster.metadata.generation })
   }
 
   /** @param trouble '' where nothing stands in the way any more */
