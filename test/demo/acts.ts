@@ -4,7 +4,7 @@ import { lastingMs, type TestCluster } from '../support/cluster.ts'
 import { recoverySince, runEpisode, type Event } from '../support/episode.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import type { Writer } from '../support/writer.ts'
-import { report, thousands } from './picture.ts'
+import { report, thousands, type Told } from './picture.ts'
 import type { Screen } from './screen.ts'
 
 export interface Stage {
@@ -23,7 +23,7 @@ interface Act {
 /** Makes it happen, waits until the cluster is whole again, and prints how it went. */
 export async function runAct({ screen, cluster, writer }: Stage, { event, title, command }: Act): Promise<void> {
   announce(screen, title, command.replace('<primary>', await cluster.primary()))
-  screen.print(...report(await runEpisode(cluster, writer, event), screen.colour, width()))
+  tell(screen, await runEpisode(cluster, writer, event))
   await sleep(500)
 }
 
@@ -38,13 +38,11 @@ export async function handOverAndScaleIn({ screen, cluster, writer }: Stage): Pr
   const recovery = await recoverySince(cluster, wallMs)
   await cluster.whole(2)
   const { pauseMs } = writer.longestPause(atMs)
-  const to = await cluster.primary()
-  const episode = { event: 'switchover', from: 'demo-2', to, outageMs: pauseMs, letInMs: 0, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs: monotonicMs() - lastingMs - atMs } as const
-  screen.print(...report(episode, screen.colour, width()))
+  tell(screen, { from: 'demo-2', to: await cluster.primary(), outageMs: pauseMs, recovery, wholeMs: monotonicMs() - lastingMs - atMs })
 }
 
 /** Looks for every write that was acknowledged, on every server. True when all are there, once. */
-export async function checkWrites({ screen, writer }: Stage): Promise<boolean> {
+export async function checkWrites({ screen, writer }: Pick<Stage, 'screen' | 'writer'>): Promise<boolean> {
   announce(screen, 'every acknowledged write, one by one')
   const { acknowledged, lost, duplicated, differing, instances } = await writer.check()
   const paint = paintFor(screen.colour)
@@ -55,11 +53,11 @@ export async function checkWrites({ screen, writer }: Stage): Promise<boolean> {
   return fine
 }
 
-function announce(screen: Screen, title: string, command?: string): void {
+export function announce(screen: Screen, title: string, command?: string): void {
   const paint = paintFor(screen.colour)
   screen.print(paint.bold(`── ${title}`), ...(command === undefined ? [] : [paint.dim(`    $ ${command}`)]))
 }
 
-function width(): number {
-  return process.stdout.isTTY ? process.stdout.columns : 120
+export function tell(screen: Screen, episode: Told): void {
+  screen.print(...report(episode, screen.colour, process.stdout.isTTY ? process.stdout.columns : 120))
 }

@@ -1,21 +1,21 @@
-import { parseArgs } from 'node:util'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { describeError } from '../../src/common/errors.ts'
 import { findMysql } from '../../src/local/mysql-binaries.ts'
 import { stateHome } from '../../src/local/state-layout.ts'
+import { onKubernetes } from '../e2e/on-kubernetes.ts'
 import { startCluster, type TestCluster } from '../support/cluster.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { checkWrites, handOverAndScaleIn, runAct } from './acts.ts'
-import { picture, summary } from './picture.ts'
+import { draw } from './draw.ts'
 import { screenFor, type Screen } from './screen.ts'
 
 /**
- * `npm run demo [-- --keep]`: a real cluster of three under a real client's writes loses its primary in four ways, and every acknowledged write is
+ * `npm run demo [-- --kube] [-- --keep]`: a real cluster of three under a real client's writes loses its primary in four ways, and every acknowledged write is
  * looked for afterwards. Ctrl-C ends it clean. Exits with 1 when anything was lost.
  */
-const drawEveryMs = 100
-
 async function demo(screen: Screen, keep: boolean, interrupted: AbortSignal): Promise<boolean> {
   const began = monotonicMs()
   const { version } = await findMysql()
@@ -44,7 +44,7 @@ function started(screen: Screen, keep: boolean): Promise<TestCluster> {
 async function play(screen: Screen, cluster: TestCluster): Promise<boolean> {
   await cluster.whole(3)
   const writer = await Writer.start(cluster)
-  const stopDrawing = draw(screen, cluster, writer)
+  const stopDrawing = draw(screen, writer, () => cluster.views.latest)
   try {
     const stage = { screen, cluster, writer }
     await sleep(1_000)
@@ -56,20 +56,6 @@ async function play(screen: Screen, cluster: TestCluster): Promise<boolean> {
   } finally {
     stopDrawing()
     await writer.stop()
-  }
-}
-
-/** Draws what changed, at most every `drawEveryMs`; the client's counter counts as a change. */
-function draw(screen: Screen, cluster: TestCluster, writer: Writer): () => void {
-  const timer = setInterval(() => {
-    const view = cluster.views.latest
-    if (view === undefined) return
-    const last = writer.lastBefore(Infinity)?.ackedMs ?? monotonicMs()
-    screen.live(picture(view, { count: writer.count, sinceMs: monotonicMs() - last }, screen.colour), summary(view))
-  }, drawEveryMs)
-  return () => {
-    clearInterval(timer)
-    screen.clear()
   }
 }
 
@@ -101,14 +87,26 @@ async function untilInterrupted<Result>(begin: () => Promise<Result>, interrupte
   return Promise.race([work, stopped])
 }
 
-const interrupt = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
+/** On a cluster of three nodes that this brings up, next to whose control plane `kube-demo.ts` runs. */
+function demoOnKubernetes(keep: boolean): Promise<number> {
+  return onKubernetes([process.execPath, join(import.meta.dirname, 'kube-demo.ts'), ...(keep ? ['--keep'] : [])], { keep })
+}
+
+async function onThisMachine(keep: boolean): Promise<number> {
+  const interrupt = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
+  try {
+    return (await demo(screenFor(process.stdout, process.env), keep, interrupt.signal)) ? 0 : 1
+  } catch (error) {
+    console.error(interrupt.signal.aborted ? 'interrupted' : describeError(error))
+    return interrupt.signal.aborted ? 130 : 1
+  }
+}
 
 try {
-  const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
-  const fine = await demo(screenFor(process.stdout, process.env), values.keep, interrupt.signal)
-  process.exit(fine ? 0 : 1)
+  const { values } = parseArgs({ options: { kube: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } } })
+  process.exit(await (values.kube ? demoOnKubernetes(values.keep) : onThisMachine(values.keep)))
 } catch (error) {
-  console.error(interrupt.signal.aborted ? 'interrupted' : describeError(error))
-  process.exit(interrupt.signal.aborted ? 130 : 1)
+  console.error(describeError(error))
+  process.exit(1)
 }

@@ -17,10 +17,12 @@ export function summary(view: ClusterView): string {
   return `${view.primary ?? 'nobody'} ${view.writable ? 'takes writes' : 'takes no writes'}, ${view.syncSet.length} of ${view.instances.length - 1} replicas count${down.join('')}`
 }
 
+export type Told = Pick<Episode, 'from' | 'to' | 'outageMs' | 'recovery' | 'wholeMs'>
+
 /** How one episode went: who handed over to whom, the outage, and each step since it was noticed. */
-export function report(episode: Episode, colour: boolean, width: number): readonly string[] {
+export function report(episode: Told, colour: boolean, width: number): readonly string[] {
   const paint = paintFor(colour)
-  const words = episode.event === 'switchover' ? 'the client paused' : 'the client waited'
+  const words = episode.recovery.kind === 'switchover' ? 'the client paused' : 'the client waited'
   return [
     `    ${words} ${paint.bold(paint.green(`${Math.round(episode.outageMs)} ms`))}    ${episode.from} → ${episode.to}, epoch ${episode.recovery.fromEpoch} → ${episode.recovery.toEpoch ?? '?'}, whole again after ${(episode.wholeMs / 1000).toFixed(1)} s`,
     ...timeline(episode.recovery, width).map((line) => paint.dim(`    ${line}`)),
