@@ -66,9 +66,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const identity = `${instance}_${world.random.hex(12)}`
   const userAgent = `regent/${regentVersion} manager`
   const { qps, burst } = options.kube
-  const client = createKubeClient({ connection, world, userAgent, throttle: { qps, burst } })
+  const parts = { connection, world, userAgent, onRequest: runtimeMetrics.requested }
+  const client = createKubeClient({ ...parts, throttle: { qps, burst } })
   // What a failover waits for never queues behind reconciles, nor does the lease.
-  const urgentClient = createKubeClient({ connection, world, userAgent, throttle: { qps: 0, burst } })
+  const urgentClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
 
   const informers = new InformerSet({ client, world, logger: log, resyncMs: options.watch.resyncSeconds * 1_000, ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }) })
   const ours = { labelSelector: `${labels.managedBy}=regent` }

@@ -1,0 +1,161 @@
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { parse } from 'yaml'
+import { integerFrom } from '../../src/cli/arguments.ts'
+import { renderTable } from '../../src/cli/table.ts'
+import { describeError } from '../../src/common/errors.ts'
+import { aborted, toldToStop } from '../../src/common/signals.ts'
+import type { KubeObject } from '../../src/controller-runtime/objects.ts'
+import { manager as names } from '../../src/kube/manager-names.ts'
+import { secrets } from '../../src/kube/secrets.ts'
+import { ApiServer } from '../kube/api-server.ts'
+import { adminOf, clientWith, customResourceDefinitions, namespaces, type Client } from '../kube/clients.ts'
+import { findControlPlane, missingPrograms } from '../kube/control-plane-programs.ts'
+import { distributionOf } from './distribution.ts'
+import { describeMachine } from './machine.ts'
+import { ManagerProcess } from './manager-process.ts'
+import { measureCost, type ProcessCost } from './process-cost.ts'
+import { asJson, tableOf, type CaseResult } from './report.ts'
+import { SimulatedCluster } from './simulated-cluster.ts'
+import { stepsOf } from './steps.ts'
+
+/**
+ * `npm run bench:kube -- clusters`: what one manager takes, and how soon it acts, with so many clusters of three. API server, etcd and manager are real, each a process of its own; agents are simulated in this one. Run in a
+ * network namespace where every address of 10.251.0.0/16 is the machine's own (`kube-main.ts`).
+ */
+const instances = 3
+const namespace = 'shops'
+/** What came with making the clusters is over: status writes follow at most every 30 s. */
+const restMs = 35_000
+const idleMs = 60_000
+const betweenDeathsMs = 500
+
+interface Bench {
+  readonly client: Client
+  readonly manager: ManagerProcess
+  readonly clusters: SimulatedCluster[]
+  readonly runs: number
+}
+
+interface Measured {
+  readonly count: number
+  readonly cost: ProcessCost
+  /** A second, by method. */
+  readonly requests: ReadonlyMap<string, number>
+  readonly leaseMs: readonly number[]
+  readonly load: number
+  readonly deaths: CaseResult
+}
+
+async function measureWith(bench: Bench, count: number): Promise<Measured> {
+  const { clusters, manager } = bench
+  while (clusters.length < count) await Promise.all(Array.from({ length: Math.min(10, count - clusters.length) }, () => addCluster(bench)))
+  for (const cluster of clusters) await cluster.whole()
+  process.stderr.write(`  ${count} clusters are whole\n`)
+  await sleep(restMs)
+  for (const { agents } of clusters) for (const agent of agents) agent.leaseMs.length = 0
+  const [before, beganMs] = [await manager.requests(), performance.now()]
+  const [cost = { rssMb: NaN, cpuPercent: NaN }] = await measureCost([manager.pid], idleMs)
+  const [after, seconds] = [await manager.requests(), (performance.now() - beganMs) / 1_000]
+  const [load = NaN] = loadavg()
+  const leaseMs = clusters.flatMap(({ agents }) => agents.flatMap((agent) => agent.leaseMs))
+  const requests = new Map([...after].map(([method, total]) => [method, (total - (before.get(method) ?? 0)) / seconds]))
+  return { count, cost, requests, leaseMs, load, deaths: await deaths(bench) }
+}
+
+let made = 0
+
+async function addCluster({ client, clusters }: Bench): Promise<void> {
+  const number = made++
+  const key = { namespace, name: `shop-${String.fromCharCode(97 + (number % 26))}${Math.floor(number / 26)}` }
+  clusters.push(await SimulatedCluster.create(client, key, instances, (ordinal) => `10.251.${number}.${ordinal + 1}`))
+}
+
+/** One primary after another loses its mysqld, each in another cluster where there are several. */
+async function deaths({ clusters, runs }: Bench): Promise<CaseResult> {
+  const samples = new Map<string, number[]>()
+  for (let run = 0; run < runs; run += 1) {
+    const cluster = clusters[Math.floor((run * clusters.length) / runs)]
+    if (cluster === undefined) throw new Error('there are no clusters')
+    const primary = await cluster.whole()
+    await sleep(betweenDeathsMs)
+    const wallMs = Date.now()
+    primary.kill()
+    const recovery = await cluster.recoverySince(wallMs)
+    const noticedMs = recovery.startedWallMs - wallMs
+    for (const [what, stepMs] of [['noticed', 0] as const, ...stepsOf(recovery)]) samples.set(what, [...(samples.get(what) ?? []), noticedMs + stepMs])
+  }
+  return { name: `a primary’s death among ${clusters.length}`, unit: 'ms', samples, lost: 0, acknowledged: 0 }
+}
+
+const head = ['clusters', 'instances', 'memory, MB', '% of a core', 'GET/s', 'PATCH/s', 'PUT/s', 'POST/s', 'lease confirmed, ms: median', 'p95', 'max', 'death → commit, ms: median', 'p95', 'max', 'load']
+
+function rowOf({ count, cost, requests, leaseMs, load, deaths }: Measured): readonly string[] {
+  const asked = (method: string) => (requests.get(method) ?? 0).toFixed(1)
+  const three = (values: readonly number[]) => {
+    const found = distributionOf(values)
+    return [found?.median, found?.p95, found?.max].map((value) => value?.toFixed(0) ?? '–')
+  }
+  const committed = deaths.samples.get('record committed') ?? []
+  return [String(count), String(count * instances), cost.rssMb.toFixed(0), cost.cpuPercent.toFixed(1), ...['GET', 'PATCH', 'PUT', 'POST'].map(asked), ...three(leaseMs), ...three(committed), load.toFixed(1)]
+}
+
+/** What the chart makes before a manager starts. */
+async function prepare(client: Client): Promise<void> {
+  for (const name of [names.namespace, namespace]) await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  const definition = parse(await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8')) as KubeObject
+  await client.create(customResourceDefinitions, definition)
+  const metadata = { namespace: names.namespace, name: names.tokenSecret }
+  await client.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data: { [names.tokenKey]: Buffer.from('bench').toString('base64') } })
+}
+
+async function bench(counts: readonly number[], runs: number, json: string): Promise<void> {
+  const programs = await findControlPlane()
+  if (programs === undefined) throw new Error(missingPrograms)
+  const folder = await mkdtemp(join(tmpdir(), 'regent-bench-'))
+  const ending = toldToStop()
+  const server = await ApiServer.start(programs)
+  const client = clientWith(adminOf(server.access), { throttle: { qps: 0, burst: 0 } })
+  let manager: ManagerProcess | undefined
+  const clusters: SimulatedCluster[] = []
+  const interrupted = aborted(ending).then((): never => {
+    throw new Error('interrupted')
+  })
+  try {
+    await prepare(client)
+    manager = await ManagerProcess.start(folder, server.access.kubeconfig, names.namespace)
+    const machine = describeMachine('none', 'agents simulated on loopback')
+    console.log(`${machine}\none manager, clusters of ${instances}; load is that of the machine in the last minute\n`)
+    const results: Measured[] = []
+    for (const count of counts.toSorted((a, b) => a - b)) {
+      results.push(await Promise.race([measureWith({ client, manager, clusters, runs }, count), interrupted]))
+      console.log(tableOf(results.at(-1)?.deaths ?? ({} as CaseResult)))
+    }
+    console.log(renderTable(head, results.map(rowOf)).join('\n'))
+    await mkdir(dirname(json), { recursive: true })
+    const kept = results.map(({ requests, deaths, ...rest }) => ({ ...rest, requests: Object.fromEntries(requests), deaths: asJson(deaths) }))
+    await writeFile(json, `${JSON.stringify({ machine, at: new Date().toISOString(), results: kept }, null, 2)}\n`)
+    console.log(`\nevery value: ${json}`)
+  } catch (error) {
+    if (manager !== undefined && !ending.aborted) process.stderr.write(`${(await readFile(join(folder, 'manager.log'), 'utf8')).slice(-3_000)}\n`)
+    throw error
+  } finally {
+    await manager?.end()
+    for (const cluster of clusters) cluster.stop()
+    await client.close()
+    await server.end()
+    await rm(folder, { recursive: true })
+  }
+}
+
+try {
+  const { values } = parseArgs({ options: { counts: { type: 'string', default: '1,10,100' }, runs: { type: 'string', default: '20' }, json: { type: 'string', default: '.cache/bench-clusters.json' } } })
+  await bench(values.counts.split(',').map(integerFrom(1, 250)), integerFrom(1, 1000)(values.runs), values.json)
+  process.exit(0)
+} catch (error) {
+  console.error(describeError(error))
+  process.exit(1)
+}

@@ -1,0 +1,189 @@
+import { createAgentServer, type AgentHandlers, type StreamListener } from '../../agents/http.ts'
+import { checkWire, type WireName } from '../../agents/order-wire.ts'
+import { checkOrder } from '../../agents/order-checks.ts'
+import { freshState, newIncarnation, summaryOf, type StoredState } from '../../agents/stored-state.ts'
+import { agentRoutes, type Assignment, type LeaseConfirmation, type PromiseOrder } from '../../failover/order.ts'
+import { defaultTimings } from '../../failover/timings.ts'
+import { realRandom } from '../../src/common/real-world.ts'
+import { HeldCertificates, type TlsMaterial } from '../../src/common/tls.ts'
+import { memberId } from '../../topology/member.ts'
+import type { Observation, PromiseReport } from '../../topology/observation.ts'
+import { aDumpThreadOf, anObservation, gtids } from '../../topology/testing.ts'
+import { monotonicMs } from '../support/monotonic.ts'
+
+export interface SimulatedInstance {
+  readonly cluster: string
+  readonly instance: string
+  readonly host: string
+  readonly port: number
+  readonly token: string
+  readonly certificates: TlsMaterial
+}
+
+const { observeMs, heartbeatMs, leaseRenewMs, leaseMs } = defaultTimings
+/** Whoever was made first has written them; all servers hold them. */
+const holds = gtids('any-0', 100)
+
+/**
+ * An agent without a server: it speaks as agents do, over mutual TLS and as often, checks orders as they do, and is at once what it is told to be. What the manager has to do for it is all that is real.
+ */
+export class SimulatedAgent implements AgentHandlers {
+  readonly orders: AgentHandlers['orders']
+  /** How long each question of a primary waited for its confirmation; Infinity for one that had none when the next was asked. */
+  readonly leaseMs: number[] = []
+  readonly #own: SimulatedInstance
+  readonly #server: ReturnType<typeof createAgentServer>
+  readonly #listeners = new Set<StreamListener>()
+  readonly #timers: NodeJS.Timeout[] = []
+  readonly #run = realRandom.hex(16)
+  #stored: StoredState
+  #sequence = 0
+  #alive = true
+  #changedAtMs = monotonicMs()
+  #report: PromiseReport | null = null
+  #question = { number: 0, askedMs: 0, answered: true }
+
+  constructor(own: SimulatedInstance) {
+    this.#own = own
+    this.#stored = { ...freshState(realRandom.hex(12), 'boot'), incarnation: realRandom.hex(16) }
+    this.orders = new Map<string, (body: unknown) => Promise<unknown>>([
+      [agentRoutes.assign, this.#order<Assignment>('assign', (order) => this.#assigned(order))],
+      [agentRoutes.promise, this.#order<PromiseOrder>('promise', (order) => this.#promised(order))],
+      [agentRoutes.lease, async (body) => (this.#confirmed(body as LeaseConfirmation), {})],
+    ])
+    const certificates = new HeldCertificates()
+    certificates.put(own.certificates, own.instance)
+    this.#server = createAgentServer(this, { token: own.token, certificates })
+  }
+
+  /** Agents do not all start in the same moment, and neither do these. */
+  async start(): Promise<void> {
+    const { host, port } = this.#own
+    await new Promise<void>((resolve, reject) => this.#server.once('error', reject).listen(port, host, resolve))
+    const every = (ms: number, task: () => void) => this.#timers.push(setTimeout(() => this.#timers.push(setInterval(task, ms)), Math.random() * ms))
+    every(observeMs, () => this.#publish())
+    every(heartbeatMs, () => this.#listeners.forEach((listener) => listener(null)))
+    every(leaseRenewMs, () => this.#ask())
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+
+  /** Its mysqld ends. */
+  kill(): void {
+    this.#lives(false)
+    this.#publish()
+  }
+
+  isPrimary(): boolean {
+    const { assignment, promise } = this.#stored
+    return this.#alive && assignment?.role === 'primary' && assignment.epoch === promise
+  }
+
+  observation(): Observation {
+    const { cluster, instance } = this.#own
+    const { assignment, volume } = this.#stored
+    const source = assignment?.role === 'replica' ? assignment.source : null
+    const isOpen = this.isPrimary()
+    const follows = source !== null && this.#report === null && assignment?.role === 'replica' && assignment.sourceReady !== false
+    const served = assignment?.role === 'primary' ? [...assignment.counted, ...assignment.catchingUp] : []
+    return anObservation({
+      cluster,
+      instance,
+      follows: source?.instance ?? null,
+      member: memberId(instance, volume),
+      agentRun: this.#run,
+      sequence: ++this.#sequence,
+      process: this.#alive ? 'running' : 'dead',
+      processSinceMs: monotonicMs() - this.#changedAtMs,
+      server: this.#alive
+        ? {
+            readOnly: !isOpen,
+            superReadOnly: !isOpen,
+            executed: holds,
+            received: source === null ? '' : holds,
+            channel: source === null ? null : { sourceHost: source.host, ioRunning: follows ? 'yes' : 'no' },
+            semiSyncSource: { enabled: isOpen },
+            openGates: served,
+            dumpThreads: served.map((replica) => aDumpThreadOf(replica)),
+          }
+        : null,
+      stored: summaryOf(this.#stored),
+      promiseReport: this.#report,
+      converged: { revision: this.#alive ? (assignment?.revision ?? 0) : 0, done: this.#alive && assignment !== null, sentence: 'as assigned' },
+      markedRevision: isOpen ? (assignment?.revision ?? 0) : 0,
+      lease: isOpen && this.#question.number > 0 ? { question: this.#question.number, remainingMs: leaseMs } : null,
+    })
+  }
+
+  subscribe(listener: StreamListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  isLive(): boolean {
+    return true
+  }
+
+  isReady(): boolean {
+    return this.#alive
+  }
+
+  metrics(): string {
+    return ''
+  }
+
+  #order<Order extends Assignment | PromiseOrder>(name: WireName & ('assign' | 'promise'), act: (order: Order) => void) {
+    return async (body: unknown): Promise<unknown> => {
+      checkWire(name, body)
+      const { cluster, instance } = this.#own
+      checkOrder(name, body as Order, { cluster, instance, stored: this.#stored, process: this.#alive ? 'running' : 'dead', promiseReport: this.#report, holds })
+      act(body as Order)
+      this.#publish()
+      return { observation: this.observation(), steps: [] }
+    }
+  }
+
+  #promised({ epoch, revision }: PromiseOrder): void {
+    if (epoch > this.#stored.promise) this.#stored = { ...this.#stored, promise: epoch, ...newIncarnation(this.#stored, realRandom.hex(16)) }
+    this.#stored = { ...this.#stored, revision: Math.max(this.#stored.revision, revision) }
+    this.#report = { epoch, holds, executed: holds, asPrimary: this.#stored.assignment?.role === 'primary' }
+  }
+
+  /** A server that died is started again as a replica. */
+  #assigned(assignment: Assignment): void {
+    const promise = Math.max(this.#stored.promise, assignment.epoch)
+    if (promise > this.#stored.promise) this.#stored = { ...this.#stored, ...newIncarnation(this.#stored, realRandom.hex(16)) }
+    this.#stored = { ...this.#stored, promise, revision: assignment.revision, assignment }
+    this.#report = null
+    if (!this.#alive) this.#lives(true)
+  }
+
+  #ask(): void {
+    if (!this.isPrimary()) return
+    const { number, answered } = this.#question
+    if (!answered) this.leaseMs.push(Infinity)
+    this.#question = { number: number + 1, askedMs: monotonicMs(), answered: false }
+    this.#publish()
+  }
+
+  #confirmed({ question }: LeaseConfirmation): void {
+    if (question !== this.#question.number || this.#question.answered) return
+    this.#question = { ...this.#question, answered: true }
+    this.leaseMs.push(monotonicMs() - this.#question.askedMs)
+  }
+
+  #lives(alive: boolean): void {
+    this.#alive = alive
+    this.#changedAtMs = monotonicMs()
+    this.#question = { ...this.#question, answered: true }
+  }
+
+  #publish(): void {
+    const observation = this.observation()
+    for (const listener of this.#listeners) listener(observation)
+  }
+}
