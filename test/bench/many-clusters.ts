@@ -3,20 +3,17 @@ import { loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { parse } from 'yaml'
 import { integerFrom } from '../../src/cli/arguments.ts'
 import { renderTable } from '../../src/cli/table.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { aborted, toldToStop } from '../../src/common/signals.ts'
-import type { KubeObject } from '../../src/controller-runtime/objects.ts'
-import { manager as names } from '../../src/kube/manager-names.ts'
-import { secrets } from '../../src/kube/secrets.ts'
 import { ApiServer } from '../kube/api-server.ts'
-import { adminOf, clientWith, customResourceDefinitions, namespaces, type Client } from '../kube/clients.ts'
+import { adminOf, clientWith, namespaces, type Client } from '../kube/clients.ts'
 import { findControlPlane, missingPrograms } from '../kube/control-plane-programs.ts'
+import { ManagerProcess, prepareForManager } from '../kube/manager-process.ts'
 import { distributionOf } from './distribution.ts'
 import { describeMachine } from './machine.ts'
-import { ManagerProcess } from './manager-process.ts'
+import { requestsIn } from './manager-metrics.ts'
 import { measureCost, type ProcessCost } from './process-cost.ts'
 import { asJson, tableOf, type CaseResult } from './report.ts'
 import { SimulatedCluster } from './simulated-cluster.ts'
@@ -28,8 +25,9 @@ import { stepsOf } from './steps.ts'
  */
 const instances = 3
 const namespace = 'shops'
-/** What came with making the clusters is over: status writes follow at most every 30 s. */
-const restMs = 35_000
+/** What came with making the clusters is over. */
+const restMs = 10_000
+/** Two of the half minutes in which figures in a status are written once. */
 const idleMs = 60_000
 const betweenDeathsMs = 500
 
@@ -57,9 +55,9 @@ async function measureWith(bench: Bench, count: number): Promise<Measured> {
   process.stderr.write(`  ${count} clusters are whole\n`)
   await sleep(restMs)
   for (const { agents } of clusters) for (const agent of agents) agent.leaseMs.length = 0
-  const [before, beganMs] = [await manager.requests(), performance.now()]
+  const [before, beganMs] = [requestsIn(await manager.metrics()), performance.now()]
   const [cost = { rssMb: NaN, cpuPercent: NaN }] = await measureCost([manager.pid], idleMs)
-  const [after, seconds] = [await manager.requests(), (performance.now() - beganMs) / 1_000]
+  const [after, seconds] = [requestsIn(await manager.metrics()), (performance.now() - beganMs) / 1_000]
   const [load = NaN] = loadavg()
   const leaseMs = clusters.flatMap(({ agents }) => agents.flatMap((agent) => agent.leaseMs))
   const requests = new Map([...after].map(([method, total]) => [method, (total - (before.get(method) ?? 0)) / seconds]))
@@ -103,15 +101,6 @@ function rowOf({ count, cost, requests, leaseMs, load, deaths }: Measured): read
   return [String(count), String(count * instances), cost.rssMb.toFixed(0), cost.cpuPercent.toFixed(1), ...['GET', 'PATCH', 'PUT', 'POST'].map(asked), ...three(leaseMs), ...three(committed), load.toFixed(1)]
 }
 
-/** What the chart makes before a manager starts. */
-async function prepare(client: Client): Promise<void> {
-  for (const name of [names.namespace, namespace]) await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-  const definition = parse(await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8')) as KubeObject
-  await client.create(customResourceDefinitions, definition)
-  const metadata = { namespace: names.namespace, name: names.tokenSecret }
-  await client.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data: { [names.tokenKey]: Buffer.from('bench').toString('base64') } })
-}
-
 async function bench(counts: readonly number[], runs: number, json: string): Promise<void> {
   const programs = await findControlPlane()
   if (programs === undefined) throw new Error(missingPrograms)
@@ -125,8 +114,9 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
     throw new Error('interrupted')
   })
   try {
-    await prepare(client)
-    manager = await ManagerProcess.start(folder, server.access.kubeconfig, names.namespace)
+    await prepareForManager(client)
+    await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+    manager = await ManagerProcess.start(folder, server.access)
     const machine = describeMachine('none', 'agents simulated on loopback')
     console.log(`${machine}\none manager, clusters of ${instances}; load is that of the machine in the last minute\n`)
     const results: Measured[] = []

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Recovery } from '../../failover/notes.ts'
 import { distributionOf } from './distribution.ts'
+import { requestsIn } from './manager-metrics.ts'
 import { markdownTable, withMeasured } from './measured-page.ts'
 import { stepsOf } from './steps.ts'
 
@@ -46,6 +47,16 @@ describe('the steps of a recovery', () => {
       ['assign replica', 22],
       ['route moved', 23],
       ['primary seen open', 30],
+    ])
+  })
+})
+
+describe('what a manager asks of the API server', () => {
+  it('is counted by method, whatever was answered and by whom', () => {
+    const metrics = ['# TYPE rest_client_requests_total counter', 'rest_client_requests_total{code="200",method="GET",host="a:1"} 40', 'rest_client_requests_total{code="404",method="GET",host="a:1"} 2', 'rest_client_requests_total{code="200",method="PATCH",host="a:1"} 7', 'regent_leader 1']
+    expect([...requestsIn(metrics.join('\n'))]).toEqual([
+      ['GET', 42],
+      ['PATCH', 7],
     ])
   })
 })

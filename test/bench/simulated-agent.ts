@@ -2,13 +2,13 @@ import { createAgentServer, type AgentHandlers, type StreamListener } from '../.
 import { checkWire, type WireName } from '../../agents/order-wire.ts'
 import { checkOrder } from '../../agents/order-checks.ts'
 import { freshState, newIncarnation, summaryOf, type StoredState } from '../../agents/stored-state.ts'
-import { agentRoutes, type Assignment, type LeaseConfirmation, type PromiseOrder } from '../../failover/order.ts'
+import { agentRoutes, type Assignment, type Endpoint, type LeaseConfirmation, type PromiseOrder } from '../../failover/order.ts'
 import { defaultTimings } from '../../failover/timings.ts'
 import { realRandom } from '../../src/common/real-world.ts'
 import { HeldCertificates, type TlsMaterial } from '../../src/common/tls.ts'
 import { memberId } from '../../topology/member.ts'
 import type { Observation, PromiseReport } from '../../topology/observation.ts'
-import { aDumpThreadOf, anObservation, gtids } from '../../topology/testing.ts'
+import { aDumpThreadOf, anObservation, gtids, type ServerOverrides } from '../../topology/testing.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 
 export interface SimulatedInstance {
@@ -32,7 +32,7 @@ export class SimulatedAgent implements AgentHandlers {
   /** How long each question of a primary waited for its confirmation; Infinity for one that had none when the next was asked. */
   readonly leaseMs: number[] = []
   readonly #own: SimulatedInstance
-  readonly #server: ReturnType<typeof createAgentServer>
+  readonly #listener: ReturnType<typeof createAgentServer>
   readonly #listeners = new Set<StreamListener>()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #run = realRandom.hex(16)
@@ -53,13 +53,13 @@ export class SimulatedAgent implements AgentHandlers {
     ])
     const certificates = new HeldCertificates()
     certificates.put(own.certificates, own.instance)
-    this.#server = createAgentServer(this, { token: own.token, certificates })
+    this.#listener = createAgentServer(this, { token: own.token, certificates })
   }
 
   /** Agents do not all start in the same moment, and neither do these. */
   async start(): Promise<void> {
     const { host, port } = this.#own
-    await new Promise<void>((resolve, reject) => this.#server.once('error', reject).listen(port, host, resolve))
+    await new Promise<void>((resolve, reject) => this.#listener.once('error', reject).listen(port, host, resolve))
     const every = (ms: number, task: () => void) => this.#timers.push(setTimeout(() => this.#timers.push(setInterval(task, ms)), Math.random() * ms))
     every(observeMs, () => this.#publish())
     every(heartbeatMs, () => this.#listeners.forEach((listener) => listener(null)))
@@ -68,8 +68,8 @@ export class SimulatedAgent implements AgentHandlers {
 
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
-    this.#server.closeAllConnections()
-    this.#server.close()
+    this.#listener.closeAllConnections()
+    this.#listener.close()
   }
 
   /** Its mysqld ends. */
@@ -86,37 +86,41 @@ export class SimulatedAgent implements AgentHandlers {
   observation(): Observation {
     const { cluster, instance } = this.#own
     const { assignment, volume } = this.#stored
-    const source = assignment?.role === 'replica' ? assignment.source : null
+    const revision = this.#alive ? (assignment?.revision ?? 0) : 0
     const isOpen = this.isPrimary()
-    const follows = source !== null && this.#report === null && assignment?.role === 'replica' && assignment.sourceReady !== false
-    const served = assignment?.role === 'primary' ? [...assignment.counted, ...assignment.catchingUp] : []
     return anObservation({
       cluster,
       instance,
-      follows: source?.instance ?? null,
+      follows: sourceOf(assignment)?.instance ?? null,
       member: memberId(instance, volume),
       agentRun: this.#run,
       sequence: ++this.#sequence,
       process: this.#alive ? 'running' : 'dead',
       processSinceMs: monotonicMs() - this.#changedAtMs,
-      server: this.#alive
-        ? {
-            readOnly: !isOpen,
-            superReadOnly: !isOpen,
-            executed: holds,
-            received: source === null ? '' : holds,
-            channel: source === null ? null : { sourceHost: source.host, ioRunning: follows ? 'yes' : 'no' },
-            semiSyncSource: { enabled: isOpen },
-            openGates: served,
-            dumpThreads: served.map((replica) => aDumpThreadOf(replica)),
-          }
-        : null,
+      server: this.#alive ? this.#server(assignment, isOpen) : null,
       stored: summaryOf(this.#stored),
       promiseReport: this.#report,
-      converged: { revision: this.#alive ? (assignment?.revision ?? 0) : 0, done: this.#alive && assignment !== null, sentence: 'as assigned' },
-      markedRevision: isOpen ? (assignment?.revision ?? 0) : 0,
+      converged: { revision, done: revision > 0, sentence: 'as assigned' },
+      markedRevision: isOpen ? revision : 0,
       lease: isOpen && this.#question.number > 0 ? { question: this.#question.number, remainingMs: leaseMs } : null,
     })
+  }
+
+  /** Connected at once to whom it follows, unless it promised not to or is to wait. */
+  #server(assignment: Assignment | null, isOpen: boolean): ServerOverrides {
+    const source = sourceOf(assignment)
+    const follows = this.#report === null && assignment?.role === 'replica' && assignment.sourceReady !== false
+    const served = assignment?.role === 'primary' ? [...assignment.counted, ...assignment.catchingUp] : []
+    return {
+      readOnly: !isOpen,
+      superReadOnly: !isOpen,
+      executed: holds,
+      received: source === null ? '' : holds,
+      channel: source === null ? null : { sourceHost: source.host, ioRunning: follows ? 'yes' : 'no' },
+      semiSyncSource: { enabled: isOpen },
+      openGates: served,
+      dumpThreads: served.map((replica) => aDumpThreadOf(replica)),
+    }
   }
 
   subscribe(listener: StreamListener): () => void {
@@ -186,4 +190,8 @@ export class SimulatedAgent implements AgentHandlers {
     const observation = this.observation()
     for (const listener of this.#listeners) listener(observation)
   }
+}
+
+function sourceOf(assignment: Assignment | null): Endpoint | null {
+  return assignment?.role === 'replica' ? assignment.source : null
 }

@@ -1,5 +1,6 @@
 import type { Recovery } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
+import { describeError } from '../../src/common/errors.ts'
 import type { KubeClient } from '../../src/controller-runtime/kube-client.ts'
 import { keyOf, type ObjectKey } from '../../src/controller-runtime/objects.ts'
 import { materialIn } from '../../src/kube/cluster-certificates.ts'
@@ -84,10 +85,12 @@ async function runPod(client: KubeClient, set: StatefulSet, name: string, podIP:
 /** Long: a hundred clusters are made on a machine that has other things to do. */
 const deadlineMs = 600_000
 
+/** What fails meanwhile, as a busy API server does, is not there yet. */
 async function until<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
+  let failure = ''
   for (const began = performance.now(); performance.now() - began < deadlineMs; await new Promise((resolve) => setTimeout(resolve, pollMs))) {
-    const found = await look()
+    const found = await look().catch((error: unknown) => void (failure = `: ${describeError(error)}`))
     if (found !== undefined) return found
   }
-  throw new Error(`not within ${deadlineMs / 1_000} s: ${what}`)
+  throw new Error(`not within ${deadlineMs / 1_000} s: ${what}${failure}`)
 }

@@ -18,7 +18,7 @@ import { LeaseElector } from '../../controller-runtime/lease-elector.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
 import { annotationsChanged, anyOf, generationChanged, objectsThat, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
 import { runAll, type Runnable } from '../../controller-runtime/runnables.ts'
-import { createRuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
+import { createRuntimeMetrics, type ApiRequest } from '../../controller-runtime/runtime-metrics.ts'
 import { configMaps } from '../../kube/agent-config.ts'
 import { refuseOlderDefinition } from '../../kube/definition-check.ts'
 import { admissionRoutes } from '../../kube/admission.ts'
@@ -66,7 +66,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const identity = `${instance}_${world.random.hex(12)}`
   const userAgent = `regent/${regentVersion} manager`
   const { qps, burst } = options.kube
-  const parts = { connection, world, userAgent, onRequest: runtimeMetrics.requested }
+  const parts = { connection, world, userAgent, onRequest: (record: ApiRequest) => runtimeMetrics.requested(record) }
   const client = createKubeClient({ ...parts, throttle: { qps, burst } })
   // What a failover waits for never queues behind reconciles, nor does the lease.
   const urgentClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
