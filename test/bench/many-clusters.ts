@@ -95,7 +95,7 @@ function rowOf({ count, cost, requests, leaseMs, load, deaths }: Measured): read
   const asked = (method: string) => (requests.get(method) ?? 0).toFixed(1)
   const three = (values: readonly number[]) => {
     const found = distributionOf(values)
-    return [found?.median, found?.p95, found?.max].map((value) => value?.toFixed(0) ?? '–')
+    return [found?.median, found?.p95, found?.max].map((value) => value === undefined ? '–' : Number.isFinite(value) ? value.toFixed(0) : 'none')
   }
   const committed = deaths.samples.get('record committed') ?? []
   return [String(count), String(count * instances), cost.rssMb.toFixed(0), cost.cpuPercent.toFixed(1), ...['GET', 'PATCH', 'PUT', 'POST'].map(asked), ...three(leaseMs), ...three(committed), load.toFixed(1)]
@@ -118,7 +118,7 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
     await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
     manager = await ManagerProcess.start(folder, server.access)
     const machine = describeMachine('none', 'agents simulated on loopback')
-    console.log(`${machine}\none manager, clusters of ${instances}; load is that of the machine in the last minute\n`)
+    console.log(`${machine}\none manager, clusters of ${instances}; load is that of the machine in the last minute; none: not confirmed before the next question\n`)
     const results: Measured[] = []
     for (const count of counts.toSorted((a, b) => a - b)) {
       results.push(await Promise.race([measureWith({ client, manager, clusters, runs }, count), interrupted]))
