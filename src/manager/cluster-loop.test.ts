@@ -95,7 +95,7 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(50)
     expect(following.loop.record).toBeUndefined()
     following.listeners[0]?.heard({ ...said, sequence: said.sequence + 1, stored: { ...said.stored, revision: 1 } })
-    await realWorld.timers.sleep(400)
+    await realWorld.timers.sleep(1_200)
     expect(following.loop.record).toEqual(leading.loop.record)
     expect(following.loop.decision).toBeNull()
   })

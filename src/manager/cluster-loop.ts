@@ -26,7 +26,7 @@ import { Sightings } from './sightings.ts'
 /** A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be started again. */
 const fetchAgainMs = 30_000
 /** A leader's commit is a moment in which store and processor belong to what it does next. */
-const followerReadsAfterMs = 300
+const followerReadsAfterMs = 1_000
 
 export interface LoopPorts {
   readonly world: World

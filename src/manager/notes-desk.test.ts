@@ -35,7 +35,7 @@ describe('changes of notes', () => {
     const { world, seen, notes, stored } = desk()
     notes.changeSoon(failedOver)
     expect(notes.notes.lastFailoverWallMs).toBe(7)
-    await world.advance(499)
+    await world.advance(999)
     expect(seen.writes).toBe(0)
     await world.advance(1)
     expect(await stored()).toMatchObject({ lastFailoverWallMs: 7 })

@@ -13,7 +13,7 @@ export interface NotesDeskParts {
 }
 
 /** What nobody waits for is written so much later, all of it at once: in the middle of a failover the store and the processor are needed for the failover. */
-const soonMs = 500
+const soonMs = 1_000
 /** A store that does not take it gets it again, so often at such intervals. */
 const moreTries = 5
 const againMs = 2_000

@@ -16,8 +16,8 @@ const kubeCases = ['kill', 'switchover', 'power-cut'] as const
 type KubeCase = (typeof kubeCases)[number]
 
 const usage = `npm run bench:kube -- [${kubeCases.join('|')} …] [--runs 20] [--json .cache/bench-kube.json]`
-/** Between one episode and the next, so that each begins from rest: kube-proxy lets the second change of a Service within a second wait. */
-const restMs = 3_000
+/** Between one episode and the next, so that each begins from rest: a pod is found ready up to 2 s after it is, and kube-proxy then lets the next change of a Service wait for a second. */
+const restMs = 5_000
 
 /** The client's outage through the Service, and when each step of the recovery ended, both since the last write that was acknowledged before it. */
 async function measure(cluster: KubeCluster, name: KubeCase, runs: number): Promise<CaseResult> {

@@ -5,10 +5,10 @@ const now = 1_790_000_000_000
 const shop = { namespace: 'shops', name: 'shop' }
 
 /** A status reconcile of a cluster in the middle of a recovery; `shown` grows when it looks at the cluster to show it. */
-function during(recovery: { readonly startedWallMs: number } | null) {
+function during(recovery: { readonly startedWallMs: number } | null, recoveries: readonly { readonly startedWallMs: number }[] = []) {
   const seen = { shown: 0 }
   const managed = {
-    loop: { decision: {}, recovery },
+    loop: { decision: {}, recovery, notes: { recoveries } },
     view: () => {
       seen.shown++
       throw new Error('shown')
@@ -27,6 +27,12 @@ describe('role labels and status', () => {
   it('stand back for a recovery, and come when it has had its second', async () => {
     const { seen, reconcile } = during({ startedWallMs: now - 200 })
     expect(await reconcile()).toEqual({ requeueAfterMs: 800 })
+    expect(seen.shown).toBe(0)
+  })
+
+  it('stand back until the second is over also where it has ended: replicas are only just connecting', async () => {
+    const { seen, reconcile } = during(null, [{ startedWallMs: now - 300 }, { startedWallMs: now - 90_000 }])
+    expect(await reconcile()).toEqual({ requeueAfterMs: 700 })
     expect(seen.shown).toBe(0)
   })
 

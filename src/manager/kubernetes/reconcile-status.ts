@@ -28,7 +28,7 @@ export interface ReconcileStatusParts {
 const statusManager = 'regent-status'
 /** GTID sets and lag move all the time, and each write of them is an event for everybody who watches. */
 const figuresMs = 30_000
-/** A recovery that is not through by then is shown while it goes on. */
+/** Longer than most recoveries take; one that is not through by then is shown while it goes on. */
 const recoveryFirstMs = 1_000
 /** What a decision says may be outdated a moment later. */
 const settleMs = 250
@@ -46,7 +46,8 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const wallMs = clock.wallMs()
     if (managed === undefined) return progress.trouble === '' ? undefined : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
     if (managed.loop.decision === null) return
-    const holdMs = heldUp(managed.loop.recovery, wallMs)
+    const { recovery, notes } = managed.loop
+    const holdMs = heldUp(recovery ?? notes.recoveries[0], wallMs)
     if (holdMs > 0) return { requeueAfterMs: holdMs }
     const view = managed.view()
     const ours = podsOf(pods, key)
@@ -58,9 +59,12 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
   }
 }
 
-/** How long everything here stands back for a recovery: what it writes costs the API server, its controllers and kube-proxy the time in which they could move the primary's Service. */
-function heldUp(recovery: Recovery | null, wallMs: number): number {
-  const sinceMs = wallMs - (recovery?.startedWallMs ?? 0)
+/**
+ * How long everything here stands back for a recovery: what it writes costs the API server, its controllers and kube-proxy the time in which they could move the primary's Service, and mysqld the time in which the first
+ * replica connects to a primary that is open already.
+ */
+function heldUp(newest: Recovery | undefined, wallMs: number): number {
+  const sinceMs = wallMs - (newest?.startedWallMs ?? 0)
   return sinceMs < 0 ? 0 : Math.max(0, recoveryFirstMs - sinceMs)
 }
 

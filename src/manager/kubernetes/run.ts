@@ -50,8 +50,8 @@ import { KubeLeader } from './kube-leader.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
 import { reconcileStatus } from './reconcile-status.ts'
 
-/** Events are written after a recovery that is as quick as most are. */
-const eventsSettleMs = 500
+/** Longer than most recoveries take: Events about them come after. */
+const eventsSettleMs = 1_000
 
 /** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
 export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
