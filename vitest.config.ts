@@ -17,7 +17,7 @@ export default defineConfig({
       { test: { ...real, name: 'real', include: ['test/real/**/*.test.ts'] } },
       { test: { ...real, name: 'long', include: ['test/long/**/*.test.ts'] } },
       { test: { ...real, name: 'kube', include: ['test/kube/**/*.test.ts'], globalSetup: 'test/kube/global-setup.ts', sequence: { groupOrder: 2 } } },
-      { test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false, testTimeout: 600_000, hookTimeout: 300_000, sequence: { groupOrder: 3 } } },
+      { test: { name: 'e2e', retry, include: ['test/e2e/**/*.test.ts'], fileParallelism: false, testTimeout: 600_000, hookTimeout: 300_000, sequence: { groupOrder: 3 } } },
     ],
   },
 })
