@@ -35,6 +35,8 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   const secretInformer = testingInformer<Secret>('secrets')
   const log = createLogger({ level: 'error', name: 'manager', destination: { write: () => undefined } })
   const refusals: string[] = []
+  // What is shown stands back for a second while a cluster is made; here that second is over.
+  const afterRecoveries = { ...realWorld.clock, wallMs: () => realWorld.clock.wallMs() + 1_000 }
   const parts = { client: counted, clock: realWorld.clock, clusters, pods: podInformer, statefulSets: sets, leads: () => leading.now }
   const set = new ClusterSet({ ...parts, world: realWorld, slices: testingInformer<EndpointSlice>('endpointslices'), secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined })
   const options = { reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] }, images: { regent: 'regent:1', ...(image !== null && { mysql: image }) } }
@@ -42,7 +44,7 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   const told: string[] = []
   const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined, passwords: (_key: object, what: string, note: string) => void told.push(`${what}: ${note}`) }
   const bring = reconcileCluster({ ...parts, set, options, objects, events, applied: () => undefined })
-  const show = reconcileStatus({ ...parts, set })
+  const show = reconcileStatus({ ...parts, set, clock: afterRecoveries })
   const signal = new AbortController().signal
 
   const fill = async <Kind extends KubeObject>(resource: Resource<Kind>, informer: ReturnType<typeof testingInformer<Kind>>): Promise<void> => {
