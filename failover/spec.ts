@@ -19,6 +19,7 @@ export const instancePolicySchema = Type.Object(
   { additionalProperties: false },
 )
 
+/** Also what an agent takes whose file does not say it: a file may leave it out. */
 export const defaultArchiveBytes = 4_294_967_296
 
 export const clusterSpecSchema = Type.Object(

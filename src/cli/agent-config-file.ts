@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { AgentConfig } from '../../agents/config.ts'
+import { defaultArchiveBytes } from '../../failover/spec.ts'
 import { contradictionIn, defaultTimings } from '../../failover/timings.ts'
 import { RegentError } from '../common/errors.ts'
 import { logLevels } from '../common/log-levels.ts'
@@ -66,7 +67,7 @@ export const agentConfigSchema = Type.Object(
 )
 
 /** For files that are older than these fields. */
-const laterDefaults = { launcherDir: '', probePort: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: 4_294_967_296 } as const
+const laterDefaults = { launcherDir: '', probePort: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: defaultArchiveBytes } as const
 
 /** Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
 export async function readAgentConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<AgentConfig> {
