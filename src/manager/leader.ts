@@ -1,9 +1,9 @@
 import { describeError } from '../common/errors.ts'
 import type { Timer, World } from '../common/ports.ts'
-import type { Store } from '../store/store.ts'
+import type { LeadingStore } from '../store/store.ts'
 
 export interface LeaderOptions {
-  readonly store: Store
+  readonly store: LeadingStore
   readonly world: World
   readonly manager: string
   readonly leadershipMs: number

@@ -2,8 +2,13 @@ import { emptyNotes } from '../../failover/notes.ts'
 import { describeError, RegentError } from '../common/errors.ts'
 import type { Timers } from '../common/ports.ts'
 import type { Cells, Lease } from './cells.ts'
-import type { Store } from './store.ts'
+import type { LeadingStore, Store } from './store.ts'
 import { parseNotes, parseRecord, printNotes, printRecord } from './wire.ts'
+
+export interface StoreLimits {
+  readonly timers: Timers
+  readonly deadlineMs: number
+}
 
 /** Every operation ends by then, one way or the other: the default of all stores. */
 export const storeDeadlineMs = 2_000
@@ -17,7 +22,7 @@ const longestLeaseMs = 3_600_000
  * A store over a place that holds cells: names checked, texts parsed and printed, a deadline on everything, and every failure
  * of the place as `REGENT_STORE_UNAVAILABLE`.
  */
-export function cellStore(cells: Cells, lease: Lease, limits: { readonly timers: Timers; readonly deadlineMs: number }): Store {
+export function cellStore(cells: Cells, limits: StoreLimits): Store {
   const within = <Result>(what: string, work: (signal: AbortSignal) => Promise<Result>) =>
     withDeadline(`${cells.place}: ${what}`, limits, work)
 
@@ -77,18 +82,25 @@ export function cellStore(cells: Cells, lease: Lease, limits: { readonly timers:
       for (const kind of ['notes', 'record'] as const) await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
     },
 
+    close: () => cells.close(),
+  }
+}
+
+/** `cellStore`, and a lease in the same place. */
+export function leadingCellStore(cells: Cells, lease: Lease, limits: StoreLimits): LeadingStore {
+  return {
+    ...cellStore(cells, limits),
+
     async lead(manager, ttlMs) {
       checkManager(manager)
       if (!(ttlMs > 0 && ttlMs <= longestLeaseMs)) throw new RegentError('REGENT_BAD_REQUEST', `ttlMs is ${ttlMs}; it must be from 1 to ${longestLeaseMs}`)
-      return within(`leadership for ${manager}`, (signal) => lease.lead(manager, ttlMs, signal))
+      return withDeadline(`${cells.place}: leadership for ${manager}`, limits, (signal) => lease.lead(manager, ttlMs, signal))
     },
 
     async resign(manager) {
       checkManager(manager)
-      await within(`resignation of ${manager}`, (signal) => lease.resign(manager, signal))
+      await withDeadline(`${cells.place}: resignation of ${manager}`, limits, (signal) => lease.resign(manager, signal))
     },
-
-    close: () => cells.close(),
   }
 }
 
@@ -98,7 +110,7 @@ export function cellStore(cells: Cells, lease: Lease, limits: { readonly timers:
  */
 export async function withDeadline<Result>(
   what: string,
-  limits: { readonly timers: Timers; readonly deadlineMs: number },
+  limits: StoreLimits,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const controller = new AbortController()

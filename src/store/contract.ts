@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyNotes } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
-import type { Store } from './store.ts'
+import type { LeadingStore, Store } from './store.ts'
 
 /** Two stores on the same place, as two managers have them. */
-export interface TwoStores {
-  readonly first: Store
-  readonly second: Store
+export interface TwoStores<Kind extends Store = Store> {
+  readonly first: Kind
+  readonly second: Kind
   readonly end: () => Promise<void>
 }
 
@@ -29,15 +29,7 @@ export function after(record: ClusterRecord, change: Partial<ClusterRecord> = {}
 
 /** What every store does, whatever it is made of. */
 export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
-  let stores: TwoStores
-  beforeEach(async () => {
-    stores = await open()
-  })
-  afterEach(async () => {
-    await stores.first.close()
-    await stores.second.close()
-    await stores.end()
-  })
+  const stores = openEachTime(open)
 
   describe('records', () => {
     it('have none before the first', async () => {
@@ -155,8 +147,13 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
       await expect(stores.first.forget('../shop')).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
     })
   })
+}
 
+/** What every store does by which managers settle who leads. */
+export function itSettlesWhoLeads(open: () => Promise<TwoStores<LeadingStore>>): void {
   describe('leadership', () => {
+    const stores = openEachTime(open)
+
     it('is one manager’s until it resigns, and the fencing token grows with the change of hands', async () => {
       const led = await stores.first.lead('a', 60_000)
       expect(led).toMatchObject({ manager: 'a' })
@@ -200,11 +197,31 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
   })
 }
 
+function openEachTime<Kind extends Store>(open: () => Promise<TwoStores<Kind>>): { readonly first: Kind; readonly second: Kind } {
+  let stores: TwoStores<Kind>
+  beforeEach(async () => {
+    stores = await open()
+  })
+  afterEach(async () => {
+    await stores.first.close()
+    await stores.second.close()
+    await stores.end()
+  })
+  return {
+    get first() {
+      return stores.first
+    },
+    get second() {
+      return stores.second
+    },
+  }
+}
+
 function other(cluster: string): ClusterRecord {
   return { ...shop, cluster, primary: `${cluster}-0@a0`, syncSet: [], leaving: [], intent: null }
 }
 
-async function firstThatLeads(store: Store, manager: string) {
+async function firstThatLeads(store: LeadingStore, manager: string) {
   for (const started = performance.now(); performance.now() - started < 10_000; await pause(20)) {
     const led = await store.lead(manager, 400)
     if (led !== undefined) return led

@@ -2,14 +2,16 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { after, itKeepsTheContract, shop } from './contract.ts'
+import { after, itKeepsTheContract, itSettlesWhoLeads, shop } from './contract.ts'
 import { fileStore } from './file.ts'
 
 describe('The file store', () => {
-  itKeepsTheContract(async () => {
+  const two = async () => {
     const folder = await mkdtemp(join(tmpdir(), 'regent-store-'))
     return { first: fileStore(folder), second: fileStore(folder), end: () => rm(folder, { recursive: true }) }
-  })
+  }
+  itKeepsTheContract(two)
+  itSettlesWhoLeads(two)
 
   let folder: string
   beforeEach(async () => {

@@ -6,7 +6,7 @@ import { realWorld } from '../common/real-world.ts'
 import { after, itKeepsTheContract, shop } from './contract.ts'
 import { kubeStore } from './kube.ts'
 
-const where = { namespace: 'shops', leaseNamespace: 'regent' }
+const where = { namespace: 'shops' }
 const recordKey = { namespace: 'shops', name: 'shop-record' }
 
 function clientOf(server: FakeApiServer) {

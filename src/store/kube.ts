@@ -2,31 +2,25 @@ import { isAlreadyExists, isConflict, isNotFound } from '../controller-runtime/k
 import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { OwnerReference } from '../controller-runtime/objects.ts'
 import { describeError } from '../common/errors.ts'
-import type { Clock, Timers } from '../common/ports.ts'
-import { realClock, realTimers } from '../common/real-world.ts'
+import type { Timers } from '../common/ports.ts'
+import { realTimers } from '../common/real-world.ts'
 import { cellStore, storeDeadlineMs } from './cell-store.ts'
 import { kubeCells, type StoreClient } from './kube-cells.ts'
-import { kubeLease } from './kube-lease.ts'
 import type { Store } from './store.ts'
 
 export interface KubeStoreOptions {
   /** Where the records of this store's clusters are: the namespace of their `MySQLCluster`. */
   readonly namespace: string
-  /** Of the lease for which managers compete; the manager's own namespace. */
-  readonly leaseNamespace: string
-  readonly leaseName?: string
   /** Whom the records go with. */
   readonly owner?: OwnerReference
   readonly deadlineMs?: number
-  readonly clock?: Clock
   readonly timers?: Timers
 }
 
 /** Records in Kubernetes, in objects of their own beside the clusters they are of. */
 export function kubeStore(client: KubeClient, options: KubeStoreOptions): Store {
-  const { namespace, leaseNamespace, leaseName = 'regent-manager', owner, deadlineMs = storeDeadlineMs, clock = realClock, timers = realTimers } = options
-  const api = plainFailures(client)
-  return cellStore(kubeCells(api, namespace, owner), kubeLease(api, { namespace: leaseNamespace, name: leaseName }, clock), { timers, deadlineMs })
+  const { namespace, owner, deadlineMs = storeDeadlineMs, timers = realTimers } = options
+  return cellStore(kubeCells(plainFailures(client), namespace, owner), { timers, deadlineMs })
 }
 
 /** Silence and refusals that are no answer about the object (403, 500) are failures of the store, as those of every other store. */

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { itKeepsTheContract, shop, after } from './contract.ts'
+import { itKeepsTheContract, itSettlesWhoLeads, shop, after } from './contract.ts'
 import { memoryStore, type MemoryCells } from './memory.ts'
 
 describe('The memory store', () => {
-  itKeepsTheContract(() => {
+  const two = () => {
     const cells: MemoryCells = new Map()
     return Promise.resolve({ first: memoryStore({ cells }), second: memoryStore({ cells }), end: () => Promise.resolve() })
-  })
+  }
+  itKeepsTheContract(two)
+  itSettlesWhoLeads(two)
 
   it('that fails before a write has written nothing', async () => {
     const cells: MemoryCells = new Map()

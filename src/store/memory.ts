@@ -1,9 +1,9 @@
 import { realClock, realTimers } from '../common/real-world.ts'
 import type { Clock, Timers } from '../common/ports.ts'
 import { cellLease } from './cell-lease.ts'
-import { cellStore, storeDeadlineMs } from './cell-store.ts'
+import { leadingCellStore, storeDeadlineMs } from './cell-store.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
-import type { Store } from './store.ts'
+import type { LeadingStore } from './store.ts'
 
 /** What several memory stores may share, as managers share a real one. */
 export type MemoryCells = Map<CellName, Cell>
@@ -25,7 +25,7 @@ export interface MemoryAccess {
 }
 
 /** A store for tests and simulation. Nothing outlives the process. */
-export function memoryStore(options: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): LeadingStore {
   const { cells = new Map<CellName, Cell>(), clock = realClock, timers = realTimers, deadlineMs = storeDeadlineMs } = options
 
   async function access<Result>(what: MemoryAccess, signal: AbortSignal, work: () => Result): Promise<Result> {
@@ -48,5 +48,5 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     remove: (name, signal) => access({ kind: 'remove', name }, signal, () => void cells.delete(name)),
     close: () => Promise.resolve(),
   }
-  return cellStore(place, cellLease(place, { clock, machine: { bootId: () => Promise.resolve('memory') } }), { timers, deadlineMs })
+  return leadingCellStore(place, cellLease(place, { clock, machine: { bootId: () => Promise.resolve('memory') } }), { timers, deadlineMs })
 }

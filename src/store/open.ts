@@ -2,7 +2,7 @@ import { RegentError } from '../common/errors.ts'
 import { fileStore } from './file.ts'
 import { memoryStore } from './memory.ts'
 import { redisStore } from './redis.ts'
-import type { Store } from './store.ts'
+import type { LeadingStore } from './store.ts'
 
 export interface OpenStoreOptions {
   /** Accept a store that could lose what it confirmed: a Redis with unsafe settings. */
@@ -19,7 +19,7 @@ export const storeForms = 'file:/path (or the path alone), redis://[user:passwor
  * @param url one of `storeForms`
  * @throws RegentError `REGENT_BAD_REQUEST` for another form, and what the store itself rejects with
  */
-export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<LeadingStore> {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
   switch (scheme) {
     case undefined:

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis'
 import { RegentError } from '../common/errors.ts'
 import { realTimers } from '../common/real-world.ts'
-import { cellStore, storeDeadlineMs, withDeadline } from './cell-store.ts'
+import { leadingCellStore, storeDeadlineMs, withDeadline } from './cell-store.ts'
 import type { CellName, Cells, Lease } from './cells.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { parseRedisAddress } from './redis-address.ts'
 import { decodeText } from './shape.ts'
-import type { Store } from './store.ts'
+import type { LeadingStore } from './store.ts'
 
 export interface RedisStoreOptions {
   /** Also accept a Redis that could lose what it confirmed. */
@@ -21,7 +21,7 @@ export interface RedisStoreOptions {
  * @param url see `parseRedisAddress`
  * @throws RegentError `REGENT_STORE_UNSAFE` naming the settings that must change, `REGENT_STORE_UNAVAILABLE`, `REGENT_BAD_REQUEST`
  */
-export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<Store> {
+export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<LeadingStore> {
   const address = parseRedisAddress(url)
   const { allowVolatile = false, deadlineMs = storeDeadlineMs, leadershipScope = 'leader' } = options
   const connection = new RedisConnection(address, { allowVolatile, deadlineMs })
@@ -32,7 +32,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     await connection.close()
     throw error
   }
-  return cellStore(redisCells(connection, address.shown, !allowVolatile), redisLease(connection, leadershipScope), limits)
+  return leadingCellStore(redisCells(connection, address.shown, !allowVolatile), redisLease(connection, leadershipScope), limits)
 }
 
 /** Replication is looked at in the same step as the swap: a replica may have come since the connection was checked. */

@@ -25,11 +25,15 @@ export interface Store {
    * take the cluster for one that was never there.
    */
   forget(cluster: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** A store by which managers also settle who of them works. On Kubernetes a `Lease` does that (`src/controller-runtime/lease-elector.ts`). */
+export interface LeadingStore extends Store {
   /** Takes or renews leadership for `ttlMs`; undefined while another manager has it. */
   lead(manager: string, ttlMs: number): Promise<Leadership | undefined>
   /** Gives leadership up at once, if it is still ours. */
   resign(manager: string): Promise<void>
-  close(): Promise<void>
 }
 
 export interface Leadership {

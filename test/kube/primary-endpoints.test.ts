@@ -17,7 +17,7 @@ onApiServer('The primary’s endpoints', (api) => {
   async function two(): Promise<readonly [PrimaryEndpoints, PrimaryEndpoints]> {
     const { metadata, spec, ...rest } = aCluster()
     const cluster = await api.client.create(mysqlClusters, { ...rest, spec: { ...spec, acks: null }, metadata: { name: metadata.name, namespace: api.namespace } })
-    const store = kubeStore(api.client, { namespace: api.namespace, leaseNamespace: api.namespace })
+    const store = kubeStore(api.client, { namespace: api.namespace })
     const of = { cluster: 'shop', namespace: api.namespace, owner: ownerOf(cluster), committedEpoch: async () => (await store.readRecord('shop'))?.epoch }
     return [new PrimaryEndpoints(api.client, of), new PrimaryEndpoints(api.client, of)]
   }
@@ -68,7 +68,7 @@ onApiServer('The primary’s endpoints', (api) => {
 
   it('with a forged epoch above the record’s own are put right by who publishes that, and by nobody else', async () => {
     const [old, now] = await two()
-    const store = kubeStore(api.client, { namespace: api.namespace, leaseNamespace: api.namespace })
+    const store = kubeStore(api.client, { namespace: api.namespace })
     await store.compareAndSwap('shop', 0, { ...shop, epoch: 2, revision: 1 })
     await now.publish(route(2, 1))
     await api.client.patch(endpointSlices, key(), { metadata: { annotations: { 'regent.dev/epoch': '99' } }, endpoints: [] })

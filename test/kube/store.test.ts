@@ -1,7 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { codeOf } from '../../src/common/errors.ts'
 import type { KubeConnection } from '../../src/controller-runtime/kube-config.ts'
-import { leases } from '../../src/controller-runtime/lease.ts'
 import { configMaps } from '../../src/controller-runtime/testing-kinds.ts'
 import { after, itKeepsTheContract, pause, shop } from '../../src/store/contract.ts'
 import { kubeStore, type KubeStoreOptions } from '../../src/store/kube.ts'
@@ -14,7 +13,7 @@ function aStore(api: OnApiServer, options: Partial<KubeStoreOptions> & { readonl
   const { connection = adminOf(api.access), ...rest } = options
   const client = clientWith(connection, { throttle: { qps: 0, burst: 0 } })
   onTestFinished(() => client.close())
-  return kubeStore(client, { namespace: api.namespace, leaseNamespace: api.namespace, ...rest })
+  return kubeStore(client, { namespace: api.namespace, ...rest })
 }
 
 /** Changes the record as fast as it can, and checks that nothing anybody was told is undone. */
@@ -71,21 +70,13 @@ onApiServer('The Kubernetes store', (api) => {
     const refusal = (verb: string, kind: string) => `Kubernetes namespace ${api.namespace}: .*User "nobody" cannot ${verb} resource "${kind}" in API group "[a-z.0-9]*" in the namespace "${api.namespace}"`
     await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE', message: expect.stringMatching(refusal('get', 'configmaps')) as string })
     await expect(store.compareAndSwap('shop', 0, shop)).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE', message: expect.stringMatching(refusal('create', 'configmaps')) as string })
-    await expect(store.lead('a', 1_000)).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE', message: expect.stringMatching(refusal('get', 'leases')) as string })
   })
 
   it('in a namespace that is not there fails, rather than that somebody else seems to have been first', async () => {
-    const store = aStore(api, { namespace: 'gone', leaseNamespace: 'gone' })
+    const store = aStore(api, { namespace: 'gone' })
     const failure = { code: 'REGENT_STORE_UNAVAILABLE', message: expect.stringContaining('namespaces "gone" not found') as string }
     expect(await store.readRecord('shop')).toBeUndefined()
     await expect(store.compareAndSwap('shop', 0, shop)).rejects.toMatchObject(failure)
-    await expect(store.lead('a', 1_000)).rejects.toMatchObject(failure)
-  })
-
-  it('keeps leadership in a Lease that everybody can read', async () => {
-    await aStore(api).lead('manager-0', 2_500)
-    const lease = await api.client.get(leases, { namespace: api.namespace, name: 'regent-manager' })
-    expect(lease?.spec).toMatchObject({ holderIdentity: 'manager-0', leaseDurationSeconds: 3, leaseTransitions: 1, renewTime: expect.stringMatching(/\.\d{6}Z$/) as string })
   })
 })
 

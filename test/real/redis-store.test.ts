@@ -2,10 +2,10 @@ import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { describeError } from '../../src/common/errors.ts'
-import { after, itKeepsTheContract, pause, shop } from '../../src/store/contract.ts'
+import { after, itKeepsTheContract, itSettlesWhoLeads, pause, shop } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open.ts'
 import { redisStore } from '../../src/store/redis.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { LeadingStore } from '../../src/store/store.ts'
 import { FaultyProxy } from '../support/faulty-proxy.ts'
 import { RedisServer, safeSettings } from '../support/redis-server.ts'
 
@@ -19,9 +19,9 @@ async function withClient<Result>(server: RedisServer, work: (client: Redis) => 
   }
 }
 
-const opened: Store[] = []
+const opened: LeadingStore[] = []
 
-async function open(...args: Parameters<typeof redisStore>): Promise<Store> {
+async function open(...args: Parameters<typeof redisStore>): Promise<LeadingStore> {
   const store = await redisStore(...args)
   opened.push(store)
   return store
@@ -40,7 +40,9 @@ afterEach(async () => {
 afterAll(() => redis.end())
 
 describe('The Redis store', () => {
-  itKeepsTheContract(async () => ({ first: await redisStore(redis.url), second: await openStore(`${redis.url}/0`), end: () => Promise.resolve() }))
+  const two = async () => ({ first: await redisStore(redis.url), second: await openStore(`${redis.url}/0`), end: () => Promise.resolve() })
+  itKeepsTheContract(two)
+  itSettlesWhoLeads(two)
 
   it('has everything it confirmed after Redis was killed and started again, and goes on by itself', async () => {
     const store = await open(redis.url)

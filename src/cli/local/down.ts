@@ -5,7 +5,7 @@ import { findCluster, rememberFolder } from '../../local/cluster-index.ts'
 import { withFileLock } from '../../local/file-lock.ts'
 import { layoutOf, type StateLayout } from '../../local/state-layout.ts'
 import { openStore } from '../../store/open.ts'
-import type { Store } from '../../store/store.ts'
+import type { LeadingStore } from '../../store/store.ts'
 import type { Io } from '../io.ts'
 
 /** Stops a cluster, and removes it with `purge`. */
@@ -52,7 +52,7 @@ async function forgetRecord(io: Io, layout: StateLayout, { name, store: url }: L
   }
 }
 
-async function takeLead(store: Store, purger: string, name: string): Promise<void> {
+async function takeLead(store: LeadingStore, purger: string, name: string): Promise<void> {
   const until = performance.now() + otherManagerMs
   while ((await store.lead(purger, purgeMs)) === undefined) {
     if (performance.now() > until) throw new RegentError('REGENT_REFUSED', `${name} is down, and not removed: a manager that "regent local up" did not start still leads it; end that one, then purge again`)
