@@ -1,64 +1,73 @@
-import { Type, type TSchema } from 'typebox'
 import { RegentError } from '../src/common/errors.ts'
+import { exactObject, type JsonSchema } from '../src/common/exact-object.ts'
 import { complaintAbout } from '../src/common/schema-complaint.ts'
 import { orderVersion } from '../failover/order.ts'
 
 /** The shapes of orders on the wire, checked strictly: an unknown key or a wrong type refuses the whole order. */
-const name = Type.String({ minLength: 1, maxLength: 64 })
-const address = Type.String({ minLength: 1, maxLength: 255 })
-const gtids = Type.String({ maxLength: 8_388_608 })
-const duration = Type.Number({ minimum: 0, maximum: 86_400_000 })
-const endpoint = Type.Object({ instance: name, host: address, port: Type.Integer({ minimum: 1, maximum: 65_535 }), agent: address }, { additionalProperties: false })
-const peers = Type.Array(endpoint, { maxItems: 64 })
-const uuid = Type.String({ maxLength: 36 })
-const instances = Type.Array(name, { maxItems: 64 })
+const text = (minLength: number, maxLength: number) => ({ type: 'string', minLength, maxLength })
+const integer = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum })
+const anyBoolean = { type: 'boolean' }
+const name = text(1, 64)
+const address = text(1, 255)
+const gtids = text(0, 8_388_608)
+const duration = { type: 'number', minimum: 0, maximum: 86_400_000 }
+const endpoint = exactObject({ instance: name, host: address, port: integer(1, 65_535), agent: address })
+const peers = { type: 'array', items: endpoint, maxItems: 64 }
+const uuid = text(0, 36)
+const instances = { type: 'array', items: name, maxItems: 64 }
 
 const base = {
-  version: Type.Integer({ minimum: 1 }),
+  version: { type: 'integer', minimum: 1 },
   cluster: name,
-  member: Type.String({ minLength: 3, maxLength: 128, pattern: '^[^@]+@[^@]+$' }),
-  epoch: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  revision: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  member: { ...text(3, 128), pattern: '^[^@]+@[^@]+$' },
+  epoch: integer(1, Number.MAX_SAFE_INTEGER),
+  revision: integer(0, Number.MAX_SAFE_INTEGER),
 }
 
-function message(fields: Record<string, TSchema>): TSchema {
-  return Type.Object({ ...base, ...fields }, { additionalProperties: false })
+function message(fields: Readonly<Record<string, JsonSchema>>, optional: readonly string[] = []): JsonSchema {
+  return exactObject({ ...base, ...fields }, optional)
 }
 
-const primary = message({
-  role: Type.Literal('primary'),
-  peers,
-  fenced: Type.Boolean(),
-  counted: instances,
-  countedUuids: Type.Optional(Type.Record(name, uuid)),
-  catchingUp: instances,
-  connected: Type.Optional(instances),
-  acks: Type.Integer({ minimum: 0, maximum: 15 }),
-  mayRestart: Type.Boolean(),
-  donates: Type.Optional(Type.Literal(true)),
-})
+const primary = message(
+  {
+    role: { const: 'primary' },
+    peers,
+    fenced: anyBoolean,
+    counted: instances,
+    countedUuids: { type: 'object', patternProperties: { '^.{1,64}$': uuid }, additionalProperties: false },
+    catchingUp: instances,
+    connected: instances,
+    acks: integer(0, 15),
+    mayRestart: anyBoolean,
+    donates: { const: true },
+  },
+  ['countedUuids', 'connected', 'donates'],
+)
 
-const replica = message({
-  role: Type.Literal('replica'),
-  peers,
-  fenced: Type.Boolean(),
-  source: endpoint,
-  counted: Type.Boolean(),
-  sourceUuid: uuid,
-  sourceHolds: gtids,
-  sourcePurged: gtids,
-  sourceReady: Type.Optional(Type.Boolean()),
-})
+const replica = message(
+  {
+    role: { const: 'replica' },
+    peers,
+    fenced: anyBoolean,
+    source: endpoint,
+    counted: anyBoolean,
+    sourceUuid: uuid,
+    sourceHolds: gtids,
+    sourcePurged: gtids,
+    sourceReady: anyBoolean,
+  },
+  ['sourceReady'],
+)
 
 const schemas = {
-  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: Type.Optional(name), prepare: Type.Optional(Type.Boolean()) }),
+  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: name, prepare: anyBoolean }, ['keepReceiverFrom', 'prepare']),
   demote: message({ graceMs: duration, deadlineMs: duration }),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers }),
   renounce: message({ incarnation: name }),
-  passwords: message({ generation: Type.String({ pattern: '^[0-9a-f]{0,64}$' }), old: Type.Union([Type.Literal('kept'), Type.Literal('discarded')]) }),
-  lease: message({ question: Type.Integer({ minimum: 0 }) }),
-  leaseVote: Type.Object({ version: base.version, cluster: name, asking: name, epoch: Type.Integer({ minimum: 0 }) }, { additionalProperties: false }),
+  passwords: message({ generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' }, old: { enum: ['kept', 'discarded'] } }),
+  lease: message({ question: { type: 'integer', minimum: 0 } }),
+  leaseVote: exactObject({ version: base.version, cluster: name, asking: name, epoch: { type: 'integer', minimum: 0 } }),
 } as const
 
 export type WireName = keyof typeof schemas | 'assign'
@@ -73,7 +82,7 @@ export function checkWire(wireName: WireName, body: unknown): void {
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `${wireName}: ${complaint}`)
 }
 
-function schemaFor(wireName: WireName, body: unknown): TSchema {
+function schemaFor(wireName: WireName, body: unknown): JsonSchema {
   if (wireName !== 'assign') return schemas[wireName]
   return (body as { role?: unknown } | null)?.role === 'primary' ? primary : replica
 }

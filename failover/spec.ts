@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { mostInstances } from '../topology/member.ts'
+import { defaultArchiveBytes } from './archive-default.ts'
 
 /**
  * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
@@ -18,9 +19,6 @@ export const instancePolicySchema = Type.Object(
   },
   { additionalProperties: false },
 )
-
-/** Also what an agent takes whose file does not say it: a file may leave it out. */
-export const defaultArchiveBytes = 4_294_967_296
 
 export const clusterSpecSchema = Type.Object(
   {

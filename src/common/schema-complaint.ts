@@ -1,13 +1,15 @@
-import { type TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import type { TSchema } from 'typebox'
+// Not `typebox/value`, which loads the builder of types: agents have no use for that.
+import { Check, Errors } from 'typebox/schema'
+import type { JsonSchema } from './exact-object.ts'
 
 /**
  * What is wrong with a value, for a person: the path, the value there, and what is allowed. Undefined when it fits.
  * Only the first complaint is given, that of the deepest path: the others usually follow from it.
  */
-export function complaintAbout(schema: TSchema, value: unknown): string | undefined {
-  if (Value.Check(schema, value)) return undefined
-  const errors = [...Value.Errors(schema, value)].filter((error) => error.keyword !== 'boolean')
+export function complaintAbout(schema: TSchema | JsonSchema, value: unknown): string | undefined {
+  if (Check(schema, value)) return undefined
+  const errors = Errors(schema, value)[1].filter((error) => error.keyword !== 'boolean')
   const first = errors.find((error) => error.keyword === 'additionalProperties') ?? errors[0]
   if (first === undefined) return 'does not have the expected shape'
   const allowed = allowedAt(schema, first.instancePath)
@@ -41,7 +43,7 @@ interface Schema {
   readonly allowed?: string
 }
 
-function allowedAt(schema: TSchema, path: string): Schema | undefined {
+function allowedAt(schema: Schema, path: string): Schema | undefined {
   let at: Schema | undefined = schema
   for (const key of segments(path)) at = at === undefined ? undefined : step(at, key)
   return at

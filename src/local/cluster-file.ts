@@ -3,6 +3,7 @@ import { Value } from 'typebox/value'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
 import { replaceJson } from './durable-file.ts'
+import { refuseNewer } from './file-version.ts'
 import { readJsonIfThere } from './input-file.ts'
 import { layoutOf, volumeOf } from './state-layout.ts'
 
@@ -73,14 +74,6 @@ export async function readCluster(dir: string): Promise<LocalCluster> {
 
 export async function writeCluster(dir: string, cluster: LocalCluster): Promise<void> {
   await replaceJson(layoutOf(dir).cluster, cluster)
-}
-
-/** Throws `REGENT_NEWER_VERSION` when a file of ours says it was written by a newer Regent. */
-export function refuseNewer(path: string, value: unknown, understood: number): void {
-  const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined
-  if (typeof version === 'number' && version > understood) {
-    throw new RegentError('REGENT_NEWER_VERSION', `${path} has version ${version}; this Regent understands up to ${understood}`)
-  }
 }
 
 /** `127.24.<cluster>.<ordinal+1>`, unless --hosts names another address. */

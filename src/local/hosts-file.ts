@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
 import type { LocalHost } from './cluster-file.ts'
-import { readYaml } from './input-file.ts'
+import { readYaml } from './yaml-file.ts'
 
 const word = Type.String({ minLength: 1, maxLength: 4096 })
 const hostsSchema = Type.Array(

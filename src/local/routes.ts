@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '../common/errors.ts'
 import type { PrimaryRoute } from '../common/platform.ts'
-import { refuseNewer } from './cluster-file.ts'
 import { replaceJson } from './durable-file.ts'
+import { refuseNewer } from './file-version.ts'
 import { readJsonIfThere } from './input-file.ts'
 
 const routesVersion = 1

@@ -3,10 +3,11 @@ import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../..
 import { isInstanceOf } from '../../topology/member.ts'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
-import { refuseNewer } from './cluster-file.ts'
 import { replaceJson } from './durable-file.ts'
-import { readJson, readYaml } from './input-file.ts'
+import { refuseNewer } from './file-version.ts'
+import { readJson } from './input-file.ts'
 import type { StateLayout } from './state-layout.ts'
+import { readYaml } from './yaml-file.ts'
 
 const specVersion = 1
 
