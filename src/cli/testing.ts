@@ -58,6 +58,7 @@ export function row(name: string, changes: Partial<InstanceRow> = {}): InstanceR
     process: 'running',
     reachable: true,
     inSyncSet: true,
+    acknowledging: true,
     lagSeconds: 0,
     backlog: 0,
     readOnly: true,

@@ -20,3 +20,10 @@ export function withinRecord<Kind extends KubeObject>(object: Kind, committed: n
   const { metadata } = object
   return { ...object, metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.epoch]: String(committed) } } }
 }
+
+/** The same for several objects of a cluster whose epoch is known to be this at least: the record is read only where one of them claims more. */
+export async function allWithinRecord<Kind extends KubeObject>(objects: readonly Kind[], known: number, committedEpoch: CommittedEpoch): Promise<readonly Kind[]> {
+  if (objects.every((object) => epochOf(object) <= known)) return objects
+  const committed = await committedEpoch()
+  return objects.map((object) => withinRecord(object, committed))
+}

@@ -48,6 +48,7 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
     process: seen?.process ?? 'unknown',
     reachable: view.reachable,
     inSyncSet: record !== undefined && seen !== null && countedMembers(record).includes(seen.member),
+    acknowledging: seen?.server?.channel?.semiSync ?? false,
     fenced: isFenced(notes, view.name),
     ...serverFields(seen?.server ?? null),
     problems: problemsOf(decision, view),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects.ts'
-import { labels, namesOf } from '../../src/kube/names.ts'
+import { annotations, labels, namesOf } from '../../src/kube/names.ts'
 import { endpointSlices } from '../../src/kube/primary-endpoints.ts'
 import { secrets } from '../../src/kube/secrets.ts'
 import { services } from '../../src/kube/services.ts'
@@ -10,12 +10,13 @@ import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-clu
 
 const demo = withKubeCluster()
 
-it('role labels that somebody changed or took away come back', async () => {
+it('role labels that somebody changed or took away come back, also where they claim an epoch that never was', async () => {
   const cluster = demo.current
   const primary = await cluster.primary()
   const [replica = ''] = await cluster.replicas()
   await cluster.kubectl('label', 'pod', replica, `${labels.role}=primary`, '--overwrite')
   await cluster.kubectl('label', 'pod', primary, `${labels.role}-`)
+  await cluster.kubectl('annotate', 'pod', primary, replica, `${annotations.epoch}=1000000`, '--overwrite')
   const roleOf = async (name: string) => (await cluster.pod(name)).metadata.labels?.[labels.role]
   await cluster.until(() => `the roles of ${primary} and ${replica}`, async () => (await roleOf(primary)) === 'primary' && (await roleOf(replica)) === 'replica', 30_000)
 })

@@ -10,6 +10,7 @@ const row = (name: string, more: Partial<InstanceRow> = {}): InstanceRow => ({
   process: 'running',
   reachable: true,
   inSyncSet: true,
+  acknowledging: true,
   lagSeconds: null,
   backlog: 0,
   readOnly: true,

@@ -31,6 +31,7 @@ export function shopInstance(ordinal: number, over: Partial<InstanceRow> = {}): 
     process: 'running',
     reachable: true,
     inSyncSet: ordinal > 0,
+    acknowledging: ordinal > 0,
     lagSeconds: ordinal === 0 ? null : 0.25,
     backlog: ordinal === 0 ? null : 3,
     readOnly: ordinal > 0,

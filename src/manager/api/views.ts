@@ -27,6 +27,7 @@ export const instanceRowSchema = Type.Object(
     }),
     reachable: Type.Boolean({ description: 'Its agent is heard in time.' }),
     inSyncSet: Type.Boolean({ description: 'Its acknowledgement counts.' }),
+    acknowledging: Type.Boolean({ description: 'It follows and acknowledges what it receives, as it was last seen.' }),
     lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
     backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
     readOnly: nullable(Type.Boolean()),

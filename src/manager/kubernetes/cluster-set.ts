@@ -7,6 +7,7 @@ import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
 import { managerTlsFor } from '../../kube/cluster-certificates.ts'
 import { coreSpecOf } from '../../kube/core-spec.ts'
+import type { CommittedEpoch } from '../../kube/epoch.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { namesOf } from '../../kube/names.ts'
 import { ownerOf } from '../../kube/owned.ts'
@@ -50,6 +51,7 @@ interface Held {
   readonly platform: KubePlatform
   readonly transport: HttpTransport
   readonly store: Store
+  readonly committedEpoch: CommittedEpoch
   generation: number
 }
 
@@ -72,6 +74,11 @@ export class ClusterSet {
 
   get(key: ObjectKey): ManagedCluster | undefined {
     return this.#held.get(keyText(key))?.managed
+  }
+
+  /** Of its record, read anew; undefined where there is none. */
+  async committedEpoch(key: ObjectKey): Promise<number | undefined> {
+    return this.#held.get(keyText(key))?.committedEpoch()
   }
 
   /** Makes the loop of a cluster where there is none, and tells it what is wanted; throws `REGENT_BAD_REQUEST` where that cannot be followed, and what was wanted before stays. A cluster made anew under the name of a deleted one is another cluster. */
@@ -124,7 +131,7 @@ export class ClusterSet {
     const { uid = '', generation = 0 } = cluster.metadata
     const spec = coreSpecOf(key.name, cluster.spec)
     const owner = ownerOf(cluster)
-    const store = kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace, owner })
+    const store = kubeStore(client, { namespace: key.namespace, owner })
     const committedEpoch = async () => (await store.readRecord(key.name))?.epoch
     const platform = kubePlatform({ client, pods, statefulSets, slices, cluster: key, owner, routing: cluster.spec.services.routing, committedEpoch })
     const authority = { namespace: key.namespace, name: namesOf(key.name).authority }
@@ -135,7 +142,7 @@ export class ClusterSet {
     const told = { decided: (decision: Decision) => decided(key, decision), recovered: (recovery: Recovery) => recovered(key, recovery) }
     const config = { cluster: key.name, spec, timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
-    const held: Held = { uid, token, managed, platform, transport, store, generation }
+    const held: Held = { uid, token, managed, platform, transport, store, committedEpoch, generation }
     this.#held.set(keyText(key), held)
     managed.subscribe(() => changed(key))
     platform.onMeddling(() => void this.#lookAgain(managed))

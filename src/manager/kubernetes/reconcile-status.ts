@@ -5,6 +5,7 @@ import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
 import { applyStatus } from '../../controller-runtime/server-side-apply.ts'
+import { allWithinRecord } from '../../kube/epoch.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { labels, namesOf } from '../../kube/names.ts'
 import { moveRoles } from '../../kube/role-labels.ts'
@@ -50,7 +51,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const holdMs = heldUp(recovery ?? notes.recoveries[0], wallMs)
     if (holdMs > 0) return { requeueAfterMs: holdMs }
     const view = managed.view()
-    const ours = podsOf(pods, key)
+    const ours = await allWithinRecord(podsOf(pods, key), view.epoch, () => set.committedEpoch(key))
     await moveRoles(client, ours, { epoch: view.epoch, primary: view.primary, replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name) }, signal)
     const update = nextRestart(cluster, view, ours, revisionOf(statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })?.spec.template))
     const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: update.sentence, progress, wallMs }), signal)

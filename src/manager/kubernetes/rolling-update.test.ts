@@ -26,7 +26,7 @@ describe('a rolling update', () => {
   })
 
   it('takes the primary last whatever its ordinal', () => {
-    const view = { primary: 'shop-2', instances: [aRow(0, { role: 'replica', inSyncSet: true }), aRow(1), aRow(2, { role: 'primary', inSyncSet: false })] }
+    const view = { primary: 'shop-2', instances: [aRow(0, { role: 'replica', inSyncSet: true, acknowledging: true }), aRow(1), aRow(2, { role: 'primary', inSyncSet: false })] }
     expect(step(all, view)[0]).toBe('shop-1')
     expect(step([updated(0), updated(1), outdated(2)], view)[0]).toBe('shop-2')
   })
@@ -43,6 +43,10 @@ describe('a rolling update', () => {
     ['its place in the sync set', { inSyncSet: false }],
   ])('waits for one that was restarted until it has back %s', (_what, row) => {
     expect(step([outdated(0), outdated(1), updated(2)], { instances: [aRow(0), aRow(1), aRow(2, row)] })).toEqual([undefined, 'rolling update waits: shop-2 is not back in the sync set; 2 of 3 pods are not as the spec says'])
+  })
+
+  it('waits for one that was restarted until it acknowledges: to be in the sync set is not enough for writes to go on with the next one away', () => {
+    expect(step([outdated(0), outdated(1), updated(2)], { instances: [aRow(0), aRow(1), aRow(2, { acknowledging: false })] })).toEqual([undefined, 'rolling update waits: shop-2 does not acknowledge yet; 2 of 3 pods are not as the spec says'])
   })
 
   it('waits for the pod of one that was restarted: until it is ready, agents may still speak of the one before', () => {

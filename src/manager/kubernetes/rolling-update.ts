@@ -2,7 +2,7 @@ import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { annotations } from '../../kube/names.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { ordinalOf } from '../../../topology/member.ts'
-import type { ClusterView } from '../api/views.ts'
+import type { ClusterView, InstanceRow } from '../api/views.ts'
 import { takesPart } from './status.ts'
 
 export interface RollingUpdateStep {
@@ -47,7 +47,8 @@ function whyNotNow({ spec }: MySQLCluster, view: ClusterView, { pods, outdated }
   const names = new Set(outdated.map(({ metadata }) => metadata.name))
   const late = view.instances.find(({ name }) => !names.has(name) && !isBack(view, pods, name))
   if (late === undefined) return ''
-  return takesPart(view, late) ? `the pod of ${late.name} is not ready` : `${late.name} is not back in the sync set`
+  if (!takesPart(view, late)) return `${late.name} is not back in the sync set`
+  return acknowledges(view, late) ? `the pod of ${late.name} is not ready` : `${late.name} does not acknowledge yet`
 }
 
 function inOrder(view: ClusterView, pods: readonly Pod[], outdated: readonly Pod[]): readonly Pod[] {
@@ -55,9 +56,14 @@ function inOrder(view: ClusterView, pods: readonly Pod[], outdated: readonly Pod
   return outdated.toSorted((a, b) => rank(a) - rank(b) || ordinalOf(b.metadata.name) - ordinalOf(a.metadata.name))
 }
 
+/** A member of the sync set counts before its first acknowledgement; were another away by then, writes would wait for it. */
+function acknowledges(view: ClusterView, row: InstanceRow): boolean {
+  return row.name === view.primary || row.acknowledging
+}
+
 /** By its pod too: what agents last said may be of the pod that was there before. */
 function isBack(view: ClusterView, pods: readonly Pod[], name: string): boolean {
   const row = view.instances.find((instance) => instance.name === name)
   const pod = pods.find(({ metadata }) => metadata.name === name)
-  return row !== undefined && takesPart(view, row) && pod?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+  return row !== undefined && takesPart(view, row) && acknowledges(view, row) && pod?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
 }

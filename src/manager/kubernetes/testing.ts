@@ -4,7 +4,7 @@ import type { ClusterView, InstanceRow } from '../api/views.ts'
 export function aRow(ordinal: number, overrides: Partial<InstanceRow> = {}): InstanceRow {
   const isPrimary = ordinal === 0
   return {
-    ...{ name: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306, role: isPrimary ? 'primary' : 'replica', process: 'running', reachable: true, inSyncSet: !isPrimary },
+    ...{ name: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306, role: isPrimary ? 'primary' : 'replica', process: 'running', reachable: true, inSyncSet: !isPrimary, acknowledging: !isPrimary },
     ...{ lagSeconds: null, backlog: 0, readOnly: !isPrimary, offline: false, fenced: false, version: '8.4.6', executed: 'uuid:1-5', problems: [] },
     ...overrides,
   }
