@@ -5,26 +5,30 @@ import { parseArgs } from 'node:util'
 import { integerFrom } from '../../src/cli/arguments.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { KubeCluster } from '../e2e/kube-cluster.ts'
-import { isMysqld, isOwnCluster, kube, processOf } from '../e2e/own-cluster.ts'
+import { isOwnCluster } from '../e2e/own-cluster.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { describeMachine } from './machine.ts'
+import { episodes, type EpisodeName } from './kube-episodes.ts'
 import { asJson, tableOf, type CaseResult } from './report.ts'
+import { RestlessService, restlessEveryMs } from './restless-service.ts'
 import { stepsOf } from './steps.ts'
 
-const kubeCases = ['kill', 'switchover', 'power-cut'] as const
-type KubeCase = (typeof kubeCases)[number]
+type KubeCase = EpisodeName | 'create'
+const kubeCases = ['create', ...Object.keys(episodes)] as readonly KubeCase[]
 
-const usage = `npm run bench:kube -- [${kubeCases.join('|')} …] [--runs 20] [--json .cache/bench-kube.json]`
+const usage = `npm run bench:kube -- [${kubeCases.join('|')} …] [--runs 20] [--restless] [--json .cache/bench-kube.json]`
 /** Between one episode and the next, so that each begins from rest: a pod is found ready up to 2 s after it is, and kube-proxy then lets the next change of a Service wait for a second. */
 const restMs = 5_000
 
 /** The client's outage through the Service, and when each step of the recovery ended, both since the last write that was acknowledged before it. */
-async function measure(cluster: KubeCluster, name: KubeCase, runs: number): Promise<CaseResult> {
+async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): Promise<CaseResult> {
   const samples = new Map<string, number[]>()
-  const writer = await Writer.start(cluster, { table: `bench_${name.replace('-', '_')}`, lifeMs: 7_200_000 })
+  const writer = await Writer.start(cluster, { table: `bench_${name.replaceAll('-', '_')}`, lifeMs: 7_200_000 })
   try {
     for (let run = 1; run <= runs; run++) {
+      await cluster.whole(3, 180_000)
+      await episodes[name].prepare(cluster)
       await cluster.whole(3, 180_000)
       await sleep(restMs)
       const measured = await runEpisode(cluster, writer, name)
@@ -39,10 +43,10 @@ async function measure(cluster: KubeCluster, name: KubeCase, runs: number): Prom
   }
 }
 
-async function runEpisode(cluster: KubeCluster, writer: Writer, name: KubeCase): Promise<readonly (readonly [string, number])[]> {
+async function runEpisode(cluster: KubeCluster, writer: Writer, name: EpisodeName): Promise<readonly (readonly [string, number])[]> {
   const before = await cluster.primary()
   const [atMs, wallMs] = [monotonicMs(), Date.now()]
-  const mend = await happens(cluster, name, before)
+  const mend = await episodes[name].happens(cluster, before)
   await cluster.otherPrimary(before)
   await writer.next(undefined, { deadlineMs: 60_000 })
   await mend()
@@ -54,22 +58,26 @@ async function runEpisode(cluster: KubeCluster, writer: Writer, name: KubeCase):
   return [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps]
 }
 
-/** Resolves to what puts right what it did. */
-async function happens(cluster: KubeCluster, name: KubeCase, primary: string): Promise<() => Promise<void>> {
-  const nothing = () => Promise.resolve()
-  if (name === 'switchover') return cluster.regent('switchover', cluster.name).then(() => nothing)
-  if (name === 'kill') {
-    if (isOwnCluster) process.kill(await processOf(primary, isMysqld), 'SIGKILL')
-    else await cluster.killMysqld(primary)
-    return nothing
+/** From the first word about a cluster that is not there to its first acknowledged write, through its Service. */
+async function measureCreation(runs: number): Promise<CaseResult> {
+  const samples: number[] = []
+  for (let run = 1; run <= runs; run++) {
+    const cluster = await KubeCluster.at('bench', `fresh-${run}`)
+    const atMs = monotonicMs()
+    await cluster.ensure()
+    await cluster.until(() => 'a primary', () => cluster.primary(), 180_000)
+    const writer = await cluster.until(() => 'a first write', () => Writer.start(cluster), 180_000)
+    samples.push((writer.report.acknowledged[0]?.ackedMs ?? Number.NaN) - atMs)
+    await writer.stop()
+    await cluster.kubectl('delete', 'mysql,pvc', '--all', '--timeout', '120s')
+    process.stderr.write(`  create ${run}/${runs}: ${Math.round(samples.at(-1) ?? Number.NaN)}\n`)
+    await sleep(restMs)
   }
-  const node = await cluster.nodeOf(primary)
-  await kube('node-kill', node)
-  return () => kube('node-start', node)
+  return { name: 'create', unit: 'ms', samples: new Map([['first write acknowledged', samples]]), lost: 0, acknowledged: 0 }
 }
 
 async function bench(): Promise<void> {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string', default: '20' }, json: { type: 'string', default: '.cache/bench-kube.json' } } })
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string', default: '20' }, restless: { type: 'boolean', default: false }, json: { type: 'string', default: '.cache/bench-kube.json' } } })
   const cases = positionals.map((word) => {
     const found = kubeCases.find((one) => one === word)
     if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
@@ -81,13 +89,16 @@ async function bench(): Promise<void> {
   await cluster.whole(3, 180_000)
   const machine = describeMachine((await cluster.view()).instances[0]?.version ?? '', isOwnCluster ? 'three nodes as network namespaces' : 'a cluster of Kubernetes')
   console.log(`${machine}\n3 instances, one client that writes a new id every 10 ms through the Service\n`)
+  if (values.restless) console.log(`another Service changes every ${restlessEveryMs} ms\n`)
+  const restless = values.restless ? await RestlessService.start(cluster) : undefined
   const results: CaseResult[] = []
   for (const name of cases.length === 0 ? kubeCases : cases) {
-    if (name === 'power-cut' && !isOwnCluster) continue
-    const result = await measure(cluster, name, runs)
+    if (name !== 'create' && episodes[name].needsOwnNodes && !isOwnCluster) continue
+    const result = await (name === 'create' ? measureCreation(runs) : measure(cluster, name, runs))
     results.push(result)
     console.log(tableOf(result))
   }
+  await restless?.stop()
   await mkdir(dirname(values.json), { recursive: true })
   await writeFile(values.json, `${JSON.stringify({ machine, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`)
   console.log(`every value: ${values.json}`)

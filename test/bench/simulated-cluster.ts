@@ -46,7 +46,7 @@ export class SimulatedCluster {
       agents.push(agent)
       await runPod(client, set, instance, host)
     }
-    return new SimulatedCluster(key, kubeStore(client, { namespace: key.namespace, leaseNamespace: key.namespace }), agents)
+    return new SimulatedCluster(key, kubeStore(client, { namespace: key.namespace }), agents)
   }
 
   /** All replicas are in the sync set, and one agent is the primary. */
