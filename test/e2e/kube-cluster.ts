@@ -84,9 +84,10 @@ export class KubeCluster implements WrittenCluster {
     return (await this.published()).instance
   }
 
+  /** Where the primary's Service leads, whoever writes its endpoints. */
   async published(): Promise<{ readonly instance: string; readonly host: string }> {
-    const slice = await this.client.get(endpointSlices, { namespace: this.namespace, name: namesOf(this.name).primary })
-    const [endpoint] = slice?.endpoints ?? []
+    const slices = await this.client.list(endpointSlices, { namespace: this.namespace, labelSelector: `kubernetes.io/service-name=${namesOf(this.name).primary}` })
+    const endpoint = slices.items.flatMap(({ endpoints }) => endpoints ?? []).find(({ conditions }) => conditions.ready)
     return { instance: found(endpoint?.targetRef?.name, 'a published primary'), host: endpoint?.addresses[0] ?? '' }
   }
 
@@ -118,7 +119,9 @@ export class KubeCluster implements WrittenCluster {
   async sql(instance: string, statement: string, options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {}): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const { user = 'admin', deadlineMs = 10_000 } = options
     const host = found((await this.pod(instance)).status?.podIP, `an address of ${instance}`)
-    const session = await openSession({ host, port: mysqlPort, ...(await this.login(user)) }, 5_000)
+    // Whom a cluster refuses that comes without TLS.
+    const ssl = { rejectUnauthorized: false }
+    const session = await openSession({ host, port: mysqlPort, ssl, ...(await this.login(user)) }, 5_000)
     try {
       return await queryWithin(session, statement, deadlineMs)
     } finally {
@@ -222,7 +225,7 @@ export class KubeCluster implements WrittenCluster {
   }
 }
 
-function found<Thing>(thing: Thing | undefined, what: string): Thing {
+export function found<Thing>(thing: Thing | undefined, what: string): Thing {
   if (thing === undefined) throw new Error(`there is not ${what}`)
   return thing
 }

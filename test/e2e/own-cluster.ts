@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * The cluster that `npm run kube` makes on this machine: its nodes can be cut off and lose their power, and what runs on them are processes of this machine. On another cluster
@@ -48,13 +49,17 @@ function clusterName(): string {
 }
 
 /** A process of a pod, as this machine sees it: the container runtime tells every process its pod's name. Throws where there is none. */
-export async function processOf(pod: string, isIt: (commandLine: string) => boolean): Promise<number> {
+export function processOf(pod: string, isIt: (commandLine: string) => boolean): Promise<number> {
+  return findProcess(`pod ${pod}`, (commandLine, environment) => environment.includes(`HOSTNAME=${pod}`) && isIt(commandLine))
+}
+
+async function findProcess(whose: string, isIt: (commandLine: string, environment: readonly string[]) => boolean): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   for (const pid of pids) {
     const [environment, commandLine] = await Promise.all([contentOf(pid, 'environ'), contentOf(pid, 'cmdline')])
-    if (environment.split('\0').includes(`HOSTNAME=${pod}`) && isIt(commandLine.replaceAll('\0', ' '))) return Number(pid)
+    if (isIt(commandLine.replaceAll('\0', ' '), environment.split('\0'))) return Number(pid)
   }
-  throw new Error(`no such process of pod ${pod} runs on this machine`)
+  throw new Error(`no such process of ${whose} runs on this machine`)
 }
 
 async function contentOf(pid: string, file: string): Promise<string> {
@@ -63,6 +68,26 @@ async function contentOf(pid: string, file: string): Promise<string> {
 
 export const isMysqld = (commandLine: string): boolean => /^\S*mysqld /.test(commandLine)
 export const isManager = (commandLine: string): boolean => commandLine.includes(' manager --config ')
+
+/** etcd as on a disk that is overloaded: it stands still most of the time. Resolves to what ends that. */
+export async function slowEtcd({ stoppedMs, runsMs }: { readonly stoppedMs: number; readonly runsMs: number }): Promise<() => Promise<void>> {
+  const pid = await findProcess('etcd', (commandLine) => commandLine.startsWith(`${join(home, 'bin', 'etcd')} `))
+  const over = new AbortController()
+  const rest = (ms: number) => sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)
+  const breathe = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      process.kill(pid, 'SIGSTOP')
+      await rest(stoppedMs)
+      process.kill(pid, 'SIGCONT')
+      await rest(runsMs)
+    }
+  }
+  const breathing = breathe()
+  return () => {
+    over.abort()
+    return breathing
+  }
+}
 
 /** Gives an image that every node has a second name. */
 export async function nameImageAnew(image: string, name: string): Promise<void> {

@@ -6,6 +6,8 @@ export interface Login {
   readonly user: string
   readonly password: string
   readonly database?: string
+  /** TLS; without it none is used. */
+  readonly ssl?: { readonly rejectUnauthorized: boolean }
 }
 
 /** A session over TCP. Rejects when the server has not let it in within `deadlineMs`. A session that is cut off later says so at its next query. */

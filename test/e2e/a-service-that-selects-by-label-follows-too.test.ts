@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest'
+import { namesOf } from '../../src/kube/names.ts'
+import { services } from '../../src/kube/services.ts'
+import { monotonicMs } from '../support/monotonic.ts'
+import { Writer } from '../support/writer.ts'
+import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
+
+const labelled = withKubeCluster({ name: 'labelled', spec: { services: { routing: 'labels' } } })
+
+it('with routing by labels the Service selects the primary, and switchover and failover move the label that it selects by', async () => {
+  const cluster = labelled.current
+  const service = await cluster.client.get(services, { namespace: cluster.namespace, name: namesOf(cluster.name).primary })
+  expect(service?.spec.selector).toEqual({ 'regent.dev/cluster': cluster.name, 'regent.dev/role': 'primary' })
+  const writer = await Writer.start(cluster)
+  const before = await cluster.primary()
+  const switchoverMs = monotonicMs()
+  await cluster.regent('switchover', cluster.name)
+  const second = await cluster.otherPrimary(before)
+  expect(await outageSince(writer, 'switchover, routing by labels', switchoverMs)).toBeLessThan(10_000)
+  await cluster.whole()
+  const killMs = monotonicMs()
+  await cluster.killMysqld(second)
+  await cluster.otherPrimary(second)
+  expect(await outageSince(writer, 'mysqld killed, routing by labels', killMs)).toBeLessThan(10_000)
+  await cluster.whole()
+  await expectNothingLost(writer)
+})
+
+it('it can be changed to endpoints that Regent writes, and back, while clients write', async () => {
+  const cluster = labelled.current
+  const writer = await Writer.start(cluster)
+  const selectorNow = async () => (await cluster.client.get(services, { namespace: cluster.namespace, name: namesOf(cluster.name).primary }))?.spec.selector
+  for (const routing of ['endpoints', 'labels']) {
+    const atMs = monotonicMs()
+    await cluster.change({ services: { routing } })
+    await cluster.until(() => `routing: ${routing}`, async () => ((await selectorNow()) === undefined) === (routing === 'endpoints'))
+    const before = await cluster.primary()
+    await cluster.regent('switchover', cluster.name)
+    await cluster.otherPrimary(before)
+    expect(await outageSince(writer, `routing changed to ${routing}, then a switchover`, atMs)).toBeLessThan(10_000)
+    await cluster.whole()
+  }
+  await expectNothingLost(writer)
+})
