@@ -2,12 +2,9 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { readTokenFile } from '../../common/bearer-token.ts'
 import { describeError, RegentError } from '../../common/errors.ts'
-import type { Logger } from '../../common/logger.ts'
 import { realWorld } from '../../common/real-world.ts'
 import { aborted, toldToStop } from '../../common/signals.ts'
 import { regentVersion } from '../../common/version.ts'
-import { Controller, type ControllerOptions } from '../../controller-runtime/controller.ts'
-import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller-sources.ts'
 import { EventRecorder } from '../../controller-runtime/event-recorder.ts'
 import { createKubeClient } from '../../controller-runtime/http-kube-client.ts'
 import { InformerSet } from '../../controller-runtime/informer-set.ts'
@@ -15,24 +12,16 @@ import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { findKubeConnection } from '../../controller-runtime/kube-config.ts'
 import { leaderClient } from '../../controller-runtime/leadership.ts'
 import { LeaseElector } from '../../controller-runtime/lease-elector.ts'
-import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
-import { annotationsChanged, anyOf, generationChanged, objectsThat, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
 import { runAll, type Runnable } from '../../controller-runtime/runnables.ts'
 import { createRuntimeMetrics, type ApiRequest } from '../../controller-runtime/runtime-metrics.ts'
-import { configMaps } from '../../kube/agent-config.ts'
 import { refuseOlderDefinition } from '../../kube/definition-check.ts'
 import { admissionRoutes } from '../../kube/admission.ts'
-import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import { mysqlClusters } from '../../kube/mysql-cluster.ts'
 import { followCertificates } from '../../kube/manager-certificates.ts'
 import { manager as names } from '../../kube/manager-names.ts'
-import { labels } from '../../kube/names.ts'
 import { endpointSlices } from '../../kube/primary-endpoints.ts'
-import { networkPolicies } from '../../kube/network-policy.ts'
 import { secrets, textIn } from '../../kube/secrets.ts'
-import { serviceAccounts } from '../../kube/service-account.ts'
-import { services } from '../../kube/services.ts'
-import { pods, statefulSets, volumeClaims } from '../../kube/stateful-set.ts'
+import { pods, statefulSets } from '../../kube/stateful-set.ts'
 import { followCertificateFolder } from '../../common/certificate-folder.ts'
 import { createApi } from '../api/create-api.ts'
 import { healthServer } from '../health-server.ts'
@@ -46,9 +35,8 @@ import { serviceFor } from '../service.ts'
 import { webhookServer } from '../webhook-server.ts'
 import { ClusterEvents } from './cluster-events.ts'
 import { ClusterSet } from './cluster-set.ts'
+import { createControllers, ours, type ClusterControllers } from './controllers.ts'
 import { KubeLeader } from './kube-leader.ts'
-import { reconcileCluster } from './reconcile-cluster.ts'
-import { reconcileStatus } from './reconcile-status.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
@@ -72,17 +60,13 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const urgentClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
 
   const informers = new InformerSet({ client, world, logger: log, resyncMs: options.watch.resyncSeconds * 1_000, ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }) })
-  const ours = { labelSelector: `${labels.managedBy}=regent` }
   const clusters = informers.of(mysqlClusters)
-  const podInformer = informers.of(pods, ours)
-  const setInformer = informers.of(statefulSets, ours)
-  const secretInformer = informers.of(secrets, ours)
+  const cached = { pods: informers.of(pods, ours), statefulSets: informers.of(statefulSets, ours), secrets: informers.of(secrets, ours) }
 
   const { webhook } = options
   const ownCertificates = followCertificates({ client, world, log, namespace, waitForSecretMs: webhook.waitForSecretSeconds * 1_000, webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '' })
-  const leaderUntold: { set?: ClusterSet; enqueueAll?: () => void } = {}
   const elector = new LeaseElector({
-    client: noting(urgentClient, (trouble) => leaderUntold.set?.storeIs(trouble)),
+    client: noting(urgentClient, (trouble) => set.storeIs(trouble)),
     lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },
     identity,
     world,
@@ -96,80 +80,35 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     changed: (leads) => {
       log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
       runtimeMetrics.leads(names.lease, leads)
-      leaderUntold.set?.lead(leads)
+      set.lead(leads)
       if (!leads) return
-      leaderUntold.enqueueAll?.()
+      controllers.enqueueAll()
       ownCertificates.wake()
     },
   })
   const leads = (): boolean => leader.holds()
-  const writing = leaderClient(client, leader)
 
-  const disabled = new Set(options.reconcile.disabledCapabilities)
   const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, settleMs: eventsSettleMs, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
-  const clusterEvents = new ClusterEvents({ recorder: disabled.has('events') ? { record: () => undefined } : recorder, clusters, leads })
+  const clusterEvents = new ClusterEvents({ recorder: options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder, clusters, leads })
 
   const set: ClusterSet = new ClusterSet({
     world,
     client: leaderClient(urgentClient, leader),
-    pods: podInformer,
-    statefulSets: setInformer,
+    ...cached,
     slices: informers.of(endpointSlices, ours),
-    secrets: secretInformer,
     manager: identity,
     leads,
     log,
     metrics,
-    changed: (key) => statusController.enqueue(key),
+    changed: (key) => controllers.status.enqueue(key),
     decided: (key, decision) => {
       clusterEvents.decided(key, decision, set.get(key)?.loop.recovery ?? null)
-      statusController.enqueue(key)
+      controllers.status.enqueue(key)
     },
     recovered: (key, recovery) => clusterEvents.ended(key, recovery),
   })
-  leaderUntold.set = set
 
-  const failed = failureLogger(log)
-  const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) => watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
-  const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
-    new Controller({ ...rest, world, failed, workers: options.reconcile.concurrent, metrics: runtimeMetrics, reconcileDeadlineMs: 120_000 })
-
-  const statusController = controller({
-    name: 'status',
-    sources: [watchFor(clusters, generationChanged), watchOwned(setInformer, mysqlClusters, generationChanged), watchMapped(podInformer, clusterOfLabel)],
-    reconcile: reconcileStatus({ client: writing, clock: world.clock, clusters, pods: podInformer, statefulSets: setInformer, set, leads }),
-  })
-  const clusterController = controller({
-    name: 'mysqlcluster',
-    sources: [
-      watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
-      watchOwned(setInformer, mysqlClusters, generationChanged),
-      owned(services, resourceVersionChanged),
-      owned(configMaps, isNoRecord, resourceVersionChanged),
-      owned(serviceAccounts, resourceVersionChanged),
-      ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
-      ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
-      watchMapped(secretInformer, clusterOfLabel, resourceVersionChanged),
-      watchMapped(informers.of(volumeClaims, ours), clusterOfLabel, resourceVersionChanged),
-    ],
-    reconcile: reconcileCluster({
-      client: writing,
-      clock: world.clock,
-      clusters,
-      set,
-      leads,
-      options,
-      objects: { client: writing, world, managerNamespace: namespace, disabled },
-      events: clusterEvents,
-      applied: (cluster) => statusController.enqueue(keyOf(cluster)),
-    }),
-  })
-  leaderUntold.enqueueAll = () => {
-    for (const key of clusters.list().map(keyOf)) {
-      clusterController.enqueue(key)
-      statusController.enqueue(key)
-    }
-  }
+  const controllers: ClusterControllers = createControllers({ client: leaderClient(client, leader), world, log, metrics: runtimeMetrics, informers, clusters, ...cached, set, events: clusterEvents, leads, options, managerNamespace: namespace })
 
   await refuseOlderDefinition(client)
   const service = serviceFor(() => set.all(), leads)
@@ -198,8 +137,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
           others: [
             { name: 'clusters', run: async (until) => (await aborted(until), set.removeAll()) },
             { name: 'events', run: async (until) => (await aborted(until), recorder.close(2_000)) },
-            { name: 'mysqlcluster controller', run: (until) => clusterController.run(until) },
-            { name: 'status controller', run: (until) => statusController.run(until) },
+            { name: 'mysqlcluster controller', run: (until) => controllers.cluster.run(until) },
+            { name: 'status controller', run: (until) => controllers.status.run(until) },
             apiServer(() => createApi({ clusters: service, token, log, metrics, certificates: ownCertificates }), options),
           ],
         },
@@ -254,16 +193,4 @@ function noting(client: KubeClient, storeIs: (trouble: string) => void): Pick<Ku
     create: (...asked) => noted(client.create(...asked)),
     update: (...asked) => noted(client.update(...asked)),
   }
-}
-
-/** Those of the label: retained Secrets and claims have no owner. */
-function clusterOfLabel({ metadata: { namespace, labels: worn } }: KubeObject): readonly ObjectKey[] {
-  const name = worn?.[labels.cluster]
-  return namespace === undefined || name === undefined ? [] : [{ namespace, name }]
-}
-
-const isNoRecord = objectsThat(({ metadata: { name } }) => !name.endsWith('-record') && !name.endsWith('-notes'))
-
-function failureLogger(log: Logger): ControllerOptions['failed'] {
-  return ({ key, error, failures, willRetry }) => log.warn({ err: error, cluster: keyText(key), failures }, `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`)
 }

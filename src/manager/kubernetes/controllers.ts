@@ -1,0 +1,117 @@
+import { describeError } from '../../common/errors.ts'
+import type { Logger } from '../../common/logger.ts'
+import type { World } from '../../common/ports.ts'
+import { Controller, type ControllerOptions } from '../../controller-runtime/controller.ts'
+import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller-sources.ts'
+import type { InformerPort } from '../../controller-runtime/informer-port.ts'
+import type { InformerSet } from '../../controller-runtime/informer-set.ts'
+import type { KubeClient } from '../../controller-runtime/kube-client.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
+import { annotationsChanged, anyOf, generationChanged, objectsThat, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
+import type { RuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
+import { configMaps } from '../../kube/agent-config.ts'
+import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
+import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
+import { labels } from '../../kube/names.ts'
+import { networkPolicies } from '../../kube/network-policy.ts'
+import type { Secret } from '../../kube/secrets.ts'
+import { serviceAccounts } from '../../kube/service-account.ts'
+import { services } from '../../kube/services.ts'
+import { volumeClaims, type Pod, type StatefulSet } from '../../kube/stateful-set.ts'
+import type { KubernetesManagerOptions } from '../options/schema.ts'
+import type { ClusterEvents } from './cluster-events.ts'
+import type { ClusterSet } from './cluster-set.ts'
+import { reconcileCluster } from './reconcile-cluster.ts'
+import { reconcileStatus } from './reconcile-status.ts'
+
+export interface ControllerParts {
+  /** Writes only while this manager leads. */
+  readonly client: KubeClient
+  readonly world: World
+  readonly log: Logger
+  readonly metrics: RuntimeMetrics
+  readonly informers: InformerSet
+  readonly clusters: InformerPort<MySQLCluster>
+  readonly pods: InformerPort<Pod>
+  readonly statefulSets: InformerPort<StatefulSet>
+  readonly secrets: InformerPort<Secret>
+  readonly set: ClusterSet
+  readonly events: ClusterEvents
+  readonly leads: () => boolean
+  readonly options: KubernetesManagerOptions
+  readonly managerNamespace: string
+}
+
+export interface ClusterControllers {
+  /** Keeps the objects of clusters in step with what their resources say. */
+  readonly cluster: Controller
+  /** Shows what clusters are. */
+  readonly status: Controller
+  /** Every cluster is looked at by both. */
+  enqueueAll(): void
+}
+
+/** What is Regent's, of any cluster. */
+export const ours = { labelSelector: `${labels.managedBy}=regent` }
+
+/** The controllers of clusters, which run until they are told to stop. */
+export function createControllers(parts: ControllerParts): ClusterControllers {
+  const { client, world, log, metrics, informers, clusters, pods, statefulSets, secrets, set, events, leads, options, managerNamespace } = parts
+  const disabled = new Set(options.reconcile.disabledCapabilities)
+  const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) => watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
+  const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
+    new Controller({ ...rest, world, failed: failureLogger(log), workers: options.reconcile.concurrent, metrics, reconcileDeadlineMs: 120_000 })
+
+  const status = controller({
+    name: 'status',
+    sources: [watchFor(clusters, generationChanged), watchOwned(statefulSets, mysqlClusters, generationChanged), watchMapped(pods, clusterOfLabel)],
+    reconcile: reconcileStatus({ client, clock: world.clock, clusters, pods, statefulSets, set, leads }),
+  })
+  const cluster = controller({
+    name: 'mysqlcluster',
+    sources: [
+      watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
+      watchOwned(statefulSets, mysqlClusters, generationChanged),
+      owned(services, resourceVersionChanged),
+      owned(configMaps, isNoRecord, resourceVersionChanged),
+      owned(serviceAccounts, resourceVersionChanged),
+      ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
+      ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
+      watchMapped(secrets, clusterOfLabel, resourceVersionChanged),
+      watchMapped(informers.of(volumeClaims, ours), clusterOfLabel, resourceVersionChanged),
+    ],
+    reconcile: reconcileCluster({
+      client,
+      clock: world.clock,
+      clusters,
+      set,
+      leads,
+      options,
+      objects: { client, world, managerNamespace, disabled },
+      events,
+      applied: (applied) => status.enqueue(keyOf(applied)),
+    }),
+  })
+  return {
+    cluster,
+    status,
+    enqueueAll() {
+      for (const key of clusters.list().map(keyOf)) {
+        cluster.enqueue(key)
+        status.enqueue(key)
+      }
+    },
+  }
+}
+
+/** Those of the label: retained Secrets and claims have no owner. */
+function clusterOfLabel({ metadata: { namespace, labels: worn } }: KubeObject): readonly ObjectKey[] {
+  const name = worn?.[labels.cluster]
+  return namespace === undefined || name === undefined ? [] : [{ namespace, name }]
+}
+
+const isNoRecord = objectsThat(({ metadata: { name } }) => !name.endsWith('-record') && !name.endsWith('-notes'))
+
+function failureLogger(log: Logger): ControllerOptions['failed'] {
+  return ({ key, error, failures, willRetry }) => log.warn({ err: error, cluster: keyText(key), failures }, `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`)
+}
