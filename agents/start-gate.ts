@@ -55,7 +55,7 @@ async function mayStartWithTail(parts: Parts): Promise<boolean> {
 }
 
 /** No manager was heard for long: the primary may come back by itself, closed until a marker is acknowledged. */
-export function isAlone({ memory, world, timings }: Parts): boolean {
+function isAlone({ memory, world, timings }: Parts): boolean {
   return world.clock.monotonicMs() - memory.managerHeardAtMs > timings.restartAloneMs
 }
 

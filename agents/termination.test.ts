@@ -57,17 +57,6 @@ describe('An instance whose pod ends', () => {
     expect(server.calls).toEqual([])
   })
 
-  it('does not wait long for a manager that is silent, as that of a cluster that was deleted is', async () => {
-    const acknowledging = { threadId: 7, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
-    const { parts, process } = await begin('primary', new ScriptedServer(aServerState({ dumpThreads: [acknowledging] })))
-    await parts.observer.refresh()
-    await vi.waitUntil(() => parts.memory.termination !== null, { timeout: 5_000 })
-    parts.memory.termination = { sinceMs: parts.world.clock.monotonicMs() - 10_000, stopping: false }
-    await vi.waitUntil(() => /another to take over/.test(parts.memory.converged.sentence), { timeout: 5_000 })
-    parts.memory.managerHeardAtMs -= parts.timings.restartAloneMs
-    await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
-  })
-
   it('ends at once where nobody could take over because writes need nobody', async () => {
     const { parts, process } = await begin('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })

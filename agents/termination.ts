@@ -2,7 +2,6 @@ import { describeError } from '../src/common/errors.ts'
 import type { Timer } from '../src/common/ports.ts'
 import type { Converger } from './converger.ts'
 import type { Parts } from './parts.ts'
-import { isAlone } from './start-gate.ts'
 
 /** What tells that this instance is to end, and is told that it has: the launcher of its pod. */
 export interface TerminationPort {
@@ -14,7 +13,7 @@ const lookMs = 200
 /** A primary waits so long for the manager to hand it over, and a counted replica to be let out of the sync set. Well within a pod's grace. */
 const handOverMs = 60_000
 const leaveMs = 5_000
-/** With nobody connected who could take over, or no manager that could say so, a primary waits only for this long. */
+/** With nobody connected who could take over, a primary waits only for this long. */
 const aloneMs = 5_000
 /** An orderly stop of mysqld, before it is killed. */
 const shutdownMs = 30_000
@@ -92,7 +91,7 @@ export class Termination {
     if (assignment === null || process.state !== 'running') return null
     if (assignment.role === 'replica') return assignment.counted && this.#waitedMs() < leaveMs ? 'the pod ends: it waits to be let out of the sync set' : null
     const successors = observer.server?.dumpThreads.some(({ semiSync }) => semiSync) ?? false
-    return this.#waitedMs() < (successors && !isAlone(this.#parts) ? handOverMs : aloneMs) && assignment.acks > 0 ? 'the pod ends: it waits for another to take over' : null
+    return this.#waitedMs() < (successors ? handOverMs : aloneMs) && assignment.acks > 0 ? 'the pod ends: it waits for another to take over' : null
   }
 
   #waitedMs(): number {
