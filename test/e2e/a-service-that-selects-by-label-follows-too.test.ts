@@ -11,6 +11,8 @@ it('with routing by labels the Service selects the primary, and switchover and f
   const cluster = labelled.current
   const service = await cluster.client.get(services, { namespace: cluster.namespace, name: namesOf(cluster.name).primary })
   expect(service?.spec.selector).toEqual({ 'regent.dev/cluster': cluster.name, 'regent.dev/role': 'primary' })
+  // Kubernetes leads clients to pods that are ready, of which the kubelet hears a moment later.
+  await cluster.until(() => 'a primary that is published', () => cluster.primary())
   const writer = await Writer.start(cluster)
   const before = await cluster.primary()
   const switchoverMs = monotonicMs()
@@ -23,22 +25,5 @@ it('with routing by labels the Service selects the primary, and switchover and f
   await cluster.otherPrimary(second)
   expect(await outageSince(writer, 'mysqld killed, routing by labels', killMs)).toBeLessThan(10_000)
   await cluster.whole()
-  await expectNothingLost(writer)
-})
-
-it('it can be changed to endpoints that Regent writes, and back, while clients write', async () => {
-  const cluster = labelled.current
-  const writer = await Writer.start(cluster)
-  const selectorNow = async () => (await cluster.client.get(services, { namespace: cluster.namespace, name: namesOf(cluster.name).primary }))?.spec.selector
-  for (const routing of ['endpoints', 'labels']) {
-    const atMs = monotonicMs()
-    await cluster.change({ services: { routing } })
-    await cluster.until(() => `routing: ${routing}`, async () => ((await selectorNow()) === undefined) === (routing === 'endpoints'))
-    const before = await cluster.primary()
-    await cluster.regent('switchover', cluster.name)
-    await cluster.otherPrimary(before)
-    expect(await outageSince(writer, `routing changed to ${routing}, then a switchover`, atMs)).toBeLessThan(10_000)
-    await cluster.whole()
-  }
   await expectNothingLost(writer)
 })
