@@ -8,8 +8,8 @@ import { readChannelRow } from './sql-channel.ts'
 import { errnoOf } from './sql-failure.ts'
 import type { Row } from './sql-connection.ts'
 
-/** A receiver that is just connecting to an address that does not answer ends with its own time-out (replica_net_timeout, 4 s), no sooner. */
-const stopMs = 6_000
+/** A receiver that is just connecting to an address that does not answer ends with its own time-out (replica_net_timeout, 5 s), no sooner. */
+const stopMs = 7_000
 /**
  * A start that takes long is left alone. It waits for threads that are being made, under a mutex that KILL wants while it holds the session's, and whoever counts sessions wants that one while it keeps new threads out:
  * seen with 9.7 on a busy machine, and the server answers nobody any more.

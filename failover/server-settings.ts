@@ -76,7 +76,7 @@ export const serverSettings: readonly ServerSetting[] = [
   managed('relay_log_purge', 'ON', 'applied relay logs would fill the disk'),
   managed('skip_replica_start', 'ON', 'whom to follow, and whether, is the agent’s word'),
   managed('replica_preserve_commit_order', 'ON', 'a replica never shows a state that the primary never had'),
-  managed('replica_net_timeout', '4', 'a receiver that waits for a silent source can be stopped at once, one that connects to it only after this long: silence is noticed by its heartbeats, long before'),
+  managed('replica_net_timeout', '5', 'a receiver that waits for a silent source can be stopped at once, one that connects to it only after this long. Longer than a failover takes to begin whose leading manager is lost as well; silence is noticed by heartbeats, long before'),
   ownDefault('replica_parallel_workers', '4', 'the applier’s backlog is outage at a failover'),
   loose(ownDefault('replica_parallel_type', 'LOGICAL_CLOCK', 'needed for parallel appliers before 8.0.27')),
   ownDefault('max_binlog_size', '268435456', 'only the last binary log is read to judge a tail'),
