@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { describeError } from '../src/common/errors.ts'
-import { mebibytes } from './binlog-keeping.ts'
+import { mebibytes } from '../src/common/mebibytes.ts'
 import type { Parts } from './parts.ts'
 
 /** In a notice. */

@@ -1,3 +1,4 @@
+import { mebibytes } from '../src/common/mebibytes.ts'
 import type { InstanceName } from '../topology/member.ts'
 import type { GtidText } from '../topology/observation.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
@@ -88,8 +89,4 @@ export function sentenceAboutForced(purged: readonly DueBinlog[], lacking: reado
 
 function named(members: readonly MemberHoldings[]): string {
   return members.map(({ instance, executed }) => (executed === null ? `${instance} has not said what it holds` : `${instance} lacks some of what is in them`)).join('; ')
-}
-
-export function mebibytes(bytes: number): string {
-  return (bytes / 1_048_576).toFixed(1)
 }

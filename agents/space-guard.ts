@@ -1,4 +1,5 @@
 import type { Parts } from './parts.ts'
+import { mebibytes } from '../src/common/mebibytes.ts'
 
 /**
  * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death. Opens again at twice the space, so that it does
@@ -19,7 +20,3 @@ export function guardSpace({ observer, config, memory, notices }: Pick<Parts, 'o
 }
 
 const lowSpace = 'low space'
-
-function mebibytes(bytes: number): number {
-  return Math.round(bytes / 1_048_576)
-}

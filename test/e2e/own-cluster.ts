@@ -71,7 +71,7 @@ export const isManager = (commandLine: string): boolean => commandLine.includes(
 
 /** etcd as on a disk that is overloaded: it stands still most of the time. Resolves to what ends that. */
 export async function slowEtcd({ stoppedMs, runsMs }: { readonly stoppedMs: number; readonly runsMs: number }): Promise<() => Promise<void>> {
-  const pid = await findProcess('etcd', (commandLine) => commandLine.startsWith(`${join(home, 'bin', 'etcd')} `))
+  const pid = await findProcess('etcd', (commandLine) => commandLine.includes(`etcd --data-dir ${join(home, 'etcd')} `))
   const over = new AbortController()
   const rest = (ms: number) => sleep(ms, undefined, { signal: over.signal }).catch(() => undefined)
   const breathe = async (): Promise<void> => {
