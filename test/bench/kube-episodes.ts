@@ -20,7 +20,7 @@ const scaleIn: Episode = {
   needsOwnNodes: false,
   async prepare(cluster) {
     const last = `${cluster.name}-2`
-    if ((await cluster.primary()) !== last) await handOver(cluster, last)
+    if ((await cluster.primary()) !== last) await cluster.handOver(last)
   },
   async happens(cluster) {
     await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '2')
@@ -58,7 +58,7 @@ function loses(verb: string, opposite: string, { leaderToo }: { readonly leaderT
       const fits = async (instance: string) => ((await cluster.nodeOf(instance)) === leadersNode) === leaderToo
       if (await fits(primary)) return
       for (const to of await cluster.replicas()) {
-        if (await fits(to)) return handOver(cluster, to)
+        if (await fits(to)) return cluster.handOver(to)
       }
       throw new Error(`no instance runs ${leaderToo ? 'beside' : 'away from'} the leading manager on ${leadersNode}`)
     },
@@ -68,11 +68,6 @@ function loses(verb: string, opposite: string, { leaderToo }: { readonly leaderT
       return () => kube(opposite, node)
     },
   }
-}
-
-/** One that has only just been seeded may have too much to apply at first. */
-async function handOver(cluster: KubeCluster, to: string): Promise<void> {
-  await cluster.until(() => `a switchover to ${to}`, async () => (await cluster.regent('switchover', cluster.name, '--to', to), true))
 }
 
 async function managersReady({ client }: KubeCluster): Promise<boolean> {

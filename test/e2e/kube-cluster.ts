@@ -190,6 +190,11 @@ export class KubeCluster implements WrittenCluster {
     return run(plugin, [...words, '--namespace', this.namespace], { deadlineMs: 120_000 })
   }
 
+  /** A switchover to an instance that has only just been seeded and may have too much to apply at first. */
+  async handOver(to: string): Promise<void> {
+    await this.until(() => `a switchover to ${to}`, async () => (await this.regent('switchover', this.name, '--to', to), true), 120_000)
+  }
+
   /** Without pkill, which images lack. The pattern is written so that the shell that runs this does not match it. */
   async #killIn(instance: string, pattern: string): Promise<void> {
     const script = `for p in /proc/[0-9]*; do case "$(tr '\\0' ' ' <$p/cmdline)" in ${pattern}) kill -9 "\${p#/proc/}";; esac; done 2>/dev/null; true`

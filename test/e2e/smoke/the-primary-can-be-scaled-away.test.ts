@@ -11,7 +11,7 @@ it('kubectl scale goes from 3 to 5 and back to 3, with the primary among those t
   const writer = await Writer.start(cluster)
   await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '5')
   await cluster.whole(5, 180_000)
-  await cluster.regent('switchover', cluster.name, '--to', `${cluster.name}-4`)
+  await cluster.handOver(`${cluster.name}-4`)
   await cluster.whole(5)
   const atMs = monotonicMs()
   await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '3')
