@@ -35,6 +35,7 @@ onApiServer('Leader election', (api) => {
     const made = await api.client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'leader', namespace: api.namespace } })
     const names: string[] = []
     const over = new AbortController()
+    onTestFinished(() => over.abort())
     const watching = (async () => {
       for await (const event of api.client.watch(configMaps, { namespace: api.namespace, resourceVersion: made.metadata.resourceVersion ?? '', timeoutSeconds: 120, signal: over.signal })) {
         const by = event.type === 'MODIFIED' && event.object.metadata.name === 'leader' ? event.object.data?.['by'] : undefined
@@ -73,7 +74,8 @@ onApiServer('Leader election', (api) => {
     frozen.child.kill('SIGCONT')
     await vi.waitFor(() => expect(frozen.said).toEqual(['leads', 'lost']), soon)
     await realWorld.timers.sleep(500)
-    expect(names).toEqual(['frozen', 'other'])
+    // The write that was half-way out when it was frozen cannot be called back; without a look at its term it would write on and on.
+    expect([['frozen', 'other'], ['frozen', 'other', 'frozen', 'other']]).toContainEqual(names)
     expect((await leaseNow())?.holderIdentity).toBe('other')
     await stop()
   })
