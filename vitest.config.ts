@@ -5,8 +5,8 @@ const retry = process.env['REGENT_SECOND_TRY'] === 'true' ? 1 : 0
 const real = { retry, maxWorkers: 2, sequence: { groupOrder: 1 }, testTimeout: 120_000, hookTimeout: 120_000 }
 
 /**
- * `unit` beside the code; `real` with real servers, two files at a time (each cluster of a test has addresses of its own); `long` likewise, for what goes wrong
- * seldom: disks, volumes, networks and stores that fail; `kube` with a real kube-apiserver and etcd where their programs are here (`test/kube/global-setup.ts`); `e2e` on a real cluster
+ * `unit` beside the code; `real` with real servers, two files at a time (each cluster of a test has addresses of its own); `long` likewise, for what takes
+ * long or goes wrong seldom: machines, disks, volumes, networks and stores that fail; `kube` with a real kube-apiserver and etcd where their programs are here (`test/kube/global-setup.ts`); `e2e` on a real cluster
  * with Regent on it, one file at a time (`test/e2e/main.ts` runs it where it reaches one).
  */
 export default defineConfig({
