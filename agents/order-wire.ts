@@ -1,11 +1,9 @@
 import { RegentError } from '../src/common/errors.ts'
-import { exactObject, type JsonSchema } from '../src/common/exact-object.ts'
+import { exactObject, integer, text, type JsonSchema } from '../src/common/json-schema.ts'
 import { complaintAbout } from '../src/common/schema-complaint.ts'
 import { orderVersion } from '../failover/order.ts'
 
 /** The shapes of orders on the wire, checked strictly: an unknown key or a wrong type refuses the whole order. */
-const text = (minLength: number, maxLength: number) => ({ type: 'string', minLength, maxLength })
-const integer = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum })
 const anyBoolean = { type: 'boolean' }
 const name = text(1, 64)
 const address = text(1, 255)

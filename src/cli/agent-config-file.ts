@@ -2,15 +2,13 @@ import type { AgentConfig } from '../../agents/config.ts'
 import { defaultArchiveBytes } from '../../failover/archive-default.ts'
 import { contradictionIn, defaultTimings } from '../../failover/timings.ts'
 import { RegentError } from '../common/errors.ts'
-import { exactObject } from '../common/exact-object.ts'
+import { exactObject, integer, text } from '../common/json-schema.ts'
 import { logLevels } from '../common/log-levels.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
 import { refuseNewer } from '../local/file-version.ts'
 import { readJson } from '../local/input-file.ts'
 
 const path = (description: string) => ({ type: 'string', pattern: '^/', minLength: 1, maxLength: 4096, description })
-const text = (minLength: number, maxLength: number) => ({ type: 'string', minLength, maxLength })
-const integer = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum })
 const program = (description: string, minItems: number) => ({ type: 'array', items: text(1, 4096), minItems, maxItems: 32, description })
 const port = (description: string) => ({ ...integer(1, 65_535), description })
 

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 // Not `typebox/value`, which loads the builder of types: agents have no use for that.
 import { Check, Errors } from 'typebox/schema'
-import type { JsonSchema } from './exact-object.ts'
+import type { JsonSchema } from './json-schema.ts'
 
 /**
  * What is wrong with a value, for a person: the path, the value there, and what is allowed. Undefined when it fits.

@@ -9,3 +9,6 @@ export function exactObject<Properties extends Readonly<Record<string, JsonSchem
   const required = Object.keys(properties).filter((key) => !optional.includes(key))
   return { type: 'object', properties, required, additionalProperties: false, ...(description !== undefined && { description }) } as const
 }
+
+export const text = (minLength: number, maxLength: number) => ({ type: 'string', minLength, maxLength })
+export const integer = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum })
