@@ -125,7 +125,7 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
     await openGates(parts, state)
     await server.startApplier()
   }
-  memory.converged = { revision: assignment.revision, done: false, sentence: ready ? `connecting to ${source.instance}` : `connects to ${source.instance} as soon as that has set its gates` }
+  memory.converged = { revision: assignment.revision, done: false, sentence: ready ? `connecting to ${source.instance}` : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy` }
   return { again: ready }
 }
 

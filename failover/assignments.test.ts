@@ -27,6 +27,16 @@ const ofNewEpoch = (role: 'primary' | 'replica', more: { sourceReady?: boolean }
   converged: { revision: 2, done: role === 'primary', sentence: '' },
 })
 
+/** Revision 2, in which only shop-1 counts; everybody but shop-2 acts on it, and more than 50 transactions are copied rather than applied. */
+const copied = { record: { revision: 2, syncSet: [shop1] }, spec: { cloneAboveTransactions: 50 } }
+const actsOn2 = { 'shop-0': primaryAt(2, { openGates: ['shop-1', 'shop-2'] }), 'shop-1': replicaAt(2, true) }
+const empty = (revision: number, more: { sourceReady?: boolean } = {}, executed = ''): ViewOverrides => ({
+  stored: { revision, assignment: { epoch: 1, revision, role: 'replica', counted: false, fenced: false, source: 'shop-0', ...more } },
+  converged: { revision, done: false, sentence: '' },
+  server: { executed, received: '', channel: null },
+})
+const foreign = { foreignTables: ['app.legacy'] }
+
 describe('orders', () => {
   const cases: Readonly<Record<string, readonly [given: SituationOverrides, orders: readonly string[]]>> = {
     'are not sent to those who do as they are told': [{}, []],
@@ -87,6 +97,20 @@ describe('orders', () => {
     'tell those who have prepared to connect': [
       { record: { epoch: 2, revision: 2 }, views: { 'shop-0': ofNewEpoch('primary'), 'shop-1': ofNewEpoch('replica', { sourceReady: false }), 'shop-2': ofNewEpoch('replica') } },
       ['follow shop-1 counted 2@2'],
+    ],
+    'tell an empty replica that is to be copied to prepare only: it would receive something, and no longer be empty': [{ ...copied, views: { ...actsOn2, 'shop-2': empty(1) } }, ['prepare shop-2 1@2']],
+    'tell one of which nothing is known yet to prepare only': [{ ...copied, views: { ...actsOn2, 'shop-2': { ...empty(1), server: null } } }, ['prepare shop-2 1@2']],
+    'tell an empty replica that waits for its copy of a new revision, without which it could not be ordered': [
+      { ...copied, record: { revision: 3, syncSet: [shop1] }, views: { 'shop-0': primaryAt(3, { openGates: ['shop-1'] }), 'shop-1': replicaAt(3, true), 'shop-2': empty(2, { sourceReady: false }) } },
+      ['prepare shop-2 1@3'],
+    ],
+    'are not repeated while it waits for its copy, however long': [{ ...copied, views: { ...actsOn2, 'shop-2': empty(2, { sourceReady: false }) }, strayingSince: new Map([['shop-2', -60_000]]) }, []],
+    'tell it to connect once it has its copy': [{ ...copied, views: { ...actsOn2, 'shop-2': empty(2, { sourceReady: false }, gtids('shop-0', 90)) } }, ['follow shop-2 1@2']],
+    'tell an empty replica to connect where there is little to copy': [{ ...copied, spec: {}, views: { ...actsOn2, 'shop-2': empty(1) } }, ['follow shop-2 1@2']],
+    'tell an empty replica to connect where a person decides what is copied': [{ ...copied, spec: { cloneAboveTransactions: 50, reseed: 'manual' }, views: { ...actsOn2, 'shop-2': empty(1) } }, ['follow shop-2 1@2']],
+    'tell an empty replica to connect where nobody can be copied': [
+      { ...copied, views: { 'shop-0': primaryAt(2, { ...foreign, openGates: ['shop-1'] }), 'shop-1': replicaAt(2, true, { server: foreign }), 'shop-2': empty(1) } },
+      ['follow shop-2 1@2'],
     ],
     'do not go to who promised a newer epoch': [{ record: { revision: 2 }, views: { 'shop-0': promised(), 'shop-1': promised(), 'shop-2': promised() } }, []],
     'are not sent again while the primary they are about is away': [

@@ -6,7 +6,7 @@ import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssign
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from './record.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
-import { primaryDonates } from './seeding-plan.ts'
+import { primaryDonates, waitsForItsCopy } from './seeding-plan.ts'
 import { endpointOf, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -125,7 +125,7 @@ function isAsTold(situation: Situation, view: LiveView): boolean {
   const { name, observation: { member, stored } } = view
   const { record, notes } = situation
   const { assignment } = stored
-  const waits = assignment?.sourceReady === false && isSourceReady(situation, member, liveView(situation.snapshot, record.primary))
+  const waits = assignment?.sourceReady === false && mayConnect(situation, view, liveView(situation.snapshot, record.primary))
   return (
     assignment?.role === 'replica' &&
     assignment.epoch === record.epoch &&
@@ -143,12 +143,20 @@ function isAsTold(situation: Situation, view: LiveView): boolean {
  * once more.
  */
 function standsByForNothing({ record, strayingSince, nowMs, timings }: Situation, { name, observation }: LiveView, primary: LiveView): boolean {
-  const { converged, server } = observation
+  const { converged, server, stored } = observation
+  if (stored.assignment?.sourceReady === false) return false
   const since = strayingSince.get(name)
   const strays = since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
   if (!strays || converged.done || converged.revision !== record.revision || server === null || primary.observation.server === null) return false
   const stopped = server.channel === null || (server.channel.ioRunning === 'no' && server.channel.ioError === '')
   return stopped && errantOf(observation, primary.observation).isEmpty()
+}
+
+function mayConnect(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
+  const { member } = view.observation
+  if (!isSourceReady(situation, member, primary)) return false
+  const counts = countedMembers(situation.record).includes(member) || gatheredMembers(situation.record).includes(member)
+  return counts || primary === undefined || !waitsForItsCopy(situation, view, primary)
 }
 
 /** Whoever is to be followed has its gates and k in force. Who is not counted needs less: it never delays an acknowledgement. */
@@ -194,7 +202,7 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
     sourceUuid: server?.uuid ?? '',
     sourceHolds: primary && primary.observation.process === 'running' ? holdsOf(primary.observation).toString() : '',
     sourcePurged: server?.purged ?? '',
-    ...(isSourceReady(situation, member, primary) ? {} : { sourceReady: false }),
+    ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),
   }
 }
 

@@ -62,7 +62,7 @@ export interface ReplicaAssignment extends AssignmentBase {
   readonly sourceHolds: GtidText
   /** What the primary no longer has in its binlogs. */
   readonly sourcePurged: GtidText
-  /** False: everything is prepared, and the receiver starts when the source has set its gates. Absent means true. */
+  /** False: everything is prepared, and the receiver starts when the source has set its gates, or when this one, empty as it is, has its copy. Absent means true. */
   readonly sourceReady?: boolean
 }
 

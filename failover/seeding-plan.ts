@@ -66,8 +66,23 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   if (observation.stored.filterSeen) return 'has had a replication filter'
   const broken = brokenApplier(situation, view)
   if (broken !== '') return `cannot apply what it receives (${broken.slice(0, 120)})`
-  const behind = holdsOf(primary.observation).subtract(holds).count()
-  return holds.isEmpty() && behind > situation.spec.cloneAboveTransactions ? `is empty and lacks ${behind} transactions` : null
+  const behind = lacksAll(situation, view, primary)
+  return behind > 0 ? `is empty and lacks ${behind} transactions` : null
+}
+
+/** How many transactions it would have to apply who holds none, where that is more than are applied rather than copied; else 0. */
+function lacksAll({ spec }: Situation, { observation }: LiveView, primary: LiveView): number {
+  if (!holdsOf(observation).isEmpty()) return 0
+  const behind = holdsOf(primary.observation).count()
+  return behind > spec.cloneAboveTransactions ? behind : 0
+}
+
+/**
+ * It holds nothing, or nothing is known of it yet, and is to be copied: were it to connect first, it would receive something at once, be empty no more, and apply all that ever happened. Where it cannot be copied,
+ * or a person decides about that, it follows.
+ */
+export function waitsForItsCopy(situation: Situation, view: LiveView, primary: LiveView): boolean {
+  return situation.spec.reseed === 'automatic' && lacksAll(situation, view, primary) > 0 && donorFor(situation, view, primary) !== null
 }
 
 /** What its applier stopped at; '' while it may go on by itself. */

@@ -5,7 +5,9 @@ import { countedMembers, type ClusterRecord } from './record.ts'
 import { hasStrayedLong, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
-/** A replica that lacks more transactions than this is not let into the sync set yet. */
+/**
+ * A replica that lacks more transactions than this is not let into the sync set yet. What it received and has yet to apply it does not lack: it stands for that, and election prefers whoever has less to apply.
+ */
 const maxLacking = 200
 
 /**

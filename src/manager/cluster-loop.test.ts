@@ -58,6 +58,10 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(10)
     expect(loop.decision).toMatchObject({ blocked: true, actions: [], sentence: expect.stringMatching(trouble) as string })
     expect(loop.record).toBeUndefined()
+    loop.storeIs('connection refused')
+    loop.wake()
+    await realWorld.timers.sleep(10)
+    expect(loop.decision?.sentence).toMatch(/until the store is back: connection refused$/)
     gone = false
     loop.storeIs('')
     expect(loop.decision).toBeNull()

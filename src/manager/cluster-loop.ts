@@ -143,11 +143,11 @@ export class ClusterLoop {
     return this.#leads
   }
 
-  /** The store took something (''), or did not, and why: that belongs into every sentence until it does again. */
+  /** The store took something (''), or did not, and why: what it said last belongs into every sentence until it does again. Another reason alone wakes nobody: it may be what a commit of this very turn was told. */
   storeIs(trouble: string): void {
-    if ((trouble === '') === (this.#storeTrouble === '')) return
+    const turned = (trouble === '') !== (this.#storeTrouble === '')
     this.#storeTrouble = trouble
-    this.wake()
+    if (turned) this.wake()
   }
 
   get record(): ClusterRecord | undefined {

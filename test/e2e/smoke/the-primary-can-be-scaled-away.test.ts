@@ -1,16 +1,19 @@
 import { expect, it } from 'vitest'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { Writer } from '../../support/writer.ts'
+import { agentContainer } from '../../../src/kube/pod-template.ts'
 import { pods } from '../../../src/kube/stateful-set.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
 
 const demo = withKubeCluster()
 
-it('kubectl scale goes from 3 to 5 and back to 3, with the primary among those that leave', async () => {
+it('kubectl scale goes from 3 to 5, by copies, and back to 3, with the primary among those that leave', async () => {
   const cluster = demo.current
+  await cluster.change({ cloneAboveTransactions: 0 })
   const writer = await Writer.start(cluster)
   await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '5')
   await cluster.whole(5, 180_000)
+  for (const added of [3, 4]) expect(await cluster.kubectl('logs', `${cluster.name}-${added}`, '--container', agentContainer)).toContain(`seeded from ${cluster.name}-`)
   await cluster.handOver(`${cluster.name}-4`)
   await cluster.whole(5)
   const atMs = monotonicMs()
