@@ -99,7 +99,13 @@ describe('orders', () => {
       ['follow shop-1 counted 2@2'],
     ],
     'tell an empty replica that is to be copied to prepare only: it would receive something, and no longer be empty': [{ ...copied, views: { ...actsOn2, 'shop-2': empty(1) } }, ['prepare shop-2 1@2']],
-    'tell one of which nothing is known yet to prepare only': [{ ...copied, views: { ...actsOn2, 'shop-2': { ...empty(1), server: null } } }, ['prepare shop-2 1@2']],
+    'tell one of which nothing is known yet to prepare only': [{ ...copied, views: { ...actsOn2, 'shop-2': { server: null, stored: { assignment: null } } } }, ['prepare shop-2 1@2']],
+    'let one of which nothing is known any more, and which was let go before, connect by itself': [{ ...copied, views: { ...actsOn2, 'shop-2': { ...replicaAt(1, false), ...deadServer } } }, ['follow shop-2 1@2']],
+    'tell an empty replica to prepare only while nothing is known of the primary': [
+      { record: { epoch: 2, revision: 2, primary: shop1, syncSet: [] }, spec: { cloneAboveTransactions: 50 }, views: { 'shop-0': { reachable: false }, 'shop-1': { reachable: false }, 'shop-2': empty(1) } },
+      ['prepare shop-2 2@2'],
+    ],
+    'tell an empty replica that is in the sync set to connect, also when it leaves: it is never copied there': [{ ...copied, record: { revision: 2, leaving: [shop2] }, views: { ...actsOn2, 'shop-2': empty(1) } }, ['follow shop-2 1@2']],
     'tell an empty replica that waits for its copy of a new revision, without which it could not be ordered': [
       { ...copied, record: { revision: 3, syncSet: [shop1] }, views: { 'shop-0': primaryAt(3, { openGates: ['shop-1'] }), 'shop-1': replicaAt(3, true), 'shop-2': empty(2, { sourceReady: false }) } },
       ['prepare shop-2 1@3'],

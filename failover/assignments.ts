@@ -155,8 +155,8 @@ function standsByForNothing({ record, strayingSince, nowMs, timings }: Situation
 function mayConnect(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
   const { member } = view.observation
   if (!isSourceReady(situation, member, primary)) return false
-  const counts = countedMembers(situation.record).includes(member) || gatheredMembers(situation.record).includes(member)
-  return counts || primary === undefined || !waitsForItsCopy(situation, view, primary)
+  const counts = situation.record.syncSet.includes(member) || gatheredMembers(situation.record).includes(member)
+  return counts || !waitsForItsCopy(situation, view, primary)
 }
 
 /** Whoever is to be followed has its gates and k in force. Who is not counted needs less: it never delays an acknowledgement. */

@@ -1,14 +1,13 @@
 import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
 import { holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
-import { peersOf, orderFor, assignmentOrders } from './assignments.ts'
+import { orderFor, assignmentOrders } from './assignments.ts'
 import type { Action, FlowKind } from './decision.ts'
 import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, type Revocation } from './durability.ts'
 import { elect, whyUnfit, type Election } from './election.ts'
 import type { PromiseOrder } from './order.ts'
 import type { ClusterRecord } from './record.ts'
-import { endpointOf, isLive, isServing, liveView, names, viewNamed, wantedInstances, type Situation } from './situation.ts'
-import { ordinalOf } from '../topology/member.ts'
+import { departing, endpointOf, isLive, isServing, liveView, names, viewNamed, type Situation } from './situation.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What a step of a flow wants: actions, a sentence, and whether the flow stands still. */
@@ -242,17 +241,4 @@ function missingMembers(situation: Situation): readonly MemberId[] {
     const view = liveView(situation.snapshot, member)
     return view === undefined || view.observation.stored.forgetful
   })
-}
-
-/** Who should not lead nor be counted any more: instances beyond the number wanted, and those whose pod ends. */
-export function departing(situation: Situation): readonly InstanceName[] {
-  const ending = situation.snapshot.instances.filter(({ observation }) => observation?.terminating).map(({ name }) => name)
-  return [...new Set([...leavers(situation), ...ending])]
-}
-
-/** Instances beyond the number wanted. */
-export function leavers(situation: Situation): readonly InstanceName[] {
-  return peersOf(situation)
-    .map(({ instance }) => instance)
-    .filter((instance) => ordinalOf(instance) >= wantedInstances(situation))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SeedingFailure } from '../topology/observation.ts'
-import type { ViewOverrides } from '../topology/testing.ts'
+import { gtids, type ViewOverrides } from '../topology/testing.ts'
 import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import { aSituation, shop1, type SituationOverrides } from './testing.ts'
@@ -59,6 +59,19 @@ describe('a donor', () => {
     const decision = decisionAfter([failed('shop-0', 600)], { nowMs: 5_000, strayingSince: new Map([['shop-1', 100]]), views })
     expect(decision.sentence).toMatch(/shop-0 is tried again 1 s after it failed$/)
     expect(decision.actions.filter((action) => action.kind === 'assign' && action.to === 'shop-0')).toEqual([])
+  })
+
+  it('of another series, or of an old release that is not its own, is none', () => {
+    const runs = (version: string) => ({ server: { version } })
+    const errant = { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 3)}` }, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0' } } } as const
+    const decisionOf = (primary: string, replica: string, itself: string) =>
+      decide(aSituation({ record: { syncSet: [shop1] }, views: { 'shop-0': runs(primary), 'shop-1': runs(replica), 'shop-2': { ...errant, server: { ...errant.server, version: itself } } } }))
+    expect(donorIn(decisionOf('9.7.4', '9.6.0', '9.7.5'))).toBe('shop-0')
+    expect(donorIn(decisionOf('8.0.36', '8.0.40', '8.0.37'))).toBe('shop-1')
+    expect(donorIn(decisionOf('8.0.36', '8.0.40', '8.0.36-debug'))).toBe('shop-0')
+    const nobody = decisionOf('9.6.0', '9.6.0', '9.7.4')
+    expect(nobody).toMatchObject({ blocked: true })
+    expect(nobody.sentence).toContain('it is not seeded: it runs MySQL 9.7.4, shop-0 9.6.0, and a copy is possible within a series only')
   })
 
   it('that one instance waits for is no reason for another one to wait', () => {

@@ -15,7 +15,7 @@ export interface Donor {
 
 /**
  * Whom it is copied from already. Else of those who could give the one that did not fail, or failed the longest ago; a follower from the sync set that runs rather than the primary, since a copy costs the donor. A donor that
- * failed only waits, longer each time: what it lacked may be mended, and the fault may have been the copy's own. Null where nobody could give: of tables that are not InnoDB CLONE copies no rows.
+ * failed only waits, longer each time: what it lacked may be mended, and the fault may have been the copy's own. Null where nobody could give: of tables that are not InnoDB CLONE copies no rows, and from another series it copies nothing.
  */
 export function donorFor(situation: Situation, view: LiveView, primary: LiveView): Donor | null {
   const now = viewNamed(situation.snapshot, view.observation.seedingProgress?.donor ?? '')
@@ -28,7 +28,26 @@ export function donorFor(situation: Situation, view: LiveView, primary: LiveView
 function couldGive({ record, timings, snapshot }: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
   const replicas = record.syncSet.map((member) => liveView(snapshot, member)).filter((candidate) => isFollowing(candidate, record, timings))
   const able = replicas.filter((candidate) => candidate.name !== view.name && !candidate.observation.stored.forgetful)
-  return [...able.toReversed(), primary].filter((candidate) => foreignTablesOf(candidate) === '')
+  return [...able.toReversed(), primary].filter((candidate) => foreignTablesOf(candidate) === '' && canCopy(candidate, view))
+}
+
+/** CLONE copies within a series of MySQL, and releases before 8.0.37 only from the same release (manual, "Clone Plugin Limitations"). Of a server that does not answer the version is not known: it may be tried. */
+function canCopy(donor: LiveView, recipient: LiveView): boolean {
+  const [from, to] = [donor, recipient].map(({ observation }) => releaseOf(observation.server?.version ?? ''))
+  if (!from || !to) return true
+  return from.series === to.series && (from.release === to.release || from.series !== '8.0' || Math.min(from.release, to.release) >= 37)
+}
+
+function releaseOf(version: string): { readonly series: string; readonly release: number } | undefined {
+  const [, series, release] = /^(\d+\.\d+)\.(\d+)/.exec(version) ?? []
+  return series === undefined ? undefined : { series, release: Number(release) }
+}
+
+/** What keeps `view` from being a copy of anybody, and what a person can do. */
+export function whyNoDonor(view: LiveView, primary: LiveView): string {
+  const tables = foreignTablesOf(primary)
+  if (tables !== '') return `${primary.name} has tables that are not InnoDB (${tables}), and a copy would have none of their rows. Convert them first`
+  return `it runs MySQL ${view.observation.server?.version ?? 'of another series'}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only. Run the same image in both`
 }
 
 function triedBefore({ observation }: LiveView, view: LiveView): Donor & { readonly agoMs: number } {
@@ -45,6 +64,6 @@ export function failedBefore({ observation }: LiveView): string {
 }
 
 /** User tables that are not InnoDB, as text; '' for none. */
-export function foreignTablesOf({ observation }: LiveView): string {
+function foreignTablesOf({ observation }: LiveView): string {
   return observation.server?.foreignTables.join(', ') ?? ''
 }

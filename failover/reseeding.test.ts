@@ -180,6 +180,20 @@ describe('an instance is left alone', () => {
     expect(decisionFor({}, { inFlight: new Map([['shop-2', { order: 'reseed', sinceMs: 1_000 }]]) }).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
   })
 
+  const waits: ViewOverrides = { server: { executed: '', received: '', channel: null }, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0', sourceReady: false } } }
+
+  it('while the cluster is paused, and it is said that it waits for its copy', () => {
+    const decision = decisionFor(waits, { spec: { cloneAboveTransactions: 50 }, notes: { paused: { reason: 'maintenance', wallMs: 1 } } })
+    expect(ordersOf(decision)).toEqual([])
+    expect(decision.sentence).toMatch(/^paused: maintenance; .*; shop-2 is to be copied from another instance once the cluster is resumed$/)
+  })
+
+  it('while another one is copied, and it is said that it waits', () => {
+    const copying: ViewOverrides = { ...waits, stored: { ...waits.stored, seeding: true }, seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
+    const decision = decisionFor(waits, { shape: { instances: 4 }, spec: { cloneAboveTransactions: 50 }, views: { 'shop-3': copying } })
+    expect(decision.sentence).toBe('shop-3 is seeded from shop-0 (file copy); shop-2 is to be copied from another instance')
+  })
+
   it('and it says so where the policy is manual', () => {
     const decision = decisionFor(errant, { spec: { reseed: 'manual' } })
     expect(decision).toMatchObject({ blocked: true })

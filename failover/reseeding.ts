@@ -1,9 +1,9 @@
 import { holdsOf } from '../topology/holdings.ts'
 import { orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './crash-failover.ts'
-import { failedBefore, foreignTablesOf, type Donor } from './donor.ts'
+import { failedBefore, whyNoDonor, type Donor } from './donor.ts'
 import type { ReseedOrder } from './order.ts'
-import { isReadyAsDonor, primaryDonates, seedingsDue, unsparedMembers, type DueSeeding } from './seeding-plan.ts'
+import { copiesDue, isReadyAsDonor, primaryDonates, seedingsDue, unsparedMembers, type DueSeeding } from './seeding-plan.ts'
 import { endpointOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -14,7 +14,7 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   const all = seedingsDue(situation, primary)
   // An order that arrives when the copy is just made would have it made again.
   const copied = all.find(({ view }) => view.observation.seedingProgress !== null)
-  if (copied) return copyingStep(copied)
+  if (copied) return copyingStep(copied, copiesDue(situation, primary))
   // A donor gives one copy at a time (CLONE, error 3634): the next waits until the last one told shows that it copies.
   const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
   if (told !== undefined) return step(`${told} is being told to take a copy of another instance`)
@@ -23,9 +23,9 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
   return due ? seedStep(situation, primary, due) : unsparedStep(situation, primary)
 }
 
-function copyingStep({ view, donor }: DueSeeding): FlowStep {
+function copyingStep({ view, donor }: DueSeeding, due: string): FlowStep {
   const { seedingProgress } = view.observation
-  return step(`${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}`)
+  return step(`${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}${due === '' ? '' : `; ${due}`}`)
 }
 
 /** Nothing is ordered: it would destroy what the sync set stands for. */
@@ -46,7 +46,7 @@ function seedStep(situation: Situation, primary: LiveView, { view, why, donor }:
   const blocked = { blocked: true, revisitMs: 1_000 }
   if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding) return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
   if (donor === null) {
-    return step(`${view.name} ${why}; it is not seeded: ${primary.name} has tables that are not InnoDB (${foreignTablesOf(primary)}), and a copy would have none of their rows. Convert them first`, [], blocked)
+    return step(`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], blocked)
   }
   const because = `${view.name} ${why}${failedBefore(view)}`
   if (donor.waitMs > 0) return step(`${because}; ${donor.view.name} is tried again ${donor.pauseMs / 1_000} s after it failed`, [], { blocked: true, revisitMs: donor.waitMs })

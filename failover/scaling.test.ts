@@ -47,6 +47,21 @@ describe('scale-in', () => {
     expect(decision.sentence).toBe('scale-in to 2 waits: shop-2 is primary and no replica can take over: the policy of shop-0 is never; the policy of shop-1 is never')
   })
 
+  /** Uncounted, told to wait for its copy. */
+  const empty = { server: { executed: '', received: '', channel: null }, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0', sourceReady: false } } } as const
+
+  it('that waits for a member which cannot be spared has the one that could take its place copied', () => {
+    const decision = scaled(2, { spec: { cloneAboveTransactions: 50 }, record: { syncSet: [shop2] }, views: { 'shop-1': empty } })
+    expect(decision.sentence).toBe('scale-in to 2: shop-2 must leave the sync set first; shop-1 is empty and lacks 100 transactions; it is archived and seeded again from shop-2')
+    expect(decision.actions.map(({ kind }) => kind)).toContain('reseed')
+  })
+
+  it('does not have one copied that goes', () => {
+    const decision = scaled(2, { spec: { cloneAboveTransactions: 50 }, record: { syncSet: [shop1] }, views: { 'shop-2': empty } })
+    expect(decision.sentence).toBe('scale-in to 2: shop-2 go')
+    expect(decision.actions.map(({ kind }) => kind)).not.toContain('reseed')
+  })
+
   it('to one lowers k to nothing before the last replica leaves', () => {
     expect(committed(scaled(1, { record: { syncSet: [shop1] }, shape: { instances: 2 } }))).toMatchObject({ acks: 0, acksWanted: 0, syncSet: [shop1] })
   })

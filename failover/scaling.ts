@@ -1,7 +1,7 @@
 import { instanceOf, type InstanceName } from '../topology/member.ts'
-import { leavers, step, type FlowStep } from './crash-failover.ts'
+import { step, type FlowStep } from './crash-failover.ts'
 import { beginSwitchover, planSwitchover } from './switchover.ts'
-import { wantedInstances, type Situation } from './situation.ts'
+import { leavers, wantedInstances, type Situation } from './situation.ts'
 
 /**
  * The next step towards the number of instances asked for. Scale-in: the primary moves to one that stays, leavers leave the sync set

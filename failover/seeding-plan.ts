@@ -2,7 +2,7 @@ import { parseGtidSet } from '../topology/gtid-set.ts'
 import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { donorFor, type Donor } from './donor.ts'
 import { countedMembers } from './record.ts'
-import { hasStrayedLong, isFollowing, isServing, liveViews, viewOf, type LiveView, type Situation } from './situation.ts'
+import { departing, hasStrayedLong, isFollowing, isServing, liveViews, viewOf, type LiveView, type Situation } from './situation.ts'
 
 /** An applier that is stopped by an error this long is broken: no retry will help. */
 const brokenMs = 5_000
@@ -11,7 +11,7 @@ const brokenMs = 5_000
 export interface DueSeeding {
   readonly view: LiveView
   readonly why: string
-  /** Null: everybody who could give has tables that a copy would leave empty. */
+  /** Null: nobody can be copied (`whyNoDonor`). */
   readonly donor: Donor | null
 }
 
@@ -25,6 +25,7 @@ export function seedingsDue(situation: Situation, primary: LiveView): readonly D
     const { observation } = view
     if (view.past !== undefined || observation.member === record.primary || (record.syncSet.includes(observation.member) && !observation.stored.seeding)) return []
     if ((!observation.stored.seeding && !isServing(view, timings)) || !isToldUncounted(situation, view)) return []
+    if (departing(situation).includes(view.name) && !observation.stored.seeding) return []
     const why = whyReseed(situation, view, primary)
     return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary) }]
   })
@@ -70,19 +71,33 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   return behind > 0 ? `is empty and lacks ${behind} transactions` : null
 }
 
-/** How many transactions it would have to apply who holds none, where that is more than are applied rather than copied; else 0. */
-function lacksAll({ spec }: Situation, { observation }: LiveView, primary: LiveView): number {
-  if (!holdsOf(observation).isEmpty()) return 0
+/** How many transactions it would have to apply who holds none, where that is more than are applied rather than copied and somebody can be copied; else 0. */
+function lacksAll(situation: Situation, view: LiveView, primary: LiveView): number {
+  if (!holdsOf(view.observation).isEmpty()) return 0
   const behind = holdsOf(primary.observation).count()
-  return behind > spec.cloneAboveTransactions ? behind : 0
+  return behind > situation.spec.cloneAboveTransactions && donorFor(situation, view, primary) !== null ? behind : 0
 }
 
 /**
- * It holds nothing, or nothing is known of it yet, and is to be copied: were it to connect first, it would receive something at once, be empty no more, and apply all that ever happened. Where it cannot be copied,
- * or a person decides about that, it follows.
+ * It holds nothing and is to be copied: were it to connect first, it would receive something at once, be empty no more, and apply all that ever happened. Where it cannot be copied, or a person decides about that,
+ * it follows. While nothing is known of it, it goes on with what it was told; while nothing is known of the primary, it waits until somebody knows how much there is to copy.
  */
-export function waitsForItsCopy(situation: Situation, view: LiveView, primary: LiveView): boolean {
-  return situation.spec.reseed === 'automatic' && lacksAll(situation, view, primary) > 0 && donorFor(situation, view, primary) !== null
+export function waitsForItsCopy(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
+  const { server, stored } = view.observation
+  if (situation.spec.reseed === 'manual' || !holdsOf(view.observation).isEmpty()) return false
+  if (server === null && stored.assignment !== null && stored.assignment.sourceReady !== false) return false
+  if (primary === undefined || (primary.observation.server === null && holdsOf(primary.observation).isEmpty())) return true
+  return lacksAll(situation, view, primary) > 0
+}
+
+/** What is said of those who were told to wait for their copy and are not being copied; '' where nobody is. */
+export function copiesDue(situation: Situation, primary: LiveView | undefined): string {
+  const waiting = liveViews(situation.snapshot).filter((view) => {
+    const { stored, seedingProgress } = view.observation
+    return stored.assignment?.sourceReady === false && !stored.assignment.counted && seedingProgress === null && waitsForItsCopy(situation, view, primary)
+  })
+  if (waiting.length === 0) return ''
+  return `${waiting.map(({ name }) => name).join(', ')} ${waiting.length === 1 ? 'is' : 'are'} to be copied from another instance${situation.notes.paused ? ' once the cluster is resumed' : ''}`
 }
 
 /** What its applier stopped at; '' while it may go on by itself. */

@@ -12,6 +12,7 @@ import { renounceOrders } from './incarnations.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { passwordsOrders } from './passwords.ts'
 import { reseedStep } from './reseeding.ts'
+import { copiesDue } from './seeding-plan.ts'
 import { scalingStep } from './scaling.ts'
 import { isLive, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
@@ -142,15 +143,28 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   const { stored, converged } = primary.observation
   if (stored.assignment?.epoch !== record.epoch || stored.revision < record.revision || converged.revision < record.revision) return undefined
-  return handOverStep(situation) ?? syncSetStep(situation, primary) ?? scalingStep(situation) ?? reseedStep(situation, primary) ?? handOverWaits(situation)
+  return handOverStep(situation) ?? syncSetStep(situation, primary) ?? besides(scalingStep(situation), reseedStep(situation, primary)) ?? handOverWaits(situation)
+}
+
+/** Seeding goes on beside a change of size that waits: it may be what that waits for. */
+function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
+  if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit')) return scaling ?? seeding
+  const revisits = [scaling.revisitMs, seeding.revisitMs].filter((ms) => ms !== null)
+  return {
+    ...seeding,
+    sentence: `${scaling.sentence}; ${seeding.sentence}`,
+    actions: [...scaling.actions, ...seeding.actions],
+    blocked: scaling.blocked || seeding.blocked,
+    revisitMs: revisits.length === 0 ? null : Math.min(...revisits),
+  }
 }
 
 function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const shortfall = syncSetShortfall(situation)
   const { record } = situation
   const state = `no action: primary ${verdict.sentence}, ${record.syncSet.length} of ${situation.snapshot.instances.length - 1} replicas in the sync set`
-  const sentence = [prefix, state, shortfall].filter((part) => part !== '').join('; ')
   const primary = liveView(situation.snapshot, record.primary)
+  const sentence = [prefix, state, shortfall, copiesDue(situation, primary)].filter((part) => part !== '').join('; ')
   const closed = primary?.observation.server && !primary.observation.converged.done ? `; ${primary.observation.converged.sentence}` : ''
   return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: verdict.revisitMs })
 }

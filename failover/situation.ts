@@ -1,4 +1,4 @@
-import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
 import type { PrimaryRoute } from '../src/common/platform.ts'
@@ -122,6 +122,17 @@ export function isFenced(notes: ClusterNotes, instance: InstanceName): boolean {
 /** Instances this cluster should have: as scaled by a person, else as in the spec. */
 export function wantedInstances(input: DecisionInput): number {
   return input.notes.instances ?? input.spec.instances
+}
+
+/** Who should not lead nor be counted any more: instances beyond the number wanted, and those whose pod ends. */
+export function departing(input: DecisionInput): readonly InstanceName[] {
+  const ending = input.snapshot.instances.filter(({ observation }) => observation?.terminating).map(({ name }) => name)
+  return [...new Set([...leavers(input), ...ending])]
+}
+
+/** Instances beyond the number wanted. */
+export function leavers(input: DecisionInput): readonly InstanceName[] {
+  return input.snapshot.instances.map(({ name }) => name).filter((name) => ordinalOf(name) >= wantedInstances(input))
 }
 
 export function names(members: readonly MemberId[]): string {

@@ -1,8 +1,8 @@
 import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
-import { departing, step, type FlowStep } from './crash-failover.ts'
+import { step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { hasStrayedLong, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { departing, hasStrayedLong, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /**

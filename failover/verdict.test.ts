@@ -30,6 +30,16 @@ const cases: Readonly<Record<string, readonly [kind: VerdictKind, given: Situati
   'its agent is gone and replicas lost the server': ['dead', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': deaf, 'shop-2': fallenSilent } }, 'unreachable for this manager and for shop-1, shop-2', ['this manager', 'shop-1', 'shop-2']],
   'its agent is gone and nobody can testify': ['unknown', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': { reachable: false }, 'shop-2': deadServer } }, 'no replica can testify', ['this manager']],
   'a replica that was told to follow another is no witness': ['unknown', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': { ...deaf, follows: 'shop-2' }, 'shop-2': { reachable: false } } }, 'no replica can testify'],
+  'a replica that waits for its copy is no witness': [
+    'unknown',
+    { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': { reachable: false }, 'shop-2': { server: { channel: null }, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0', sourceReady: false } } } } },
+    'no replica can testify',
+  ],
+  'a member that was to connect once it had set its gates is one': [
+    'dead',
+    { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': { reachable: false }, 'shop-2': { ...deaf, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0', sourceReady: false } } } } },
+    'unreachable for this manager and for shop-2',
+  ],
   'this manager never heard its agent': ['dead', { ...later, views: { 'shop-0': { unheard: true }, 'shop-1': deaf, 'shop-2': deaf } }, 'unreachable for this manager'],
   'this manager has just begun to listen': ['unknown', { nowMs: 700, views: { 'shop-0': { unheard: true }, 'shop-1': deaf, 'shop-2': deaf } }, 'silent for 700 ms'],
   'the instance lives on another volume': ['dead', { views: { 'shop-0': { member: 'shop-0@other' } } }, 'gone or lives on another volume', ['the platform']],

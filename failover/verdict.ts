@@ -80,10 +80,15 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
   if (hearing.length > 0) {
     return verdict('agentLost', `the agent of ${name} is unreachable but ${hearing.map((view) => view.name).join(', ')} still hear its server: no failover`, [], timings.unreachableMs)
   }
-  const lost = replicas.filter((view) => view.observation.stored.assignment?.source === name)
+  const lost = replicas.filter((view) => view.observation.stored.assignment?.source === name && hasTried(view.observation))
   if (lost.length === 0) return verdict('unknown', `the agent of ${name} is unreachable and no replica can testify`, ['this manager'], timings.unreachableMs)
   const witnesses = ['this manager', ...lost.map((view) => view.name)]
   return verdict('dead', `${name} is unreachable for this manager and for ${lost.map((view) => view.name).join(', ')}`, witnesses)
+}
+
+/** One that waits for its copy never connected, and what it does not hear says nothing. One that counts was connected, or is as good as all there is. */
+function hasTried({ stored: { assignment, seeding } }: Observation): boolean {
+  return assignment?.counted === true || (assignment?.sourceReady !== false && !seeding)
 }
 
 /** Its receiver has a source that still speaks. */
