@@ -38,6 +38,8 @@ export function namesOf(cluster: string) {
     internal: `${cluster}-internal`,
     /** The configuration that the agents of all pods share. */
     agents: `${cluster}-agents`,
+    /** What `src/store/kube-cells.ts` keeps. */
+    record: `${cluster}-record`,
     statefulSet: cluster,
     /** What the agents show each other and the managers; mounted into the pods. */
     certificates: `${cluster}-certificates`,

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { namesOf } from '../../src/kube/names.ts'
+import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { expectNothingLost, withKubeCluster } from './with-kube-cluster.ts'
 
@@ -31,5 +33,20 @@ it('nothing is done with a record that somebody forged: the managers say so, wri
     await cluster.kubectl('patch', 'configmap', name, '--type', 'merge', '--patch', JSON.stringify({ data: JSON.parse(genuine) as object }))
   }
   await cluster.whole()
+  await expectNothingLost(writer)
+})
+
+it('a record that somebody deletes is made again while everybody can still answer, and not when the primary is dead', async () => {
+  const cluster = demo.current
+  await cluster.whole()
+  const { epoch } = await cluster.view()
+  const writer = await Writer.start(cluster)
+  const atMs = monotonicMs()
+  await cluster.kubectl('delete', 'configmap', namesOf(cluster.name).record)
+  await cluster.until(() => 'a record of a newer epoch', async () => (await cluster.view()).epoch > epoch)
+  await cluster.whole()
+  await cluster.kubectl('get', 'configmap', namesOf(cluster.name).record)
+  await writer.next()
+  expect(writer.longestPause(atMs).pauseMs).toBeLessThan(10_000)
   await expectNothingLost(writer)
 })

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { expect, it, onTestFinished } from 'vitest'
 import type { KubeObject, Resource } from '../../src/controller-runtime/objects.ts'
@@ -20,8 +22,8 @@ const roles: Resource<AnyObject> = { ...access, kind: 'Role', plural: 'roles' }
 const roleBindings: Resource<AnyObject> = { ...access, kind: 'RoleBinding', plural: 'rolebindings' }
 
 onApiServer('A client that the API server’s own fairness turns away', (api) => {
-  /** Somebody who may use ConfigMaps, by one request at a time. */
-  async function oneAtATime(user: string): Promise<void> {
+  /** Somebody who may use ConfigMaps, by one request at a time. Gives the uid of the schema that says so. */
+  async function oneAtATime(user: string): Promise<string | undefined> {
     const [flow, rbac] = ['flowcontrol.apiserver.k8s.io/v1', 'rbac.authorization.k8s.io/v1']
     const metadata = { name: user, namespace: api.namespace }
     const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }]
@@ -30,28 +32,56 @@ onApiServer('A client that the API server’s own fairness turns away', (api) =>
     const limited = { nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0, limitResponse: { type: 'Reject' } }
     await api.client.create(priorityLevels, { apiVersion: flow, kind: 'PriorityLevelConfiguration', metadata: { name: user }, spec: { type: 'Limited', limited } })
     const rules = [{ subjects: [{ kind: 'User', user: { name: user } }], resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'] }] }]
-    await api.client.create(flowSchemas, { apiVersion: flow, kind: 'FlowSchema', metadata: { name: user }, spec: { priorityLevelConfiguration: { name: user }, matchingPrecedence: 100, rules } })
+    const made = await api.client.create(flowSchemas, { apiVersion: flow, kind: 'FlowSchema', metadata: { name: user }, spec: { priorityLevelConfiguration: { name: user }, matchingPrecedence: 100, rules } })
+    return made.metadata.uid
   }
 
-  /** A request that never ends: its body does not come. Gives the function that gives it up. */
+  /** The uid of the schema by which the API server queues this user's requests now. */
+  async function schemaOf(user: string): Promise<unknown> {
+    const { headers } = await userOf(api.access, user).credentials()
+    const asked = request(`${api.access.server}/api/v1/namespaces/${api.namespace}/configmaps/a`, { ca: api.access.ca, headers: { ...headers } })
+    asked.end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer.headers['x-kubernetes-pf-flowschema-uid']
+  }
+
+  /**
+   * A request that never ends: its body does not come. Turned away itself, since the one before it was answered and had not left yet, it comes again; it would not hear of that if its body were shorter, for Go reads what is
+   * left of a body of up to 256 KiB before it answers. Gives the function that gives it up.
+   */
   async function hold(user: string): Promise<() => void> {
     const { headers } = await userOf(api.access, user).credentials()
     const path = `${api.access.server}/api/v1/namespaces/${api.namespace}/configmaps`
-    const held = request(path, { method: 'POST', ca: api.access.ca, headers: { ...headers, 'content-type': 'application/json', 'content-length': '1000' } })
-    held.on('error', () => undefined)
-    held.write('{')
-    return () => void held.destroy()
+    let isOver = false
+    const begin = (): ClientRequest => {
+      const one = request(path, { method: 'POST', ca: api.access.ca, headers: { ...headers, 'content-type': 'application/json', 'content-length': '1000000' } })
+      one.on('error', () => undefined)
+      one.on('response', (answer) => {
+        answer.resume()
+        one.destroy()
+        if (!isOver) held = begin()
+      })
+      one.write('{')
+      return one
+    }
+    let held = begin()
+    return () => {
+      isOver = true
+      held.destroy()
+    }
   }
 
   it('waits as long as it is asked to and is served then; where that is past its deadline, it is told', async () => {
     const user = api.namespace
-    await oneAtATime(user)
+    const schema = await oneAtATime(user)
     const seen: string[] = []
     const client = clientWith(userOf(api.access, user), { onRequest: ({ code }) => void seen.push(code) })
     onTestFinished(() => client.close())
     const ask = (deadlineMs: number) => client.get(configMaps, { namespace: api.namespace, name: 'a' }, { deadlineMs }).catch((error: unknown) => error)
     // The rules above are known everywhere in the API server within moments.
     await expect.poll(() => ask(900), { timeout: 20_000 }).toBeUndefined()
+    await expect.poll(() => schemaOf(user), { timeout: 20_000 }).toBe(schema)
 
     const giveUp = await hold(user)
     onTestFinished(giveUp)

@@ -3,6 +3,8 @@ import { createLogger } from '../../common/logger.ts'
 import { testingInformer } from '../../controller-runtime/testing-informer.ts'
 import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
 import { virtualWorld } from '../../controller-runtime/testing-world.ts'
+import { configMaps, type ConfigMap } from '../../kube/agent-config.ts'
+import { namesOf } from '../../kube/names.ts'
 import { endpointSlices, type EndpointSlice } from '../../kube/primary-endpoints.ts'
 import type { Secret } from '../../kube/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
@@ -20,15 +22,16 @@ function clusters({ leads = false }: { leads?: boolean } = {}) {
   const pods = testingInformer<Pod>('pods')
   const statefulSets = testingInformer<StatefulSet>('statefulsets')
   const slices = testingInformer<EndpointSlice>('endpointslices')
+  const records = testingInformer<ConfigMap>('configmaps')
   const lines: string[] = []
   const log = createLogger({ level: 'info', name: 'manager', destination: { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) } })
   const leading = { now: leads }
   const set = new ClusterSet({
-    ...{ world, client, pods, statefulSets, slices, secrets: testingInformer<Secret>('secrets'), manager: 'm1', log, metrics: createMetrics() },
+    ...{ world, client, pods, statefulSets, slices, configMaps: records, secrets: testingInformer<Secret>('secrets'), manager: 'm1', log, metrics: createMetrics() },
     ...{ leads: () => leading.now, changed: () => undefined, decided: () => undefined, recovered: () => undefined },
   })
   onTestFinished(() => set.removeAll())
-  return { world, client, pods, statefulSets, slices, lines, leading, set }
+  return { world, client, pods, statefulSets, slices, records, lines, leading, set }
 }
 
 function aSlice(host: string): EndpointSlice {
@@ -149,15 +152,37 @@ describe('the loops of all clusters', () => {
     expect(loop.input().published).toBeUndefined()
   })
 
-  it('end with their cluster: nothing is listened to any more, nothing waits', async () => {
-    const { set, pods, statefulSets, slices, world, lines } = clusters({ leads: true })
+  it('hear of it when somebody else changes or deletes their record, and look at none of their own', async () => {
+    const { set, world, client, records } = clusters({ leads: true })
     const { loop } = await set.ensure(cluster(), 'token')
     await world.settle()
+    const name = namesOf('shop').record
+    const record = { version: 1, cluster: 'shop', epoch: 4, revision: 7, primary: 'shop-0@v', syncSet: [], leaving: [], acks: 1, acksWanted: 1, intent: null }
+    const forged = await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...key, name }, data: { revision: '7', text: JSON.stringify(record) } })
+    records.put(forged)
+    await world.advance(1_000)
+    expect(loop.record).toMatchObject({ epoch: 4, revision: 7 })
+    const asked: string[] = []
+    client.before = (verb) => void asked.push(verb)
+    records.put(forged)
+    await world.advance(1_000)
+    expect(asked).toEqual([])
+    await client.delete(configMaps, { ...key, name })
+    records.delete(forged)
+    await world.advance(1_000)
+    expect(loop.record).toBeUndefined()
+  })
+
+  it('end with their cluster: nothing is listened to any more, nothing waits', async () => {
+    const { set, pods, statefulSets, slices, records, world, lines } = clusters({ leads: true })
+    const { loop } = await set.ensure(cluster(), 'token')
+    await world.settle()
+    records.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...key, name: namesOf('shop').record } })
     await set.remove(key)
     await set.remove(key)
     // A view that was planned already is shown to nobody.
     await world.advance(100)
-    expect([set.all(), set.get(key), loop.leads, pods.handlers, statefulSets.handlers, slices.handlers, world.pending]).toEqual([[], undefined, false, 0, 0, 0, 0])
+    expect([set.all(), set.get(key), loop.leads, pods.handlers, statefulSets.handlers, slices.handlers, records.handlers, world.pending]).toEqual([[], undefined, false, 0, 0, 0, 0, 0])
     expect(lines.filter((line) => line === 'shops.shop is managed no longer')).toHaveLength(1)
   })
 

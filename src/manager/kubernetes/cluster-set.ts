@@ -5,6 +5,7 @@ import type { World } from '../../common/ports.ts'
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
+import type { ConfigMap } from '../../kube/agent-config.ts'
 import { managerTlsFor } from '../../kube/cluster-certificates.ts'
 import { coreSpecOf } from '../../kube/core-spec.ts'
 import type { CommittedEpoch } from '../../kube/epoch.ts'
@@ -23,6 +24,7 @@ import { defaultTimings } from '../../../failover/timings.ts'
 import { createHttpFeed } from '../http-feed.ts'
 import { ManagedCluster } from '../managed-cluster.ts'
 import type { ManagerMetrics } from '../metrics.ts'
+import { watchRecord } from './record-watch.ts'
 import { askForNoPasswords } from './rotate-passwords.ts'
 import { SpecProgress } from './spec-progress.ts'
 
@@ -34,6 +36,8 @@ export interface ClusterSetParts {
   readonly statefulSets: InformerPort<StatefulSet>
   readonly slices: InformerPort<EndpointSlice>
   readonly secrets: InformerPort<Secret>
+  /** Clusters' records among them. */
+  readonly configMaps: InformerPort<ConfigMap>
   readonly manager: string
   readonly leads: () => boolean
   readonly log: Logger
@@ -52,6 +56,7 @@ interface Held {
   readonly transport: HttpTransport
   readonly store: Store
   readonly committedEpoch: CommittedEpoch
+  readonly endRecordWatch: () => void
   generation: number
 }
 
@@ -101,6 +106,7 @@ export class ClusterSet {
     this.#held.delete(keyText(key))
     held.managed.loop.stop()
     held.platform.close()
+    held.endRecordWatch()
     held.transport.close()
     await held.store.close()
     this.#parts.log.info({ cluster: held.managed.name }, `${held.managed.name} is managed no longer`)
@@ -126,7 +132,7 @@ export class ClusterSet {
   }
 
   async #take(cluster: MySQLCluster, token: string): Promise<Held> {
-    const { world, client, pods, statefulSets, slices, secrets, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
+    const { world, client, pods, statefulSets, slices, secrets, configMaps, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
     const spec = coreSpecOf(key.name, cluster.spec)
@@ -142,7 +148,8 @@ export class ClusterSet {
     const told = { decided: (decision: Decision) => decided(key, decision), recovered: (recovery: Recovery) => recovered(key, recovery) }
     const config = { cluster: key.name, spec, timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
-    const held: Held = { uid, token, managed, platform, transport, store, committedEpoch, generation }
+    const endRecordWatch = watchRecord({ records: configMaps, timers: world.timers, cluster: key, revision: () => managed.loop.record?.revision ?? 0, meddled: () => void this.#lookAgain(managed) })
+    const held: Held = { uid, token, managed, platform, transport, store, committedEpoch, endRecordWatch, generation }
     this.#held.set(keyText(key), held)
     managed.subscribe(() => changed(key))
     platform.onMeddling(() => void this.#lookAgain(managed))
@@ -157,7 +164,7 @@ export class ClusterSet {
       await loop.reread()
       loop.wake()
     } catch (error) {
-      this.#parts.log.warn({ cluster: name }, `looking at what is published of ${name}: ${describeError(error)}`)
+      this.#parts.log.warn({ cluster: name }, `looking at the record of ${name} and at what is published: ${describeError(error)}`)
     }
   }
 

@@ -14,6 +14,7 @@ import { leaderClient } from '../../controller-runtime/leadership.ts'
 import { LeaseElector } from '../../controller-runtime/lease-elector.ts'
 import { runAll, type Runnable } from '../../controller-runtime/runnables.ts'
 import { createRuntimeMetrics, type ApiRequest } from '../../controller-runtime/runtime-metrics.ts'
+import { configMaps } from '../../kube/agent-config.ts'
 import { refuseOlderDefinition } from '../../kube/definition-check.ts'
 import { admissionRoutes } from '../../kube/admission.ts'
 import { mysqlClusters } from '../../kube/mysql-cluster.ts'
@@ -96,6 +97,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     client: leaderClient(urgentClient, leader),
     ...cached,
     slices: informers.of(endpointSlices, ours),
+    configMaps: informers.of(configMaps, ours),
     manager: identity,
     leads,
     log,
