@@ -9,7 +9,7 @@ import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
 import { annotationsChanged, anyOf, generationChanged, objectsThat, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
 import type { RuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
-import { configMaps } from '../../kube/agent-config.ts'
+import type { ConfigMap } from '../../kube/agent-config.ts'
 import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { labels } from '../../kube/names.ts'
@@ -35,6 +35,7 @@ export interface ControllerParts {
   readonly pods: InformerPort<Pod>
   readonly statefulSets: InformerPort<StatefulSet>
   readonly secrets: InformerPort<Secret>
+  readonly configMaps: InformerPort<ConfigMap>
   readonly set: ClusterSet
   readonly events: ClusterEvents
   readonly leads: () => boolean
@@ -56,7 +57,7 @@ export const ours = { labelSelector: `${labels.managedBy}=regent` }
 
 /** The controllers of clusters, which run until they are told to stop. */
 export function createControllers(parts: ControllerParts): ClusterControllers {
-  const { client, world, log, metrics, informers, clusters, pods, statefulSets, secrets, set, events, leads, options, managerNamespace } = parts
+  const { client, world, log, metrics, informers, clusters, pods, statefulSets, secrets, configMaps, set, events, leads, options, managerNamespace } = parts
   const disabled = new Set(options.reconcile.disabledCapabilities)
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) => watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
   const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
@@ -73,7 +74,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       watchFor(clusters, anyOf(generationChanged, annotationsChanged)),
       watchOwned(statefulSets, mysqlClusters, generationChanged),
       owned(services, resourceVersionChanged),
-      owned(configMaps, isNoRecord, resourceVersionChanged),
+      watchOwned(configMaps, mysqlClusters, isNoRecord, resourceVersionChanged),
       owned(serviceAccounts, resourceVersionChanged),
       ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
       ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),

@@ -62,7 +62,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
 
   const informers = new InformerSet({ client, world, logger: log, resyncMs: options.watch.resyncSeconds * 1_000, ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }) })
   const clusters = informers.of(mysqlClusters)
-  const cached = { pods: informers.of(pods, ours), statefulSets: informers.of(statefulSets, ours), secrets: informers.of(secrets, ours) }
+  const cached = { pods: informers.of(pods, ours), statefulSets: informers.of(statefulSets, ours), secrets: informers.of(secrets, ours), configMaps: informers.of(configMaps, ours) }
 
   const { webhook } = options
   const ownCertificates = followCertificates({ client, world, log, namespace, waitForSecretMs: webhook.waitForSecretSeconds * 1_000, webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '' })
@@ -97,7 +97,6 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     client: leaderClient(urgentClient, leader),
     ...cached,
     slices: informers.of(endpointSlices, ours),
-    configMaps: informers.of(configMaps, ours),
     manager: identity,
     leads,
     log,
