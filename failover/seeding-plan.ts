@@ -21,11 +21,12 @@ export interface DueSeeding {
  */
 export function seedingsDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
   const { record, timings, snapshot } = situation
+  const going = departing(situation)
   return liveViews(snapshot).flatMap((view) => {
     const { observation } = view
+    const mayBegin = isServing(view, timings) && !going.includes(view.name)
     if (view.past !== undefined || observation.member === record.primary || (record.syncSet.includes(observation.member) && !observation.stored.seeding)) return []
-    if ((!observation.stored.seeding && !isServing(view, timings)) || !isToldUncounted(situation, view)) return []
-    if (departing(situation).includes(view.name) && !observation.stored.seeding) return []
+    if ((!observation.stored.seeding && !mayBegin) || !isToldUncounted(situation, view)) return []
     const why = whyReseed(situation, view, primary)
     return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary) }]
   })
