@@ -53,6 +53,7 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(50)
     const trouble = /nothing can be committed until the store is back: no answer within 2000 ms/
     expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(trouble) as string })
+    loop.storeIs('no answer within 2000 ms')
     await loop.lead(false)
     loop.wake()
     await realWorld.timers.sleep(10)
@@ -70,6 +71,57 @@ describe('the loop of a cluster', () => {
     expect(loop.decision?.sentence).not.toMatch(trouble)
     expect(loop.record).toMatchObject({ epoch: 1 })
     expect(posted).toEqual(['/v1/assign'])
+  })
+
+  it.each<[string, (loop: ClusterLoop) => Promise<void>]>([
+    ['leads', (loop) => loop.reread()],
+    ['is to lead', async (loop) => (await loop.lead(false), loop.lead(true))],
+  ])('says that its record cannot be read while it %s, whatever else the store answers, until it can', async (_what, reads) => {
+    const store = memoryStore()
+    let forged = false
+    const readRecord: Store['readRecord'] = async (cluster) => {
+      if (forged) throw new Error('shop-record is no record')
+      return store.readRecord(cluster)
+    }
+    const { loop } = timelessLoop({ ...store, readRecord })
+    await loop.start()
+    await loop.lead(true)
+    forged = true
+    await expect(reads(loop)).rejects.toThrow('shop-record is no record')
+    for (let answers = 0; answers < 3; answers++) {
+      loop.storeIs('')
+      await realWorld.timers.sleep(10)
+      expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(/nothing can be committed until the store is back: shop-record is no record$/) as string })
+    }
+    forged = false
+    loop.storeIs('')
+    await realWorld.timers.sleep(10)
+    await loop.lead(true)
+    await realWorld.timers.sleep(10)
+    expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
+  })
+
+  it('says why its commit was refused, whatever else the store answers, until one is taken', async () => {
+    const store = memoryStore()
+    let refused = true
+    const compareAndSwap: Store['compareAndSwap'] = async (...parameters) => {
+      if (refused) throw new Error('not allowed to change shop-record')
+      return store.compareAndSwap(...parameters)
+    }
+    const { loop, listeners } = timelessLoop({ ...store, compareAndSwap })
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 }))
+    for (let answers = 0; answers < 3; answers++) {
+      await realWorld.timers.sleep(10)
+      expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(/until the store is back: not allowed to change shop-record$/) as string })
+      loop.storeIs('')
+    }
+    refused = false
+    loop.wake()
+    await realWorld.timers.sleep(10)
+    expect(loop.record).toMatchObject({ epoch: 1 })
+    expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
   })
 
   it('takes a commit for done that the store did without saying so', async () => {

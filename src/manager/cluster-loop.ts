@@ -22,10 +22,11 @@ import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { isWhole, outcomeOf, RecoveryBook } from './recovery-book.ts'
 import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
+import { StoreTrouble } from './store-trouble.ts'
 
 /** A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be started again. */
 const fetchAgainMs = 30_000
-/** A leader's commit is a moment in which store and processor belong to what it does next. */
+/** A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait. */
 const followerReadsAfterMs = 1_000
 
 export interface LoopPorts {
@@ -77,10 +78,9 @@ export class ClusterLoop {
   #published: PrimaryRoute | undefined
   #decision: Decision | null = null
   #leads = false
-  /** Another object for each word about leadership. */
-  #told = {}
-  /** Why the store takes nothing now, in its own words; '' while it does. */
-  #storeTrouble = ''
+  /** What it was told last of leadership: another object for each word. */
+  #told = { leads: false }
+  readonly #trouble = new StoreTrouble(() => this.wake())
   /** A commit of which the store did not say whether it was done. */
   #unanswered: { readonly before: ClusterRecord | undefined; readonly action: Extract<Action, { kind: 'commit' }> } | undefined
   #queued = false
@@ -112,7 +112,7 @@ export class ClusterLoop {
   }
 
   stop(): void {
-    this.#told = {}
+    this.#told = { leads: false }
     this.#leads = false
     this.#revisit?.cancel()
     this.#agents.stop()
@@ -131,8 +131,9 @@ export class ClusterLoop {
 
   /** Leadership came or went. A new leader reads everything before it decides; what it was told last counts, also when it was told while it read. */
   async lead(leads: boolean): Promise<void> {
-    const told = (this.#told = {})
+    const told = (this.#told = { leads })
     if (leads && !this.#leads) await this.reread()
+    if (!leads) this.#trouble.is({ reading: '', committing: '' })
     if (this.#told !== told) return
     if (leads && !this.#leads) this.#leadsSinceMs = this.#ports.world.clock.monotonicMs()
     this.#leads = leads
@@ -143,11 +144,11 @@ export class ClusterLoop {
     return this.#leads
   }
 
-  /** The store took something (''), or did not, and why: what it said last belongs into every sentence until it does again. Another reason alone wakes nobody: it may be what a commit of this very turn was told. */
+  /** The store took something (''), or did not, and why. */
   storeIs(trouble: string): void {
-    const turned = (trouble === '') !== (this.#storeTrouble === '')
-    this.#storeTrouble = trouble
-    if (turned) this.wake()
+    this.#trouble.is({ store: trouble })
+    // The record may have been mended: nothing else would tell.
+    if (trouble === '' && this.#trouble.of('reading') !== '') void this.#readAgain()
   }
 
   get record(): ClusterRecord | undefined {
@@ -218,7 +219,7 @@ export class ClusterLoop {
   async reread(): Promise<void> {
     const { store, platform } = this.#ports
     const { cluster } = this.#config
-    const [record, notes, published] = await Promise.all([store.readRecord(cluster), store.readNotes(cluster), platform.publishedPrimary()])
+    const [record, notes, published] = await this.#trouble.read(Promise.all([store.readRecord(cluster), store.readNotes(cluster), platform.publishedPrimary()]))
     this.#record = record
     this.#notes.are(notes)
     this.#published = published
@@ -241,16 +242,15 @@ export class ClusterLoop {
       .catch((error: unknown) => this.#listener.failed('deciding', error))
   }
 
-  /** A manager that lost its claim because the store is gone goes on saying what it sees. */
+  /** A manager that lost its claim because the store is gone goes on saying what it sees, and so does one that cannot take up its claim because the record cannot be read. */
   get #speaks(): boolean {
-    return this.#leads || this.#storeTrouble !== ''
+    return this.#leads || this.#trouble.of('store') !== '' || (this.#told.leads && this.#trouble.of('reading') !== '')
   }
 
   #decideNow(): Decision {
     const decision = decide(this.input())
-    if (this.#storeTrouble === '') return decision
-    const sentence = `${decision.sentence}; nothing can be committed until the store is back: ${this.#storeTrouble}`
-    return { ...decision, sentence, blocked: true, actions: this.#leads ? decision.actions : [] }
+    if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
+    return this.#trouble.limit(decision, this.#leads)
   }
 
   async #turn(): Promise<void> {
@@ -302,7 +302,7 @@ export class ClusterLoop {
     const before = this.#record
     try {
       const done = await this.#ports.store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
-      this.storeIs('')
+      this.#trouble.over()
       if (!done) {
         this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`))
         await this.reread()
@@ -312,7 +312,7 @@ export class ClusterLoop {
       }
     } catch (error) {
       this.#listener.failed('commit', error)
-      this.storeIs(describeError(error))
+      this.#trouble.is({ committing: describeError(error) })
       this.#unanswered = { before, action }
       // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
       await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
@@ -429,16 +429,16 @@ export class ClusterLoop {
     if (this.#leads && this.#runs.believes(observation, this.notes)) {
       this.#leases.confirm(observation).catch((error: unknown) => this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error))
     }
-    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding) void this.#readWhatOthersCommitted()
+    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding) void this.#readAgain(this.#leads ? 0 : followerReadsAfterMs)
     else this.wake()
   }
 
-  /** Also where another manager leads: what this one shows is to be what is so. That can wait until the leader is through with it. */
-  async #readWhatOthersCommitted(): Promise<void> {
+  /** Also where another manager leads: what this one shows is to be what is so. */
+  async #readAgain(afterMs = 0): Promise<void> {
     if (this.#rereading) return
     this.#rereading = true
     try {
-      if (!this.#leads) await this.#ports.world.timers.sleep(followerReadsAfterMs)
+      if (afterMs > 0) await this.#ports.world.timers.sleep(afterMs)
       await this.reread()
       this.wake()
     } catch (error) {
