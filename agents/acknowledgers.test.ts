@@ -47,6 +47,7 @@ it('A primary ends the connection of another server with the account of a counte
     const { dumpThreads } = server.state
     killed.push(...dumpThreads.filter((one) => !keep(one)).map(({ threadId }) => threadId))
     server.state = { ...server.state, dumpThreads: dumpThreads.filter(keep) }
+    return killed
   }
   const unsettled: boolean[] = []
   server.writeMarker = async () => void unsettled.push(parts.file.current.unsettled)
@@ -57,14 +58,23 @@ it('A primary ends the connection of another server with the account of a counte
   await expect.poll(() => parts.file.current.unsettled).toBe(false)
 })
 
-it('A primary whose stranger does not go at once goes on with the rest: markers, and being open', async () => {
+it('A primary whose stranger does not go waits for it beside the rest, and says so in the end: markers, being open and orders do not wait', async () => {
   const impostor = thread({ threadId: 99, serverUuid: 'impostor' })
   const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], dumpThreads: [thread(), impostor], semiSyncSource: { enabled: true, acks: 1 }, offlineMode: true }))
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
   parts.memory.openedPid = parts.process.pid
-  server.killDumpThreads = async () => Promise.reject(new Error('dump threads 99 were killed and are not gone after 2000 ms'))
-  await convergePrimary(parts, told, server.state, new Markers(parts, () => undefined))
+  const gone = Promise.withResolvers<void>()
+  const awaited: (readonly number[])[] = []
+  server.killDumpThreads = async () => [99]
+  server.waitSessionsGone = (ids) => (awaited.push(ids), gone.promise)
+  const markers = new Markers(parts, () => undefined)
+  await convergePrimary(parts, told, server.state, markers)
+  await convergePrimary(parts, told, server.state, markers)
   expect(server.calls).toEqual(expect.arrayContaining(['marker 1', 'open']))
+  expect(awaited).toEqual([[99]])
+  gone.reject(new Error('killed and not gone after 2000 ms: session 99 of regent_r_1 ("Waiting to finalize termination")'))
+  await parts.memory.cuttingOff
+  expect(parts.memory.cuttingOff).toBeNull()
   expect(parts.notices.list.map(({ code }) => code)).toContain('StrangerStays')
 })

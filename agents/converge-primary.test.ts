@@ -79,7 +79,7 @@ describe('the candidate of a switchover', () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: null }))
     const parts = await testParts(server)
     let keep: Parameters<typeof server.killDumpThreads>[0] = () => true
-    server.killDumpThreads = async (given) => void (keep = given)
+    server.killDumpThreads = async (given) => ((keep = given), [])
     const thread = (user: string) => ({ threadId: 7, user, host: '', serverUuid: '', semiSync: true })
     await convergePrimary(parts, { ...primaryOfEpoch3, counted: ['shop-1'], connected: ['shop-1', 'shop-2'] }, server.state, new Markers(parts, () => undefined))
     expect([1, 2, 3].map((ordinal) => keep(thread(`regent_r_${ordinal}`)))).toEqual([true, false, false])

@@ -98,7 +98,7 @@ async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state:
   await memory.switchingOff
   if (state.channel && !isPreparedFor(parts, assignment.epoch)) await server.stopApplier()
   const connected = new Set(assignment.connected?.filter((instance) => assignment.counted.includes(instance)).map(replicationUser))
-  await server.killDumpThreads(({ user }) => connected.has(user))
+  await server.waitSessionsGone(await server.killDumpThreads(({ user }) => connected.has(user)))
   await server.setReadOnly('accounts')
   await server.setGates([...assignment.counted, ...assignment.catchingUp])
   await server.setSemiSyncSource(assignment.acks)
@@ -164,8 +164,12 @@ async function keepAcknowledgements({ server, notices, memory, file }: Parts, as
     memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
     notices.add('StrangerAcknowledges', sentenceAbout(strangers, assignment))
     const killed = new Set(strangers.map((thread) => thread.threadId))
-    // One that takes its time to go must not keep the rest of this pass from being done.
-    await server.killDumpThreads((thread) => !killed.has(thread.threadId)).catch((error: unknown) => notices.add('StrangerStays', describeError(error)))
+    const ids = await server.killDumpThreads((thread) => !killed.has(thread.threadId))
+    // One that takes its time to go holds up neither this pass nor the orders behind it.
+    memory.cuttingOff ??= server
+      .waitSessionsGone(ids)
+      .catch((error: unknown) => notices.add('StrangerStays', describeError(error)))
+      .finally(() => (memory.cuttingOff = null))
   }
 }
 

@@ -50,6 +50,7 @@ function stopsAcknowledging({ server, memory, notices, changed }: Parts, state: 
   if (!state.semiSyncSource.enabled) return false
   memory.switchingOff ??= server
     .killDumpThreads(() => false)
+    .then((ids) => server.waitSessionsGone(ids))
     .then(() => server.setSemiSyncSource(0))
     .catch((error: unknown) => notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`))
     .finally(() => {

@@ -40,6 +40,14 @@ describe('demotion', () => {
     expect(parts.file.current.promise).toBe(0)
   })
 
+  it('ends the sessions in its way as soon as no other waits for an acknowledgement', async () => {
+    const server = hangingOnce(new ScriptedServer(acknowledged), () => (server.waiting = 1))
+    const parts = await testParts(server)
+    setTimeout(() => (server.waiting = 0), 150)
+    await demote(parts, { ...order, deadlineMs: 10_000 })
+    expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'readOnly closed'])
+  })
+
   it('kills nobody while a session waits for an acknowledgement that does not come from replicas that are connected', async () => {
     const server = new ScriptedServer(acknowledged)
     const parts = await testParts(hangingOnce(server, () => (server.waiting = 1)))

@@ -61,7 +61,7 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
   } catch (error) {
     if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
     await refuseWithoutAcknowledgements(parts)
-    await refuseWhileOneWaits(parts)
+    await refuseWhileOneWaits(parts, remaining())
     await server.killForeignSessions()
     await server.setReadOnly('closed', remaining())
   }
@@ -69,12 +69,12 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
   await server.killForeignSessions()
 }
 
-/** What is acknowledged at all is acknowledged well within this. */
-const acknowledgedMs = 100
+/** What is acknowledged at all is acknowledged within this: while a dump thread ends, the server looks for acknowledgements only once a second. */
+const acknowledgedMs = 1_500
 
 /** Under load there is always somebody who waits, for a moment: looked for is a moment in which nobody does. */
-async function refuseWhileOneWaits({ server, world }: Parts): Promise<void> {
-  const until = world.clock.monotonicMs() + acknowledgedMs
+async function refuseWhileOneWaits({ server, world }: Parts, remainingMs: number): Promise<void> {
+  const until = world.clock.monotonicMs() + Math.min(acknowledgedMs, remainingMs / 2)
   while ((await server.waitingSessions()) > 0) {
     if (world.clock.monotonicMs() >= until) throw new RegentError('REGENT_TIMED_OUT', 'demotion undone: something stands in its way, and sessions that wait for an acknowledgement must not be killed')
     await world.timers.sleep(pollMs)

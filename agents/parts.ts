@@ -70,6 +70,8 @@ export interface Memory {
   mayRestart: boolean
   /** Switching the source's side of semi-sync off, while that goes on. */
   switchingOff: Promise<void> | null
+  /** Waiting for strangers' dump threads to be gone, while that goes on. */
+  cuttingOff: Promise<void> | null
   /** When the receiver was started last, monotonic. */
   receiverStartedAtMs: number
   /** Its pod was told to end, since when (monotonic), and whether its server is being stopped: it is not started any more. */
@@ -108,6 +110,7 @@ export function freshMemory(nowMs: number): Memory {
     binlogSet: null,
     mayRestart: false,
     switchingOff: null,
+    cuttingOff: null,
     receiverStartedAtMs: 0,
     termination: null,
     closedBecause: null,

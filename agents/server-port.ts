@@ -56,8 +56,10 @@ export interface ServerPort {
    * locked, its dump threads killed and seen gone. Needs setReadOnly('accounts') or open() in force.
    */
   setGates(open: readonly InstanceName[]): Promise<void>
-  /** Kills dump threads for which `keep` is false and resolves when they are gone. */
-  killDumpThreads(keep: (thread: ServerState['dumpThreads'][number]) => boolean): Promise<void>
+  /** Kills dump threads for which `keep` is false: nothing written from then on is acknowledged through them. Resolves to their session ids. */
+  killDumpThreads(keep: (thread: ServerState['dumpThreads'][number]) => boolean): Promise<readonly number[]>
+  /** Resolves when killed sessions are gone: a dump thread takes up to a second while nobody else acknowledges. Rejects when one stays. */
+  waitSessionsGone(ids: readonly number[]): Promise<void>
 
   /** Writes a marker row, binary log on; resolves when it is acknowledged by k replicas, however long that takes. Two can wait at once, in two slots. */
   writeMarker(token: string, slot: 1 | 2): Promise<void>

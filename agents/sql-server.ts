@@ -15,7 +15,7 @@ import { setPasswords } from './sql-passwords.ts'
 import { SqlPool } from './sql-pool.ts'
 import { ReplicationSql } from './sql-replication.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './sql-semi-sync.ts'
-import { busySessions, killDumpThreads, killForeignSessions } from './sql-sessions.ts'
+import { busySessions, killDumpThreads, killForeignSessions, waitSessionsGone } from './sql-sessions.ts'
 import { StateReader } from './sql-state.ts'
 import { lookAgainMs, textOf, type RowsOfEach, type Sql } from './sql.ts'
 import { volumeLayout } from './volume-layout.ts'
@@ -82,6 +82,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setSemiSyncSource: (acks) => setSemiSyncSource(sql, acks),
     setGates: (open) => setGates(sql, secret, open),
     killDumpThreads: (keep) => killDumpThreads(sql, keep),
+    waitSessionsGone: (ids) => waitSessionsGone(sql, ids),
     writeMarker: (token, slot) => writeMarker((statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), token, slot),
     setPasswords: (wish) => setPasswords((statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), secret, wish),
     probeWrite: (deadlineMs) => probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),

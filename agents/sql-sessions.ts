@@ -61,14 +61,23 @@ export function dumpThreadsIn(rows: readonly Row[]): readonly DumpThread[] {
   }))
 }
 
-/** Kills dump threads and looks until they are gone: nothing signals that. Rejects with `REGENT_SERVER_TIMEOUT` when one stays. */
-export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => boolean): Promise<void> {
+/** Kills dump threads: their connections are shut by then, so nothing that is written later is acknowledged through them. */
+export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => boolean): Promise<readonly number[]> {
   const doomed = dumpThreadsIn(await sql.read(dumpThreadsStatement)).filter((thread) => !keep(thread))
   for (const { threadId } of doomed) await kill(sql, threadId)
-  if (doomed.length === 0) return
-  const ids = doomed.map(({ threadId }) => threadId).join(', ')
-  const gone = await sql.until(async () => (await sql.read(`SELECT 1 FROM performance_schema.threads WHERE PROCESSLIST_ID IN (${ids}) LIMIT 1`)).length === 0, goneMs)
-  if (!gone) throw new RegentError('REGENT_SERVER_TIMEOUT', `dump threads ${ids} were killed and are not gone after ${goneMs} ms`)
+  return doomed.map(({ threadId }) => threadId)
+}
+
+/** Looks until killed sessions are gone: nothing signals that. Rejects with `REGENT_SERVER_TIMEOUT` when one stays, and says what it is in. */
+export async function waitSessionsGone(sql: Sql, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  let left: readonly Row[] = []
+  const gone = await sql.until(async () => {
+    left = await sql.read(`SELECT PROCESSLIST_ID AS id, PROCESSLIST_USER AS user, PROCESSLIST_STATE AS state FROM performance_schema.threads WHERE PROCESSLIST_ID IN (${ids.join(', ')})`)
+    return left.length === 0
+  }, goneMs)
+  const told = left.map((row) => `${textOf(row, 'id')} of ${textOf(row, 'user')} ("${textOf(row, 'state')}")`)
+  if (!gone) throw new RegentError('REGENT_SERVER_TIMEOUT', `killed and not gone after ${goneMs} ms: session ${told.join(', ')}`)
 }
 
 /**

@@ -119,7 +119,8 @@ export class ScriptedServer implements ServerPort {
   readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) => void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
   readonly setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
   setGates: ServerPort['setGates'] = async (open) => void this.calls.push(`gates ${open.join(',')}`)
-  killDumpThreads: ServerPort['killDumpThreads'] = async () => void this.calls.push('killDumpThreads')
+  killDumpThreads: ServerPort['killDumpThreads'] = async () => (this.calls.push('killDumpThreads'), [])
+  waitSessionsGone: ServerPort['waitSessionsGone'] = async () => undefined
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
   setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) => void this.calls.push(`passwords ${generation} ${old}`)
   readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
