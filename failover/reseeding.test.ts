@@ -194,6 +194,12 @@ describe('an instance is left alone', () => {
     expect(decision.sentence).toBe('shop-3 is seeded from shop-0 (file copy); shop-2 is to be copied from another instance')
   })
 
+  it('while it is to go, and nobody is told that it waits for a copy', () => {
+    const decision = decisionFor({ ...waits, terminating: true }, { spec: { cloneAboveTransactions: 50 } })
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(decision.sentence).not.toContain('to be copied')
+  })
+
   it('and it says so where the policy is manual', () => {
     const decision = decisionFor(errant, { spec: { reseed: 'manual' } })
     expect(decision).toMatchObject({ blocked: true })

@@ -91,11 +91,12 @@ export function waitsForItsCopy(situation: Situation, view: LiveView, primary: L
   return lacksAll(situation, view, primary) > 0
 }
 
-/** What is said of those who were told to wait for their copy and are not being copied; '' where nobody is. */
+/** What is said of those who were told to wait for their copy and are not being copied; '' where nobody is. One that is to go gets none. */
 export function copiesDue(situation: Situation, primary: LiveView | undefined): string {
+  const going = departing(situation)
   const waiting = liveViews(situation.snapshot).filter((view) => {
     const { stored, seedingProgress } = view.observation
-    return stored.assignment?.sourceReady === false && !stored.assignment.counted && seedingProgress === null && waitsForItsCopy(situation, view, primary)
+    return !going.includes(view.name) && stored.assignment?.sourceReady === false && !stored.assignment.counted && seedingProgress === null && waitsForItsCopy(situation, view, primary)
   })
   if (waiting.length === 0) return ''
   return `${waiting.map(({ name }) => name).join(', ')} ${waiting.length === 1 ? 'is' : 'are'} to be copied from another instance${situation.notes.paused ? ' once the cluster is resumed' : ''}`
