@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { namesOf } from '../../src/kube/names.ts'
 import { monotonicMs } from '../support/monotonic.ts'
@@ -26,7 +27,9 @@ it('nothing is done with a record that somebody forged: the managers say so, wri
   await cluster.kubectl('patch', 'configmap', name, '--type', 'merge', '--patch', JSON.stringify({ data: { revision: 'many', text: '{}' } }))
   try {
     await expect(cluster.regent('switchover', cluster.name, '--timeout', '5s')).rejects.toThrow(/REGENT_/)
-    await cluster.until(() => 'a sentence about the record', async () => (await cluster.view()).sentence.includes(name))
+    const said = async () => (await cluster.view()).sentence.includes(name)
+    await cluster.until(() => 'a sentence about the record', said)
+    for (let looks = 0; looks < 10; looks++, await sleep(300)) expect(await said()).toBe(true)
     await writer.next()
     expect(await cluster.primary()).toBe(primary)
   } finally {
