@@ -41,6 +41,17 @@ it('a receiver that was started for this revision is left to connect', async () 
   expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
 })
 
+it('a replica that somebody pointed elsewhere is reported, also where it was seen stopped on the way, and one that is assigned another source is not', async () => {
+  const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), ioRunning: 'yes', semiSync: false, sqlRunning: true } as const
+  const seen = (overrides: object) => aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: { ...channel, ...overrides } })
+  const server = new ScriptedServer(seen({}))
+  const parts = await testParts(server)
+  for (const overrides of [{}, { ioRunning: 'no' }, { ioRunning: 'no', sourceHost: '10.0.0.9' }]) await convergeReplica(parts, assignment, seen(overrides))
+  expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([`it followed 10.0.0.9 and follows ${source.instance} again`])
+  await convergeReplica(parts, { ...assignment, source: { ...source, host: '10.0.0.7' } }, seen({}))
+  expect(parts.notices.list).toHaveLength(1)
+})
+
 it('a receiver that starts again where agents speak TLS is pointed to the source anew where it did not come over TLS before', async () => {
   const pointed = async (encrypted: boolean, tls: boolean) => {
     const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), ioRunning: 'no', encrypted } as const

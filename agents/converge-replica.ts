@@ -114,12 +114,13 @@ function followsAsAssigned(channel: Channel | null, { source, counted, revision 
 async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
   const { server, memory, file, notices } = parts
   const { source, counted } = assignment
-  const strayed = memory.converged.done && memory.converged.revision === assignment.revision
-  if (strayed && state.channel?.sourceHost !== source.host) notices.add('WrongSource', `it followed ${state.channel?.sourceHost ?? 'nobody'} and follows ${source.instance} again`)
+  const strayed = state.channel !== null && state.channel.sourceHost !== source.host && memory.pointedTo === source.host
+  if (strayed) notices.add('WrongSource', `it followed ${state.channel.sourceHost} and follows ${source.instance} again`)
   if (file.current.stoppedInOrder) await file.update({ stoppedInOrder: false })
   if (state.channel && state.channel.ioRunning !== 'no') await server.stopReceiver()
   await server.setSemiSyncReplica(counted)
   await pointTo(parts, source, state.channel)
+  memory.pointedTo = source.host
   const ready = assignment.sourceReady !== false
   if (ready) await startReceiver(parts)
   if (!stopsAcknowledging(parts, state)) {
@@ -145,6 +146,7 @@ async function startReceiver({ server, memory, world }: Parts): Promise<void> {
 async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
   const { server, memory } = parts
   const channel = state.channel
+  memory.pointedTo = assignment.source.host
   const switching = stopsAcknowledging(parts, state)
   if (channel?.ioRunning !== 'yes') {
     // A locked account or a closed port is tried again only after a second by the server itself.

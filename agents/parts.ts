@@ -72,6 +72,8 @@ export interface Memory {
   switchingOff: Promise<void> | null
   /** Waiting for strangers' dump threads to be gone, while that goes on. */
   cuttingOff: Promise<void> | null
+  /** Address that its channel was pointed to, or found to be: another one is somebody's hand. */
+  pointedTo: string | null
   /** When the receiver was started last, monotonic. */
   receiverStartedAtMs: number
   /** Its pod was told to end, since when (monotonic), and whether its server is being stopped: it is not started any more. */
@@ -111,6 +113,7 @@ export function freshMemory(nowMs: number): Memory {
     mayRestart: false,
     switchingOff: null,
     cuttingOff: null,
+    pointedTo: null,
     receiverStartedAtMs: 0,
     termination: null,
     closedBecause: null,
