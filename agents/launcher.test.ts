@@ -50,6 +50,12 @@ describe('a launcher', () => {
     expect(await (await launcher.run(['sh', '-c', 'exit 3'])).ended).toEqual({ status: 3, signal: null })
   })
 
+  it('hands on what a program prints, to either of its outputs, and leaves nothing behind', async () => {
+    await begin()
+    expect(await launcher.answerOf(['sh', '-c', 'echo "$1"; echo so >&2; exit 1', 'x', 'a b'])).toBe('a b\nso\n')
+    expect(await readdir(folder)).toEqual(['word'])
+  })
+
   it('is not told an argument of two lines, which would be two', async () => {
     await expect(launcher.run(['echo', 'a\nb'])).rejects.toMatchObject({ code: 'REGENT_INTERNAL' })
   })

@@ -46,6 +46,18 @@ export class Launcher {
     }
   }
 
+  /** What a program prints there before it ends. Rejects as `run` does. */
+  async answerOf(command: readonly string[]): Promise<string> {
+    const path = join(this.#folder, `${randomBytes(8).toString('hex')}.output`)
+    try {
+      const { ended } = await this.run(['sh', '-c', 'exec "$@" >"$0" 2>&1', path, ...command])
+      await ended
+      return await readFile(path, 'utf8')
+    } finally {
+      await rm(path, { force: true })
+    }
+  }
+
   /** Tells it, from now on, that the agent lives: of one that is silent it does not wait for long when the pod ends. */
   beat(): Timer {
     let beats = 0

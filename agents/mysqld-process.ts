@@ -9,7 +9,7 @@ import type { ProcessState } from '../topology/observation.ts'
 import { syncFolder } from './binlog-archive.ts'
 import type { AgentConfig } from './config.ts'
 import { markErrorLog } from './error-log.ts'
-import { defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './mysqld-command.ts'
+import { checkProgram, defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './mysqld-command.ts'
 import { Launcher } from './launcher.ts'
 import { findByArgument, readPidFile, writePidFile } from './mysqld-pid-file.ts'
 import type { ProcessPort } from './process-port.ts'
@@ -43,6 +43,8 @@ class MysqldProcess implements ProcessPort {
   #note = 'mysqld was never started here'
   #changedAtMs: number
   #lookEveryMs: number
+  /** The program that the launcher runs was found to be one that Regent runs, or not. Asked once: another image comes with another agent. */
+  #checked: Promise<void> | undefined
   /** Its interfaces are open: its own pid file is there. */
   #isUp = false
   #listeners: readonly (() => void)[] = []
@@ -103,6 +105,7 @@ class MysqldProcess implements ProcessPort {
 
   async initialise(): Promise<void> {
     const { volume, dataDir } = this.#layout
+    await this.#checkProgram()
     if (!(await this.isEmpty())) throw new RegentError('REGENT_REFUSED', `${dataDir} is not empty: existing data is never initialised again`)
     await mkdir(volume, { recursive: true })
     for (const name of await entriesOf(volume)) {
@@ -126,6 +129,7 @@ class MysqldProcess implements ProcessPort {
 
   async start(): Promise<void> {
     if (this.#isAlive()) return
+    await this.#checkProgram()
     if (this.#state === 'exiting') await this.#untilDead()
     const { pidFile, serverPidFile, socket } = this.#layout
     await mkdir(this.#layout.runDir, { recursive: true, mode: 0o700 })
@@ -148,6 +152,18 @@ class MysqldProcess implements ProcessPort {
     this.#watch?.look()
     if (readProcessStat(identity.pid)?.startTicks === identity.startTicks) signal(identity.pid)
     await this.#untilDead()
+  }
+
+  /** Before a volume is touched: data that a newer server has written, an older one may spoil. */
+  async #checkProgram(): Promise<void> {
+    if (this.#launcher === null) return
+    this.#checked ??= checkProgram(this.#config, this.#launcher)
+    try {
+      await this.#checked
+    } catch (error) {
+      if (error instanceof RegentError && error.code === 'REGENT_LAUNCHER_SILENT') this.#checked = undefined
+      throw error
+    }
   }
 
   #isAlive(): boolean {

@@ -1,34 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentConfig } from './config.ts'
 import { serverSettings } from '../failover/server-settings.ts'
 import { renderServerConfig } from './server-config.ts'
+import { anAgentConfig } from './testing.ts'
 
-const config: AgentConfig = {
-  version: 1,
-  cluster: 'shop',
-  instance: 'shop-2',
-  host: '127.24.1.3',
-  port: 3306,
-  adminPort: 3307,
-  agentPort: 9400,
-  probePort: 0,
-  mysqld: ['/usr/sbin/mysqld'],
-  mysqlbinlog: [],
-  launcherDir: '',
-  pluginDir: '',
-  shareDir: '/usr/share/mysql',
-  volume: '/var/lib/regent',
-  tokenFile: '/run/token',
-  accountSecretFile: '/run/secret',
-  bootIdFile: '/proc/sys/kernel/random/boot_id',
-  timings: {},
-  lowSpaceBytes: 0,
-  keepBinlogsSeconds: 259_200,
-  heldBinlogsBytes: 21_474_836_480,
-  archiveBytes: 4_294_967_296,
-  serverSettings: {},
-  logLevel: 'info',
-}
+const config = anAgentConfig()
 
 describe('the server’s configuration', () => {
   it('starts a server closed, without replication and without semi-sync', () => {

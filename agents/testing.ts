@@ -5,6 +5,7 @@ import { orderVersion, type PrimaryAssignment, type ReplicaAssignment } from '..
 import type { ProcessState, ServerState } from '../topology/observation.ts'
 import { unionOf } from '../topology/holdings.ts'
 import { anObservation, hostOf, memberOf, type ServerOverrides } from '../topology/testing.ts'
+import type { AgentConfig } from './config.ts'
 import { freshMemory, type Parts } from './parts.ts'
 import { Notices } from './notices.ts'
 import { Observer } from './observer.ts'
@@ -185,5 +186,35 @@ export async function testParts(server: ScriptedServer, more: { process?: Script
     observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
     changed: () => undefined,
     memory: freshMemory(clock.monotonicMs()),
+  }
+}
+
+export function anAgentConfig(overrides: Partial<AgentConfig> = {}): AgentConfig {
+  return {
+    version: 1,
+    cluster: 'shop',
+    instance: 'shop-2',
+    host: '127.24.1.3',
+    port: 3306,
+    adminPort: 3307,
+    agentPort: 9400,
+    probePort: 0,
+    mysqld: ['/usr/sbin/mysqld'],
+    mysqlbinlog: [],
+    launcherDir: '',
+    pluginDir: '',
+    shareDir: '/usr/share/mysql',
+    volume: '/var/lib/regent',
+    tokenFile: '/run/token',
+    accountSecretFile: '/run/secret',
+    bootIdFile: '/proc/sys/kernel/random/boot_id',
+    timings: {},
+    lowSpaceBytes: 0,
+    keepBinlogsSeconds: 259_200,
+    heldBinlogsBytes: 21_474_836_480,
+    archiveBytes: 4_294_967_296,
+    serverSettings: {},
+    logLevel: 'info',
+    ...overrides,
   }
 }

@@ -1,9 +1,6 @@
 /** A version as far as a tag names it. */
 export type NamedVersion = readonly [major: number, minor: number | undefined, patch: number | undefined]
 
-/** The oldest that Regent runs; the agent asks the binary itself. */
-export const oldestVersion = '8.0.26'
-
 /** The tag of an image, '' where it has none. A port of the registry is no tag. */
 export function tagOf(image: string): string {
   const [reference = ''] = image.split('@')
@@ -22,7 +19,7 @@ export function versionIn(image: string): NamedVersion | undefined {
   return major === undefined ? undefined : [Number(major), number(minor), number(patch)]
 }
 
-/** What a tag leaves open is not held against it: `mysql:8.0` is a new one these days. */
+/** What a tag leaves open is not held against it: `mysql:8.0` is a new one these days, and the agent asks the program itself. */
 export function isTooOld(image: string): boolean {
   const [major, minor, patch] = versionIn(image) ?? [9]
   return major < 8 || (major === 8 && minor === 0 && patch !== undefined && patch < 26)

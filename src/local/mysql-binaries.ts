@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import { RegentError } from '../common/errors.ts'
+import { usableVersion } from '../common/mysql-version.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle, type Say } from './debian-packages.ts'
 import { firstExecutable, onPath } from './executables.ts'
 import { runCommand } from './run-command.ts'
@@ -23,7 +24,6 @@ interface Programs {
   readonly mysqlbinlog: readonly string[]
 }
 
-const oldest = [8, 0, 26] as const
 const bundle: DebianBundle = {
   name: 'mysql',
   title: 'MySQL',
@@ -104,27 +104,6 @@ async function versionOf(mysqld: readonly string[], where: string): Promise<stri
   const result = await runCommand([...mysqld, '--no-defaults', '--version'], { deadlineMs: 30_000 })
   if (!result.ok) throw new RegentError('REGENT_MYSQL_MISSING', `${where} does not run: ${result.failure}`)
   return usableVersion(result.stdout, where)
-}
-
-/**
- * The version in the output of `mysqld --version`. Throws REGENT_MYSQL_TOO_OLD below 8.0.26 and REGENT_MYSQL_MISSING for
- * what is not MySQL; `where` names the server in the message.
- */
-export function usableVersion(output: string, where: string): string {
-  const match = /\bVer (\d+)\.(\d+)\.(\d+)(\S*)/.exec(output)
-  if (match === null || /mariadb/i.test(output)) {
-    throw new RegentError('REGENT_MYSQL_MISSING', `${where} is not a MySQL server: it calls itself "${output.trim()}".`)
-  }
-  const version = match.slice(1, 4).map(Number)
-  if (isOlder(version, oldest)) {
-    throw new RegentError('REGENT_MYSQL_TOO_OLD', `${where} is MySQL ${version.join('.')}, and Regent needs ${oldest.join('.')} or newer.`)
-  }
-  return version.join('.')
-}
-
-function isOlder(version: readonly number[], than: readonly number[]): boolean {
-  const at = version.findIndex((number, index) => number !== than[index])
-  return at >= 0 && (version[at] ?? 0) < (than[at] ?? 0)
 }
 
 function settingOf(help: string, name: string): string | undefined {
