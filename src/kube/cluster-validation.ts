@@ -38,6 +38,17 @@ export function validateMySQLCluster(next: MySQLCluster, before?: MySQLCluster):
   return { refusals, warnings: refusals.length > 0 ? [] : warningsAbout(cluster) }
 }
 
+/**
+ * The rules that any cluster must keep, for one that is stored already: the API server takes everything its schema allows while no webhook answers.
+ * @returns what the spec breaks, in a sentence; '' where it may be brought about
+ */
+export function whyUnfollowable(cluster: MySQLCluster): string {
+  return rulesOfAny(cluster)
+    .flatMap((rule) => [...rule()])
+    .map(({ message }) => message)
+    .join('; ')
+}
+
 type Rule = () => Iterable<RegentError>
 
 function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {

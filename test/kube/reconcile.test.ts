@@ -366,6 +366,22 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     expect(set.get(key())?.loop.spec.instances).toBe(5)
   })
 
+  it('applies nothing of a spec that its webhook would have refused, had it answered, and says why', async () => {
+    await cluster()
+    const { reconcile, showStatus, set } = manager()
+    await reconcile()
+    const before = await objects()
+    await change({ settings: { gtid_mode: 'OFF' }, pod: { labels: { tier: 'db' } } })
+    await expect(reconcile()).rejects.toThrow(/spec\.settings: gtid_mode .*; until that is mended nothing of this spec is applied/)
+    await showStatus()
+    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Degraded')).toMatchObject({ status: 'True', reason: 'SpecNotFollowed', message: expect.stringContaining('gtid_mode') as string })
+    expect(await objects()).toEqual(before)
+    expect(set.get(key())).toBeDefined()
+    await change({ settings: null })
+    await reconcile()
+    expect((await api.client.get(statefulSets, key()))?.spec.template.metadata?.labels).toMatchObject({ tier: 'db' })
+  })
+
   it('gives a cluster whose spec could never be followed a status that says so, and no loop', async () => {
     await cluster({ image: 'mysql:8.4.6', primary: { never: ['other-0'] } })
     const { reconcile, showStatus, set } = manager()

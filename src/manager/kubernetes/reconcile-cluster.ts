@@ -5,6 +5,7 @@ import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import { KubeApiError } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf } from '../../controller-runtime/objects.ts'
+import { whyUnfollowable } from '../../kube/cluster-validation.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
 import type { ManagedCluster } from '../managed-cluster.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
@@ -100,10 +101,12 @@ async function keepInStep(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   const { generation } = set.progress.of(cluster)
   const objects = { ...parts.objects, images: { mysql: image, regent: options.images.regent }, yields: applyOnce === 'force' && generation !== undefined }
   const isDue = generation === undefined || (!paused && (applyOnce === 'off' || generation !== cluster.metadata.generation))
-  if (isDue) {
+  const unfollowable = whyUnfollowable(cluster)
+  if (isDue && unfollowable === '') {
     await applyClusterObjects(objects, cluster, signal)
     set.progress.applied(cluster)
   } else await keepCertificates(objects, cluster, signal)
+  if (unfollowable !== '') throw new RegentError('REGENT_BAD_REQUEST', `${unfollowable}; until that is mended nothing of this spec is applied`)
   return true
 }
 
