@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids } from '../topology/testing.ts'
 import { convergePrimary } from './converge-primary.ts'
+import { leaseLost } from './lease.ts'
 import { Markers } from './marker.ts'
 import { prepareToLead } from './preparation.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
@@ -156,6 +157,28 @@ describe('a primary that is copied while too few can acknowledge', () => {
     expect(server.calls.filter((call) => call.startsWith('marker') || call === 'open')).toEqual([])
     expect(parts.memory.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
   })
+})
+
+describe('a primary that keeps itself closed', () => {
+  it.each([
+    ['without its lease is killed', leaseLost, 'dead'],
+    ['for want of space waits', 'low space: 1 MiB free', 'running'],
+  ])('%s where sessions wait for an acknowledgement, never drained', async (_what, closedBecause, state) => {
+    const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null, semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))
+    const parts = await testParts(server)
+    Object.assign(parts.memory, { openedPid: parts.process.pid, closedBecause })
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(parts.process.state).toBe(state)
+    expect(server.calls).not.toContain('readOnly closed')
+  })
+})
+
+it('a primary that answers and is open needs no leave to start again', async () => {
+  const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null }))
+  const parts = await testParts(server)
+  Object.assign(parts.memory, { openedPid: parts.process.pid, mayRestart: true })
+  await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  expect(parts.memory.mayRestart).toBe(false)
 })
 
 describe('a fenced primary', () => {

@@ -3,6 +3,7 @@ import { describeError } from '../src/common/errors.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import type { ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
+import { leaseLost } from './lease.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts } from './parts.ts'
 import { isPreparedFor } from './preparation.ts'
@@ -14,6 +15,8 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0) return restartForCopy(parts)
   if (!isOpenAsPrimary(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
   memory.openedPid = process.pid
+  // That was for a server that did not answer.
+  memory.mayRestart = false
   const now = await applyAssignment(parts, assignment, state)
   await keepGates(parts, assignment, now)
   await keepAcknowledgements(parts, assignment, now, markers)
@@ -147,21 +150,23 @@ async function letAccountsChange(server: ServerPort, state: ServerState): Promis
 }
 
 async function keepAcknowledgements({ server, notices, memory, file }: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<void> {
+  // Something may have been acknowledged that nobody holds: only a new marker proves otherwise, and none that is under way.
+  const doubt = async () => {
+    markers.distrust()
+    memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
+    await file.update({ unsettled: true })
+  }
   const inForce = state.semiSyncSource.enabled ? state.semiSyncSource.acks : 0
   const loose = assignment.acks > 0 && !state.semiSyncSource.intact
   if (inForce !== assignment.acks || loose) {
-    // Something may have been acknowledged meanwhile that nobody holds: only a new marker proves otherwise.
-    await file.update({ unsettled: true })
-    markers.distrust()
+    await doubt()
     await server.setSemiSyncSource(assignment.acks)
     const was = loose ? 'its time-out, wait point or wait_no_replica was changed' : `it was ${inForce}`
     notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (by another hand ${was})`)
   }
   const strangers = strangersAmong(state.dumpThreads, assignment)
   if (strangers.length > 0) {
-    await file.update({ unsettled: true })
-    markers.distrust()
-    memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
+    await doubt()
     notices.add('StrangerAcknowledges', sentenceAbout(strangers, assignment))
     const killed = new Set(strangers.map((thread) => thread.threadId))
     const ids = await server.killDumpThreads((thread) => !killed.has(thread.threadId))
@@ -223,11 +228,11 @@ async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: Serv
 }
 
 /**
- * Never drains: read-only would hang while sessions wait for an acknowledgement, and ending those sessions would commit what nobody holds. Fenced, the server is killed instead; a guard for space
+ * Never drains: read-only would hang while sessions wait for an acknowledgement, and ending those sessions would commit what nobody holds. Fenced, or without its lease, the server is killed instead; a guard for space
  * just waits, since nothing is written then.
  */
-async function close({ server, process }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  if (state.semiSyncSource.waiting > 0) return assignment.fenced ? process.kill() : undefined
+async function close({ server, process, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  if (state.semiSyncSource.waiting > 0) return assignment.fenced || memory.closedBecause === leaseLost ? process.kill() : undefined
   await server.setReadOnly('closed', 500)
   await server.setOffline(true)
   await server.killForeignSessions()

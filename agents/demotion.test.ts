@@ -24,12 +24,24 @@ function hangingOnce(server: ScriptedServer, afterwards: () => void): ScriptedSe
 }
 
 describe('demotion', () => {
+  it('that is delivered twice neither fails nor opens again what has promised', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(server)
+    await demote(parts, order)
+    const { promiseReport } = parts.memory
+    server.calls.splice(0)
+    server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } })
+    await demote(parts, order)
+    expect(server.calls).toEqual([])
+    expect(parts.memory.promiseReport).toBe(promiseReport)
+  })
+
   it('ends the sessions whose lock stands in its way', async () => {
     const server = hangingOnce(new ScriptedServer(acknowledged), () => undefined)
     const parts = await testParts(server)
     await demote(parts, order)
     expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'readOnly closed'])
-    expect(parts.file.current.promise).toBe(4)
+    expect(parts.file.current).toMatchObject({ promise: 4, unsettled: true })
   })
 
   it('kills nobody and opens again when acknowledgements stopped while it closed the server', async () => {
@@ -53,5 +65,49 @@ describe('demotion', () => {
     const parts = await testParts(hangingOnce(server, () => (server.waiting = 1)))
     await expect(demote(parts, order)).rejects.toThrow('must not be killed')
     expect(server.calls).toEqual(['open'])
+  })
+
+  it('leaves the server closed and offline, and only then ends the sessions of others, so that nobody comes back', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(server)
+    await demote(parts, order)
+    expect(server.calls).toEqual(['readOnly closed', 'offline on', 'killForeignSessions'])
+    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: true })
+  })
+})
+
+/** Somebody's statement runs for so long, on a clock of its own; resolves to the millisecond at which writes were stopped. */
+async function stoppedWritesAt(busyMs: number, more: Partial<DemoteOrder>): Promise<number> {
+  let [nowMs, closedAtMs] = [0, NaN]
+  const server = Object.assign(new ScriptedServer(acknowledged), {
+    busySessions: async () => (nowMs < busyMs ? 1 : 0),
+    setReadOnly: async () => void (closedAtMs = nowMs),
+  })
+  const parts = await testParts(server)
+  const world = { ...parts.world, clock: { ...parts.world.clock, monotonicMs: () => nowMs }, timers: { ...parts.world.timers, sleep: async (ms: number) => void (nowMs += ms) } }
+  await demote({ ...parts, world }, { ...order, ...more })
+  expect(server.calls).toEqual(['offline on', 'killForeignSessions'])
+  return closedAtMs
+}
+
+describe('the grace of a demotion', () => {
+  it('ends with the last statement that runs, and writes are taken until then', async () => {
+    expect(await stoppedWritesAt(60, { graceMs: 200 })).toBe(60)
+  })
+
+  it('is not waited for where nothing runs', async () => {
+    expect(await stoppedWritesAt(0, { graceMs: 200 })).toBe(0)
+  })
+
+  it('ends with its time where a statement does not, and the statement with it', async () => {
+    expect(await stoppedWritesAt(Infinity, { graceMs: 200 })).toBe(200)
+  })
+
+  it('takes no more than half of the time for the demotion', async () => {
+    expect(await stoppedWritesAt(Infinity, { graceMs: 200, deadlineMs: 120 })).toBe(60)
+  })
+
+  it('is none where none is given', async () => {
+    expect(await stoppedWritesAt(Infinity, { graceMs: 0 })).toBe(0)
   })
 })

@@ -12,6 +12,8 @@ const pollMs = 2
  */
 export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   const { clock } = parts.world
+  // Delivered twice: whatever failed from here on would open again a server that has promised.
+  if (parts.file.current.promise >= order.epoch) return
   const deadlineMs = clock.monotonicMs() + order.deadlineMs
   await refuseWithoutAcknowledgements(parts)
   await giveGrace(parts, Math.min(order.graceMs, order.deadlineMs / 2))
@@ -62,6 +64,8 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
     if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
     await refuseWithoutAcknowledgements(parts)
     await refuseWhileOneWaits(parts, remaining())
+    // One may have begun to wait since, and those that commit with it are told that they are safe: only a marker proves it.
+    await parts.file.update({ unsettled: true })
     await server.killForeignSessions()
     await server.setReadOnly('closed', remaining())
   }

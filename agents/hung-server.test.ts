@@ -37,6 +37,13 @@ describe('a server that runs and answers nothing', () => {
     expect(process.state).toBe('running')
   })
 
+  it('is ended where it is a primary that nobody can take over from, and whose manager allowed it to start again', async () => {
+    const { parts, process, watch } = await silent(60_000, primaryOfEpoch3)
+    parts.memory.mayRestart = true
+    await watch.look()
+    expect(process.state).toBe('dead')
+  })
+
   it('is left alone while its disk is full: it waits, and could not start', async () => {
     const { process, watch } = await silent(60_000, replicaOfEpoch3, gib - 1)
     await watch.look()

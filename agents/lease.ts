@@ -1,4 +1,5 @@
 import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } from '../failover/order.ts'
+import { describeError } from '../src/common/errors.ts'
 import type { Timer } from '../src/common/ports.ts'
 import type { Parts } from './parts.ts'
 
@@ -49,8 +50,12 @@ export class Lease {
   }
 
   #tick(): void {
-    if (!this.#isPrimary()) return
-    const { world, timings, file } = this.#parts
+    const { world, timings, file, memory } = this.#parts
+    if (!this.#isPrimary()) {
+      // Who becomes primary again does so with another lease.
+      if (memory.closedBecause === leaseLost) memory.closedBecause = null
+      return
+    }
     const nowMs = world.clock.monotonicMs()
     const epoch = file.current.assignment?.epoch ?? 0
     if (epoch !== this.#epoch) this.#begin(epoch, nowMs)
@@ -110,9 +115,10 @@ export class Lease {
     memory.closedBecause = leaseLost
     notices.add('LeaseLost', `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`)
     const waiting = observer.server?.semiSyncSource.waiting ?? 0
-    if (waiting > 0 && process.state === 'running') void process.kill()
+    if (waiting > 0 && process.state === 'running') process.kill().catch((error: unknown) => notices.add('LeaseLost', describeError(error)))
     this.#wake()
   }
 }
 
-const leaseLost = 'the lease ran out'
+/** Why a primary without its lease is closed. */
+export const leaseLost = 'the lease ran out'

@@ -1,6 +1,7 @@
 import { describeError } from '../src/common/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from './ending.ts'
+import type { ServerState } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
 
 /**
@@ -64,15 +65,20 @@ export class Markers {
     await server.writeMarker(world.random.hex(16), slot)
     // Who connected a moment ago may have acknowledged it before anybody noticed: looked at anew.
     observer.outdate()
-    const { dumpThreads } = await observer.refresh()
+    const { dumpThreads, semiSyncSource } = await observer.refresh()
     // A shutdown gives up waiting, and the marker returns as if it were acknowledged.
     if (await mayBeEnding(this.#parts)) return
     const { assignment, promise, unsettled } = file.current
     const still = assignment?.role === 'primary' && assignment.revision === revision && promise === assignment.epoch && process.pid === pid
-    if (!still || doubts !== this.#doubts || strangersAmong(dumpThreads, assignment).length > 0) return
+    if (!still || doubts !== this.#doubts || strangersAmong(dumpThreads, assignment).length > 0 || !waitsFor(assignment.acks, semiSyncSource)) return
     memory.markedRevision = revision
     if (unsettled) await file.update({ unsettled: false })
   }
+}
+
+/** Where a hand switched acknowledgements off, a marker returns without any. */
+function waitsFor(acks: number, { enabled, intact, acks: inForce }: ServerState['semiSyncSource']): boolean {
+  return acks === 0 || (enabled && intact && inForce >= acks)
 }
 
 /** Each waits in a row of its own. */

@@ -124,6 +124,17 @@ describe('the loop of a cluster', () => {
     expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
   })
 
+  it('says nothing any more once it is stopped, whatever the store does', async () => {
+    const { loop, listeners } = timelessLoop()
+    await loop.start()
+    await loop.lead(true)
+    loop.storeIs('connection refused')
+    loop.stop()
+    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched }))
+    await realWorld.timers.sleep(10)
+    expect([loop.leads, loop.decision]).toEqual([false, null])
+  })
+
   it('takes a commit for done that the store did without saying so', async () => {
     const store = memoryStore()
     const compareAndSwap: Store['compareAndSwap'] = async (...parameters) => {

@@ -112,8 +112,8 @@ export class ClusterLoop {
   }
 
   stop(): void {
-    this.#told = { leads: false }
-    this.#leads = false
+    void this.lead(false)
+    this.#trouble.over()
     this.#revisit?.cancel()
     this.#agents.stop()
     this.#notes.stop()
@@ -312,7 +312,7 @@ export class ClusterLoop {
       }
     } catch (error) {
       this.#listener.failed('commit', error)
-      this.#trouble.is({ committing: describeError(error) })
+      if (this.#leads) this.#trouble.is({ committing: describeError(error) })
       this.#unanswered = { before, action }
       // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
       await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
-import { createHttpFeed } from './http-feed.ts'
+import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
+import { observationVersion } from '../../topology/observation.ts'
+import { anObservation } from '../../topology/testing.ts'
+import { createHttpFeed, parseObservation } from './http-feed.ts'
 
 test('an agent that is killed in the middle of its stream is lost, and asked again', async () => {
   let asked = 0
@@ -24,4 +26,46 @@ test('an agent that is killed in the middle of its stream is lost, and asked aga
   await twice
   expect(asked).toBe(2)
   expect(losses).toHaveLength(2)
+})
+
+test('an agent that is newer than its manager is lost, with a sentence that says so, and nothing of it is heard', async () => {
+  const server = createServer((_, response) => void response.writeHead(200).write(`\n${JSON.stringify(newer)}\n`))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const [heard, alive, lost] = [vi.fn(), vi.fn(), vi.fn()]
+  onTestFinished(createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, { heard, alive, lost }))
+  await vi.waitFor(() => expect(lost).toHaveBeenCalledTimes(2), 5_000)
+  expect(lost).toHaveBeenCalledWith(newerSentence)
+  expect(alive).toHaveBeenCalled()
+  expect(heard).not.toHaveBeenCalled()
+})
+
+const newer = { version: observationVersion + 1, instance: 'shop-1', shape: 'another' }
+const newerSentence = `the agent of shop-1 sends version ${observationVersion + 1}, this manager understands up to ${observationVersion}`
+
+describe('an observation', () => {
+  it('is read as the agent wrote it', () => {
+    const observation = anObservation()
+    expect(parseObservation(JSON.stringify(observation))).toEqual(observation)
+  })
+
+  it('of an older agent is read, also with what a later one does not say any more', () => {
+    const older = { ...anObservation(), version: observationVersion - 1, formerly: 'said' }
+    expect(parseObservation(JSON.stringify(older))).toEqual(older)
+  })
+
+  it('of a newer agent is refused with a sentence', () => {
+    expect(() => parseObservation(JSON.stringify(newer))).toThrow(expect.objectContaining({ code: 'REGENT_NEWER_VERSION', message: newerSentence }) as Error)
+  })
+
+  it.each(['null', '7', '"observation"', '[]', '{}', '{"version":"1"}', '{"version":null,"instance":"shop-1"}'])('is not %s', (line) => {
+    expect(() => parseObservation(line)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST', message: 'an agent sent something that is no observation' }) as Error)
+  })
+
+  it.each(['', 'observation', '{"version":1,', 'HTTP/1.1 200 OK'])('is JSON, and not %j', (line) => {
+    expect(() => parseObservation(line)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST', message: expect.stringMatching(/^an agent sent a line that is not JSON: ./) as string }) as Error)
+  })
 })

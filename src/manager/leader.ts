@@ -21,6 +21,8 @@ export class Leader {
   readonly #options: LeaderOptions
   #timer: Timer | null = null
   #leads = false
+  /** What was told last, taken up or not. */
+  #told = false
   #untilMs = 0
   #busy = false
 
@@ -67,7 +69,8 @@ export class Leader {
   }
 
   async #tell(leads: boolean): Promise<void> {
-    if (leads === this.#leads || this.#timer === null) return
+    if (this.#timer === null || (leads === this.#leads && leads === this.#told)) return
+    this.#told = leads
     if (!leads) this.#leads = false
     await this.#options.changed(leads)
     // Only now: a claim that could not be taken up, because the store was lost again at that moment, is taken up at the next renewal.
