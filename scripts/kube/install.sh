@@ -48,6 +48,7 @@ managers_are_ready() { run_inside kubectl --namespace regent rollout status depl
 # Tried again while the webhook does not answer yet.
 apply_demo() {
   run_inside kubectl create namespace demo >/dev/null 2>&1 || true
+  run_inside kubectl label namespace demo regent --overwrite pod-security.kubernetes.io/enforce=restricted >/dev/null
   run_inside kubectl apply --namespace demo --filename - <<'DEMO'
 apiVersion: regent.dev/v1alpha1
 kind: MySQLCluster

@@ -52,6 +52,7 @@ export class KubeCluster implements WrittenCluster {
     await this.kubectl('create', 'namespace', this.namespace).catch((error: unknown) => {
       if (!String(error).includes('AlreadyExists')) throw error
     })
+    await this.kubectl('label', 'namespace', this.namespace, '--overwrite', 'pod-security.kubernetes.io/enforce=restricted')
     const wanted = { instances: 3, storage: { size: '1Gi' }, failover: { windowSeconds: 0 }, ...spec }
     const manifest = { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: { name: this.name, namespace: this.namespace }, spec: wanted }
     await run('kubectl', ['apply', '--filename', '-'], { input: JSON.stringify(manifest) })

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { configMaps } from '../../src/kube/agent-config.ts'
+import { namesOf } from '../../src/kube/names.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
+import type { KubeCluster } from './kube-cluster.ts'
 import { isManager, isOwnCluster, processOf } from './own-cluster.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
 
@@ -42,6 +45,44 @@ it.skipIf(!isOwnCluster)('the leading manager is frozen for a minute while the p
   await cluster.whole()
   await expectNothingLost(writer)
 })
+
+it.skipIf(!isOwnCluster).each([0, 30, 60, 120])('the leading manager is killed %i ms into a switchover: that is ended or undone, and writes go on', async (intoMs) => {
+  const cluster = demo.current
+  await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const pid = await processOf(await cluster.leader(), isManager)
+  const revision = await revisionOf(cluster)
+  const atMs = monotonicMs()
+  const switching = cluster.regent('switchover', cluster.name).catch(() => undefined)
+  while ((await revisionOf(cluster)) === revision) await sleep(5)
+  await sleep(intoMs)
+  process.kill(pid, 'SIGKILL')
+  await switching
+  expect(await outageSince(writer, `the leading manager killed in a switchover, after ${intoMs} ms`, atMs)).toBeLessThan(15_000)
+  await cluster.whole()
+  await expectNothingLost(writer)
+})
+
+it.skipIf(!isOwnCluster)('the leading manager is killed while the primary is scaled away, and the other one ends that', async () => {
+  const cluster = demo.current
+  await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '4')
+  await cluster.whole(4, 180_000)
+  const last = `${cluster.name}-3`
+  await cluster.handOver(last)
+  await cluster.whole(4)
+  const writer = await Writer.start(cluster)
+  const pid = await processOf(await cluster.leader(), isManager)
+  await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '3')
+  process.kill(pid, 'SIGKILL')
+  await cluster.otherPrimary(last)
+  await cluster.whole(3, 180_000)
+  await expectNothingLost(writer)
+})
+
+/** Of the record in the API server: a switchover begins with a commit. */
+async function revisionOf({ client, namespace, name }: KubeCluster): Promise<string | undefined> {
+  return (await client.get(configMaps, { namespace, name: namesOf(name).record }))?.data?.['revision']
+}
 
 it('the leading manager is deleted by force in the middle of a rolling update, which the other one ends', async () => {
   const cluster = demo.current

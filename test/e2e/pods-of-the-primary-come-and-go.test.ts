@@ -35,6 +35,12 @@ it('the primary’s pod is evicted: it hands over first, and no second pod may b
     await expect(evict(cluster, replica)).rejects.toThrow(/disruption budget/)
   }))
 
+it('the primary’s mysqld is killed while the pod of a replica ends: writes go on, and nobody who ends is promoted for long', () =>
+  gone('mysqld killed while a replica’s pod ends', 15_000, async (cluster, primary) => {
+    const [replica = ''] = await cluster.replicas()
+    await Promise.all([cluster.kubectl('delete', 'pod', replica), cluster.killMysqld(primary)])
+  }))
+
 async function evict({ namespace }: KubeCluster, name: string): Promise<void> {
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
   await run('kubectl', ['create', '--raw', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, '--filename', '-'], { input: JSON.stringify(eviction) })

@@ -35,6 +35,22 @@ it('an EndpointSlice that somebody led elsewhere leads to the primary again', as
   await expectNothingLost(writer)
 })
 
+it('a resource that is edited while a switchover runs: the switchover ends well, and the last edit holds', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  const before = await cluster.primary()
+  const { switchover: was } = (await cluster.resource()).spec
+  const edits = async () => {
+    for (const graceMs of [50, 60, 70, 80, 90]) await cluster.change({ switchover: { graceMs } })
+  }
+  await Promise.all([cluster.regent('switchover', cluster.name), edits()])
+  expect(await cluster.primary()).not.toBe(before)
+  expect((await cluster.resource()).spec.switchover).toEqual({ ...was, graceMs: 90 })
+  await cluster.change({ switchover: was })
+  await cluster.whole()
+  await expectNothingLost(writer)
+})
+
 it('a Service that somebody deleted comes back, and so does a Secret, with the password that it had', async () => {
   const cluster = demo.current
   const names = namesOf(cluster.name)

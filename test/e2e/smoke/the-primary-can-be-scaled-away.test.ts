@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { Writer } from '../../support/writer.ts'
 import { agentContainer } from '../../../src/kube/pod-template.ts'
-import { pods } from '../../../src/kube/stateful-set.ts'
+import { pods, volumeClaims } from '../../../src/kube/stateful-set.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
 
 const demo = withKubeCluster()
@@ -25,5 +25,7 @@ it('kubectl scale goes from 3 to 5, by copies, and back to 3, with the primary a
     () => 'three pods',
     async () => (await cluster.client.list(pods, { namespace: cluster.namespace, labelSelector: `regent.dev/cluster=${cluster.name}` })).items.length === 3,
   )
+  const claims = (await cluster.client.list(volumeClaims, { namespace: cluster.namespace })).items.map(({ metadata }) => metadata.name)
+  for (const gone of [3, 4]) expect(claims).toContain(`data-${cluster.name}-${gone}`)
   await expectNothingLost(writer)
 })
