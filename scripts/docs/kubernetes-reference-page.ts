@@ -21,8 +21,18 @@ export function kubernetesReferencePage(): string {
     table(['where', 'refused with'], rulesIn(mysqlClusterSpecSchema, 'spec')),
     '## status',
     'What Regent says of a cluster. Nothing is decided from it: the record is an object of its own.',
-    table(['key', 'meaning'], Object.entries(mysqlClusterStatusSchema.properties).map(([name, schema]) => [code(name), descriptionOf(schema)])),
+    table(['key', 'meaning'], keysIn(mysqlClusterStatusSchema, '')),
   )
+}
+
+interface Nested {
+  readonly properties?: Readonly<Record<string, Nested>>
+  readonly items?: Nested
+}
+
+/** Those of what a list holds with `[]`. */
+function keysIn({ properties = {} }: Nested, path: string): readonly (readonly string[])[] {
+  return Object.entries(properties).flatMap(([name, child]) => [[code(path + name), descriptionOf(child)], ...keysIn(child, `${path}${name}.`), ...keysIn(child.items ?? {}, `${path}${name}[].`)])
 }
 
 interface Ruled {
