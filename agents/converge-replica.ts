@@ -9,6 +9,12 @@ import { replicationUser } from './server-port.ts'
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150
 
+/**
+ * The thread that receives acknowledgements looks up once a second while none come. To switch the source's side off while it does not look holds every login up until it does; once it has seen that there is no replica, it waits for
+ * the next word and takes no time (seen on 9.7).
+ */
+const acknowledgementsSeenMs = 1_100
+
 /** One pass towards following as assigned. `again` asks for another pass soon. */
 export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
   const { memory } = parts
@@ -46,11 +52,12 @@ async function stayClosed({ server, notices, memory }: Parts, assignment: Replic
  * A replica's applier would wait for acknowledgements that nobody gives, so the source's side is switched off before it starts. That takes up to a second after there were replicas: it goes on in the
  * background, so that no promise waits behind it. True while it does.
  */
-function stopsAcknowledging({ server, memory, notices, changed }: Parts, state: ServerState): boolean {
+function stopsAcknowledging({ server, memory, notices, world, changed }: Parts, state: ServerState): boolean {
   if (!state.semiSyncSource.enabled) return false
   memory.switchingOff ??= server
     .killDumpThreads(() => false)
     .then((ids) => server.waitSessionsGone(ids))
+    .then(() => world.timers.sleep(acknowledgementsSeenMs))
     .then(() => server.setSemiSyncSource(0))
     .catch((error: unknown) => notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`))
     .finally(() => {
