@@ -1,10 +1,22 @@
 import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { explainingLines, lastLines } from './log-tail.ts'
 import { layoutOf, logPath } from './state-layout.ts'
 import { temporaryFolder } from './testing.ts'
 
 const line = (level: string, at: number, msg: string, error?: string) => JSON.stringify({ level, time: new Date(at).toISOString(), msg, ...(error === undefined ? {} : { err: { message: error } }) })
+
+test.each([0, 1, 950, 5_000, 10_000])('the last %i lines of a log are as many, each whole, however long the log is', async (count) => {
+  const path = join(await temporaryFolder(), 'manager.log')
+  const lines = Array.from({ length: 7_000 }, (_, index) => line('info', index, `line ${index} of a log that is longer than what is read at first`))
+  await writeFile(path, `${lines.join('\n')}\n`)
+  expect(await lastLines(path, count)).toEqual(lines.slice(Math.max(0, lines.length - count)))
+})
+
+test('a log that is not there has no lines', async () => {
+  expect(await lastLines(join(await temporaryFolder(), 'manager.log'), 5)).toEqual([])
+})
 
 test('what explains a failed start are errors and crashes of this start, each once', async () => {
   const layout = layoutOf(await temporaryFolder())

@@ -2,13 +2,18 @@ import { open } from 'node:fs/promises'
 import { isMissing } from './input-file.ts'
 import { logPath, type StateLayout } from './state-layout.ts'
 
+/** Read at first; more where that holds too few lines. */
 const tailBytes = 65_536
 const linesPerProcess = 5
 
-/** The last `count` lines of a log, of its last 64 KiB; none where it does not exist. */
+/** The last `count` lines of a log that are not blank; none where it does not exist. */
 export async function lastLines(path: string, count: number): Promise<readonly string[]> {
-  const text = await readTail(path)
-  return text.split('\n').filter((line) => line.trim() !== '').slice(-count)
+  for (let bytes = tailBytes; ; bytes *= 8) {
+    const { text, isWhole } = await readTail(path, bytes)
+    // What it begins with may be the rest of a line.
+    const lines = text.split('\n').slice(isWhole ? 0 : 1).filter((line) => line.trim() !== '')
+    if (isWhole || lines.length >= count) return lines.slice(Math.max(0, lines.length - count))
+  }
 }
 
 /**
@@ -60,15 +65,15 @@ function summary(line: string): string | undefined {
   return entry.error === '' || entry.error === entry.msg ? entry.msg : `${entry.msg}: ${entry.error}`
 }
 
-async function readTail(path: string): Promise<string> {
+async function readTail(path: string, bytes: number): Promise<{ readonly text: string; readonly isWhole: boolean }> {
   try {
     await using file = await open(path, 'r')
     const { size } = await file.stat()
-    const buffer = Buffer.alloc(Math.min(size, tailBytes))
+    const buffer = Buffer.alloc(Math.min(size, bytes))
     await file.read(buffer, 0, buffer.length, size - buffer.length)
-    return buffer.toString('utf8')
+    return { text: buffer.toString('utf8'), isWhole: bytes >= size }
   } catch (error) {
-    if (isMissing(error)) return ''
+    if (isMissing(error)) return { text: '', isWhole: true }
     throw error
   }
 }

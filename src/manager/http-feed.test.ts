@@ -29,7 +29,7 @@ test('an agent that is killed in the middle of its stream is lost, and asked aga
 })
 
 test('an agent that is newer than its manager is lost, with a sentence that says so, and nothing of it is heard', async () => {
-  const server = createServer((_, response) => void response.writeHead(200).write(`\n${JSON.stringify(newer)}\n`))
+  const server = createServer((_, response) => void response.writeHead(200).write(`\n${JSON.stringify(newer)}\n${JSON.stringify(anObservation())}\n`))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()

@@ -67,6 +67,8 @@ function openStream(address: string, { token, tls }: HttpFeedOptions, listener: 
     incoming.on('error', (error) => end(describeError(error)))
     const lines = createInterface({ input: incoming })
     lines.on('line', (line) => {
+      // More of them may have come with the one that ended it.
+      if (over) return
       try {
         if (line === '') listener.alive()
         else listener.heard(parseObservation(line))
