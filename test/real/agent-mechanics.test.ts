@@ -350,7 +350,7 @@ describe('a locked, crowded or closing server', () => {
     expect(await source.server.readState()).toMatchObject({ readOnly: false, superReadOnly: false })
   })
 
-  it('reports managed settings that somebody persisted, and tables that are not copied', async () => {
+  it('reports managed settings that somebody persisted, and refuses tables that are not copied', async () => {
     const admin = await source.session('admin')
     await admin.query('SET PERSIST rpl_semi_sync_source_timeout = 1000')
     await admin.query('SET PERSIST long_query_time = 3')
