@@ -31,7 +31,8 @@ interface Nested {
 }
 
 /** Those of what a list holds with `[]`. */
-function keysIn({ properties = {} }: Nested, path: string): readonly (readonly string[])[] {
+function keysIn(schema: object, path: string): readonly (readonly string[])[] {
+  const { properties = {} } = schema as Nested
   return Object.entries(properties).flatMap(([name, child]) => [[code(path + name), descriptionOf(child)], ...keysIn(child, `${path}${name}.`), ...keysIn(child.items ?? {}, `${path}${name}[].`)])
 }
 
