@@ -11,6 +11,7 @@ export interface Timings {
   readonly observeMs: number
   /** A query that takes longer is an observation of its own. */
   readonly queryDeadlineMs: number
+  /** How often the agent tries whether a client's write would go through, and with every third try what the disk says; a try that takes longer holds back the next one. */
   readonly writeProbeMs: number
   /** Neither admin interface nor write probe answered for this long: the server is frozen. */
   readonly frozenMs: number
@@ -20,7 +21,9 @@ export interface Timings {
   readonly heartbeatMs: number
   /** No word from an agent for this long: it is unreachable. */
   readonly unreachableMs: number
+  /** A primary that neither the manager nor a majority of the cluster's agents has confirmed for this long, counted from when it asked, closes itself. */
   readonly leaseMs: number
+  /** How often a primary asks manager and agents to confirm its lease, and how long a word about it may take from one to the other. */
   readonly leaseRenewMs: number
   /** A counted replica that does not follow for this long leaves the sync set. */
   readonly removeFromSyncSetMs: number
@@ -28,9 +31,11 @@ export interface Timings {
   readonly restartAloneMs: number
   /** A mysqld that does not answer this long after its start is given up. */
   readonly startMs: number
+  /** An agent's answer to an order is waited for this long, beyond what the order itself allows, and twelve times as long to be seeded; it is also what a fetch is allowed, and how long a manager that has just begun to lead waits for members that it has not heard. */
   readonly orderDeadlineMs: number
   /** How long a commit waits for promises that are under way beyond those it needs, so that these members stay in the sync set. */
   readonly stragglerMs: number
+  /** A manager's claim to lead is good for this long and renewed four times in it; on Kubernetes the Lease has durations of its own. */
   readonly leadershipMs: number
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
-const pair = withCluster({ name: 'pair', instances: 2 })
+const pair = withCluster({ name: 'pair', instances: 2, spec: { maxLagSeconds: 2 } })
 const solo = withCluster({ name: 'solo', instances: 1 })
 
 it('A cluster of one takes writes, says that it is not protected, and comes back after a crash', async () => {
@@ -39,4 +39,30 @@ it('A cluster of two without its replica keeps its primary, lets writes wait, an
   await expect(cluster.switchover()).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('no replica can take over') as string })
   await cluster.fault('pair-0', 'start')
   await cluster.whole(2)
+})
+
+it('A cluster of two whose replica lags says so, takes writes, refuses a switchover with the reason, and does it once that has caught up', async () => {
+  const cluster = pair.current
+  const { primary } = await cluster.whole(2)
+  const [name = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  const lagging = async () => (await cluster.explain()).analyses.find(({ code }) => code === 'ReplicaLagging')
+  const holder = await cluster.session(name)
+  // Its applier waits for this lock; its receiver goes on, and acknowledges.
+  await holder.query('lock tables app.writes read')
+  expect(await cluster.until('it says so', lagging)).toMatchObject({ instance: name, sentence: expect.stringMatching(new RegExp(`^replica ${name} is \\d+ s behind with \\d+ transactions to apply; 2 s are allowed$`)) as string })
+  const row = (await cluster.topology()).instances.find((one) => one.name === name)
+  expect(row).toMatchObject({ inSyncSet: true, acknowledging: true })
+  expect(row?.lagSeconds).toBeGreaterThan(2)
+  expect(row?.backlog).toBeGreaterThan(0)
+  await writer.next()
+  const why = new RegExp(`no replica can take over: ${name} lags [\\d.]+ s \\(at most 2 s\\)`)
+  await expect(cluster.switchover()).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringMatching(why) as string })
+  expect(await cluster.view()).toMatchObject({ primary, writable: true })
+  await holder.query('unlock tables')
+  holder.destroy()
+  await cluster.until('it has caught up', async () => (await lagging()) === undefined)
+  await cluster.switchover()
+  expect(await cluster.whole(2)).toMatchObject({ primary: name })
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
 })

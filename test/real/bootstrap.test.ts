@@ -1,5 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { askSupervisor } from '../../src/local/control.ts'
+import { managerProcess } from '../../src/local/supervisor.ts'
 import { withCluster } from '../support/with-cluster.ts'
 
 const shop = withCluster()
@@ -40,11 +42,21 @@ it('A lost record is rebuilt above every epoch there was, once all have answered
   const before = await cluster.view()
   await cluster.switchover({ to: 'shop-1' })
   await cluster.whole()
+  const manager = (command: 'start' | 'stop') => askSupervisor(cluster.layout.control, { command, process: managerProcess }, 30_000)
   await cluster.fault('shop-0', 'kill')
   await cluster.sql('shop-1', 'insert into app.orders values (3)', { user: 'client' })
-  await cluster.regent('local', 'down', 'shop')
+  await manager('stop')
+  await Promise.all(['shop-1', 'shop-2'].map((name) => cluster.fault(name, 'kill')))
   await rm(cluster.layout.records, { recursive: true })
-  await cluster.upAgain()
+  await manager('start')
+  await Promise.all(['shop-1', 'shop-2'].map((name) => cluster.fault(name, 'start')))
+  const waiting = await cluster.waitFor('only shop-0 is waited for', ({ sentence }) => sentence === 'waiting for the agents of shop-0 before anything is believed')
+  expect(waiting).toMatchObject({ blocked: true, primary: null, writable: false })
+  for (const { name, reachable } of waiting.instances) {
+    expect(reachable).toBe(name !== 'shop-0')
+    await expect(cluster.sql(name, 'insert into app.orders values (4)', { user: 'client' })).rejects.toThrow()
+  }
+  await cluster.fault('shop-0', 'start')
   const after = await cluster.whole()
   expect(after.primary).not.toBe('shop-0')
   expect(after.epoch).toBeGreaterThan(before.epoch + 1)

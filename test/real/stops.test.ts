@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import { deafenReplicas, untilWaiting } from '../support/deaf-replicas.ts'
+import { deafenReplicas } from '../support/deaf-replicas.ts'
 import type { TestCluster } from '../support/cluster.ts'
+import { waitingTransactions } from '../support/lone-server.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
@@ -32,6 +33,8 @@ it.each([
   for (const writer of writers) expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
 
+const clients = 8
+
 it.each([
   ['SIGTERM', terminate],
   ['SHUTDOWN', shutdown],
@@ -40,19 +43,24 @@ it.each([
   await cluster.whole()
   const from = await cluster.primary()
   await cluster.sql(from, 'create table if not exists app.told (id int auto_increment primary key)', { user: 'client' })
-  const before = Number(await cluster.value(from, 'select count(*) from app.told'))
+  const there = Number(await cluster.value(from, 'select count(*) from app.told'))
   const deaf = await deafenReplicas(cluster)
-  const sessions = await Promise.all([1, 2, 3, 4].map(() => cluster.session(from, 'client')))
+  const sessions = await Promise.all(Array.from({ length: clients }, () => cluster.session(from, 'client', 10_000)))
   const answers = Promise.all(sessions.map((session) => session.query('insert into app.told values ()').then(() => true, () => false)))
-  await untilWaiting(cluster, from, 1)
+  const admin = await cluster.session(from)
+  await cluster.until('every write is in the binlog and waits', async () => (await waitingTransactions(admin)) >= clients)
   const { pid } = await cluster.instance(from)
+  // It would end the server before that acknowledges what waits (ended-how.test.ts), and nobody would be told anything.
+  await cluster.fault(from, 'freeze-agent')
   await stop(cluster, from)
   const told = (await answers).filter((was) => was).length
-  await deaf.end()
+  await cluster.fault(from, 'thaw-agent')
+  expect(told).toBeGreaterThan(0)
   await cluster.otherMysqld(from, pid)
+  await deaf.end()
   await cluster.whole()
   for (const { name } of (await cluster.view()).instances) {
     // A replica that is whole has received everything, and may still be applying it.
-    await cluster.until(`${name} has the ${before + told} writes that clients were told of`, async () => Number(await cluster.value(name, 'select count(*) from app.told')) >= before + told, 15_000)
+    await cluster.until(`${name} has the ${there + told} writes that clients were told of`, async () => Number(await cluster.value(name, 'select count(*) from app.told')) >= there + told, 15_000)
   }
 })

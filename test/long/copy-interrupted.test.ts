@@ -1,0 +1,86 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { volumeLayout } from '../../agents/volume-layout.ts'
+import { agentConfigPath } from '../../src/local/state-layout.ts'
+import type { TestCluster } from '../support/cluster.ts'
+import { archivesOf, logOf } from '../support/instance-files.ts'
+import { loseVolume } from '../support/lost-volume.ts'
+import { withCluster } from '../support/with-cluster.ts'
+import { Writer } from '../support/writer.ts'
+
+/** An empty instance is always seeded by CLONE here. */
+const shop = withCluster({ spec: { cloneAboveTransactions: 0 } })
+
+/** It dies and, once it is started, fetches so few mebibytes a second that a copy takes long. */
+async function killAndSlowDown(cluster: TestCluster, name: string): Promise<void> {
+  await cluster.fault(name, 'kill')
+  const path = agentConfigPath(cluster.layout, name)
+  const config = JSON.parse(await readFile(path, 'utf8')) as object
+  await writeFile(path, JSON.stringify({ ...config, serverSettings: { loose_clone_max_data_bandwidth: '8', loose_clone_max_network_bandwidth: '8' } }))
+}
+
+/** Waits until it is said that it is seeded, and part of the copy is there. */
+async function untilCopying(cluster: TestCluster, name: string): Promise<void> {
+  await cluster.waitFor(`${name} is being copied`, ({ instances }) => instances.some((row) => row.name === name && row.problems.some((problem) => /^seeding from shop-\d: (copying|file copy) \d+ %$/.test(problem))), 150_000)
+  const { seedDir } = volumeLayout((await cluster.instance(name)).volume)
+  await cluster.until(`files of ${name} are there`, async () => (await readdir(seedDir).catch((): string[] => [])).includes('ibdata1'))
+}
+
+async function timesSeeded(cluster: TestCluster, name: string): Promise<number> {
+  return (await logOf(cluster, name)).split('seeded from shop-').length - 1
+}
+
+/** Kills it in the middle of the copy that has begun, and has it seeded to the end; meanwhile it never counts, and nothing runs on what is there. */
+async function interruptAndResume(cluster: TestCluster, name: string): Promise<void> {
+  const before = await timesSeeded(cluster, name)
+  await untilCopying(cluster, name)
+  let counted = false
+  const unsubscribe = cluster.views.subscribe(({ syncSet }) => (counted ||= syncSet.includes(name)))
+  await cluster.fault(name, 'kill')
+  expect(await timesSeeded(cluster, name)).toBe(before)
+  // Nobody tells it to be seeded again before it was seen what it does by itself.
+  await cluster.regent('pause', cluster.name)
+  await cluster.fault(name, 'start')
+  const waits = await cluster.waitFor(`${name} waits`, ({ instances }) => instances.some((row) => row.name === name && row.reachable && row.problems.includes('mysqld stays down: a seeding has not ended; it waits to be seeded again')), 60_000)
+  expect(waits.instances.find((row) => row.name === name)).toMatchObject({ inSyncSet: false, process: expect.stringMatching(/^(absent|dead)$/) as string })
+  await cluster.regent('resume', cluster.name)
+  await untilCopying(cluster, name)
+  unsubscribe()
+  expect(counted).toBe(false)
+  await cluster.until(`${name} is seeded`, async () => (await timesSeeded(cluster, name)) === before + 1, 150_000)
+  await cluster.whole(3, 150_000)
+}
+
+it('A replica that dies with its agent in the middle of a copy that replaces its volume holds nothing, never counts, and is seeded again to the end', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const [name = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  await killAndSlowDown(cluster, name)
+  await loseVolume(cluster, name)
+  await cluster.fault(name, 'start')
+  await interruptAndResume(cluster, name)
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+}, 400_000)
+
+it('… and in the middle of one that replaces its own errant data, which are still there and believed no more', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const [name = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  const uuid = await cluster.value(name, 'select @@server_uuid')
+  const { pid } = await cluster.instance(name)
+  await killAndSlowDown(cluster, name)
+  await cluster.fault(name, 'start')
+  await cluster.otherMysqld(name, pid)
+  await cluster.whole()
+  const session = await cluster.session(name)
+  await session.query('set global super_read_only = off')
+  await session.query('create table app.errant (id int primary key)')
+  session.destroy()
+  await interruptAndResume(cluster, name)
+  expect((await archivesOf(cluster, name)).map(({ description }) => description.kind)).toEqual(['errant'])
+  await expect(cluster.sql(name, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })
+  expect(await cluster.value(name, 'select @@server_uuid')).not.toBe(uuid)
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+}, 400_000)
