@@ -50,7 +50,7 @@ export class BinlogKeeper {
         this.#roundAtMs = nowMs
         await this.#askPeers()
       }
-      await this.#purgeDue(observer.server.purged)
+      if (observer.server !== null) await this.#purgeDue(observer.server.purged)
     } catch (error) {
       notices.add('BinlogsNotPurged', `binlogs could not be purged: ${describeError(error)}`)
     } finally {

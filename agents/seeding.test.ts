@@ -48,6 +48,18 @@ async function seedingOf(holds: string) {
 }
 
 describe('a seeding', () => {
+  it('shows how far the copy is, each time that is another figure', async () => {
+    const { server, parts } = await seedingOf(`${own(1, 3)},${common}`)
+    server.cloneInto = async (_folder, _donor, progress) => {
+      for (const percent of [0, 0, 40, 40, 90]) progress('file copy', percent)
+      return new Promise(() => undefined)
+    }
+    const shown: string[] = []
+    const changed = () => void shown.push(`${parts.memory.seedingProgress?.stage ?? ''} ${parts.memory.seedingProgress?.percent ?? ''}`)
+    await new Seeding({ ...parts, changed }, () => undefined).begin(order)
+    await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
+  })
+
   it('archives also what was written after the order was given, and while the copy was made', async () => {
     const { server, seeding, archived, ended, parts } = await seedingOf(`${own(1, 3)},${common}`)
     await seeding.begin(order)

@@ -118,6 +118,9 @@ export class Seeding {
   }
 
   #progress({ donor }: ReseedOrder, stage: string, percent: number): void {
-    this.#parts.memory.seedingProgress = { stage, percent, donor: donor.instance }
+    const { memory, changed } = this.#parts
+    const before = memory.seedingProgress
+    memory.seedingProgress = { stage, percent, donor: donor.instance }
+    if (before?.stage !== stage || before.percent !== percent) changed()
   }
 }
