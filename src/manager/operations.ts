@@ -65,7 +65,7 @@ export class Operations {
     const loss = request.acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
     if (request.dryRun) {
       const quorum = revocationQuorum(situation.record)
-      return { done: false, dryRun: true, sentence: `would fail over: ${verdict.sentence}${loss}`, plan: [`${quorum ?? 'the primary’s agent'} of the sync set must promise epoch ${situation.record.epoch + 1}`, 'the one that holds everything acknowledged is committed as primary', 'it opens, the others follow, the route moves'] }
+      return { done: false, dryRun: true, sentence: `would fail over: ${verdict.sentence}${loss}`, plan: [`${quorum ?? 'the primary’s agent'} of the sync set must promise epoch ${situation.record.epoch + 1}`, `${request.to ?? 'the one that holds everything acknowledged'} is committed as primary`, 'it opens, the others follow, the route moves'] }
     }
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({ kind: 'failover', id, to: request.to ?? null, acceptLoss: request.acceptLoss })

@@ -42,7 +42,7 @@ it('A dry run of a failover to an instance says what would be done and changes n
   const before = await cluster.explain()
   const dry = await cluster.regent('failover', 'shop', '--to', to, '--dry-run')
   expect(dry).toMatchObject({ code: 0, stderr: '' })
-  expect(dry.stdout).toMatch(new RegExp(`^dry run: would fail over: mysqld of ${from} is stopped .*\n.*2 of the sync set must promise epoch ${(before.record?.epoch ?? 0) + 1}\n.*committed as primary\n`))
+  expect(dry.stdout).toMatch(new RegExp(`^dry run: would fail over: mysqld of ${from} is stopped .*\n.*2 of the sync set must promise epoch ${(before.record?.epoch ?? 0) + 1}\n.*${to} is committed as primary\n`))
   await expect(writer.next(frozenMs, { deadlineMs: 1_000 })).rejects.toThrow('no write was acknowledged')
   expect((await cluster.explain()).record).toEqual(before.record)
   const ran = await cluster.regent('failover', 'shop', '--to', to)
