@@ -13,13 +13,15 @@ export function usableVersion(output: string, where: string): string {
     throw new RegentError('REGENT_MYSQL_MISSING', `${where} is not a MySQL server: it calls itself "${output.trim()}".`)
   }
   const version = match.slice(1, 4).map(Number)
-  if (isOlder(version, oldestVersion.split('.').map(Number))) {
+  if (isTooOld(version)) {
     throw new RegentError('REGENT_MYSQL_TOO_OLD', `${where} is MySQL ${version.join('.')}, and Regent needs ${oldestVersion} or newer.`)
   }
   return version.join('.')
 }
 
-function isOlder(version: readonly number[], than: readonly number[]): boolean {
-  const at = version.findIndex((number, index) => number !== than[index])
-  return at >= 0 && (version[at] ?? 0) < (than[at] ?? 0)
+/** What a version leaves open is not held against it. */
+export function isTooOld(version: readonly (number | undefined)[]): boolean {
+  const oldest = oldestVersion.split('.').map(Number)
+  const at = version.findIndex((number, index) => number !== undefined && number !== oldest[index])
+  return at >= 0 && (version[at] ?? 0) < (oldest[at] ?? 0)
 }

@@ -9,7 +9,7 @@ import { acksFor } from '../../failover/spec.ts'
 import { instanceName } from '../../topology/member.ts'
 import { coreSpecOf } from './core-spec.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
-import { isDowngrade, isPinned, isTooOld } from './mysql-image.ts'
+import { isDowngrade, isPinned, namesTooOld } from './mysql-image.ts'
 import { group, longestClusterName, namesOf } from './names.ts'
 import { agentContainer, clientCertificateVolume, mysqlContainer } from './pod-template.ts'
 import { quantityOf } from './quantity.ts'
@@ -87,7 +87,7 @@ function* judgeAcks({ acks, instances }: MySQLClusterSpec): Generator<RegentErro
 function* judgeImage({ image }: MySQLClusterSpec): Generator<RegentError> {
   if (image === undefined) return
   if (!/^[a-z0-9][\w.:/@-]*$/i.test(image)) yield bad('spec.image', image, 'an image such as registry.example/mysql:8.4')
-  else if (isTooOld(image)) yield refusal('REGENT_MYSQL_TOO_OLD', `spec.image is "${image}"; allowed is MySQL ${oldestVersion} or newer`)
+  else if (namesTooOld(image)) yield refusal('REGENT_MYSQL_TOO_OLD', `spec.image is "${image}"; allowed is MySQL ${oldestVersion} or newer`)
 }
 
 function* judgeStorage({ storage, lowSpaceBytes }: MySQLClusterSpec): Generator<RegentError> {

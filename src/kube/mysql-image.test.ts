@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { isDowngrade, isPinned, isTooOld } from './mysql-image.ts'
+import { isDowngrade, isPinned, namesTooOld } from './mysql-image.ts'
 
 describe('an image', () => {
   it.each(['mysql:5', 'mysql:5.7', 'mysql:5.7.44-oracle', 'mysql:8.0.25', 'registry.example:5000/db/mysql:8.0.20', 'percona/percona-server:8.0.25-15', 'mysql:v8.0.11', 'mysql:5.7@sha256:00'])('%s is too old', (image) => {
-    expect(isTooOld(image)).toBe(true)
+    expect(namesTooOld(image)).toBe(true)
   })
 
   it.each(['mysql', 'mysql:8', 'mysql:8.0', 'mysql:8.0.26', 'mysql:8.4.3-debian', 'mysql:9.1', 'registry.example:5000/mysql', 'shop/mysql:production', 'shop/mysql:2024.5.7', 'shop/mysql:57', 'mysql@sha256:5.7'])('%s is not known to be too old', (image) => {
-    expect(isTooOld(image)).toBe(false)
+    expect(namesTooOld(image)).toBe(false)
   })
 
   it.each([

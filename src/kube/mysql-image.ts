@@ -1,3 +1,5 @@
+import { isTooOld } from '../common/mysql-version.ts'
+
 /** A version as far as a tag names it. */
 export type NamedVersion = readonly [major: number, minor: number | undefined, patch: number | undefined]
 
@@ -20,9 +22,8 @@ export function versionIn(image: string): NamedVersion | undefined {
 }
 
 /** What a tag leaves open is not held against it: `mysql:8.0` is a new one these days, and the agent asks the program itself. */
-export function isTooOld(image: string): boolean {
-  const [major, minor, patch] = versionIn(image) ?? [9]
-  return major < 8 || (major === 8 && minor === 0 && patch !== undefined && patch < 26)
+export function namesTooOld(image: string): boolean {
+  return isTooOld(versionIn(image) ?? [])
 }
 
 /** Whether the tag is of an older series: mysqld does not start on data that a newer one has written. */

@@ -11,6 +11,8 @@ import { ClusterLoop, type LoopPorts } from './cluster-loop.ts'
 const noTimer = { cancel: () => undefined }
 const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
 const untouched = { promise: 0, revision: 0, assignment: null }
+/** Of an instance that nobody has told anything yet. */
+const untold = anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 })
 
 /** A loop whose timers never fire: it goes on by what happens, or not at all. */
 function timelessLoop(store: Store = memoryStore(), acted: string[] = []) {
@@ -33,7 +35,7 @@ describe('the loop of a cluster', () => {
     const { loop, posted, listeners } = timelessLoop()
     await loop.start()
     await loop.lead(true)
-    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 }))
+    listeners[0]?.heard(untold)
     await realWorld.timers.sleep(50)
     expect(loop.record).toMatchObject({ epoch: 1, primary: 'shop-0@volume-0' })
     expect(posted).toEqual(['/v1/assign'])
@@ -49,7 +51,7 @@ describe('the loop of a cluster', () => {
     const { loop, posted, listeners } = timelessLoop({ ...store, compareAndSwap })
     await loop.start()
     await loop.lead(true)
-    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 }))
+    listeners[0]?.heard(untold)
     await realWorld.timers.sleep(50)
     const trouble = /nothing can be committed until the store is back: no answer within 2000 ms/
     expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(trouble) as string })
@@ -111,7 +113,7 @@ describe('the loop of a cluster', () => {
     const { loop, listeners } = timelessLoop({ ...store, compareAndSwap })
     await loop.start()
     await loop.lead(true)
-    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 }))
+    listeners[0]?.heard(untold)
     for (let answers = 0; answers < 3; answers++) {
       await realWorld.timers.sleep(10)
       expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(/until the store is back: not allowed to change shop-record$/) as string })
@@ -130,7 +132,7 @@ describe('the loop of a cluster', () => {
     await loop.lead(true)
     loop.storeIs('connection refused')
     loop.stop()
-    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched }))
+    listeners[0]?.heard(untold)
     await realWorld.timers.sleep(10)
     expect([loop.leads, loop.decision]).toEqual([false, null])
   })
@@ -145,7 +147,7 @@ describe('the loop of a cluster', () => {
     const { loop, listeners } = timelessLoop({ ...store, compareAndSwap }, acted)
     await loop.start()
     await loop.lead(true)
-    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 }))
+    listeners[0]?.heard(untold)
     await realWorld.timers.sleep(50)
     expect(loop.record).toMatchObject({ epoch: 1 })
     expect(acted).toEqual(['commit', 'assign'])
@@ -155,13 +157,12 @@ describe('the loop of a cluster', () => {
     const store = memoryStore()
     const leading = timelessLoop(store)
     const following = timelessLoop(store)
-    const said = anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 })
     for (const { loop } of [leading, following]) await loop.start()
     await leading.loop.lead(true)
-    leading.listeners[0]?.heard(said)
+    leading.listeners[0]?.heard(untold)
     await realWorld.timers.sleep(50)
     expect(following.loop.record).toBeUndefined()
-    following.listeners[0]?.heard({ ...said, sequence: said.sequence + 1, stored: { ...said.stored, revision: 1 } })
+    following.listeners[0]?.heard({ ...untold, sequence: untold.sequence + 1, stored: { ...untold.stored, revision: 1 } })
     await realWorld.timers.sleep(1_200)
     expect(following.loop.record).toEqual(leading.loop.record)
     expect(following.loop.decision).toBeNull()

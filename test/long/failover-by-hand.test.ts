@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { deafenReplicas } from '../support/deaf-replicas.ts'
 import { archivesOf, printArchive } from '../support/instance-files.ts'
 import { loseVolume } from '../support/lost-volume.ts'
 import { monotonicMs } from '../support/monotonic.ts'
@@ -61,11 +62,10 @@ it('Where too few are left to prove that nothing is lost a failover is refused w
   await cluster.whole()
   // Paused, nobody leaves the sync set: it is asked whether anything is lost while that is not known.
   expect(await cluster.regent('pause', 'shop')).toMatchObject({ code: 0 })
-  await cluster.fault(left, 'freeze-agent')
-  await cluster.sql(left, 'stop replica io_thread')
+  const deaf = await deafenReplicas(cluster, [left])
   await cluster.sql(from, 'insert into app.given_up values (1)', { user: 'client' })
   await Promise.all([cluster.fault(from, 'kill'), loseVolume(cluster, gone)])
-  await cluster.fault(left, 'thaw-agent')
+  await deaf.end()
   expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
   await cluster.waitFor('both are missed', ({ blocked, sentence, instances }) => blocked && sentence.startsWith(`no failover: ${from} is unreachable`) && instances.every(({ name, reachable }) => reachable === (name === left)))
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { deafenReplicas } from '../support/deaf-replicas.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
@@ -11,12 +12,11 @@ it('A candidate that lacks what only another replica acknowledged fetches it fro
   const writer = await Writer.start(cluster)
   // Paused, nobody leaves the sync set, and the failover waits until the candidate can be asked.
   expect(await cluster.regent('pause', 'shop')).toMatchObject({ code: 0 })
-  await cluster.fault('shop-1', 'freeze-agent')
-  await cluster.sql('shop-1', 'stop replica io_thread')
+  const deaf = await deafenReplicas(cluster, ['shop-1'])
   const deafMs = monotonicMs()
   await cluster.until('a hundred writes that shop-2 alone acknowledged', async () => writer.begunSince(deafMs).length > 100)
   await cluster.fault('shop-0', 'kill-mysqld')
-  await cluster.fault('shop-1', 'thaw-agent')
+  await deaf.end()
   const held = await cluster.waitFor('it waits for a person, and shop-1 hears again', ({ sentence, instances }) => /no failover: .*paused/.test(sentence) && instances.some(({ name, reachable }) => name === 'shop-1' && reachable))
   expect(held).toMatchObject({ primary: 'shop-0', epoch })
   expect(held.syncSet.toSorted()).toEqual(['shop-1', 'shop-2'])

@@ -45,15 +45,22 @@ async function pidsOf(cluster: TestCluster): Promise<Pids> {
   return { manager: managerPid ?? 0, mysqld: (instance) => named(instance)?.pid ?? 0, agent: (instance) => named(instance)?.agentPid ?? 0 }
 }
 
-/** SIGKILLs the manager as soon as it has come so far, which may pass within milliseconds, and resolves to the record that it left. */
-async function killManagerOnce(pid: number, cluster: TestCluster, soFar: () => Promise<boolean>): Promise<ClusterRecord> {
+/** Begins something, SIGKILLs the manager as soon as that has come so far, which may pass within milliseconds, and resolves to the record that it left. */
+async function killManagerAt({ freeze, soFar }: Step, cluster: TestCluster, { pids, next, replicas }: Scene, begin: () => void): Promise<ClusterRecord> {
   const until = monotonicMs() + 30_000
-  while (!(await soFar())) {
-    if (monotonicMs() > until) throw new Error('the manager did not come so far')
-    await immediate()
+  const frozen = freeze(replicas).map((name) => pids.agent(name))
+  for (const agent of frozen) process.kill(agent, 'SIGSTOP')
+  try {
+    begin()
+    while (!(await soFar(cluster, next, replicas))) {
+      if (monotonicMs() > until) throw new Error('the manager did not come so far')
+      await immediate()
+    }
+    process.kill(pids.manager, 'SIGKILL')
+    return await recordOf(cluster)
+  } finally {
+    for (const agent of frozen) process.kill(agent, 'SIGCONT')
   }
-  process.kill(pid, 'SIGKILL')
-  return recordOf(cluster)
 }
 
 /** Without the supervisor's growing pause, unless that is over already. */
@@ -79,6 +86,13 @@ it('Writes go on without a manager', async () => {
   expect(await writer.check()).toMatchObject({ lost: [], differing: [], instances: 3 })
 })
 
+/** What a manager is killed in. */
+interface Scene {
+  readonly pids: Pids
+  readonly next: number
+  readonly replicas: readonly string[]
+}
+
 /** Agents of those that are frozen give no promise, so that the manager waits for it. */
 interface Step {
   readonly freeze: (replicas: readonly string[]) => readonly string[]
@@ -93,17 +107,16 @@ describe('A failover ends well under the next manager, when its manager is kille
     'when it has committed': { freeze: () => [], soFar: isCommitted, committed: true },
     'when the route has moved': { freeze: () => [], soFar: isPublished, committed: true },
   }
-  it.each(Object.entries(steps))('%s', async (_, { freeze, soFar, committed }) => {
+  it.each(Object.entries(steps))('%s', async (_, step) => {
+    const { committed } = step
     const cluster = shop.current
     const { primary, epoch } = await cluster.whole()
     const from = primary ?? ''
     const replicas = await cluster.replicas()
     const writer = await Writer.start(cluster)
     const pids = await pidsOf(cluster)
-    for (const name of freeze(replicas)) process.kill(pids.agent(name), 'SIGSTOP')
     const faultMs = monotonicMs()
-    process.kill(pids.mysqld(from), 'SIGKILL')
-    const left = await killManagerOnce(pids.manager, cluster, () => soFar(cluster, epoch + 1, replicas)).finally(() => freeze(replicas).map((name) => process.kill(pids.agent(name), 'SIGCONT')))
+    const left = await killManagerAt(step, cluster, { pids, next: epoch + 1, replicas }, () => process.kill(pids.mysqld(from), 'SIGKILL'))
     expect(left.epoch).toBe(committed ? epoch + 1 : epoch)
     await startManager(cluster, pids.manager)
     expect(await writer.outageSince(faultMs)).toBeLessThan(15_000)
@@ -119,7 +132,8 @@ describe('A switchover is undone or done, never half, when its manager is killed
     'while the primary is being demoted': { freeze: () => [], soFar: async ({ views }) => views.latest?.sentence.includes('stops taking writes') === true, committed: false },
     'when it has committed': { freeze: () => [], soFar: isCommitted, committed: true },
   }
-  it.each(Object.entries(steps))('%s', async (_, { freeze, soFar, committed }) => {
+  it.each(Object.entries(steps))('%s', async (_, step) => {
+    const { committed } = step
     const cluster = shop.current
     const { primary, epoch } = await cluster.whole()
     const from = primary ?? ''
@@ -130,9 +144,10 @@ describe('A switchover is undone or done, never half, when its manager is killed
     // A statement that runs is given its grace, and the demotion lasts as long.
     const busy = await cluster.session(from, 'client')
     const asleep = busy.query('select sleep(10)').catch(() => undefined)
-    for (const name of freeze(replicas)) process.kill(pids.agent(name), 'SIGSTOP')
-    const asked = cluster.switchover({ to }).catch((error: unknown) => error)
-    const left = await killManagerOnce(pids.manager, cluster, () => soFar(cluster, epoch + 1, replicas)).finally(() => freeze(replicas).map((name) => process.kill(pids.agent(name), 'SIGCONT')))
+    let asked: Promise<unknown> | undefined
+    const left = await killManagerAt(step, cluster, { pids, next: epoch + 1, replicas }, () => {
+      asked = cluster.switchover({ to }).catch((error: unknown) => error)
+    })
     expect(left).toMatchObject(committed ? { epoch: epoch + 1, intent: null } : { epoch, intent: { kind: 'switchover' } })
     await startManager(cluster, pids.manager)
     await asked

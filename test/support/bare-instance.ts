@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { createMysqldProcess } from '../../agents/mysqld-process.ts'
 import type { AgentConfig } from '../../agents/config.ts'
+import { anAgentConfig } from '../../agents/testing.ts'
 import type { ProcessPort } from '../../agents/process-port.ts'
 import { replicationUser, type ServerPort } from '../../agents/server-port.ts'
 import { createSqlServer } from '../../agents/sql-server.ts'
@@ -30,38 +31,13 @@ export class BareInstance {
   }
 
   static async create(instance: string, host: string, serverSettings: Readonly<Record<string, string>> = {}, more: Partial<AgentConfig> = {}): Promise<BareInstance> {
-    const mysql = await findMysql()
+    const { mysqld, mysqlbinlog, pluginDir, shareDir } = await findMysql()
     const folder = await mkdtemp(join(tmpdir(), 'regent-bare-'))
     const [volume, accountSecretFile] = [join(folder, 'volume'), join(folder, 'secret')]
     await mkdir(volume)
     await writeFile(accountSecretFile, `${secret}\n`, { mode: 0o600 })
-    return new BareInstance(folder, {
-      version: 1,
-      cluster: instance.replace(/-\d+$/, ''),
-      instance,
-      host,
-      port: 3306,
-      adminPort: 3307,
-      agentPort: 9400,
-      probePort: 0,
-      mysqld: mysql.mysqld,
-      launcherDir: '',
-      mysqlbinlog: mysql.mysqlbinlog,
-      pluginDir: mysql.pluginDir,
-      shareDir: mysql.shareDir,
-      volume,
-      tokenFile: '',
-      accountSecretFile,
-      bootIdFile: '/proc/sys/kernel/random/boot_id',
-      timings: {},
-      lowSpaceBytes: 0,
-      keepBinlogsSeconds: 259_200,
-      heldBinlogsBytes: 21_474_836_480,
-      archiveBytes: 4_294_967_296,
-      serverSettings,
-      logLevel: 'info',
-      ...more,
-    })
+    const own = { cluster: instance.replace(/-\d+$/, ''), instance, host, mysqld, mysqlbinlog, pluginDir, shareDir, volume, tokenFile: '', accountSecretFile, serverSettings }
+    return new BareInstance(folder, anAgentConfig({ ...own, ...more }))
   }
 
   /** As a second agent of the same instance would have it. */

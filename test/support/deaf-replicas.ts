@@ -6,9 +6,9 @@ export interface DeafReplicas {
   end(): Promise<void>
 }
 
-/** Stops what every replica receives with; their agents are frozen, or they would put it right at once. */
-export async function deafenReplicas(cluster: TestCluster): Promise<DeafReplicas> {
-  const replicas = await cluster.replicas()
+/** Stops what replicas receive with, every one unless some are named; their agents are frozen, or they would put it right at once. */
+export async function deafenReplicas(cluster: TestCluster, named?: readonly string[]): Promise<DeafReplicas> {
+  const replicas = named ?? (await cluster.replicas())
   await Promise.all(replicas.map((name) => cluster.fault(name, 'freeze-agent')))
   await Promise.all(replicas.map((name) => cluster.sql(name, 'stop replica io_thread')))
   return {
