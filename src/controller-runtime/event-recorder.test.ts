@@ -33,7 +33,7 @@ describe('What happened', () => {
     record({ related: node('n') })
     await world.settle()
     const [event] = await written()
-    expect(event?.metadata.name).toMatch(/^a\.[0-9a-f]{16}$/)
+    expect(event?.metadata.name).toMatch(/^a\.[0-9a-f]{19}$/)
     expect(event).toMatchObject({
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
@@ -99,7 +99,7 @@ describe('What happened', () => {
     expect(notes.sort((a, b) => a.length - b.length)).toEqual([`${'x'.repeat(1_020)}…`, `${'x'.repeat(1_021)}…`, 'x'.repeat(1_024)])
     for (const note of notes) expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1_024)
     const name = all.find((each) => each.metadata.namespace === 'default')!.metadata.name
-    expect(name).toMatch(/^system-node-n+\.[0-9a-f]{16}$/)
+    expect(name).toMatch(/^system-node-n+\.[0-9a-f]{19}$/)
     expect(name).toHaveLength(253)
   })
 })

@@ -122,8 +122,9 @@ export class EventRecorder {
 
   async #write(series: EventSeries): Promise<void> {
     if (series.written && (await this.#recount(series))) return
-    // The same name at each try: the answer to one that succeeded may have been lost.
-    series.name ??= eventName(series.happening.regarding.metadata.name, this.#parts.world.random.hex(16))
+    // The same name at each try: the answer to one that succeeded may have been lost. It begins with the time: lists are in the order of names, and kubectl describe leaves those as it finds them.
+    const { clock, random } = this.#parts.world
+    series.name ??= eventName(series.happening.regarding.metadata.name, `${clock.wallMs().toString(16).padStart(11, '0')}${random.hex(8)}`)
     try {
       await this.#parts.client.create(events, this.#eventOf(series, series.name), { signal: this.#closed.signal })
     } catch (error) {

@@ -4,7 +4,12 @@ import type { MySQLCluster } from './mysql-cluster.ts'
 import { aCluster } from './testing.ts'
 
 const stored = aCluster({ image: 'mysql:8.4.3' })
-const routes = admissionRoutes({ defaults: { image: 'mysql:8.4.9' }, clusterOf: ({ namespace, name }) => (namespace === 'shops' && name === 'shop' ? stored : undefined) })
+const declined: string[] = []
+const routes = admissionRoutes({
+  defaults: { image: 'mysql:8.4.9' },
+  clusterOf: ({ namespace, name }) => (namespace === 'shops' && name === 'shop' ? stored : undefined),
+  declined: ({ namespace, name }, sentence) => void declined.push(`${namespace}/${name}: ${sentence}`),
+})
 const ask = (path: '/mutate/mysqlclusters' | '/validate/mysqlclusters', request: Partial<AdmissionRequest>) => routes[path]?.({ uid: 'u-7', operation: 'CREATE', ...request })
 const patchIn = (answer: ReturnType<typeof ask>) => JSON.parse(Buffer.from(answer?.patch ?? '', 'base64').toString()) as unknown
 const without = ({ spec: { image: _image, ...spec }, ...rest }: MySQLCluster) => ({ ...rest, spec })
@@ -46,6 +51,16 @@ describe('the validating webhook', () => {
 
   it('compares with what is stored', () => {
     expect(ask('/validate/mysqlclusters', { operation: 'UPDATE', object: aCluster({ image: 'mysql:8.4.3', storage: { size: '512Mi' } }), oldObject: stored })).toMatchObject({ allowed: false, status: { code: 422, message: expect.stringContaining('a volume cannot shrink (REGENT_REFUSED: ') as string } })
+  })
+
+  it('tells of a change that is refused, unless it was only tried', () => {
+    const shrunk = { operation: 'UPDATE', namespace: 'shops', name: 'shop', object: aCluster({ image: 'mysql:8.4.3', storage: { size: '512Mi' } }), oldObject: stored }
+    declined.length = 0
+    ask('/validate/mysqlclusters', { ...shrunk, dryRun: true })
+    expect(declined).toEqual([])
+    ask('/validate/mysqlclusters', { ...shrunk, dryRun: false })
+    ask('/validate/mysqlclusters', { operation: 'UPDATE', subResource: 'scale', namespace: 'shops', name: 'shop', object: { spec: { replicas: 17 } } })
+    expect(declined).toEqual([expect.stringMatching(/^shops\/shop: not changed: .*a volume cannot shrink$/), expect.stringMatching(/^shops\/shop: not changed: .*allowed is an integer from 1 to 16$/)])
   })
 
   it('lets everything be deleted', () => {

@@ -10,6 +10,8 @@ export interface AdmissionSituation {
   readonly defaults: ClusterDefaults
   /** A cluster as it is stored: a request to scale has only the number in it. */
   readonly clusterOf: (key: ObjectKey) => MySQLCluster | undefined
+  /** A change of a cluster is refused: whoever looks at it may not be who asked. */
+  readonly declined: (key: ObjectKey, sentence: string) => void
 }
 
 export interface ClusterDefaults {
@@ -23,6 +25,7 @@ export interface AdmissionRequest {
   readonly namespace?: string
   readonly name?: string
   readonly subResource?: string
+  readonly dryRun?: boolean
   readonly object?: unknown
   readonly oldObject?: unknown
 }
@@ -48,7 +51,7 @@ export type Reviewer = (request: AdmissionRequest) => AdmissionResponse
 export function admissionRoutes(situation: AdmissionSituation): Readonly<Record<string, Reviewer>> {
   return {
     '/mutate/mysqlclusters': (request) => reviewDefaults(request, situation.defaults),
-    '/validate/mysqlclusters': (request) => reviewCluster(request, situation.clusterOf),
+    '/validate/mysqlclusters': (request) => reviewCluster(request, situation),
   }
 }
 
@@ -86,12 +89,13 @@ function reviewDefaults(request: AdmissionRequest, defaults: ClusterDefaults): A
   return patch.length === 0 ? { uid, allowed: true } : { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }
 }
 
-function reviewCluster(request: AdmissionRequest, clusterOf: AdmissionSituation['clusterOf']): AdmissionResponse {
-  const { uid, operation, subResource = '' } = request
+function reviewCluster(request: AdmissionRequest, { clusterOf, declined }: Omit<AdmissionSituation, 'defaults'>): AdmissionResponse {
+  const { uid, operation, subResource = '', namespace = '', name = '', dryRun = false } = request
   if (operation === 'DELETE') return { uid, allowed: true }
   try {
     const { next, before } = subResource === 'scale' ? scaled(request, clusterOf) : written(request)
     const { refusals, warnings } = validateMySQLCluster(next, before)
+    if (refusals.length > 0 && !dryRun) declined({ namespace, name }, `not changed: ${refusals.map(({ message }) => message).join('; ')}`)
     if (refusals.length > 0) return refuse(request, refusals)
     return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
   } catch (error) {

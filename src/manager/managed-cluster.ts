@@ -16,6 +16,8 @@ const viewPauseMs = 50
 export interface Told {
   decided(decision: Decision): void
   recovered(recovery: Recovery): void
+  /** Somebody asked for what is refused. */
+  declined(sentence: string): void
 }
 
 /** One cluster with its loop, and who listens to it: the log, the metrics, the API's streams, operations that wait. */
@@ -47,7 +49,7 @@ export class ManagedCluster {
       recovered: (recovery) => this.#recovered(recovery),
       failed: (what, error) => this.#log.warn({ err: error }, `${what} failed`),
     })
-    this.operations = new Operations(this.loop, ports, (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs))
+    this.operations = new Operations(this.loop, ports, { ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs), declined: (sentence) => this.#declined(sentence) })
   }
 
   view(): ClusterView {
@@ -85,6 +87,11 @@ export class ManagedCluster {
     this.#log.info({ recovery }, `${recovery.kind} ${recovery.outcome} after ${lasted ?? 0} ms: ${recovery.sentence}`)
     this.#told?.recovered(recovery)
     for (const waiting of this.#waiting) waiting(recovery)
+  }
+
+  #declined(sentence: string): void {
+    this.#log.warn(sentence)
+    this.#told?.declined(sentence)
   }
 
   #waitForRecovery(matches: (recovery: Recovery) => boolean, timeoutMs: number): Promise<Recovery | undefined> {

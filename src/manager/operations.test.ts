@@ -10,7 +10,8 @@ function operationsOn(given: SituationOverrides, makesVolumes = true) {
   const replaced: (readonly [string, boolean])[] = []
   const loop = { input: () => aSituation(given), decision: null } as Partial<ClusterLoop> as ClusterLoop
   const platform: Pick<Platform, 'replace'> = makesVolumes ? { replace: async (...told) => void replaced.push(told) } : {}
-  return { replaced, operations: new Operations(loop, { world: realWorld, platform }, async () => undefined) }
+  const declined: string[] = []
+  return { replaced, declined, operations: new Operations(loop, { world: realWorld, platform }, { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) }) }
 }
 
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
@@ -49,5 +50,19 @@ describe('a replacement', () => {
 
   it('is refused where no volume can be made anew, with what to do instead', async () => {
     await expect(operationsOn(lost, false).operations.replace(request)).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('regent local fault shop-2 kill') as string })
+  })
+})
+
+describe('what is refused', () => {
+  it('is told to others than who asked, unless that was only a question', async () => {
+    const { operations, declined } = operationsOn({ record: { syncSet: [shop2] } })
+    const refused = { code: 'REGENT_REFUSED' }
+    for (const dryRun of [true, false]) {
+      await expect(operations.replace({ ...request, dryRun })).rejects.toMatchObject(refused)
+      await expect(operations.failover({ to: undefined, acceptLoss: false, dryRun })).rejects.toMatchObject(refused)
+      await expect(operations.scale({ instances: 0, dryRun })).rejects.toMatchObject(refused)
+      await expect(operations.switchover({ to: 'shop-0', timeoutMs: undefined, reason: '', dryRun })).rejects.toMatchObject(refused)
+      expect(declined.map((sentence) => /^no \w+/.exec(sentence)?.[0])).toEqual(dryRun ? [] : ['no replacement', 'no failover', 'no scaling', 'no switchover'])
+    }
   })
 })

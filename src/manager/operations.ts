@@ -17,37 +17,40 @@ import type { Platform } from '../common/platform.ts'
 /** How long an operation that has no deadline of its own is waited for. */
 const patienceMs = 30_000
 
+/** What operations hear from the cluster, and tell it. */
+export interface OperatedCluster {
+  /** Resolves when such a recovery of the cluster ended. */
+  ended(matches: (recovery: Recovery) => boolean, timeoutMs: number): Promise<Recovery | undefined>
+  /** Something that was asked for is refused, and why. */
+  declined(sentence: string): void
+}
+
 /** What people ask for: checked and planned by the same pure code that decides, then handed to the loop. */
 export class Operations {
   readonly #loop: ClusterLoop
   readonly #world: World
   readonly #platform: Pick<Platform, 'wish' | 'replace'>
-  /** Resolves when a recovery of the cluster ended. */
-  readonly #ended: (matches: (recovery: Recovery) => boolean, timeoutMs: number) => Promise<Recovery | undefined>
+  readonly #cluster: OperatedCluster
 
-  constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> }, ended: Operations['waitForRecovery']) {
+  constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> }, cluster: OperatedCluster) {
     this.#loop = loop
     this.#world = ports.world
     this.#platform = ports.platform
-    this.#ended = ended
-  }
-
-  get waitForRecovery(): (matches: (recovery: Recovery) => boolean, timeoutMs: number) => Promise<Recovery | undefined> {
-    return this.#ended
+    this.#cluster = cluster
   }
 
   async switchover(request: SwitchoverRequest): Promise<OperationResult> {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     const plan = planSwitchover(situation, request.to ?? null)
-    if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no switchover: ${plan.refusal}`)
+    if ('refusal' in plan) throw this.#refusal(request, `no switchover: ${plan.refusal}`)
     const to = instanceOf(plan.candidate)
     if (request.dryRun) return { done: false, dryRun: true, sentence: `would switch over from ${instanceOf(situation.record.primary)} to ${to}`, plan: plan.steps }
     const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({ kind: 'switchover', id, to, deadlineWallMs: this.#world.clock.wallMs() + timeoutMs, reason: request.reason || 'asked for' })
     try {
-      const recovery = await this.#ended(({ kind }) => kind === 'switchover', timeoutMs + patienceMs)
+      const recovery = await this.#cluster.ended(({ kind }) => kind === 'switchover', timeoutMs + patienceMs)
       return this.#resultOf(recovery, `switchover to ${to}`)
     } finally {
       this.#loop.dropRequest(id)
@@ -58,10 +61,10 @@ export class Operations {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     const verdict = judgePrimary(situation)
-    if (verdict.kind === 'well') throw new RegentError('REGENT_REFUSED', `no failover: ${verdict.sentence}; use a switchover`)
+    if (verdict.kind === 'well') throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
     const asked = { kind: 'failover', id: 'trial', to: request.to ?? null, acceptLoss: request.acceptLoss } as const
     const trial = decide({ ...situation, requests: [asked] })
-    if (trial.blocked && trial.actions.length === 0) throw new RegentError('REGENT_REFUSED', trial.sentence)
+    if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)
     const loss = request.acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
     if (request.dryRun) {
       const quorum = revocationQuorum(situation.record)
@@ -70,7 +73,7 @@ export class Operations {
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({ kind: 'failover', id, to: request.to ?? null, acceptLoss: request.acceptLoss })
     try {
-      const recovery = await this.#ended(({ kind }) => kind === 'failover' || kind === 'restart', patienceMs)
+      const recovery = await this.#cluster.ended(({ kind }) => kind === 'failover' || kind === 'restart', patienceMs)
       return this.#resultOf(recovery, 'failover')
     } finally {
       this.#loop.dropRequest(id)
@@ -120,9 +123,9 @@ export class Operations {
   /** Returns once it is begun; topology shows how far it is. */
   async scale(request: ScaleRequest): Promise<OperationResult> {
     const situation = this.#situation()
-    if (situation.notes.paused) throw new RegentError('REGENT_REFUSED', `no scaling to ${request.instances}: the cluster is paused (${situation.notes.paused.reason}); regent resume first`)
+    if (situation.notes.paused) throw this.#refusal(request, `no scaling to ${request.instances}: the cluster is paused (${situation.notes.paused.reason}); regent resume first`)
     const plan = planScale(situation, request.instances)
-    if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no scaling to ${request.instances}: ${plan.refusal}`)
+    if ('refusal' in plan) throw this.#refusal(request, `no scaling to ${request.instances}: ${plan.refusal}`)
     if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: plan.steps }
     if (this.#platform.wish) await this.#platform.wish(request.instances)
     else await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
@@ -130,17 +133,24 @@ export class Operations {
   }
 
   /** Returns once its pod and volume are on their way out; topology shows how the new one is seeded. */
-  async replace({ instance, acceptLoss, dryRun }: ReplaceRequest): Promise<OperationResult> {
+  async replace(request: ReplaceRequest): Promise<OperationResult> {
+    const { instance, acceptLoss, dryRun } = request
     const situation = this.#situation()
     this.#mustExist(situation, instance)
     const { cluster } = situation
     if (!this.#platform.replace) throw new RegentError('REGENT_REFUSED', `no replacement of ${instance}: the volumes of ${cluster} are folders of one machine, which can be made nowhere else; kill it (regent local fault ${instance} kill), take data and agent out of its folder, and start it again (docs/operations.md, "Backup and restore")`)
     const plan = planReplace(situation, instance, acceptLoss)
-    if ('refusal' in plan) throw new RegentError('REGENT_REFUSED', `no replacement of ${instance}: ${plan.refusal}`)
+    if ('refusal' in plan) throw this.#refusal(request, `no replacement of ${instance}: ${plan.refusal}`)
     const loss = plan.loss === '' ? '' : `; accepted: ${plan.loss}`
     if (dryRun) return { done: false, dryRun: true, sentence: `would give up ${instance} with its volume${loss}`, plan: plan.steps }
     await this.#platform.replace(instance, plan.isSilent)
     return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
+  }
+
+  /** A dry run only asks: nobody else is told. */
+  #refusal({ dryRun }: { readonly dryRun: boolean }, sentence: string): RegentError {
+    if (!dryRun) this.#cluster.declined(sentence)
+    return new RegentError('REGENT_REFUSED', sentence)
   }
 
   #situation(): Situation {

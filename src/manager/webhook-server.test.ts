@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const material = async () => ({ ...(await issueLeaf(authority, { dns: [servername], purposes: ['server'], validMs: 3_600_000 }, moment)), ca: authority.cert })
 
-async function aWebhook(routes: Readonly<Record<string, Reviewer>> = admissionRoutes({ defaults: { image: 'mysql:8.4.9' }, clusterOf: () => undefined })) {
+async function aWebhook(routes: Readonly<Record<string, Reviewer>> = admissionRoutes({ defaults: { image: 'mysql:8.4.9' }, clusterOf: () => undefined, declined: () => undefined })) {
   const certificates = new HeldCertificates()
   const server = webhookServer({ address, certificates, routes, log })
   const ending = new AbortController()

@@ -39,7 +39,7 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   // What is shown stands back for a second while a cluster is made; here that second is over.
   const afterRecoveries = { ...realWorld.clock, wallMs: () => realWorld.clock.wallMs() + 1_000 }
   const parts = { client: counted, clock: realWorld.clock, clusters, pods: podInformer, statefulSets: sets, leads: () => leading.now }
-  const set = new ClusterSet({ ...parts, world: realWorld, slices: testingInformer<EndpointSlice>('endpointslices'), configMaps: testingInformer<ConfigMap>('configmaps'), secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined })
+  const set = new ClusterSet({ ...parts, world: realWorld, slices: testingInformer<EndpointSlice>('endpointslices'), configMaps: testingInformer<ConfigMap>('configmaps'), secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined, declined: () => undefined })
   const options = { reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] }, images: { regent: 'regent:1', ...(image !== null && { mysql: image }) } }
   const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled) }
   const told: string[] = []

@@ -166,7 +166,7 @@ describeCharts('webhooks', () => {
 
   it('never block anybody while no manager answers, and trust nobody before the manager says whom', () => {
     const clientConfig = (path: string) => ({ service: { name: 'regent-webhook', namespace: 'regent', port: 443, path } })
-    expect(webhooksOf(objects)).toMatchObject([{ failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'None' }, { failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'None' }])
+    expect(webhooksOf(objects)).toMatchObject([{ failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'None' }, { failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'NoneOnDryRun' }])
     expect(webhooksOf(objects).map((webhook) => webhook?.['clientConfig'])).toEqual([clientConfig('/mutate/mysqlclusters'), clientConfig('/validate/mysqlclusters')])
   })
 

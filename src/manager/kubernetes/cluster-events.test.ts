@@ -30,6 +30,29 @@ describe('the Events of a cluster', () => {
     expect(told()).toEqual(['Normal SwitchoverBegan Switchover: asked by a person', 'Warning SwitchoverUndone Switchover: after 0 ms: its deadline passed'])
   })
 
+  it('tell of each step once, while it goes on and when it has ended', () => {
+    const { events: all, told } = events()
+    const timeline = [{ atMs: 0, what: 'noticed: failing over: shop-0 is dead' }, { atMs: 41.6, what: 'promise shop-1: 41.4 ms' }]
+    all.decided(key, well, aRecovery({ timeline }))
+    all.decided(key, well, aRecovery({ timeline }))
+    expect(told()).toEqual(['Warning FailoverBegan Failover: shop-0 is dead', 'Normal FailoverStep Promise: at 42 ms: promise shop-1: 41.4 ms'])
+    all.ended(key, aRecovery({ outcome: 'succeeded', sentence: 'shop-1 leads epoch 2', timeline: [...timeline, { atMs: 49.7, what: 'committed revision 9, epoch 2' }, { atMs: 80, what: 'ended: succeeded' }] }))
+    expect(told()).toEqual(['Normal FailoverStep Committed: at 50 ms: committed revision 9, epoch 2', 'Normal FailoverSucceeded Failover: after 80 ms: shop-1 leads epoch 2'])
+    all.decided(key, well, aRecovery({ id: 'r2', kind: 'switchover', sentence: 'asked by a person', timeline: [{ atMs: 0, what: 'noticed: switching over' }, { atMs: 8, what: 'demote shop-1: 7 ms' }] }))
+    expect(told()).toEqual(['Normal SwitchoverBegan Switchover: asked by a person', 'Normal SwitchoverStep Demote: at 8 ms: demote shop-1: 7 ms'])
+  })
+
+  it('say what was refused, also by a manager that does not lead, and again after a recovery', () => {
+    for (const leads of [true, false]) {
+      const { events: all, told } = events(leads)
+      for (let time = 0; time < 3; time++) all.declined(key, `no switchover: shop-1 lags ${time} s`)
+      expect(told()).toEqual(['Warning RequestRefused Refuse: no switchover: shop-1 lags 0 s'])
+      all.ended(key, aRecovery({ outcome: 'succeeded' }))
+      all.declined(key, 'no switchover: shop-1 lags 7 s')
+      expect(told().at(-1)).toBe('Warning RequestRefused Refuse: no switchover: shop-1 lags 7 s')
+    }
+  })
+
   it('say why something stands still, again only when the reason is another one', () => {
     const { events: all, told } = events()
     const blocked = (sentence: string) => all.decided(key, { blocked: true, sentence }, null)

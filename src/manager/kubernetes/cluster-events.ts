@@ -17,11 +17,13 @@ export interface ClusterEventsParts {
 const words: Readonly<Record<FlowKind, string>> = { bootstrap: 'Bootstrap', failover: 'Failover', switchover: 'Switchover', restart: 'Restart' }
 const ends: Readonly<Record<Recovery['outcome'], string>> = { running: 'Began', succeeded: 'Succeeded', undone: 'Undone', abandoned: 'Abandoned' }
 
-/** Tells `kubectl describe` what became of a cluster: each recovery as it begins and as it ended, and why something stands still, once for each reason. */
+/** Tells `kubectl describe` what became of a cluster: each recovery as it begins, step by step, and as it ended; what was refused; and why something stands still, once for each reason. */
 export class ClusterEvents {
   readonly #parts: ClusterEventsParts
   /** By cluster and what is told: the last of it. */
   readonly #told = new Map<string, string>()
+  /** By cluster: how many steps of its last recovery are told. */
+  readonly #steps = new Map<string, { readonly id: string; readonly told: number }>()
 
   constructor(parts: ClusterEventsParts) {
     this.#parts = parts
@@ -30,10 +32,14 @@ export class ClusterEvents {
   /** @param recovery the one that is under way */
   decided(key: ObjectKey, { blocked, sentence }: Pick<Decision, 'blocked' | 'sentence'>, recovery: Recovery | null): void {
     if (recovery !== null && this.#isNews(key, 'recovery', recovery.id)) this.#recovery(key, recovery, recovery.sentence)
+    if (recovery !== null) this.#tellSteps(key, recovery)
     if (this.#isNews(key, 'blocked', blocked ? gistOfSentence(sentence) : '') && blocked) this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
   }
 
   ended(key: ObjectKey, recovery: Recovery): void {
+    this.#tellSteps(key, recovery)
+    // What was refused before it may be refused after it for the same reason: then that is news.
+    this.#told.delete(`${keyText(key)} declined`)
     this.#recovery(key, recovery, `after ${Math.round(recovery.timeline.at(-1)?.atMs ?? 0)} ms: ${recovery.sentence}`)
   }
 
@@ -42,13 +48,30 @@ export class ClusterEvents {
     if (this.#isNews(key, 'refused', gistOfSentence(trouble)) && trouble !== '') this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
   }
 
+  /** What somebody asked for, through the API or a webhook, is refused. A webhook is any manager's, not only the one's that leads. */
+  declined(key: ObjectKey, sentence: string): void {
+    if (this.#isNews(key, 'declined', gistOfSentence(sentence))) this.#record(key, { type: 'Warning', reason: 'RequestRefused', action: 'Refuse', note: sentence })
+  }
+
   /** How far a rotation of passwords is; what it waits for is told once. */
   passwords(key: ObjectKey, what: 'Began' | 'Waits' | 'Changed' | 'Ended', note: string): void {
     if (this.#isNews(key, 'passwords', `${what} ${note}`)) this.#tell(key, { type: 'Normal', reason: `PasswordRotation${what}`, action: 'RotatePasswords', note })
   }
 
   forget(key: ObjectKey): void {
-    for (const what of ['recovery', 'blocked', 'refused', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
+    for (const what of ['recovery', 'blocked', 'refused', 'declined', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
+    this.#steps.delete(keyText(key))
+  }
+
+  /** Its first step is how it began and its last how it ended: these are told by themselves. */
+  #tellSteps(key: ObjectKey, { id, kind, timeline }: Recovery): void {
+    const before = this.#steps.get(keyText(key))
+    const told = before?.id === id ? before.told : 0
+    this.#steps.set(keyText(key), { id, told: timeline.length })
+    for (const { atMs, what } of timeline.slice(told)) {
+      const [action = ''] = what.split(/\W/, 1)
+      if (action !== 'noticed' && action !== 'ended') this.#tell(key, { type: 'Normal', reason: `${words[kind]}Step`, action: capitalised(action), note: `at ${Math.round(atMs)} ms: ${what}` })
+    }
   }
 
   #recovery(key: ObjectKey, { kind, outcome }: Recovery, note: string): void {
@@ -64,8 +87,16 @@ export class ClusterEvents {
   }
 
   #tell(key: ObjectKey, happening: Omit<Happening, 'regarding'>): void {
-    const { recorder, clusters, leads } = this.#parts
-    const regarding = clusters.get(key)
-    if (regarding !== undefined && leads()) recorder.record({ regarding, ...happening })
+    if (this.#parts.leads()) this.#record(key, happening)
   }
+
+  #record(key: ObjectKey, happening: Omit<Happening, 'regarding'>): void {
+    const { recorder, clusters } = this.#parts
+    const regarding = clusters.get(key)
+    if (regarding !== undefined) recorder.record({ regarding, ...happening })
+  }
+}
+
+function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
 }

@@ -22,7 +22,7 @@ import type { Decision } from '../../../failover/decision.ts'
 import type { Recovery } from '../../../failover/notes.ts'
 import { defaultTimings } from '../../../failover/timings.ts'
 import { createHttpFeed } from '../http-feed.ts'
-import { ManagedCluster } from '../managed-cluster.ts'
+import { ManagedCluster, type Told } from '../managed-cluster.ts'
 import type { ManagerMetrics } from '../metrics.ts'
 import { watchRecord } from './record-watch.ts'
 import { askForNoPasswords } from './rotate-passwords.ts'
@@ -46,6 +46,7 @@ export interface ClusterSetParts {
   readonly changed: (key: ObjectKey) => void
   readonly decided: (key: ObjectKey, decision: Decision) => void
   readonly recovered: (key: ObjectKey, recovery: Recovery) => void
+  readonly declined: (key: ObjectKey, sentence: string) => void
 }
 
 interface Held {
@@ -132,7 +133,7 @@ export class ClusterSet {
   }
 
   async #take(cluster: MySQLCluster, token: string): Promise<Held> {
-    const { world, client, pods, statefulSets, slices, secrets, configMaps, manager, log, metrics, changed, decided, recovered, leads } = this.#parts
+    const { world, client, pods, statefulSets, slices, secrets, configMaps, manager, log, metrics, changed, decided, recovered, declined, leads } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
     const spec = coreSpecOf(key.name, cluster.spec)
@@ -145,7 +146,7 @@ export class ClusterSet {
     const transport = createHttpTransport(secured)
     const name = `${key.namespace}.${key.name}`
     const ports = { world, transport, store, platform, feed: createHttpFeed(secured) }
-    const told = { decided: (decision: Decision) => decided(key, decision), recovered: (recovery: Recovery) => recovered(key, recovery) }
+    const told: Told = { decided: (decision) => decided(key, decision), recovered: (recovery) => recovered(key, recovery), declined: (sentence) => declined(key, sentence) }
     const config = { cluster: key.name, spec, timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
     const endRecordWatch = watchRecord({ records: configMaps, timers: world.timers, cluster: key, revision: () => managed.loop.record?.revision ?? 0, meddled: () => void this.#lookAgain(managed) })

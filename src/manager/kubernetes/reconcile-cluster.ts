@@ -36,6 +36,8 @@ const mendedMs = 10_000
 const renewedMs = 600_000
 /** Certificates come due without anybody changing anything. */
 const certificatesMs = 86_400_000
+/** Nothing tells of a PodMonitor that somebody changes or deletes: its kind may not be there to be watched. */
+const monitoredMs = 600_000
 
 /**
  * Gives every `MySQLCluster` a loop, in every manager, and all its objects, in the one that leads. The loop comes first where it can: an object that cannot be applied must not keep a dead primary from being
@@ -83,7 +85,8 @@ async function bringAbout(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   await followPause(loopOf, cluster, clock)
   const rotatedMs = await rotatePasswords(parts, cluster, loopOf.loop, signal)
   await checkClientCertificate(parts, cluster, signal)
-  return { requeueAfterMs: Math.min(cluster.spec.tls.secretName === undefined ? certificatesMs : renewedMs, rotatedMs) }
+  const { tls, podMonitor } = cluster.spec
+  return { requeueAfterMs: Math.min(tls.secretName === undefined ? certificatesMs : renewedMs, podMonitor ? monitoredMs : certificatesMs, rotatedMs) }
 }
 
 /** Undefined while the Secret with its agents' token is not made. */

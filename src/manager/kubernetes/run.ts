@@ -5,6 +5,7 @@ import { describeError, RegentError } from '../../common/errors.ts'
 import { realWorld } from '../../common/real-world.ts'
 import { aborted, toldToStop } from '../../common/signals.ts'
 import { regentVersion } from '../../common/version.ts'
+import { defaultLimits } from '../../controller-runtime/event-correlator.ts'
 import { EventRecorder } from '../../controller-runtime/event-recorder.ts'
 import { createKubeClient } from '../../controller-runtime/http-kube-client.ts'
 import { InformerSet } from '../../controller-runtime/informer-set.ts'
@@ -41,6 +42,8 @@ import { KubeLeader } from './kube-leader.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
+/** A recovery has a dozen steps, each an Event: ten of them in a row, and one a few minutes for ever, are told in full. */
+const eventLimits = { ...defaultLimits, burst: 100, refillMs: 30_000 }
 
 /** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
 export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
@@ -89,7 +92,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   })
   const leads = (): boolean => leader.holds()
 
-  const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, settleMs: eventsSettleMs, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
+  const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, limits: eventLimits, settleMs: eventsSettleMs, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
   const clusterEvents = new ClusterEvents({ recorder: options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder, clusters, leads })
 
   const set: ClusterSet = new ClusterSet({
@@ -107,6 +110,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       controllers.status.enqueue(key)
     },
     recovered: (key, recovery) => clusterEvents.ended(key, recovery),
+    declined: (key, sentence) => clusterEvents.declined(key, sentence),
   })
 
   const controllers: ClusterControllers = createControllers({ client: leaderClient(client, leader), world, log, metrics: runtimeMetrics, informers, clusters, ...cached, set, events: clusterEvents, leads, options, managerNamespace: namespace })
@@ -115,7 +119,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const service = serviceFor(() => set.all(), leads)
   const token = options.api.tokenFile === undefined ? await tokenFromSecret(client, namespace) : await readTokenFile(options.api.tokenFile)
   const given = webhook.certificateFolder === undefined ? undefined : await followCertificateFolder({ folder: webhook.certificateFolder, world, log, checksPeers: false })
-  const routes = admissionRoutes({ defaults: { image: options.images.mysql }, clusterOf: (key) => clusters.get(key) })
+  const routes = admissionRoutes({ defaults: { image: options.images.mysql }, clusterOf: (key) => clusters.get(key), declined: (key, sentence) => clusterEvents.declined(key, sentence) })
   const signal = toldToStop()
   const profiling = parseListenAddress(options.profiling.address ?? '')
   log.info({ identity, namespace }, `manager ${instance} begins`)
