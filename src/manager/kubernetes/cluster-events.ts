@@ -38,8 +38,6 @@ export class ClusterEvents {
 
   ended(key: ObjectKey, recovery: Recovery): void {
     this.#tellSteps(key, recovery)
-    // What was refused before it may be refused after it for the same reason: then that is news.
-    this.#told.delete(`${keyText(key)} declined`)
     this.#recovery(key, recovery, `after ${Math.round(recovery.timeline.at(-1)?.atMs ?? 0)} ms: ${recovery.sentence}`)
   }
 
@@ -50,7 +48,7 @@ export class ClusterEvents {
 
   /** What somebody asked for, through the API or a webhook, is refused. A webhook is any manager's, not only the one's that leads. */
   declined(key: ObjectKey, sentence: string): void {
-    if (this.#isNews(key, 'declined', gistOfSentence(sentence))) this.#record(key, { type: 'Warning', reason: 'RequestRefused', action: 'Refuse', note: sentence })
+    this.#record(key, { type: 'Warning', reason: 'RequestRefused', action: 'Refuse', note: sentence })
   }
 
   /** How far a rotation of passwords is; what it waits for is told once. */
@@ -59,7 +57,7 @@ export class ClusterEvents {
   }
 
   forget(key: ObjectKey): void {
-    for (const what of ['recovery', 'blocked', 'refused', 'declined', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
+    for (const what of ['recovery', 'blocked', 'refused', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
     this.#steps.delete(keyText(key))
   }
 

@@ -42,8 +42,8 @@ import { KubeLeader } from './kube-leader.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
-/** A recovery has a dozen steps, each an Event: ten of them in a row, and one a few minutes for ever, are told in full. */
-const eventLimits = { ...defaultLimits, burst: 100, refillMs: 30_000 }
+/** A recovery has a dozen steps, each an Event, and an autoscaler that is refused asks again every 15 s: neither keeps the next recovery from being told. */
+const eventLimits = { ...defaultLimits, burst: 100, refillMs: 10_000 }
 
 /** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
 export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
