@@ -5,10 +5,10 @@ import { aSituation, committed, shop1, shop2 } from './testing.ts'
 
 const ending = { terminating: true } as const
 
-describe('A pod that is told to end', () => {
+describe('An instance that is told to end', () => {
   it('hands over first where it is the primary’s', () => {
     const decision = decide(aSituation({ views: { 'shop-0': ending } }))
-    expect(committed(decision)).toMatchObject({ intent: { kind: 'switchover', candidate: shop1, reason: 'the pod of shop-0 ends' } })
+    expect(committed(decision)).toMatchObject({ intent: { kind: 'switchover', candidate: shop1, reason: 'shop-0 is told to end' } })
     expect(decision.flow).toBe('switchover')
   })
 
@@ -27,6 +27,6 @@ describe('A pod that is told to end', () => {
 
   it('says why it cannot hand over where nobody can take over', () => {
     const decision = decide(aSituation({ record: { syncSet: [shop1] }, views: { 'shop-0': ending, 'shop-1': ending, 'shop-2': ending } }))
-    expect(decision).toMatchObject({ blocked: true, sentence: expect.stringContaining('the pod of primary shop-0 ends, and it cannot hand over: no replica can take over') as string })
+    expect(decision).toMatchObject({ blocked: true, sentence: expect.stringContaining('primary shop-0 is told to end and cannot hand over: no replica can take over') as string })
   })
 })

@@ -27,7 +27,7 @@ export function whyNotAsWished(input: DecisionInput, wish: PasswordsWish): strin
   const primary = instanceOf(record.primary)
   const asked = snapshot.instances.filter((view) => view.name === primary || (wish.old === 'kept' && isFollowing(view, record, timings)))
   const older = asked.find(({ observation }) => observation?.server?.passwords === undefined)
-  if (older !== undefined) return `the agent of ${older.name} is older than this and cannot do it: restart its pod`
+  if (older !== undefined) return `the agent of ${older.name} is older than this and cannot do it: it must start again`
   const late = asked.find(({ observation }) => observation?.server && !isAsWished(observation.server, wish))
   if (late === undefined) return ''
   return late.name === primary ? `primary ${primary} has not changed them yet` : `${late.name} has not applied the change yet`

@@ -8,15 +8,15 @@ const plan = (given: SituationOverrides = {}, { instance = 'shop-2', acceptLoss 
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
 
 describe('an instance is given up', () => {
-  it('when it is lost and has left the sync set, and does not wait for its node', () => {
-    expect(plan(lost)).toMatchObject({ isSilent: true, loss: '', steps: ['the claim of shop-2 is deleted, and with it the volume and all that is on it', expect.stringContaining('nothing waits for its node'), expect.any(String), expect.stringContaining('follows shop-0')] })
+  it('when it is lost and has left the sync set, and does not wait for its machine', () => {
+    expect(plan(lost)).toMatchObject({ isSilent: true, loss: '', steps: ['the volume of shop-2 is given up, and all that is on it', expect.stringContaining('nothing waits for the machine it was on'), expect.any(String), expect.stringContaining('follows shop-0')] })
   })
 
   it('when a manager that just began has never heard it', () => {
     expect(plan({ ...lost, views: { 'shop-2': { unheard: true } } })).toMatchObject({ isSilent: true })
   })
 
-  it('when it counts and follows: its pod then ends in order, and it leaves the sync set first', () => {
+  it('when it counts and follows: it then ends in order, and it leaves the sync set first', () => {
     expect(plan()).toMatchObject({ isSilent: false, loss: '', steps: expect.arrayContaining([expect.stringContaining('leaves the sync set')]) as string[] })
   })
 

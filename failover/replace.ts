@@ -9,7 +9,7 @@ import { judgePrimary } from './verdict.ts'
 export type ReplacePlan =
   | {
       readonly steps: readonly string[]
-      /** Nobody answers there: its node may be gone, and nothing can wait for it. */
+      /** Nobody answers there: its machine may be gone, and nothing can wait for it. */
       readonly isSilent: boolean
       /** What may be lost by it and was accepted; '' for nothing. */
       readonly loss: string
@@ -60,7 +60,7 @@ function holdsFor({ snapshot, record, timings }: Situation, member: MemberId): b
   return isFollowing(view, record, timings) && !view.observation.stored.forgetful
 }
 
-/** One that follows leaves in order before its pod ends (`agents/termination.ts`); one that does not has yet to. */
+/** One that follows leaves in order before it ends (`agents/termination.ts`); one that does not has yet to. */
 function leavesUnproven(situation: Situation, instance: InstanceName): boolean {
   return situation.record.syncSet.some((member) => instanceOf(member) === instance && !holdsFor(situation, member))
 }
@@ -74,9 +74,9 @@ function errantOn({ snapshot, record }: Situation, instance: InstanceName): numb
 
 function stepsOf({ record }: Situation, instance: InstanceName, view: InstanceView | undefined): readonly string[] {
   return [
-    `the claim of ${instance} is deleted, and with it the volume and all that is on it`,
-    isLive(view) ? 'its pod is told to end: it leaves the sync set where it counts, and its server stops' : 'its pod is deleted; nobody answers there, so nothing waits for its node',
-    'both are made anew, wherever there is room, with an empty volume',
+    `the volume of ${instance} is given up, and all that is on it`,
+    isLive(view) ? 'it is told to end: it leaves the sync set where it counts, and its server stops' : 'nobody answers there, so nothing waits for the machine it was on',
+    'it is made anew, wherever there is room, with an empty volume',
     `what comes up there is another member: the old one leaves the record, the new one is seeded, follows ${instanceOf(record.primary)} and counts once it has caught up`,
   ]
 }

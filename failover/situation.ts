@@ -124,7 +124,7 @@ export function wantedInstances(input: DecisionInput): number {
   return input.notes.instances ?? input.spec.instances
 }
 
-/** Who should not lead nor be counted any more: instances beyond the number wanted, and those whose pod ends. */
+/** Who should not lead nor be counted any more: instances beyond the number wanted, and those that were told to end. */
 export function departing(input: DecisionInput): readonly InstanceName[] {
   const ending = input.snapshot.instances.filter(({ observation }) => observation?.terminating).map(({ name }) => name)
   return [...new Set([...leavers(input), ...ending])]

@@ -63,8 +63,8 @@ describe('the next change of the record', () => {
     'keeps a leaver that follows again': [{ record: { leaving: [shop2] }, views: { 'shop-0': marked } }, { syncSet: [shop1, shop2], leaving: [] }, 'shop-2 follows again'],
     'raises k first at the primary': [{ ...two }, { acks: 1, acksWanted: 2 }, 'the primary waits for 2'],
     'raises k in the record once a marker was acknowledged by so many': [{ ...two, record: { acks: 1, acksWanted: 2 }, views: { 'shop-0': marked } }, { acks: 2, acksWanted: 2 }, 'writes now need 2'],
-    'lowers k where so many are wanted no more': [{ record: { acks: 2 } }, { acks: 1, acksWanted: 1 }, 'writes now need 1'],
-    'lowers k with S smaller than k once so many hold everything': [{ record: { syncSet: [shop1], acks: 2 }, views: { 'shop-0': ahead, 'shop-1': caughtUp, 'shop-2': gone } }, { acks: 1 }, 'writes now need 1'],
+    'lowers k where so many are wanted no more': [{ record: { acks: 2 } }, { acks: 1, acksWanted: 1 }, 'writes now need one acknowledgement'],
+    'lowers k with S smaller than k once so many hold everything': [{ record: { syncSet: [shop1], acks: 2 }, views: { 'shop-0': ahead, 'shop-1': caughtUp, 'shop-2': gone } }, { acks: 1 }, 'writes now need one acknowledgement'],
     'lowers k with durability available, loudly': [
       { spec: { durability: 'available' }, record: { syncSet: [shop2] }, strayingSince: longAgo, views: { 'shop-1': gone, 'shop-2': gone } },
       { acks: 0, acksWanted: 0 },

@@ -40,7 +40,7 @@ function isMarked(situation: Situation, primary: LiveView): boolean {
 function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   if (record.acksWanted === record.acks || !isMarked(situation, primary)) return undefined
-  return change(situation, `writes now need ${record.acksWanted} acknowledgements`, { acks: record.acksWanted })
+  return change(situation, `writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
 }
 
 function cancelLeaving(situation: Situation): FlowStep | undefined {
@@ -118,7 +118,7 @@ function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefine
   if (target >= record.acks || record.acks !== record.acksWanted) return undefined
   if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary)) return undefined
   const loudly = target < wanted ? ' (durability available: fewer than wanted, because too few replicas can acknowledge)' : ''
-  return change(situation, `writes now need ${target} acknowledgements${loudly}`, { acks: target, acksWanted: target })
+  return change(situation, `writes now need ${counted(target)}${loudly}`, { acks: target, acksWanted: target })
 }
 
 function beginRaise(situation: Situation): FlowStep | undefined {
@@ -127,7 +127,7 @@ function beginRaise(situation: Situation): FlowStep | undefined {
   // As many as are wanted of the instances that are there: while a cluster grows, each replica would be needed for every write.
   const target = Math.min(wantedAcks(situation), acksFor(situation.spec, healthy + 1))
   if (record.acks !== record.acksWanted || target <= record.acks) return undefined
-  return change(situation, `the primary waits for ${record.acks + 1} acknowledgements from now on`, { acksWanted: record.acks + 1 })
+  return change(situation, `the primary waits for ${counted(record.acks + 1)} from now on`, { acksWanted: record.acks + 1 })
 }
 
 /**
@@ -164,10 +164,13 @@ export function syncSetShortfall(situation: Situation): string {
   const { record } = situation
   const live = countedMembers(record).filter((member) => !isStraying(situation, member))
   if (live.length < record.acks) {
-    const needed = record.acks === 1 ? 'one acknowledgement is' : `${record.acks} acknowledgements are`
-    return `writes wait: ${needed} needed and ${live.length === 0 ? 'no replica' : `only ${names(live)}`} can give one`
+    return `writes wait: ${counted(record.acks)} ${record.acks === 1 ? 'is' : 'are'} needed and ${live.length === 0 ? 'no replica' : `only ${names(live)}`} can give one`
   }
-  if (record.acks < wantedAcks(situation)) return `writes need ${record.acks} acknowledgements instead of ${wantedAcks(situation)}`
+  if (record.acks < wantedAcks(situation)) return `writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
   if (record.acks === 0) return 'not protected: writes need no acknowledgement'
   return live.length === record.acks ? `the loss of ${names(live)} would make writes wait` : ''
+}
+
+function counted(acks: number): string {
+  return acks === 0 ? 'no acknowledgement' : acks === 1 ? 'one acknowledgement' : `${acks} acknowledgements`
 }

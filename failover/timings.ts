@@ -35,7 +35,7 @@ export interface Timings {
   readonly orderDeadlineMs: number
   /** How long a commit waits for promises that are under way beyond those it needs, so that these members stay in the sync set. */
   readonly stragglerMs: number
-  /** A manager's claim to lead is good for this long and renewed four times in it; on Kubernetes the Lease has durations of its own. */
+  /** A manager's claim to lead is good for this long and renewed four times in it, where it is kept in the store of the records. */
   readonly leadershipMs: number
 }
 

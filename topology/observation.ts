@@ -118,7 +118,7 @@ export interface StoredSummary {
     readonly donates?: true
     /** It may connect to its source. Absent means true. */
     readonly sourceReady?: boolean
-    /** Where it was told that each instance is: a pod that starts again has another address. Absent from older agents. */
+    /** Where it was told that each instance is: an instance may come back at another address. Absent from older agents. */
     readonly addresses?: Readonly<Record<InstanceName, string>>
   } | null
   /** As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order that names them. */
@@ -188,7 +188,7 @@ export interface Observation {
   readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null
   /** Copies that failed since it was last seeded, one entry for each donor. Absent for none, and from older agents. */
   readonly seedingFailures?: readonly SeedingFailure[]
-  /** Its pod was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
+  /** It was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
   readonly terminating?: true
   /** Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none was given. */
   readonly certificateTrouble?: string
