@@ -5,10 +5,12 @@ import { parseArgs } from 'node:util'
 import { integerFrom } from '../../src/cli/arguments.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { KubeCluster } from '../e2e/kube-cluster.ts'
+import { namesOf } from '../../src/kube/names.ts'
 import { isOwnCluster } from '../e2e/own-cluster.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { describeMachine } from './machine.ts'
+import { ProxyWatch } from './proxy-watch.ts'
 import { episodes, type EpisodeName } from './kube-episodes.ts'
 import { asJson, tableOf, type CaseResult } from './report.ts'
 import { RestlessService, restlessEveryMs } from './restless-service.ts'
@@ -25,13 +27,14 @@ const restMs = 5_000
 async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): Promise<CaseResult> {
   const samples = new Map<string, number[]>()
   const writer = await Writer.start(cluster, { table: `bench_${name.replaceAll('-', '_')}`, lifeMs: 7_200_000 })
+  const proxy = isOwnCluster ? await ProxyWatch.start(`${cluster.namespace}/${namesOf(cluster.name).primary}`) : undefined
   try {
     for (let run = 1; run <= runs; run++) {
       await cluster.whole(3, 180_000)
       await episodes[name].prepare(cluster)
       await cluster.whole(3, 180_000)
       await sleep(restMs)
-      const measured = await runEpisode(cluster, writer, name)
+      const measured = await runEpisode({ cluster, writer, proxy }, name)
       for (const [what, value] of measured) samples.set(what, [...(samples.get(what) ?? []), value])
       process.stderr.write(`  ${name} ${run}/${runs}: ${measured.map(([what, ms]) => `${what} ${Math.round(ms)}`).join(', ')}\n`)
     }
@@ -39,11 +42,17 @@ async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): P
     const { lost, acknowledged } = await writer.check()
     return { name, unit: 'ms', samples, lost: lost.length, acknowledged }
   } finally {
-    await writer.stop()
+    await Promise.all([writer.stop(), proxy?.stop()])
   }
 }
 
-async function runEpisode(cluster: KubeCluster, writer: Writer, name: EpisodeName): Promise<readonly (readonly [string, number])[]> {
+interface Watched {
+  readonly cluster: KubeCluster
+  readonly writer: Writer
+  readonly proxy: ProxyWatch | undefined
+}
+
+async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName): Promise<readonly (readonly [string, number])[]> {
   const before = await cluster.primary()
   const [atMs, wallMs] = [monotonicMs(), Date.now()]
   const mend = await episodes[name].happens(cluster, before)
@@ -53,9 +62,13 @@ async function runEpisode(cluster: KubeCluster, writer: Writer, name: EpisodeNam
   const recovery = await cluster.recoverySince(wallMs)
   const beganMs = atMs + recovery.startedWallMs - wallMs
   const { pauseMs, sinceMs } = writer.longestPause(beganMs)
+  const { host } = await cluster.published()
+  const ledMs = proxy?.ledTo(host, atMs)
+  const letInMs = writer.since(sinceMs)[0]?.beganMs
   const noticedMs = beganMs - sinceMs
   const steps = [...stepsOf(recovery)].map(([what, stepMs]) => [`· ${what}`, noticedMs + stepMs] as const)
-  return [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps]
+  const seen = [['· Service leads there', ledMs], ['· client let in', letInMs]] as const
+  return [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps, ...seen.flatMap(([what, ms]) => (ms === undefined ? [] : [[what, ms - sinceMs] as const]))]
 }
 
 /** From the first word about a cluster that is not there to its first acknowledged write, through its Service. */

@@ -259,19 +259,6 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     expect([await api.client.get(podDisruptionBudgets, key()), await api.client.get(networkPolicies, key())]).toEqual([undefined, undefined])
   })
 
-  it('manages the cluster although one of its objects cannot be made, and says which', async () => {
-    await cluster({ podMonitor: true })
-    const { reconcile, showStatus, set } = manager({ disabled: [] })
-    await expect(reconcile(2)).rejects.toThrow(/podmonitors.*404/)
-    await expect(reconcile(1)).rejects.toThrow(/podmonitors.*404/)
-    expect(set.all()).toHaveLength(1)
-    expect([...(await objects()).keys()].sort()).toEqual([...everything].sort())
-    await showStatus()
-    const { status } = await stored()
-    expect(status?.observedGeneration).toBeUndefined()
-    expect(status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({ status: 'False', reason: 'SpecNotFollowed' })
-  })
-
   it('grows the claims of its volumes with the spec, and never shrinks one', async () => {
     await cluster()
     const { reconcile } = manager()
