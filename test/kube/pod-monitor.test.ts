@@ -5,6 +5,7 @@ import { podDisruptionBudgets } from '../../src/kube/disruption-budget.ts'
 import { mysqlClusters, type MySQLCluster } from '../../src/kube/mysql-cluster.ts'
 import { podMonitors } from '../../src/kube/pod-monitor.ts'
 import { statefulSets } from '../../src/kube/stateful-set.ts'
+import { restMs } from '../../src/manager/kubernetes/reconcile-cluster.ts'
 import { customResourceDefinitions, type Client } from './clients.ts'
 import { onApiServer } from './on-api-server.ts'
 import { aManager } from './reconciling.ts'
@@ -37,10 +38,12 @@ onApiServer('A PodMonitor', (api) => {
     const { reconcile } = manager()
     const found = () => api.client.get(podMonitors, key())
     await reconcile()
-    expect(await reconcile()).toMatchObject({ requeueAfterMs: 600_000 })
     const made = await found()
     expect(made?.spec).toEqual({ selector: { matchLabels: { 'regent.dev/cluster': 'shop' } }, podMetricsEndpoints: [{ port: 'probes', path: '/metrics', honorLabels: true }] })
     await api.client.delete(podMonitors, key())
+    const { spec } = (await api.client.get(mysqlClusters, key())) ?? expect.fail('no cluster')
+    expect(restMs(spec)).toBe(600_000)
+    expect(restMs({ ...spec, podMonitor: false })).toBeGreaterThan(600_000)
     await reconcile(1)
     expect((await found())?.spec).toEqual(made?.spec)
     await api.client.patch(mysqlClusters, key(), { spec: { podMonitor: false } })

@@ -85,8 +85,12 @@ async function bringAbout(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   await followPause(loopOf, cluster, clock)
   const rotatedMs = await rotatePasswords(parts, cluster, loopOf.loop, signal)
   await checkClientCertificate(parts, cluster, signal)
-  const { tls, podMonitor } = cluster.spec
-  return { requeueAfterMs: Math.min(tls.secretName === undefined ? certificatesMs : renewedMs, podMonitor ? monitoredMs : certificatesMs, rotatedMs) }
+  return { requeueAfterMs: Math.min(restMs(cluster.spec), rotatedMs) }
+}
+
+/** How long a cluster that is in step is left alone while nothing is heard. */
+export function restMs({ tls, podMonitor }: MySQLCluster['spec']): number {
+  return Math.min(certificatesMs, tls.secretName === undefined ? certificatesMs : renewedMs, podMonitor ? monitoredMs : certificatesMs)
 }
 
 /** Undefined while the Secret with its agents' token is not made. */
