@@ -16,11 +16,11 @@ it('kubectl get and describe tell of a failover step by step, and of what was re
   await cluster.whole()
   for (let time = 0; time < 3; time++) {
     await expect(cluster.regent('switchover', cluster.name, '--to', after)).rejects.toThrow('REGENT_REFUSED')
-    await expect(cluster.kubectl('patch', 'mysql', cluster.name, '--type', 'merge', '--patch', '{"spec":{"storage":{"size":"1Mi"}}}')).rejects.toThrow('cannot shrink')
+    await expect(cluster.kubectl('patch', 'mysql', cluster.name, '--type', 'merge', '--patch', '{"spec":{"settings":{"gtid_mode":"OFF"}}}')).rejects.toThrow('gtid_mode')
   }
   await expect(cluster.kubectl('patch', 'mysql', cluster.name, '--dry-run=server', '--type', 'merge', '--patch', '{"spec":{"acks":3}}')).rejects.toThrow('acks')
 
-  const story = [/Warning +FailoverBegan /, /Normal +FailoverStep .* promise /, new RegExp(`Normal +FailoverStep .* committed revision \\d+, epoch ${toEpoch ?? 0}`), new RegExp(`Normal +FailoverStep .* route moved to ${after}`), /Normal +FailoverSucceeded /, /Warning +RequestRefused .* no switchover: /, /Warning +RequestRefused .* not changed: .* cannot shrink/]
+  const story = [/Warning +FailoverBegan /, /Normal +FailoverStep .* promise /, new RegExp(`Normal +FailoverStep .* committed revision \\d+, epoch ${toEpoch ?? 0}`), new RegExp(`Normal +FailoverStep .* route moved to ${after}`), /Normal +FailoverSucceeded /, /Warning +RequestRefused .* no switchover: /, /Warning +RequestRefused .* not changed: .*gtid_mode/]
   const told = await cluster.until(
     () => 'the whole story in kubectl describe',
     async () => {

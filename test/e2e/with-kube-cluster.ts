@@ -59,8 +59,8 @@ export async function expectNothingLost(writer: Writer, instances = 3): Promise<
 }
 
 /** Waits until writes flow, and says what the client saw since this time: the longest time between two acknowledged writes. */
-export async function outageSince(writer: Writer, what: string, sinceMs: number): Promise<number> {
-  await writer.next(undefined, { deadlineMs: 60_000 })
+export async function outageSince(writer: Writer, what: string, sinceMs: number, deadlineMs = 60_000): Promise<number> {
+  await writer.next(undefined, { deadlineMs })
   const { pauseMs } = writer.longestPause(sinceMs)
   process.stderr.write(`    ${what}: writes paused for ${Math.round(pauseMs)} ms\n`)
   return pauseMs
