@@ -1,3 +1,4 @@
+import { errantOf } from '../topology/holdings.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /** After its first failure a donor is tried again this long later, after each further one twice as long, up to the longest. */
@@ -24,10 +25,16 @@ export function donorFor(situation: Situation, view: LiveView, primary: LiveView
   return first ?? null
 }
 
+/** The primary and nobody else, where it could give. */
+export function primaryAsDonor(view: LiveView, primary: LiveView): Donor | null {
+  if (foreignTablesOf(primary) !== '' || !canCopy(primary, view)) return null
+  return view.observation.seedingProgress === null ? triedBefore(view, primary) : { view: primary, waitMs: 0, pauseMs: 0 }
+}
+
 /** Best first. */
 function couldGive({ record, timings, snapshot }: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
   const replicas = record.syncSet.map((member) => liveView(snapshot, member)).filter((candidate) => isFollowing(candidate, record, timings))
-  const able = replicas.filter((candidate) => candidate.name !== view.name && !candidate.observation.stored.forgetful)
+  const able = replicas.filter(({ name, observation }) => name !== view.name && !observation.stored.forgetful && errantOf(observation, primary.observation).isEmpty())
   return [...able.toReversed(), primary].filter((candidate) => foreignTablesOf(candidate) === '' && canCopy(candidate, view))
 }
 
