@@ -1,6 +1,6 @@
 import { unionOf } from '../topology/holdings.ts'
 import { memberId } from '../topology/member.ts'
-import { observationVersion, type Observation, type StoredSummary } from '../topology/observation.ts'
+import { observationVersion, type Observation, type ProcessState, type StoredSummary } from '../topology/observation.ts'
 import { isEndingUnseen, shownSilenceMs } from './ending.ts'
 import type { Lease } from './lease.ts'
 import type { Parts } from './parts.ts'
@@ -33,11 +33,11 @@ export class ObservationBuilder {
       agentRun: this.#run,
       sequence: this.#sequence,
       regentVersion: this.#version,
-      process: isEndingUnseen(this.#parts) ? 'running' : process.state,
+      process: this.#shownProcess(),
       processNote: process.note,
       mysqldPid: process.pid,
       processSinceMs: nowMs - process.changedAtMs,
-      server: observer.server,
+      server: file.current.unproven ? null : observer.server,
       silentMs: shownSilenceMs(this.#parts),
       probe: memory.closedBecause?.startsWith('low space') ? 'lowSpace' : observer.probe.result,
       probeDetail: memory.closedBecause?.startsWith('low space') ? memory.closedBecause : observer.probe.detail,
@@ -55,6 +55,13 @@ export class ObservationBuilder {
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }
+  }
+
+  #shownProcess(): ProcessState {
+    const { process, memory } = this.#parts
+    const ends = process.state === 'exiting' || process.state === 'dead'
+    if (ends && memory.restartsPid === process.pid) return 'starting'
+    return isEndingUnseen(this.#parts) ? 'running' : process.state
   }
 
   /**

@@ -90,7 +90,7 @@ export class Agent implements AgentHandlers {
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
-    const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, () => this.#converger.wake()), this.#lease)
+    const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
   }
 
@@ -114,7 +114,9 @@ export class Agent implements AgentHandlers {
   }
 
   async start(): Promise<void> {
-    const { process, observer, timings, world, clientCertificate } = this.#parts
+    const { process, observer, timings, world, clientCertificate, file, volume } = this.#parts
+    // A copy was proven, and what it took the place of was still being removed.
+    if (!file.current.unproven) await volume.dropBeside()
     if (process.state === 'dead') await this.#judgeEnding()
     await clientCertificate?.start()
     process.onChange(() => this.#processChanged())

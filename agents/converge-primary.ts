@@ -202,6 +202,7 @@ function whyClosed(memory: Memory, assignment: PrimaryAssignment, state: ServerS
 async function restartForCopy({ memory, notices, process }: Parts): Promise<{ again: boolean }> {
   notices.add('RestartedForCopy', 'something waited for an acknowledgement that no replica could give, and this server is the only one that can be copied: it is killed and started again, closed')
   memory.mayRestart = true
+  memory.restartsPid = process.pid
   await process.kill()
   return { again: true }
 }

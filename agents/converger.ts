@@ -8,6 +8,7 @@ import type { Parts } from './parts.ts'
 import { isPreparedFor } from './preparation.ts'
 import { rememberStop, stopUnderPromise } from './promise.ts'
 import { passStartGate } from './start-gate.ts'
+import { takeBack } from './unproven-copy.ts'
 
 /** A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when a replica has connected. */
 const againMs = 15
@@ -80,9 +81,11 @@ export class Converger {
 
   async #converge(): Promise<{ again: boolean }> {
     const { file, process, memory } = this.#parts
-    const { assignment, promise, seeding } = file.current
+    const { assignment, promise, unproven } = file.current
     if (memory.termination?.stopping) return { again: false }
-    if (seeding && memory.seedingProgress !== null) return { again: false }
+    // Whoever died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
+    if (unproven) await takeBack(this.#parts)
+    if (this.#isCopying()) return { again: false }
     if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
     await rememberStop(this.#parts)
     if (memory.termination === null) await passStartGate(this.#parts)
@@ -93,6 +96,12 @@ export class Converger {
       return { again: false }
     }
     return assignment.role === 'primary' ? convergePrimary(this.#parts, assignment, state, this.#markers) : convergeReplica(this.#parts, assignment, state)
+  }
+
+  /** One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it. */
+  #isCopying(): boolean {
+    const { file, memory } = this.#parts
+    return memory.seedingProgress !== null && (file.current.seeding || memory.copiesBeside === file.current.promise)
   }
 
   /** A primary that was made ready is opened without another look: nobody has been let in since the last. Before anybody is let in clients are shown what they are to be shown. */

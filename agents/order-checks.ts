@@ -96,7 +96,9 @@ function reseedChecks(order: ReseedOrder, { stored, holds }: OrderState): readon
   const now = stored.assignment
   return [
     [now?.role === 'primary' && now.epoch >= order.epoch, 'it is the primary'],
-    [now?.role === 'replica' && now.counted, 'it is counted in the sync set'],
+    [stored.unproven, 'a copy is not proven yet'],
+    [now?.role === 'replica' && now.counted && order.beside !== true, 'it is counted in the sync set'],
+    [order.beside === true && (stored.seeding || stored.promise !== order.epoch || now?.epoch !== order.epoch), `it holds nothing any more, or does not act on epoch ${order.epoch}`],
     [!stored.seeding && holds !== order.destroys, `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`],
   ]
 }

@@ -26,7 +26,7 @@ const replica: Required<ReplicaAssignment> = { ...base, role: 'replica', peers: 
 const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
 const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000 }
 const fetch: Required<FetchOrder> = { ...base, from: peer, until: held, deadlineMs: 1_000 }
-const reseed: Required<ReseedOrder> = { ...base, donor: peer, source: peer, destroys: held, sourceHolds: held, peers: [peer] }
+const reseed: Required<ReseedOrder> = { ...base, donor: peer, source: peer, destroys: held, sourceHolds: held, peers: [peer], beside: true }
 const renounce: Required<RenounceOrder> = { ...base, incarnation: 'run-2' }
 const passwords: Required<PasswordsOrder> = { ...base, generation: 'a2', old: 'kept' }
 const lease: Required<LeaseConfirmation> = { ...base, question: 1 }
@@ -46,7 +46,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: [] },
   'a fetch': { wire: 'fetch', whole: fetch, optional: [] },
-  'a re-seed': { wire: 'reseed', whole: reseed, optional: [] },
+  'a re-seed': { wire: 'reseed', whole: reseed, optional: ['beside'] },
   'a renunciation': { wire: 'renounce', whole: renounce, optional: [] },
   'other passwords': { wire: 'passwords', whole: passwords, optional: [] },
   'a lease': { wire: 'lease', whole: lease, optional: [] },

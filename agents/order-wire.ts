@@ -61,7 +61,7 @@ const schemas = {
   promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: name, prepare: anyBoolean }, ['keepReceiverFrom', 'prepare']),
   demote: message({ graceMs: duration, deadlineMs: duration }),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
-  reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers }),
+  reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } }, ['beside']),
   renounce: message({ incarnation: name }),
   passwords: message({ generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' }, old: { enum: ['kept', 'discarded'] } }),
   lease: message({ question: { type: 'integer', minimum: 0 } }),

@@ -87,7 +87,7 @@ export class Orders {
   vote(request: LeaseVoteRequest): LeaseVote {
     const { file, memory, world, observer } = this.#parts
     memory.peersHeard.set(request.asking, world.clock.monotonicMs())
-    return { granted: file.current.promise <= request.epoch, promise: file.current.promise, executed: file.current.seeding ? null : (observer.server?.executed ?? null) }
+    return { granted: file.current.promise <= request.epoch, promise: file.current.promise, executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null) }
   }
 
   #dropPromiseReport(): void {

@@ -66,6 +66,8 @@ export interface Memory {
   /** How the primary's mysqld ended was already looked at, for this pid. */
   judgedPid: number | null
   binlogSet: string | null
+  /** The mysqld that its agent has killed to start it again at once: that is no death. */
+  restartsPid: number | null
   /** The manager allowed the primary's server to start again although it ended by itself. */
   mayRestart: boolean
   /** Switching the source's side of semi-sync off, while that goes on. */
@@ -81,6 +83,8 @@ export interface Memory {
   /** The lease ran out, or space did: the primary keeps itself closed. */
   closedBecause: string | null
   seedingProgress: { stage: string; percent: number; donor: string } | null
+  /** The epoch in which a copy is made beside what is here, which stays promised. */
+  copiesBeside: number | null
   /** Other passwords are being given to accounts. */
   changesPasswords: boolean
   /** By donor, copies that failed since this agent started or was last seeded; `atMs` is monotonic. */
@@ -110,6 +114,7 @@ export function freshMemory(nowMs: number): Memory {
     shutdownSeenPid: null,
     judgedPid: null,
     binlogSet: null,
+    restartsPid: null,
     mayRestart: false,
     switchingOff: null,
     cuttingOff: null,
@@ -118,6 +123,7 @@ export function freshMemory(nowMs: number): Memory {
     termination: null,
     closedBecause: null,
     seedingProgress: null,
+    copiesBeside: null,
     changesPasswords: false,
     seedingFailures: new Map(),
     managerHeardAtMs: nowMs,

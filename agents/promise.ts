@@ -60,7 +60,8 @@ async function stopAsPrimary({ process, volume, memory }: Parts, epoch: number):
 async function stopAsReplica({ file, process, server, volume, memory }: Parts, epoch: number): Promise<PromiseReport | null> {
   // What is there now is given up, and what comes is not there yet.
   if (file.current.seeding) return { epoch, holds: '', executed: '', asPrimary: false }
-  if (process.state !== 'running') return null
+  // Of a copy that is not proven nothing is said: it is taken back first.
+  if (process.state !== 'running' || file.current.unproven) return null
   if (!memory.receiverKept) {
     await server.stopReceiver()
     await server.setSemiSyncReplica(false)

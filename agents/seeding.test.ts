@@ -21,6 +21,8 @@ const order: ReseedOrder = {
   peers: [],
 }
 
+const converger = { alone: <Result>(task: () => Promise<Result>) => task(), wake: () => undefined }
+
 /** A seeding whose copy ends when the test says so. */
 async function seedingOf(holds: string) {
   const server = new ScriptedServer(aServerState({ executed: holds }))
@@ -34,7 +36,7 @@ async function seedingOf(holds: string) {
   const archived: string[] = []
   const swapIn = async (): Promise<void> => void (server.state = aServerState({ executed: common }))
   const parts = await testParts(server, { volume: { archiveErrant: async (set) => [`archive ${archived.push(set)}`], swapIn } })
-  const seeding = new Seeding(parts, () => undefined)
+  const seeding = new Seeding(parts, converger)
   const ended = async (): Promise<void> => {
     copied()
     while (parts.memory.seedingProgress !== null) await parts.world.timers.sleep(1)
@@ -56,7 +58,7 @@ describe('a seeding', () => {
     }
     const shown: string[] = []
     const changed = () => void shown.push(`${parts.memory.seedingProgress?.stage ?? ''} ${parts.memory.seedingProgress?.percent ?? ''}`)
-    await new Seeding({ ...parts, changed }, () => undefined).begin(order)
+    await new Seeding({ ...parts, changed }, converger).begin(order)
     await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
   })
 

@@ -3,25 +3,28 @@ import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { unionOf } from '../topology/holdings.ts'
 import type { ReseedOrder } from '../failover/order.ts'
 import { pruneArchives } from './archive-keeping.ts'
+import type { Converger } from './converger.ts'
 import type { Parts } from './parts.ts'
 import { replicationUser } from './server-port.ts'
+import { swapUnproven } from './unproven-copy.ts'
 
 /** Of an error that is reported with each observation. */
 const longestError = 300
 
 /**
  * Replaces everything here by a copy of another instance (design §5, "More ways to lose"): archive what is errant, store the mark "holds nothing", clone into a fresh folder,
- * stop mysqld, swap the folders, start. Never in place: a copy that dies half-way must not be believed.
+ * stop mysqld, swap the folders, start. Never in place: a copy that dies half-way must not be believed. A member that the sync set cannot spare stores no such mark: it holds what it held, and acknowledges nothing, until the copy
+ * is proven (`unproven-copy.ts`).
  */
 export class Seeding {
   readonly #parts: Parts
-  readonly #wake: () => void
+  readonly #converger: Pick<Converger, 'alone' | 'wake'>
   /** The folders of what was archived for the copy that is being made, however often that began. */
   readonly #archived: string[] = []
 
-  constructor(parts: Parts, wake: () => void) {
+  constructor(parts: Parts, converger: Pick<Converger, 'alone' | 'wake'>) {
     this.#parts = parts
-    this.#wake = wake
+    this.#converger = converger
   }
 
   /** Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder` has passed. */
@@ -33,14 +36,15 @@ export class Seeding {
     // A seeding that begins again archived before; what is here now may be half a copy.
     const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
     if (own) await this.#archive(own.subtract(parseGtidSet(order.sourceHolds)))
-    await file.update({ seeding: true, revision: order.revision })
+    await file.update({ seeding: order.beside !== true, revision: order.revision })
     memory.sourceHolds = order.sourceHolds
     memory.promiseReport = null
+    memory.copiesBeside = order.beside === true ? order.epoch : null
     this.#progress(order, 'copying', 0)
     void this.#copy(order, own).catch((error: unknown) => {
       memory.seedingProgress = null
       this.#noteFailure(order.donor.instance, describeError(error))
-      this.#wake()
+      this.#converger.wake()
     })
   }
 
@@ -60,12 +64,17 @@ export class Seeding {
 
   /** CLONE is a statement: a server whose own data is given up still has to run to fetch the copy. */
   async #ready(): Promise<void> {
-    const { process, observer, world } = this.#parts
+    const { process } = this.#parts
     if (process.state !== 'running') {
       if (await process.isEmpty()) await process.initialise()
       await process.start()
     }
-    for (let tries = 0; tries < 300; tries += 1) {
+    await this.#answers()
+  }
+
+  async #answers(): Promise<void> {
+    const { process, observer, world } = this.#parts
+    for (let tries = 0; tries < 300 && process.state !== 'dead'; tries += 1) {
       const answered = await observer.refresh().then(() => true, () => false)
       if (answered) return
       await world.timers.sleep(100)
@@ -74,29 +83,35 @@ export class Seeding {
 
   /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
   async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
-    const { server, process, volume, config, replicationPassword, file, memory, notices } = this.#parts
+    const { server, volume, config, replicationPassword, memory, notices } = this.#parts
     const folder = await volume.freshSeedFolder()
     const donor = { host: order.donor.host, port: order.donor.port, user: replicationUser(config.instance), password: replicationPassword }
     await server.setReadOnly('accounts')
     await server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent))
     this.#progress(order, 'swapping', 100)
     if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
-    server.disconnect()
-    await process.kill()
-    await volume.swapIn(folder)
-    await process.start()
-    await this.#ready()
-    await server.forgetSource()
-    await this.#verify(order, own)
-    await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
+    if (order.beside === true) await this.#converger.alone(() => swapUnproven(this.#parts, order, { folder, started: () => this.#answers() }))
+    else await this.#swapIn(order, folder, own)
     memory.seedingProgress = null
     memory.seedingFailures.clear()
     memory.binlogSet = null
     // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
     memory.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
-    this.#wake()
+    this.#converger.wake()
     await pruneArchives(this.#parts, this.#archived.splice(0))
+  }
+
+  async #swapIn(order: ReseedOrder, folder: string, own: GtidSet | null): Promise<void> {
+    const { server, process, volume, file } = this.#parts
+    server.disconnect()
+    await process.kill()
+    await volume.swapIn(folder)
+    await process.start()
+    await this.#answers()
+    await server.forgetSource()
+    await this.#verify(order, own)
+    await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
   }
 
   /** The copy must not hold what was errant here: it is a copy of the cluster, not of this instance. */

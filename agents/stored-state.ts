@@ -29,6 +29,8 @@ export interface StoredState {
   readonly unsettled: boolean
   readonly forgetful: boolean
   readonly seeding: boolean
+  /** Its data folder is a copy that is not proven to hold what the one before held, which lies beside it. */
+  readonly unproven: boolean
   readonly filterSeen: boolean
   /** It went back in time and was told so; it has not been seeded since. */
   readonly fromThePast: boolean
@@ -179,7 +181,7 @@ function readSlot(bytes: Uint8Array, index: number): { state: StoredState; seque
 }
 
 /** What a file of an earlier agent does not say. */
-const addedLater = { earlierIncarnations: [], fromThePast: false, medium: null } as const
+const addedLater = { earlierIncarnations: [], fromThePast: false, medium: null, unproven: false } as const
 
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
   return createHash('sha256').update(String(sequence)).update(payload).digest()
@@ -201,6 +203,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     unsettled: false,
     forgetful: false,
     seeding: false,
+    unproven: false,
     filterSeen: false,
     fromThePast: false,
     mayHaveTail: false,

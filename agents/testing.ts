@@ -161,6 +161,9 @@ export const quietVolume: VolumePort = {
   listArchives: async () => [],
   removeArchive: async () => undefined,
   swapIn: async () => undefined,
+  swapBeside: async () => undefined,
+  swapBack: async () => undefined,
+  dropBeside: async () => undefined,
   freshSeedFolder: async () => 'seed',
   probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
 }

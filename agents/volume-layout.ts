@@ -6,6 +6,8 @@ export interface VolumeLayout {
   readonly dataDir: string
   /** A copy of another instance grows here until it takes the place of `dataDir`. */
   readonly seedDir: string
+  /** What a copy took the place of, until that is proven. */
+  readonly besideDir: string
   readonly archiveDir: string
   readonly agentDir: string
   /** What the agent promised and acts by. */
@@ -30,6 +32,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     volume,
     dataDir: join(volume, 'data'),
     seedDir: join(volume, 'data.seed'),
+    besideDir: join(volume, 'data.beside'),
     archiveDir: join(volume, 'archive'),
     agentDir,
     stateFile: join(agentDir, 'state'),

@@ -39,6 +39,12 @@ export interface VolumePort {
   removeArchive(folder: string): Promise<void>
   /** Puts the seeded copy `from` in place of the data folder; the old one is kept beside until the copy is in place, then removed. New `server_uuid`. */
   swapIn(from: string): Promise<void>
+  /** As `swapIn`, but the old data folder stays beside. */
+  swapBeside(from: string): Promise<void>
+  /** Puts the data folder that stayed beside, if any, back in its place. Done again after whatever died in the middle of it. */
+  swapBack(): Promise<void>
+  /** Removes the data folder that stayed beside. */
+  dropBeside(): Promise<void>
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
   freshSeedFolder(): Promise<string>
   /** The message of the first write that fails here, or null; and bytes free. */

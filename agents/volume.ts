@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeError } from '../src/common/errors.ts'
@@ -16,7 +17,7 @@ import { volumeLayout } from './volume-layout.ts'
 /** The instance's volume on this machine's file system. */
 export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {
   const layout = volumeLayout(config.volume)
-  const { dataDir, archiveDir } = layout
+  const { dataDir, archiveDir, besideDir } = layout
   return {
     syncRelayLogs: () => syncRelayLogs(dataDir),
     readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
@@ -49,6 +50,20 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       await syncFolder(config.volume)
       await rm(old, { recursive: true, force: true })
     },
+    async swapBeside(from) {
+      await rm(besideDir, { recursive: true, force: true })
+      await rename(dataDir, besideDir)
+      await rename(from, dataDir)
+      await forgetServerUuid(dataDir)
+      await syncFolder(config.volume)
+    },
+    async swapBack() {
+      if (!existsSync(besideDir)) return
+      await rm(dataDir, { recursive: true, force: true })
+      await rename(besideDir, dataDir)
+      await syncFolder(config.volume)
+    },
+    dropBeside: () => rm(besideDir, { recursive: true, force: true }),
     async probe() {
       const seen = await probe(config.volume)
       // From now on a missing message about a shutdown proves nothing.

@@ -114,7 +114,7 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
   const { record, notes } = situation
   const { stored, member } = view.observation
   if (stored.promise > record.epoch || stored.seeding) return false
-  if (isAsTold(situation, view)) return primary !== undefined && standsByForNothing(situation, view, primary)
+  if (isAsTold(situation, view)) return primary !== undefined && (standsByForNothing(situation, view, primary) || followsErrant(view, primary))
   // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
   if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || primary?.observation.process !== 'running')) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and again.
@@ -150,6 +150,13 @@ function standsByForNothing({ record, strayingSince, nowMs, timings }: Situation
   if (!strays || converged.done || converged.revision !== record.revision || server === null || primary.observation.server === null) return false
   const stopped = server.channel === null || (server.channel.ioRunning === 'no' && server.channel.ioError === '')
   return stopped && errantOf(observation, primary.observation).isEmpty()
+}
+
+/** An agent that was started again does not know what its source holds until it is told, and follows with what is errant. It is told once more, and stands by. */
+function followsErrant({ observation }: LiveView, primary: LiveView): boolean {
+  const { converged, server, stored, seedingProgress } = observation
+  if (stored.assignment?.counted !== true || !converged.done || server?.channel?.ioRunning !== 'yes' || seedingProgress !== null || primary.observation.server === null) return false
+  return !errantOf(observation, primary.observation).isEmpty()
 }
 
 function mayConnect(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {

@@ -96,6 +96,8 @@ export interface FetchOrder extends OrderBase {
 
 /** Archive what is errant, then replace everything by a copy of `donor`. Names exactly what it destroys. */
 export interface ReseedOrder extends OrderBase {
+  /** The sync set cannot spare it: what it has stays, beside the copy, until that is proven to hold all of `sourceHolds`. The donor is the primary, closed. */
+  readonly beside?: true
   readonly donor: Endpoint
   readonly source: Endpoint
   readonly destroys: GtidText

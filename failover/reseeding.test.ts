@@ -45,6 +45,10 @@ describe('an instance is seeded again', () => {
     expect(order).toMatchObject({ order: { destroys: `${own},${gtids('shop-2', 3)}`, sourceHolds: own, donor: { instance: 'shop-1' }, source: { instance: 'shop-0' } } })
   })
 
+  it('from the primary where the other replica has errant transactions itself, though it follows', () => {
+    expect(decisionFor(errant, { views: { 'shop-1': { server: { executed: `${own},${gtids('shop-1', 2)}` } } } }).sentence).toContain('seeded again from shop-0')
+  })
+
   it('from the primary where no other replica can give', () => {
     expect(decisionFor(errant, { views: { 'shop-1': { server: { channel: { ioRunning: 'no' } } } } }).sentence).toContain('seeded again from shop-0')
   })
@@ -123,8 +127,44 @@ describe('a member that the sync set cannot spare', () => {
   const alone = { record: { syncSet: ['shop-2@volume-2'] }, views: { 'shop-1': outside({ server: { channel: { ioRunning: 'connecting' } } }) } } as const
   const standsBy: ViewOverrides = { server: { ...errant.server, channel: { ioRunning: 'no' } }, stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } } }
 
-  it('is not seeded; it is said why, and what a person can do', () => {
-    const decision = decisionFor(standsBy, alone)
+  const closed = { readOnly: true, offlineMode: true, openGates: ['shop-1', 'shop-2'] }
+  const donating = { stored: { assignment: { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null, donates: true } } } as const
+  const strayed = { nowMs: 9_000, strayingSince: new Map([['shop-2', 100]]) }
+
+  it('is copied beside what it has, from the primary alone, once that is closed and nothing waits there', () => {
+    const open = decisionFor(standsBy, { ...alone, ...strayed })
+    expect(ordersOf(open).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(open.actions.find((action) => action.kind === 'assign' && action.to === 'shop-0')).toMatchObject({ order: { role: 'primary', donates: true } })
+    for (const waits of [{ ...closed, owned: gtids('shop-0', 3) }, { ...closed, semiSyncSource: { waiting: 1 } }]) {
+      expect(ordersOf(decisionFor(standsBy, { ...alone, ...strayed, views: { ...alone.views, 'shop-0': { ...donating, server: waits } } }))).toEqual([])
+    }
+    const ready = decisionFor(standsBy, { ...alone, ...strayed, views: { ...alone.views, 'shop-0': { ...donating, server: closed } } })
+    expect(ready.actions).toMatchObject([{ kind: 'reseed', to: 'shop-2', order: { beside: true, donor: { instance: 'shop-0' }, sourceHolds: own } }])
+    expect(ready.sentence).toMatch(/^shop-2 has 3 errant transactions .*; the sync set cannot spare it: it is copied from shop-0 beside what it has$/)
+  })
+
+  it('is told once more where it follows in spite of what is errant, as after a start of its agent, and then stands by', () => {
+    const follows: ViewOverrides = { ...standsBy, server: { ...errant.server, channel: { ioRunning: 'yes' } } }
+    const decision = decisionFor({ ...follows, converged: { revision: 1, done: true, sentence: '' } }, alone)
+    expect(decision.actions.find((action) => action.kind === 'assign' && action.to === 'shop-2')).toMatchObject({ order: { role: 'replica', counted: true, sourceHolds: own } })
+    expect(decisionFor({ ...follows, converged: { revision: 1, done: false, sentence: '' } }, alone).actions.filter((action) => action.kind === 'assign' && action.to === 'shop-2')).toEqual([])
+  })
+
+  it('keeps the primary closed while it is copied, and is told nothing twice', () => {
+    const copying: ViewOverrides = { ...standsBy, seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
+    const decision = decisionFor(copying, { ...alone, ...strayed, views: { ...alone.views, 'shop-0': { ...donating, server: closed } } })
+    expect(decision.sentence).toContain('shop-2 is seeded from shop-0 (file copy)')
+    expect(ordersOf(decision)).toEqual([])
+  })
+
+  it('is copied from nobody where the primary cannot be: it is said what a person can do', () => {
+    const decision = decisionFor(standsBy, { ...alone, ...strayed, views: { ...alone.views, 'shop-0': { server: { foreignTables: ['app.legacy'] } } } })
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(decision.sentence).toContain('What helps is another replica')
+  })
+
+  it('is not seeded where a person decides about that; it is said why, and what helps', () => {
+    const decision = decisionFor(standsBy, { ...alone, spec: { reseed: 'manual' } })
     expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
     expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
     expect(decision).toMatchObject({ blocked: true })
@@ -132,7 +172,7 @@ describe('a member that the sync set cannot spare', () => {
   })
 
   it('is one of two that are both errant, too', () => {
-    const decision = decisionFor(standsBy, { record: { syncSet: [shop1, 'shop-2@volume-2'], leaving: [shop1] }, views: { 'shop-0': { markedRevision: 0 }, 'shop-1': { server: { channel: { ioRunning: 'no' } } } } })
+    const decision = decisionFor(standsBy, { spec: { reseed: 'manual' }, record: { syncSet: [shop1, 'shop-2@volume-2'], leaving: [shop1] }, views: { 'shop-0': { markedRevision: 0 }, 'shop-1': { server: { channel: { ioRunning: 'no' } } } } })
     expect(decision.sentence).toContain('shop-2 has 3 errant transactions')
     expect(decision.sentence).toContain('What helps is another replica')
   })

@@ -28,7 +28,7 @@ function copyingStep({ view, donor }: DueSeeding, due: string): FlowStep {
   return step(`${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}${due === '' ? '' : `; ${due}`}`)
 }
 
-/** Nothing is ordered: it would destroy what the sync set stands for. */
+/** Nothing is ordered: a person decides about copies, or nobody can be copied. */
 function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
   const [unspared] = unsparedMembers(situation, primary)
   if (unspared === undefined) return undefined
@@ -42,7 +42,7 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   })
 }
 
-function seedStep(situation: Situation, primary: LiveView, { view, why, donor }: DueSeeding): FlowStep {
+function seedStep(situation: Situation, primary: LiveView, { view, why, donor, beside }: DueSeeding): FlowStep {
   const blocked = { blocked: true, revisitMs: 1_000 }
   if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding) return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
   if (donor === null) {
@@ -50,10 +50,12 @@ function seedStep(situation: Situation, primary: LiveView, { view, why, donor }:
   }
   const because = `${view.name} ${why}${failedBefore(view)}`
   if (donor.waitMs > 0) return step(`${because}; ${donor.view.name} is tried again ${donor.pauseMs / 1_000} s after it failed`, [], { blocked: true, revisitMs: donor.waitMs })
-  if (donor.view.name === primary.name && primaryDonates(situation, primary) && !isReadyAsDonor(primary)) {
+  if (donor.view.name === primary.name && (beside || primaryDonates(situation, primary)) && !isReadyAsDonor(primary)) {
     return step(`${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`, [], blocked)
   }
-  return step(`${because}; it is archived and seeded again from ${donor.view.name}`, [{ kind: 'reseed', to: view.name, order: reseedOrder(situation, primary, view, donor) }])
+  const how = beside ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has` : `it is archived and seeded again from ${donor.view.name}`
+  const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
+  return step(`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
 }
 
 function reseedOrder(situation: Situation, primary: LiveView, { observation }: LiveView, donor: Donor): ReseedOrder {

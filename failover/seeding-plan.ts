@@ -1,6 +1,6 @@
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { errantOf, holdsOf } from '../topology/holdings.ts'
-import { donorFor, type Donor } from './donor.ts'
+import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { countedMembers } from './record.ts'
 import { departing, hasStrayedLong, isFollowing, isServing, liveViews, viewOf, type LiveView, type Situation } from './situation.ts'
 
@@ -13,28 +13,35 @@ export interface DueSeeding {
   readonly why: string
   /** Null: nobody can be copied (`whyNoDonor`). */
   readonly donor: Donor | null
+  /** The sync set cannot spare it: what it has stays until the copy is proven. */
+  readonly beside: boolean
+}
+
+/** Who is to be seeded now: those that may give up what they have, then those that must not. `primary` answers. */
+export function seedingsDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
+  const unspared = situation.spec.reseed === 'automatic' ? unsparedMembers(situation, primary) : []
+  return [...outsideDue(situation, primary), ...unspared.filter(({ donor, view }) => donor !== null && isTold(situation, view, { counted: true }))]
 }
 
 /**
- * Who is to be seeded now, in the order of the instances. Nobody in the sync set, but for one that began to be seeded before it heard that it joined: that holds nothing any more, and only the copy gives back what it
- * stands for. `primary` answers.
+ * In the order of the instances. Nobody in the sync set, but for one that began to be seeded before it heard that it joined: that holds nothing any more, and only the copy gives back what it stands for.
  */
-export function seedingsDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
+function outsideDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
   const { record, timings, snapshot } = situation
   const going = departing(situation)
   return liveViews(snapshot).flatMap((view) => {
     const { observation } = view
     const mayBegin = isServing(view, timings) && !going.includes(view.name)
     if (view.past !== undefined || observation.member === record.primary || (record.syncSet.includes(observation.member) && !observation.stored.seeding)) return []
-    if ((!observation.stored.seeding && !mayBegin) || !isToldUncounted(situation, view)) return []
+    if ((!observation.stored.seeding && !mayBegin) || !isTold(situation, view, { counted: false })) return []
     const why = whyReseed(situation, view, primary)
-    return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary) }]
+    return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary), beside: false }]
   })
 }
 
 /**
- * Members of the sync set that do not follow, would be seeded and that it cannot spare: with one fewer, too few who follow would be left. Seeding them would destroy what they hold for others; a person can give the set another member
- * (docs/decisions/0011).
+ * Members of the sync set that do not follow, would be seeded and that it cannot spare: with one fewer, too few who follow would be left. They are copied beside what they hold for others, and from the primary alone, closed: of it
+ * is known what it had when the copy began, each acknowledged write among it (docs/decisions/0011).
  */
 export function unsparedMembers(situation: Situation, primary: LiveView): readonly DueSeeding[] {
   const { record, timings, snapshot } = situation
@@ -43,17 +50,17 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
     if (!record.syncSet.includes(member) || stored.seeding || !isServing(view, timings) || isFollowing(view, record, timings)) return []
     const others = countedMembers(record).filter((other) => other !== member && isFollowing(viewOf(snapshot, other), record, timings))
     const why = others.length < record.acksWanted ? whyReseed(situation, view, primary) : null
-    return why === null ? [] : [{ view, why, donor: null }]
+    return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), beside: true }]
   })
 }
 
 /**
- * It acts on this revision, in which it does not count: before, its agent refuses to be seeded. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.
+ * It acts on this revision, in which it counts or does not: before it knows that it does not, its agent refuses to give up what it has. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.
  */
-function isToldUncounted({ record }: Situation, { observation: { stored } }: LiveView): boolean {
+function isTold({ record }: Situation, { observation: { stored } }: LiveView, { counted }: { readonly counted: boolean }): boolean {
   const { assignment, promise, seeding } = stored
   if (seeding) return promise <= record.epoch
-  return assignment?.role === 'replica' && assignment.epoch === record.epoch && assignment.revision === record.revision && !assignment.counted
+  return assignment?.role === 'replica' && assignment.epoch === record.epoch && assignment.revision === record.revision && assignment.counted === counted
 }
 
 function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {

@@ -1,30 +1,13 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { volumeLayout } from '../../agents/volume-layout.ts'
-import { agentConfigPath } from '../../src/local/state-layout.ts'
 import type { TestCluster } from '../support/cluster.ts'
 import { archivesOf, logOf } from '../support/instance-files.ts'
 import { loseVolume } from '../support/lost-volume.ts'
+import { killAndSlowDown, untilCopying } from '../support/slow-copies.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
 /** An empty instance is always seeded by CLONE here. */
 const shop = withCluster({ spec: { cloneAboveTransactions: 0 } })
-
-/** It dies and, once it is started, fetches so few mebibytes a second that a copy takes long. */
-async function killAndSlowDown(cluster: TestCluster, name: string): Promise<void> {
-  await cluster.fault(name, 'kill')
-  const path = agentConfigPath(cluster.layout, name)
-  const config = JSON.parse(await readFile(path, 'utf8')) as object
-  await writeFile(path, JSON.stringify({ ...config, serverSettings: { loose_clone_max_data_bandwidth: '8', loose_clone_max_network_bandwidth: '8' } }))
-}
-
-/** Waits until it is said that it is seeded, and part of the copy is there. */
-async function untilCopying(cluster: TestCluster, name: string): Promise<void> {
-  await cluster.waitFor(`${name} is being copied`, ({ instances }) => instances.some((row) => row.name === name && row.problems.some((problem) => /^seeding from shop-\d: (copying|file copy) \d+ %$/.test(problem))), 150_000)
-  const { seedDir } = volumeLayout((await cluster.instance(name)).volume)
-  await cluster.until(`files of ${name} are there`, async () => (await readdir(seedDir).catch((): string[] => [])).includes('ibdata1'))
-}
 
 async function timesSeeded(cluster: TestCluster, name: string): Promise<number> {
   return (await logOf(cluster, name)).split('seeded from shop-').length - 1

@@ -1,5 +1,6 @@
 import type { StoredState } from '../../agents/stored-state.ts'
 import type { InstanceName, MemberId } from '../../topology/member.ts'
+import type { ReseedOrder } from '../../failover/order.ts'
 import type { PromiseReport } from '../../topology/observation.ts'
 import { memberId, ordinalOf } from '../../topology/member.ts'
 import { countOf, firstOf, isWithin, type Writes } from './ledger.ts'
@@ -66,6 +67,8 @@ export interface Instance {
   /** Cut off from the other instances. */
   isolated: boolean
   seedsFrom: InstanceName | null
+  /** The order by which it is copied beside what it has. */
+  beside: ReseedOrder | null
   /** Times its volume went back in time: what it promised went back with it. */
   timesBack: number
   /** Its volume went back behind what the notes know, in that epoch of the record; it is about to be told. Of no account once it has another volume. */

@@ -4,6 +4,7 @@ import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, Reno
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
 import { ableToAcknowledge, killMysqld, startMysqld, waitingOf, type Instance } from './instance.ts'
+import { isWithin } from './ledger.ts'
 import { passStartGate } from './model-start-gate.ts'
 import type { ModelWorld } from './model-world.ts'
 
@@ -149,11 +150,12 @@ function fetch(world: ModelWorld, instance: Instance, order: FetchOrder): void {
 /** Gives up what it has. The copy comes later (`finishSeeding`). */
 function reseed(world: ModelWorld, instance: Instance, order: ReseedOrder): void {
   if (instance.seedsFrom !== null) return
-  store(world, instance, { seeding: true, revision: Math.max(instance.disk.revision, order.revision) })
+  store(world, instance, { seeding: order.beside !== true, revision: Math.max(instance.disk.revision, order.revision) })
   stopReceiving(instance)
   instance.memory.report = null
   instance.memory.sourceHolds = order.sourceHolds
   instance.seedsFrom = order.donor.instance
+  instance.beside = order.beside === true ? order : null
 }
 
 /** `agents/renouncing.ts`. */
@@ -174,6 +176,7 @@ function renounce(world: ModelWorld, instance: Instance, order: RenounceOrder): 
 /** CLONE copies what is committed at the donor, and does not end while a write or a marker waits there; the copy is a server with a new uuid. */
 export function finishSeeding(world: ModelWorld, instance: Instance): void {
   const donor = instance.seedsFrom === null ? undefined : world.named(instance.seedsFrom)
+  if (instance.beside !== null) return finishBeside(world, instance, instance.beside)
   if (!donor || !instance.agentUp || donor.mysqld !== 'running' || waitingOf(donor) > 0 || donor.marker !== null) return
   killMysqld(instance)
   instance.held = donor.committed
@@ -185,9 +188,30 @@ export function finishSeeding(world: ModelWorld, instance: Instance): void {
   store(world, instance, { seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
 }
 
+/** `agents/unproven-copy.ts`; whoever dies in the middle has what was there before. */
+function finishBeside(world: ModelWorld, instance: Instance, { epoch, donor: { instance: name }, sourceHolds }: ReseedOrder): void {
+  const donor = world.named(name)
+  if (donor?.mysqld === 'running' && waitingOf(donor) > 0) return
+  instance.seedsFrom = null
+  instance.beside = null
+  const isProven = donor !== undefined && isWithin(world.ledger.writesIn(sourceHolds), donor.committed)
+  if (donor?.mysqld !== 'running' || instance.mysqld !== 'running' || instance.disk.promise !== epoch || !isProven) return
+  killMysqld(instance)
+  instance.held = donor.committed
+  instance.generation += 1
+  instance.server.channel = null
+  startMysqld(instance)
+  store(world, instance, { filterSeen: false })
+}
+
+/** One that is copied beside what it has goes on as soon as something newer is asked of it. */
+function isCopying({ seedsFrom, beside, disk }: Instance): boolean {
+  return seedsFrom !== null && (beside === null || beside.epoch === disk.promise)
+}
+
 /** One pass (`agents/converger.ts`). */
 export function converge(world: ModelWorld, instance: Instance): void {
-  if (!instance.agentUp || instance.seedsFrom !== null) return
+  if (!instance.agentUp || isCopying(instance)) return
   const ahead = () => instance.disk.promise > (instance.disk.assignment?.epoch ?? 0)
   if (ahead()) stopUnderPromise(world, instance)
   if (ahead() && world.flaws.reportsBeforeStop) stopReceiving(instance)

@@ -140,6 +140,7 @@ export class ModelWorld {
     instance.agentUp = false
     instance.memory = freshMemory()
     instance.seedsFrom = null
+    instance.beside = null
     if (this.flaws.forgetsPromise) instance.disk = { ...instance.disk, promise: instance.disk.assignment?.epoch ?? 0 }
   }
 
@@ -201,7 +202,7 @@ export class ModelWorld {
     if (!leadsBack) instance.past = { volume: disk.volume, epoch: this.record.epoch }
   }
 
-  /** Somebody with all privileges writes on a replica; once, for with durability strict a cluster that cannot spare the errant replica waits for a person. */
+  /** Somebody with all privileges writes on a replica, once. */
   writeByHand(instance: Instance): void {
     if (this.byHand !== 0 || instance.mysqld !== 'running' || instance === this.primary || this.ledger.size >= mostWrites) return
     const write = this.ledger.add(serverUuidOf(instance))
@@ -292,6 +293,7 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     unsettled: false,
     forgetful: false,
     seeding: false,
+    unproven: false,
     filterSeen: false,
     fromThePast: false,
     mayHaveTail: isPrimary,
@@ -315,6 +317,7 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     rebooted: false,
     isolated: false,
     seedsFrom: null,
+    beside: null,
     timesBack: 0,
     past: null,
     putBack: false,

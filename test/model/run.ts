@@ -74,12 +74,9 @@ export function recover(world: ModelWorld): string | undefined {
   return `liveness: ${whatIsWrong(world)}; manager: ${world.managers[0]?.lastSentence} (${describeRecord(world.record)})`
 }
 
-/**
- * Nothing heals by itself where the primary's volume is gone and the sync set cannot say what was acknowledged, nor (durability strict) where several replicas took over what somebody wrote by hand: none of
- * them may acknowledge, and none can be spared.
- */
-function isForAPerson({ primary, instances, byHand }: ModelWorld): boolean {
-  return primary === undefined || instances.filter(({ held }) => (held & byHand & ~primary.held) !== 0).length > 1
+/** Nothing heals by itself where the primary's volume is gone and the sync set cannot say what was acknowledged. */
+function isForAPerson({ primary }: ModelWorld): boolean {
+  return primary === undefined
 }
 
 function endFaults(world: ModelWorld): void {

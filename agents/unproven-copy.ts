@@ -1,0 +1,39 @@
+import { parseGtidSet } from '../topology/gtid-set.ts'
+import type { ReseedOrder } from '../failover/order.ts'
+import type { Parts } from './parts.ts'
+
+/**
+ * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything that the primary had when it closed for that: each acknowledged write is among it. Nothing may be promised or
+ * reported meanwhile, so it runs alone (`Converger.alone`). Whoever dies in it is found by `takeBack`.
+ * @param started resolves once the server that was started answers; rejects where it does not
+ */
+export async function swapUnproven(parts: Parts, order: ReseedOrder, { folder, started }: { readonly folder: string; readonly started: () => Promise<void> }): Promise<void> {
+  const { file, process, server, volume } = parts
+  if (file.current.promise !== order.epoch) throw new Error(`epoch ${file.current.promise} was promised meanwhile: what is here is needed as it is`)
+  await file.update({ unproven: true })
+  try {
+    server.disconnect()
+    await process.kill()
+    await volume.swapBeside(folder)
+    await process.start()
+    await started()
+    await server.forgetSource()
+    const missing = parseGtidSet(order.sourceHolds).subtract(parseGtidSet((await server.readHolds()).executed))
+    if (!missing.isEmpty()) throw new Error(`the copy lacks ${missing.count()} transactions that the primary has (${missing.toString().slice(0, 120)})`)
+    await file.update({ unproven: false, filterSeen: false })
+  } catch (error) {
+    await takeBack(parts)
+    throw error
+  }
+  await volume.dropBeside()
+}
+
+/** Puts what was here before back in place of a copy that was not proven, and has it started by the start gate. */
+export async function takeBack({ file, memory, process, server, volume, notices }: Parts): Promise<void> {
+  server.disconnect()
+  if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
+  await volume.swapBack()
+  memory.binlogSet = null
+  await file.update({ unproven: false })
+  notices.add('SeedingFailed', 'a copy was not proven to hold what this instance stands for; what was here before is in its place again')
+}
