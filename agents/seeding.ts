@@ -90,7 +90,7 @@ export class Seeding {
     await server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent))
     this.#progress(order, 'swapping', 100)
     if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
-    if (order.beside === true) await this.#converger.alone(() => swapUnproven(this.#parts, order, { folder, started: () => this.#answers() }))
+    if (order.beside === true) await this.#converger.alone(() => swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))))
     else await this.#swapIn(order, folder, own)
     memory.seedingProgress = null
     memory.seedingFailures.clear()
@@ -103,15 +103,21 @@ export class Seeding {
   }
 
   async #swapIn(order: ReseedOrder, folder: string, own: GtidSet | null): Promise<void> {
-    const { server, process, volume, file } = this.#parts
+    const { volume, file } = this.#parts
+    await this.#startOn(() => volume.swapIn(folder))
+    await this.#verify(order, own)
+    await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
+  }
+
+  /** @param swap puts the copy in place of what mysqld ran on */
+  async #startOn(swap: () => Promise<void>): Promise<void> {
+    const { server, process } = this.#parts
     server.disconnect()
     await process.kill()
-    await volume.swapIn(folder)
+    await swap()
     await process.start()
     await this.#answers()
     await server.forgetSource()
-    await this.#verify(order, own)
-    await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
   }
 
   /** The copy must not hold what was errant here: it is a copy of the cluster, not of this instance. */

@@ -5,19 +5,14 @@ import type { Parts } from './parts.ts'
 /**
  * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything that the primary had when it closed for that: each acknowledged write is among it. Nothing may be promised or
  * reported meanwhile, so it runs alone (`Converger.alone`). Whoever dies in it is found by `takeBack`.
- * @param started resolves once the server that was started answers; rejects where it does not
+ * @param startOnCopy puts the copy in that place and starts mysqld on it
  */
-export async function swapUnproven(parts: Parts, order: ReseedOrder, { folder, started }: { readonly folder: string; readonly started: () => Promise<void> }): Promise<void> {
-  const { file, process, server, volume } = parts
+export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy: () => Promise<void>): Promise<void> {
+  const { file, server, volume } = parts
   if (file.current.promise !== order.epoch) throw new Error(`epoch ${file.current.promise} was promised meanwhile: what is here is needed as it is`)
   await file.update({ unproven: true })
   try {
-    server.disconnect()
-    await process.kill()
-    await volume.swapBeside(folder)
-    await process.start()
-    await started()
-    await server.forgetSource()
+    await startOnCopy()
     const missing = parseGtidSet(order.sourceHolds).subtract(parseGtidSet((await server.readHolds()).executed))
     if (!missing.isEmpty()) throw new Error(`the copy lacks ${missing.count()} transactions that the primary has (${missing.toString().slice(0, 120)})`)
     await file.update({ unproven: false, filterSeen: false })

@@ -12,7 +12,7 @@ import { archiveErrant } from './errant-archive.ts'
 import { syncRelayLogs } from './relay-logs.ts'
 import { forgetServerUuid, readTrimPlan, trimTail } from './unacknowledged-tail.ts'
 import type { VolumePort } from './volume-port.ts'
-import { volumeLayout } from './volume-layout.ts'
+import { volumeLayout, type VolumeLayout } from './volume-layout.ts'
 
 /** The instance's volume on this machine's file system. */
 export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {
@@ -43,20 +43,10 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     },
     async swapIn(from) {
       const old = `${dataDir}.old`
-      await rm(old, { recursive: true, force: true })
-      await rename(dataDir, old)
-      await rename(from, dataDir)
-      await forgetServerUuid(dataDir)
-      await syncFolder(config.volume)
+      await swap(layout, from, old)
       await rm(old, { recursive: true, force: true })
     },
-    async swapBeside(from) {
-      await rm(besideDir, { recursive: true, force: true })
-      await rename(dataDir, besideDir)
-      await rename(from, dataDir)
-      await forgetServerUuid(dataDir)
-      await syncFolder(config.volume)
-    },
+    swapBeside: (from) => swap(layout, from, besideDir),
     async swapBack() {
       if (!existsSync(besideDir)) return
       await rm(dataDir, { recursive: true, force: true })
@@ -71,6 +61,15 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
       return seen
     },
   }
+}
+
+/** Puts a copy in place of the data folder, which becomes `old`. */
+async function swap({ volume, dataDir }: VolumeLayout, from: string, old: string): Promise<void> {
+  await rm(old, { recursive: true, force: true })
+  await rename(dataDir, old)
+  await rename(from, dataDir)
+  await forgetServerUuid(dataDir)
+  await syncFolder(volume)
 }
 
 /** Less than this is nothing: a server needs more for a single page of its logs. */

@@ -7,7 +7,7 @@ import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '.
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { primaryDonates, waitsForItsCopy } from './seeding-plan.ts'
-import { endpointOf, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
+import { endpointOf, isErrant, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /**
  * What everybody should be, given the record, and the orders for those who are not told yet. The order in which they are
@@ -114,7 +114,7 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
   const { record, notes } = situation
   const { stored, member } = view.observation
   if (stored.promise > record.epoch || stored.seeding) return false
-  if (isAsTold(situation, view)) return primary !== undefined && (standsByForNothing(situation, view, primary) || followsErrant(view, primary))
+  if (isAsTold(situation, view)) return primary !== undefined && (standsByForNothing(situation, view, primary) || followsErrant(situation, view))
   // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
   if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || primary?.observation.process !== 'running')) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and again.
@@ -153,10 +153,9 @@ function standsByForNothing({ record, strayingSince, nowMs, timings }: Situation
 }
 
 /** An agent that was started again does not know what its source holds until it is told, and follows with what is errant. It is told once more, and stands by. */
-function followsErrant({ observation }: LiveView, primary: LiveView): boolean {
-  const { converged, server, stored, seedingProgress } = observation
-  if (stored.assignment?.counted !== true || !converged.done || server?.channel?.ioRunning !== 'yes' || seedingProgress !== null || primary.observation.server === null) return false
-  return !errantOf(observation, primary.observation).isEmpty()
+function followsErrant(situation: Situation, view: LiveView): boolean {
+  const { converged, server, stored, seedingProgress } = view.observation
+  return stored.assignment?.counted === true && converged.done && server?.channel?.ioRunning === 'yes' && seedingProgress === null && isErrant(situation, view)
 }
 
 function mayConnect(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {

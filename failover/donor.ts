@@ -27,7 +27,7 @@ export function donorFor(situation: Situation, view: LiveView, primary: LiveView
 
 /** The primary and nobody else, where it could give. */
 export function primaryAsDonor(view: LiveView, primary: LiveView): Donor | null {
-  if (foreignTablesOf(primary) !== '' || !canCopy(primary, view)) return null
+  if (!canGive(primary, view)) return null
   return view.observation.seedingProgress === null ? triedBefore(view, primary) : { view: primary, waitMs: 0, pauseMs: 0 }
 }
 
@@ -35,7 +35,11 @@ export function primaryAsDonor(view: LiveView, primary: LiveView): Donor | null 
 function couldGive({ record, timings, snapshot }: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
   const replicas = record.syncSet.map((member) => liveView(snapshot, member)).filter((candidate) => isFollowing(candidate, record, timings))
   const able = replicas.filter(({ name, observation }) => name !== view.name && !observation.stored.forgetful && errantOf(observation, primary.observation).isEmpty())
-  return [...able.toReversed(), primary].filter((candidate) => foreignTablesOf(candidate) === '' && canCopy(candidate, view))
+  return [...able.toReversed(), primary].filter((candidate) => canGive(candidate, view))
+}
+
+function canGive(donor: LiveView, recipient: LiveView): boolean {
+  return foreignTablesOf(donor) === '' && canCopy(donor, recipient)
 }
 
 /** CLONE copies within a series of MySQL, and releases before 8.0.37 only from the same release (manual, "Clone Plugin Limitations"). Of a server that does not answer the version is not known: it may be tried. */

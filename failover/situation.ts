@@ -1,3 +1,4 @@
+import { errantOf } from '../topology/holdings.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
@@ -67,6 +68,12 @@ export function viewOf(snapshot: Snapshot, member: MemberId): InstanceView | und
 export function liveView(snapshot: Snapshot, member: MemberId): LiveView | undefined {
   const view = viewOf(snapshot, member)
   return isLive(view) ? view : undefined
+}
+
+/** It holds what the primary, as far as that was seen, never had. */
+export function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {
+  const primary = liveView(snapshot, record.primary)
+  return primary?.observation.server != null && !errantOf(view.observation, primary.observation).isEmpty()
 }
 
 export function liveViews(snapshot: Snapshot): readonly LiveView[] {

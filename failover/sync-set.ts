@@ -2,7 +2,7 @@ import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { departing, hasStrayedLong, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { departing, hasStrayedLong, isErrant, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /**
@@ -94,11 +94,6 @@ function mustLeave(situation: Situation, member: MemberId): boolean {
   const { stored } = view.observation
   const doubtful = view.past !== undefined || stored.fromThePast || stored.filterSeen
   return doubtful || stored.forgetful || stored.seeding || isErrant(situation, view)
-}
-
-function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {
-  const primary = liveView(snapshot, record.primary)
-  return primary?.observation.server != null && !errantOf(view.observation, primary.observation).isEmpty()
 }
 
 function enoughHoldEverything(situation: Situation, members: readonly MemberId[], wanted: number, primary: LiveView): boolean {

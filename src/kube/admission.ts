@@ -95,9 +95,9 @@ function reviewCluster(request: AdmissionRequest, { clusterOf, declined }: Omit<
   try {
     const { next, before } = subResource === 'scale' ? scaled(request, clusterOf) : written(request)
     const { refusals, warnings } = validateMySQLCluster(next, before)
-    if (refusals.length > 0 && !dryRun) declined({ namespace, name }, `not changed: ${refusals.map(({ message }) => message).join('; ')}`)
-    if (refusals.length > 0) return refuse(request, refusals)
-    return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
+    if (refusals.length === 0) return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
+    if (!dryRun) declined({ namespace, name }, `not changed: ${refusals.map(({ message }) => message).join('; ')}`)
+    return refuse(request, refusals)
   } catch (error) {
     if (error instanceof RegentError) return refuse(request, [error])
     throw error

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { volumeLayout } from '../../agents/volume-layout.ts'
+import { byHand } from '../support/by-hand.ts'
 import type { TestCluster } from '../support/cluster.ts'
 import { archivesOf, logOf } from '../support/instance-files.ts'
 import { killAndSlowDown, untilCopying } from '../support/slow-copies.ts'
@@ -11,11 +12,8 @@ import { Writer } from '../support/writer.ts'
 /** Of two instances the sync set can never spare the replica. */
 const pair = withCluster({ name: 'pair', instances: 2 })
 
-async function writeByHand(cluster: TestCluster, replica: string, table: string): Promise<void> {
-  const session = await cluster.session(replica)
-  await session.query('set global super_read_only = off')
-  await session.query(`create table app.${table} (id int primary key)`)
-  session.destroy()
+function writeByHand(cluster: TestCluster, replica: string, table: string): Promise<void> {
+  return byHand(cluster, replica, 'set global super_read_only = off', `create table app.${table} (id int primary key)`)
 }
 
 async function besideDirOf(cluster: TestCluster, name: string): Promise<string> {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { byHand } from '../support/by-hand.ts'
 import type { TestCluster } from '../support/cluster.ts'
 import { archivesOf, logOf } from '../support/instance-files.ts'
 import { loseVolume } from '../support/lost-volume.ts'
@@ -57,10 +58,7 @@ it('… and in the middle of one that replaces its own errant data, which are st
   await cluster.fault(name, 'start')
   await cluster.otherMysqld(name, pid)
   await cluster.whole()
-  const session = await cluster.session(name)
-  await session.query('set global super_read_only = off')
-  await session.query('create table app.errant (id int primary key)')
-  session.destroy()
+  await byHand(cluster, name, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
   await interruptAndResume(cluster, name)
   expect((await archivesOf(cluster, name)).map(({ description }) => description.kind)).toEqual(['errant'])
   await expect(cluster.sql(name, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })

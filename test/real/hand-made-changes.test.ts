@@ -1,20 +1,11 @@
 import { expect, it } from 'vitest'
+import { byHand } from '../support/by-hand.ts'
 import type { TestCluster } from '../support/cluster.ts'
 import { logOf } from '../support/instance-files.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
 const shop = withCluster()
-
-/** Runs statements as a person with all rights would. */
-async function byHand(cluster: TestCluster, instance: string, ...statements: readonly string[]): Promise<void> {
-  const session = await cluster.session(instance)
-  try {
-    for (const statement of statements) await session.query(statement)
-  } finally {
-    session.destroy()
-  }
-}
 
 /** Changes a replica that is stopped for it. The agent starts what is stopped: a hand that it overtakes tries again. */
 async function byQuickHand(cluster: TestCluster, instance: string, ...statements: readonly string[]): Promise<void> {

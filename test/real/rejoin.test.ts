@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { expect, it } from 'vitest'
+import { byHand } from '../support/by-hand.ts'
 import { deafenReplicas, untilWaiting } from '../support/deaf-replicas.ts'
 import { archivesOf, logOf, printArchive } from '../support/instance-files.ts'
 import { withCluster } from '../support/with-cluster.ts'
@@ -35,10 +36,7 @@ it('A replica with errant transactions is archived, readable with mysqlbinlog, a
   const cluster = shop.current
   const [errant = ''] = await cluster.replicas()
   const writer = await Writer.start(cluster)
-  const session = await cluster.session(errant)
-  await session.query('set global super_read_only = off')
-  await session.query('create table app.errant (id int primary key)')
-  session.destroy()
+  await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
   const uuid = await cluster.value(errant, 'select @@server_uuid')
   await cluster.until(`${errant} is archived`, async () => (await archivesOf(cluster, errant)).some(({ description }) => description.kind === 'errant'))
   await cluster.until(`${errant} is a copy`, async () => (await cluster.value(errant, 'select @@server_uuid').catch(() => uuid)) !== uuid)
@@ -57,14 +55,8 @@ it('A replica whose copy of a donor fails is copied from another one, it is said
   const writer = await Writer.start(cluster)
   const { pid } = await cluster.instance(donor)
   const [older] = await archivesOf(cluster, errant)
-  const session = await cluster.session(donor)
-  await session.query('set global super_read_only = off')
-  await session.query('uninstall plugin clone')
-  session.destroy()
-  const other = await cluster.session(errant)
-  await other.query('set global super_read_only = off')
-  await other.query('create table app.errant (id int primary key)')
-  other.destroy()
+  await byHand(cluster, donor, 'set global super_read_only = off', 'uninstall plugin clone')
+  await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
   const view = await cluster.waitFor('another donor is tried', ({ sentence }) => sentence.startsWith(`${errant} is seeded from ${primary}`))
   expect(view.sentence).toMatch(new RegExp(`; a copy of ${donor} failed \\(.+\\)$`))
   expect(view.instances.find(({ name }) => name === errant)?.problems.join('\n')).toContain(`${errant} could not be seeded from ${donor} (1 failure): `)
