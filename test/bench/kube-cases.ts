@@ -34,9 +34,9 @@ async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): P
       await episodes[name].prepare(cluster)
       await cluster.whole(3, 180_000)
       await sleep(restMs)
-      const measured = await runEpisode({ cluster, writer, proxy }, name)
-      for (const [what, value] of measured) samples.set(what, [...(samples.get(what) ?? []), value])
-      process.stderr.write(`  ${name} ${run}/${runs}: ${measured.map(([what, ms]) => `${what} ${Math.round(ms)}`).join(', ')}\n`)
+      const { values, errors } = await runEpisode({ cluster, writer, proxy }, name)
+      for (const [what, value] of values) samples.set(what, [...(samples.get(what) ?? []), value])
+      process.stderr.write(`  ${name} ${run}/${runs}: ${values.map(([what, ms]) => `${what} ${Math.round(ms)}`).join(', ')}; the client's errors: ${JSON.stringify(errors)}\n`)
     }
     await cluster.whole(3, 180_000)
     const { lost, acknowledged } = await writer.check()
@@ -52,7 +52,13 @@ interface Watched {
   readonly proxy: ProxyWatch | undefined
 }
 
-async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName): Promise<readonly (readonly [string, number])[]> {
+interface Measured {
+  readonly values: readonly (readonly [string, number])[]
+  /** What the client was told during the outage, and how often. */
+  readonly errors: Readonly<Record<string, number>>
+}
+
+async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName): Promise<Measured> {
   const before = await cluster.primary()
   const [atMs, wallMs] = [monotonicMs(), Date.now()]
   const mend = await episodes[name].happens(cluster, before)
@@ -64,11 +70,13 @@ async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName
   const { pauseMs, sinceMs } = writer.longestPause(beganMs)
   const { host } = await cluster.published()
   const ledMs = proxy?.ledTo(host, atMs)
-  const letInMs = writer.since(sinceMs)[0]?.beganMs
+  // Before the Service leads elsewhere it is the old primary that lets a client in.
+  const letInMs = writer.letInSince(Math.max(sinceMs, ledMs ?? 0))
   const noticedMs = beganMs - sinceMs
   const steps = [...stepsOf(recovery)].map(([what, stepMs]) => [`· ${what}`, noticedMs + stepMs] as const)
   const seen = [['· Service leads there', ledMs], ['· client let in', letInMs]] as const
-  return [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps, ...seen.flatMap(([what, ms]) => (ms === undefined ? [] : [[what, ms - sinceMs] as const]))]
+  const values = [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps, ...seen.flatMap(([what, ms]) => (ms === undefined ? [] : [[what, ms - sinceMs] as const]))] as const
+  return { values, errors: writer.errorsBetween(sinceMs, sinceMs + pauseMs) }
 }
 
 /** From the first word about a cluster that is not there to its first acknowledged write, through its Service. */

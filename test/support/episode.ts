@@ -2,6 +2,7 @@ import type { Recovery } from '../../failover/notes.ts'
 import { lastingMs, type TestCluster } from './cluster.ts'
 import { monotonicMs } from './monotonic.ts'
 import type { Writer } from './writer.ts'
+import type { Acknowledged } from './writer-wire.ts'
 
 export type Event = 'switchover' | 'kill' | 'freeze'
 
@@ -44,14 +45,18 @@ async function switchedOver(cluster: TestCluster, writer: Writer): Promise<Outag
   const before = writer.lastBefore(atMs)
   await cluster.switchover()
   const first = await writer.next(atMs, { ...(before && { notBy: before.host }) })
-  return { atMs, outageMs: writer.longestPause(atMs).pauseMs, letInMs: first.beganMs - atMs }
+  return { atMs, outageMs: writer.longestPause(atMs).pauseMs, letInMs: letInMs(writer, first, atMs) }
 }
 
 async function failedOver(cluster: TestCluster, writer: Writer, primary: string, event: 'kill' | 'freeze'): Promise<Outage> {
   const { address } = await cluster.instance(primary)
   const atMs = await cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
   const first = await writer.next(atMs, { notBy: address })
-  return { atMs, outageMs: first.ackedMs - atMs, letInMs: first.beganMs - atMs }
+  return { atMs, outageMs: first.ackedMs - atMs, letInMs: letInMs(writer, first, atMs) }
+}
+
+function letInMs(writer: Writer, { host, beganMs }: Acknowledged, atMs: number): number {
+  return (writer.letInSince(atMs, host) ?? beganMs) - atMs
 }
 
 /** The wall clock at a monotonic time, in whole milliseconds as recoveries have it. */

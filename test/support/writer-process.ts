@@ -72,7 +72,9 @@ class Writer {
   async #open(): Promise<{ readonly connection: Connection; readonly host: string }> {
     const { user, password } = this.#orders
     const { host, port } = this.#target()
-    return { connection: await openSession({ host, port, user, password, database: 'app' }, loginMs), host }
+    const connection = await openSession({ host, port, user, password, database: 'app' }, loginMs)
+    send({ kind: 'let-in', letIn: { host, atMs: monotonicMs() } })
+    return { connection, host }
   }
 
   #target(): { readonly host: string; readonly port: number } {
@@ -81,7 +83,7 @@ class Writer {
   }
 
   #failed(error: unknown): void {
-    send({ kind: 'error', code: codeOf(error) })
+    send({ kind: 'failed', failure: { code: codeOf(error), atMs: monotonicMs() } })
   }
 
   #report(): void {

@@ -30,11 +30,23 @@ export interface Acknowledged {
   readonly ackedMs: number
 }
 
-/** One failure, counted under what the server or the socket said. */
+/** An attempt to log in or to write that failed, under what the server or the socket said. */
+export interface Failure {
+  readonly code: string
+  readonly atMs: number
+}
+
+/** A login that a server took. */
+export interface LetIn {
+  readonly host: string
+  readonly atMs: number
+}
+
 export interface WriterReport {
   readonly acknowledged: readonly Acknowledged[]
   /** Ids whose attempt failed after it may have reached a server. */
   readonly unknown: readonly number[]
+  /** How often each code was said. */
   readonly errors: Readonly<Record<string, number>>
 }
 
@@ -42,6 +54,7 @@ export type ToWriter = { readonly kind: 'begin'; readonly orders: WriterOrders }
 
 export type FromWriter =
   | { readonly kind: 'acknowledged'; readonly writes: readonly Acknowledged[] }
-  | { readonly kind: 'error'; readonly code: string }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'let-in'; readonly letIn: LetIn }
   | { readonly kind: 'unknown'; readonly id: number }
   | { readonly kind: 'ended' }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { checkWrites, type WritesCheck } from './writes-check.ts'
 import { monotonicMs } from './monotonic.ts'
 import { firstWrite, longestPause, type Pause } from './outage.ts'
-import type { Acknowledged, FromWriter, ToWriter, WriterReport } from './writer-wire.ts'
+import type { Acknowledged, Failure, FromWriter, LetIn, ToWriter, WriterReport } from './writer-wire.ts'
 import type { WrittenCluster } from './written-cluster.ts'
 
 export interface WriterOptions {
@@ -32,7 +32,8 @@ export class Writer {
   readonly #cluster: WrittenCluster
   readonly #acknowledged: Acknowledged[] = []
   readonly #unknown: number[] = []
-  readonly #errors = new Map<string, number>()
+  readonly #failures: Failure[] = []
+  readonly #letIn: LetIn[] = []
   readonly #waiting = new Set<() => void>()
 
   private constructor(cluster: WrittenCluster, table: string, wrapper: readonly string[]) {
@@ -68,7 +69,7 @@ export class Writer {
   }
 
   get report(): WriterReport {
-    return { acknowledged: this.#acknowledged, unknown: this.#unknown, errors: Object.fromEntries(this.#errors) }
+    return { acknowledged: this.#acknowledged, unknown: this.#unknown, errors: countsOf(this.#failures) }
   }
 
   get count(): number {
@@ -102,6 +103,16 @@ export class Writer {
     return this.#acknowledged.findLast(({ ackedMs }) => ackedMs <= atMs)
   }
 
+  /** When a server took this client's login for the first time after `sinceMs`; only `by` counts where that is given. */
+  letInSince(sinceMs: number, by?: string): number | undefined {
+    return this.#letIn.find(({ host, atMs }) => atMs > sinceMs && (by === undefined || host === by))?.atMs
+  }
+
+  /** How often each code was said between these two times. */
+  errorsBetween(sinceMs: number, untilMs: number): Readonly<Record<string, number>> {
+    return countsOf(this.#failures.filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs))
+  }
+
   /** Milliseconds from the fault to the first acknowledged write on another server. */
   async outageSince(faultMs: number, deadlineMs = 30_000): Promise<number> {
     const before = this.lastBefore(faultMs)
@@ -132,7 +143,8 @@ export class Writer {
   #hear(message: FromWriter): void {
     if (message.kind === 'acknowledged') this.#acknowledged.push(...message.writes)
     if (message.kind === 'unknown') this.#unknown.push(message.id)
-    if (message.kind === 'error') this.#errors.set(message.code, (this.#errors.get(message.code) ?? 0) + 1)
+    if (message.kind === 'failed') this.#failures.push(message.failure)
+    if (message.kind === 'let-in') this.#letIn.push(message.letIn)
     for (const wake of this.#waiting) wake()
   }
 
@@ -151,6 +163,12 @@ export class Writer {
   #tell(message: ToWriter): void {
     this.#child.send(message)
   }
+}
+
+function countsOf(failures: readonly Failure[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>()
+  for (const { code } of failures) counts.set(code, (counts.get(code) ?? 0) + 1)
+  return Object.fromEntries(counts)
 }
 
 /** Nothing in it is unique but `number`, so that a write that took place twice is seen. Gives the first id that is free. */
