@@ -5,12 +5,15 @@ import type { ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { leaseLost } from './lease.ts'
 import type { Markers } from './marker.ts'
-import type { Memory, Parts } from './parts.ts'
+import type { Memory, Parts, Pass } from './parts.ts'
 import { isPreparedFor } from './preparation.ts'
 import { replicationUser, type ServerPort } from './server-port.ts'
 
-/** One pass towards being the primary of this assignment. `again` asks for another pass soon. */
-export async function convergePrimary(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
+/** Clients come back and the first replica connects in this time: what nobody waits for is not done beside that. */
+const tidyAfterMs = 300
+
+/** One pass towards being the primary of this assignment. */
+export async function convergePrimary(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<Pass> {
   const { memory, process } = parts
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0) return restartForCopy(parts)
   if (!isOpenAsPrimary(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
@@ -21,9 +24,8 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   await keepGates(parts, assignment, now)
   await keepAcknowledgements(parts, assignment, now, markers)
   keepMarked(parts, assignment, now, markers)
-  if (now.channel) await forgetApplied(parts)
   await keepOpen(parts, assignment, now)
-  return { again: false }
+  return { again: false, afterMs: await tidyUp(parts, now) }
 }
 
 /** A new assignment is applied as a whole, and the server looked at again: what differs after that was changed by another hand. */
@@ -51,8 +53,8 @@ function isOpenAsPrimary(state: ServerState): boolean {
  * acknowledgement by a second), gates and k exactly as assigned, then open. A server that restarted stays offline until a marker is acknowledged, so that nobody reads what its recovery committed
  * before k members hold it.
  */
-async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<{ again: boolean }> {
-  const { server, memory, process, observer } = parts
+async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<Pass> {
+  const { memory, process, observer, world } = parts
   const pid = process.pid ?? 0
   const prepared = isPreparedFor(parts, assignment.epoch)
   if (memory.opening?.pid !== pid) {
@@ -81,13 +83,21 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   memory.prepared = null
   memory.reopening = false
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
+  memory.untidy = { pid, untilMs: world.clock.monotonicMs() + tidyAfterMs }
   observer.outdate()
   keepMarked(parts, assignment, state, markers)
-  // Writes flow from here on; what follows is not worth making them wait.
-  parts.changed()
+  return { again: false, afterMs: tidyAfterMs }
+}
+
+/** What an opening leaves for later: its events, and the channel that it followed by. Milliseconds until it is to be looked at again; undefined where nothing is left. */
+async function tidyUp(parts: Parts, state: ServerState): Promise<number | undefined> {
+  const { server, memory, process, world } = parts
+  const restMs = memory.untidy?.pid === process.pid ? memory.untidy.untilMs - world.clock.monotonicMs() : 0
+  if (restMs > 0) return restMs
   if (state.channel) await forgetApplied(parts)
-  await server.setEvents(true)
-  return { again: true }
+  if (memory.untidy) await server.setEvents(true)
+  memory.untidy = null
+  return undefined
 }
 
 /** Nobody else is on the server: a lock or an idle transaction of theirs would hold up the applier and account changes. */
@@ -199,7 +209,7 @@ function whyClosed(memory: Memory, assignment: PrimaryAssignment, state: ServerS
 }
 
 /** What waits, a marker of the agent's own perhaps, would hold up the copy for ever. It stays in the binlog: recovery commits it, and it is copied. */
-async function restartForCopy({ memory, notices, process }: Parts): Promise<{ again: boolean }> {
+async function restartForCopy({ memory, notices, process }: Parts): Promise<Pass> {
   notices.add('RestartedForCopy', 'something waited for an acknowledgement that no replica could give, and this server is the only one that can be copied: it is killed and started again, closed')
   memory.mayRestart = true
   memory.restartsPid = process.pid

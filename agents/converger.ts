@@ -4,7 +4,7 @@ import { convergeReplica } from './converge-replica.ts'
 import { Markers } from './marker.ts'
 import type { Assignment } from '../failover/order.ts'
 import type { ServerState } from '../topology/observation.ts'
-import type { Parts } from './parts.ts'
+import type { Parts, Pass } from './parts.ts'
 import { isPreparedFor } from './preparation.ts'
 import { rememberStop, stopUnderPromise } from './promise.ts'
 import { passStartGate } from './start-gate.ts'
@@ -68,9 +68,10 @@ export class Converger {
     process.lookEvery(file.current.assignment?.role === 'replica' ? timings.replicaWatchMs : timings.processWatchMs)
     const [before, stored] = [JSON.stringify(memory.converged), file.current]
     try {
-      const { again } = await this.#converge()
+      const { again, afterMs } = await this.#converge()
       this.#fruitless = again ? this.#fruitless + 1 : 0
       if (again) world.timers.after(Math.min(slowestAgainMs, againMs + this.#fruitless), () => this.wake())
+      else if (afterMs !== undefined) world.timers.after(afterMs, () => this.wake())
     } catch (error) {
       memory.converged = { ...memory.converged, done: false, sentence: describeError(error) }
       world.timers.after(retryMs, () => this.wake())
@@ -79,7 +80,7 @@ export class Converger {
     if (JSON.stringify(memory.converged) !== before || file.current !== stored) this.#changed()
   }
 
-  async #converge(): Promise<{ again: boolean }> {
+  async #converge(): Promise<Pass> {
     const { file, process, memory } = this.#parts
     const { assignment, promise, unproven } = file.current
     if (memory.termination?.stopping) return { again: false }

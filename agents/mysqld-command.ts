@@ -99,6 +99,7 @@ function commandLine(config: AgentConfig, layout: VolumeLayout, options: readonl
   return [...config.mysqld, defaultsArgument(layout), ...asRoot, ...options]
 }
 
+/** A replica that connects over TLS and names no authority makes OpenSSL read every public one of this machine first, each time: a failover would wait for it. An environment that names a file is left so, as the launcher does. */
 function environment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !notInherited.includes(name)))
+  return { SSL_CERT_FILE: '/dev/null', ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !notInherited.includes(name))) }
 }

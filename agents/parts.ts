@@ -33,6 +33,12 @@ export interface Parts {
   readonly memory: Memory
 }
 
+/** What a pass of convergence leaves: whether it did not reach its goal and is to be tried again soon, or when another one has something to do. */
+export interface Pass {
+  readonly again: boolean
+  readonly afterMs?: number | undefined
+}
+
 /** Not on disk: found out again after a restart. */
 export interface Memory {
   promiseReport: PromiseReport | null
@@ -49,6 +55,8 @@ export interface Memory {
   openedPid: number | null
   /** The opening of a primary under way: decided once, so that a pass that failed half-way goes on as it began. */
   opening: { pid: number; inPlace: boolean } | null
+  /** The mysqld (pid) that was opened as primary a moment ago, until when (monotonic) nothing is done to it that nobody waits for; null once that is done. */
+  untidy: { readonly pid: number; readonly untilMs: number } | null
   /** The assignment as primary whose gates and k are in force. */
   applied: Assignment | null
   /** Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker first. */
@@ -100,6 +108,7 @@ export function freshMemory(nowMs: number): Memory {
     promiseReport: null,
     receiverKept: false,
     prepared: null,
+    untidy: null,
     sourceHolds: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,

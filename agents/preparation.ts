@@ -6,8 +6,8 @@ import type { Parts } from './parts.ts'
 const applyMs = 200
 
 /**
- * The candidate of a switchover makes ready while the manager commits: nobody else on the server, everything received applied, the applier stopped. Nothing of it is remembered on disk or binds anybody; if the switchover
- * is undone, following as assigned puts it right.
+ * Who is to lead, or will most likely, makes ready while the others promise and the manager commits: nobody else on the server, everything received applied, the applier stopped. Nothing of it is remembered on disk or binds anybody; if another one leads in the
+ * end, following as assigned puts it right.
  */
 export async function prepareToLead(parts: Parts): Promise<void> {
   const { server, memory, process, file, notices } = parts

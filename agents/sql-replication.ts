@@ -19,6 +19,9 @@ const startMs = 6_000
 const provenMs = 500
 /** `ER_BAD_SLAVE`/`ER_REPLICA_CHANNEL_DOES_NOT_EXIST`: there is no channel. */
 const noChannel: ReadonlySet<number> = new Set([1200, 3074])
+/** Read in one round trip: it is in the way of promises and openings. */
+const receivedStatement = "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''"
+const executedStatement = 'SELECT @@global.gtid_executed AS executed'
 /** Retries, one a second: thirty years. Not 0, which the manual calls infinite and the server's code does not treat so everywhere. */
 const retryCount = 1_000_000_000
 
@@ -117,10 +120,8 @@ export class ReplicationSql {
 
   /** Received, owned, executed, in this order: what moves on in between is seen twice rather than never. */
   async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }> {
-    const received = await this.#received()
-    const [owned] = await this.#sql.read('SELECT @@global.gtid_owned AS owned')
-    const [row] = await this.#sql.read('SELECT @@global.gtid_executed AS executed')
-    return { executed: gtidsOf(row, 'executed'), owned: ownedSet(textOf(owned, 'owned')), received }
+    const [[received], [owned], [executed]] = await this.#sql.readAll([receivedStatement, 'SELECT @@global.gtid_owned AS owned', executedStatement])
+    return { executed: gtidsOf(executed, 'executed'), owned: ownedSet(textOf(owned, 'owned')), received: gtidsOf(received, 'received') }
   }
 
   async waitExecuted(set: GtidText, waitMs: number): Promise<boolean> {
@@ -148,14 +149,8 @@ export class ReplicationSql {
   }
 
   async #held(): Promise<{ received: GtidSet; executed: GtidSet }> {
-    const received = parseGtidSet(await this.#received())
-    const [row] = await this.#sql.read('SELECT @@global.gtid_executed AS executed')
-    return { received, executed: parseGtidSet(gtidsOf(row, 'executed')) }
-  }
-
-  async #received(): Promise<GtidText> {
-    const [row] = await this.#sql.read("SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''")
-    return gtidsOf(row, 'received')
+    const { received, executed } = await this.holds()
+    return { received: parseGtidSet(received), executed: parseGtidSet(executed) }
   }
 
   #channel(): Promise<Row | undefined> {

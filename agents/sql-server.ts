@@ -108,7 +108,7 @@ function createSql({ quiet, several }: { readonly quiet: SqlPool; readonly sever
   return {
     read: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'abandon' }),
     // Rows of rows: that is what the driver makes of several statements.
-    readAll: async <Statements extends readonly string[]>(statements: Statements, deadlineMs: number) => (await several.query(statements.join('; '), { deadlineMs, after: 'abandon' })) as unknown as RowsOfEach<Statements>,
+    readAll: async <Statements extends readonly string[]>(statements: Statements, deadlineMs = defaultMs) => (await several.query(statements.join('; '), { deadlineMs, after: 'abandon' })) as unknown as RowsOfEach<Statements>,
     change: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'end' }),
     changeUnbroken: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'leave' }),
     countdown(deadlineMs) {

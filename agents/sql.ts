@@ -7,7 +7,7 @@ export interface Sql {
   /** Reads. A statement that passed its deadline is answered at once and ended in the background. */
   read(statement: string, deadlineMs?: number): Promise<readonly Row[]>
   /** Reads with several statements, one after the other, in one message; the rows of each. The deadline is for all of them. */
-  readAll<const Statements extends readonly string[]>(statements: Statements, deadlineMs: number): Promise<RowsOfEach<Statements>>
+  readAll<const Statements extends readonly string[]>(statements: Statements, deadlineMs?: number): Promise<RowsOfEach<Statements>>
   /** Changes something, binary log off. A statement that passed its deadline is ended in the server before this rejects. */
   change(statement: string, deadlineMs?: number): Promise<readonly Row[]>
   /** The same for what must not be killed in the middle: past its deadline it goes on in the server, and this rejects. */

@@ -23,6 +23,16 @@ describe('a failover', () => {
     expect(decision.sentence).toBe('failing over: mysqld of shop-0 is dead; asking shop-1, shop-2 to promise epoch 2')
   })
 
+  it.each<[string, SituationOverrides, readonly string[]]>([
+    ['by its ordinal', {}, ['shop-1']],
+    ['by its policy', { spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }, ['shop-2']],
+    ['and may', { spec: { policies: { 'shop-1': never } } }, ['shop-2']],
+    ['where anybody may', { spec: { policies: { 'shop-1': never, 'shop-2': never } } }, []],
+  ])('has the one make ready that will most likely lead %s', (_why, given, making) => {
+    const { actions } = afterDeath(given)
+    expect(actions.flatMap((action) => (action.kind === 'promise' && action.order.prepare === true ? [action.to] : []))).toEqual(making)
+  })
+
   it('then commits the one that holds everything, with the others that hold as much', () => {
     const decision = afterDeath({ views: { 'shop-1': promised(103), 'shop-2': promised(103) } })
     const next = committed(decision)

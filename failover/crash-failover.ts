@@ -4,7 +4,7 @@ import { instanceOf, type InstanceName, type MemberId } from '../topology/member
 import { orderFor, assignmentOrders } from './assignments.ts'
 import type { Action, FlowKind } from './decision.ts'
 import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, type Revocation } from './durability.ts'
-import { elect, whyUnfit, type Election } from './election.ts'
+import { elect, preferredOf, whyUnfit, type Election } from './election.ts'
 import type { PromiseOrder } from './order.ts'
 import type { ClusterRecord } from './record.ts'
 import { departing, endpointOf, isLive, isServing, liveView, names, viewNamed, type Situation } from './situation.ts'
@@ -37,15 +37,27 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
   if (isUnsettled(situation) && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica that could lead holds them all' })
   if (!enoughCould(situation)) return restartInPlace(situation, verdict, revoked)
-  if (notYetPromised(situation).length > 0) return askForPromises(situation, verdict)
+  if (notYetPromised(situation).length > 0) return askForPromises(situation, verdict, to)
   return restartInPlace(situation, verdict, { missing: 'nobody who could lead can get all that its last writes may have acknowledged' })
 }
 
-function askForPromises(situation: Situation, verdict: Verdict): FlowStep {
+function askForPromises(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const next = situation.record.epoch + 1
   const able = notYetPromised(situation)
+  const likely = likelyWinner(situation, to)
   const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
-  return failing(sentence, able.map((member) => promiseAction(situation, member, next)))
+  return failing(sentence, able.map((member) => promiseAction(situation, member, next, member === likely ? { prepare: true } : {})))
+}
+
+/** Whom the election would choose if all held the same, which they do nearly always: it makes ready to lead while the others promise. */
+function likelyWinner(situation: Situation, to: InstanceName | null): MemberId | null {
+  const leaving = departing(situation)
+  const fit = situation.record.syncSet.filter((member) => {
+    const view = liveView(situation.snapshot, member)
+    return view !== undefined && whyUnfit(situation, member, view) === null && (to === null || instanceOf(member) === to)
+  })
+  const staying = fit.filter((member) => !leaving.includes(instanceOf(member)))
+  return preferredOf(situation, staying.length > 0 ? staying : fit)
 }
 
 /**
@@ -121,7 +133,7 @@ function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocat
   if (election.winner) return commitWinner(situation, verdict, { ...election, winner: election.winner }, revoked)
   if (isFetching(situation)) return failing(`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], { reasons: election.reasons })
   // Somebody who has not promised yet may hold everything: cheaper than any fetch, and the primary's own word alone elects nobody.
-  if (notYetPromised(situation).length > 0) return { ...askForPromises(situation, verdict), reasons: election.reasons }
+  if (notYetPromised(situation).length > 0) return { ...askForPromises(situation, verdict, to), reasons: election.reasons }
   const failed = election.mustFetch === null ? '' : failedFetches(situation, election.mustFetch.member)
   const missing = failed === '' ? 'nobody who promised may be promoted' : failed
   return (election.mustFetch && fetchFirst(situation, revoked, election.mustFetch, election)) ?? restartInPlace(situation, verdict, { missing }, election.reasons)

@@ -76,7 +76,7 @@ export interface PromiseOrder extends OrderBase {
   readonly waitMs: number
   /** A switchover's candidate: a receiver that follows it already goes on. Absent, as in every failover: it is stopped, whomever it follows. */
   readonly keepReceiverFrom?: InstanceName
-  /** It is a switchover's candidate: it makes ready as soon as it has reported. */
+  /** It is to lead, or will most likely: it makes ready as soon as it has reported. */
   readonly prepare?: boolean
 }
 
