@@ -52,6 +52,37 @@ it('a replica that somebody pointed elsewhere is reported, also where it was see
   expect(parts.notices.list).toHaveLength(1)
 })
 
+it('a replica that was made ready does nothing again until its source is ready, and then only connects', async () => {
+  const closed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, openGates: [], channel: null }
+  const server = new ScriptedServer(aServerState(closed))
+  const parts = await testParts(server)
+  const pass = (more: object) => convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
+  await pass({ sourceReady: false })
+  expect(server.calls).toContain(`pointTo ${source.host}`)
+  expect(server.calls).not.toContain('startReceiver')
+  const prepared = server.calls.length
+  await pass({ sourceReady: false })
+  expect(server.calls).toHaveLength(prepared)
+  await pass({})
+  expect(server.calls.slice(prepared)).toEqual(['startReceiver'])
+})
+
+it.each<[string, object, number | null]>([
+  ['to be counted otherwise', { counted: true }, null],
+  ['under another revision', { revision: 11 }, null],
+  ['and its mysqld is another one', {}, 77],
+])('a replica that was made ready is made ready anew where it is to connect %s', async (_why, more, pid) => {
+  const closed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }
+  const server = new ScriptedServer(aServerState(closed))
+  const parts = await testParts(server)
+  parts.memory.trustsAssignment = true
+  await convergeReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
+  if (pid !== null && parts.memory.pointed) parts.memory.pointed = { ...parts.memory.pointed, pid }
+  const prepared = server.calls.length
+  await convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
+  expect(server.calls.slice(prepared)).toContain(`pointTo ${source.host}`)
+})
+
 it('a receiver that starts again where agents speak TLS is pointed to the source anew where it did not come over TLS before', async () => {
   const pointed = async (encrypted: boolean, tls: boolean) => {
     const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), ioRunning: 'no', encrypted } as const

@@ -3,11 +3,14 @@ import type { Endpoint, ReplicaAssignment } from '../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
 import { instancesOf } from './accounts.ts'
-import type { Parts } from './parts.ts'
+import type { Parts, Pass } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150
+
+/** So long nobody looks again at what was made ready. */
+const pointedMs = 1_000
 
 /**
  * The thread that receives acknowledgements looks up once a second while none come. To switch the source's side off while it does not look holds every login up until it does; once it has seen that there is no replica, it waits for
@@ -16,7 +19,7 @@ const connectMs = 150
 const acknowledgementsSeenMs = 1_100
 
 /** One pass towards following as assigned. `again` asks for another pass soon. */
-export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
+export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment, state: ServerState): Promise<Pass> {
   const { memory } = parts
   const assignment = asSeenNow(parts, assigned)
   memory.openedPid = null
@@ -28,6 +31,7 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
   if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
   if (state.channel?.filtered) await removeFilter(parts)
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
+  if (isPointed(parts, assignment) && fresh.channel?.ioRunning !== 'yes') return assignment.sourceReady === false ? { again: false } : connect(parts, assignment)
   if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision)) return follow(parts, assignment, fresh)
   return watchChannel(parts, assignment, fresh)
 }
@@ -86,7 +90,7 @@ function errantAgainst(sourceHolds: string | null, state: ServerState, sourceUui
   return own.subtract(parseGtidSet(sourceHolds)).withoutSource(sourceUuid)
 }
 
-async function standBy({ server, memory }: Parts, assignment: ReplicaAssignment, why: string, state: ServerState): Promise<{ again: boolean }> {
+async function standBy({ server, memory }: Parts, assignment: ReplicaAssignment, why: string, state: ServerState): Promise<Pass> {
   if (state.channel?.ioRunning !== undefined && state.channel.ioRunning !== 'no') await server.stopReceiver()
   if (!state.offlineMode) await server.setOffline(true)
   memory.converged = { revision: assignment.revision, done: false, sentence: why }
@@ -118,9 +122,10 @@ function followsAsAssigned(channel: Channel | null, { source, counted, revision 
 }
 
 /** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
-async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
-  const { server, memory, file, notices } = parts
+async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<Pass> {
+  const { server, memory, process, world, observer, file, notices } = parts
   const { source, counted } = assignment
+  memory.pointed = null
   const strayed = state.channel !== null && state.channel.sourceHost !== source.host && memory.pointedTo === source.host
   if (strayed) notices.add('WrongSource', `it followed ${state.channel.sourceHost} and follows ${source.instance} again`)
   if (file.current.stoppedInOrder) await file.update({ stoppedInOrder: false })
@@ -133,9 +138,31 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
   if (!stopsAcknowledging(parts, state)) {
     await openGates(parts, state)
     await server.startApplier()
+    if (!ready) memory.pointed = { as: pointedAs(assignment), pid: process.pid, atMs: world.clock.monotonicMs() }
   }
+  observer.outdate()
   memory.converged = { revision: assignment.revision, done: false, sentence: ready ? `connecting to ${source.instance}` : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy` }
   return { again: ready }
+}
+
+/** Everything is prepared, and its source is ready now. */
+async function connect(parts: Parts, assignment: ReplicaAssignment): Promise<Pass> {
+  const { memory, observer } = parts
+  memory.pointed = null
+  await startReceiver(parts)
+  observer.outdate()
+  memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}` }
+  return { again: true }
+}
+
+function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): string {
+  return `${epoch}@${revision} ${source.host}:${source.port} ${counted ? 'counted' : ''}`
+}
+
+/** It was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or done again, before that. */
+export function isPointed({ memory, process, world }: Parts, assignment: ReplicaAssignment): boolean {
+  const { pointed } = memory
+  return pointed !== null && pointed.pid === process.pid && pointed.as === pointedAs(assignment) && world.clock.monotonicMs() - pointed.atMs < pointedMs
 }
 
 async function pointTo({ server, config, replicationPassword }: Parts, source: Endpoint, channel: Channel | null): Promise<void> {
@@ -150,7 +177,7 @@ async function startReceiver({ server, memory, world }: Parts): Promise<void> {
   await server.startReceiver()
 }
 
-async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<{ again: boolean }> {
+async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<Pass> {
   const { server, memory } = parts
   const channel = state.channel
   memory.pointedTo = assignment.source.host

@@ -1,6 +1,6 @@
 import { describeError } from '../src/common/errors.ts'
 import { convergePrimary } from './converge-primary.ts'
-import { convergeReplica } from './converge-replica.ts'
+import { convergeReplica, isPointed } from './converge-replica.ts'
 import { Markers } from './marker.ts'
 import type { Assignment } from '../failover/order.ts'
 import type { ServerState } from '../topology/observation.ts'
@@ -105,11 +105,11 @@ export class Converger {
     return memory.seedingProgress !== null && (file.current.seeding || memory.copiesBeside === file.current.promise)
   }
 
-  /** A primary that was made ready is opened without another look: nobody has been let in since the last. Before anybody is let in clients are shown what they are to be shown. */
+  /** A primary that was made ready is opened without another look: nobody has been let in since the last. A replica that was made ready connects without one. Before anybody is let in clients are shown what they are to be shown. */
   async #stateFor(assignment: Assignment | null): Promise<ServerState> {
     const { observer, clientCertificate } = this.#parts
     await clientCertificate?.show()
-    const prepared = assignment?.role === 'primary' && isPreparedFor(this.#parts, assignment.epoch)
+    const prepared = assignment !== null && (assignment.role === 'primary' ? isPreparedFor(this.#parts, assignment.epoch) : isPointed(this.#parts, assignment))
     return (prepared ? observer.server : null) ?? (await observer.recent(againMs))
   }
 }

@@ -117,6 +117,7 @@ export class Orders {
       const began = clock.monotonicMs()
       this.#check(name, order)
       this.#parts.memory.managerHeardAtMs = began
+      if (name !== 'assign') this.#parts.memory.pointed = null
       await act()
       return [
         { name: `${name}: waited`, ms: began - arrived },
