@@ -110,7 +110,7 @@ describe('the candidate of a switchover', () => {
     await parts.file.update({ promise: 3 })
     parts.memory.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
     await prepareToLead(parts)
-    expect(server.calls.splice(0)).toEqual(['offline on', 'killForeignSessions', 'startApplier', expect.stringContaining('waitExecuted'), 'stopApplier'])
+    expect(server.calls.splice(0)).toEqual(['offline on', 'killForeignSessions', 'startApplier', expect.stringContaining('waitExecuted'), 'stopApplier', 'beginBinlog'])
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(server.calls.slice(0, 5)).toEqual(['killDumpThreads', 'readOnly accounts', 'gates shop-1,shop-2', 'semiSyncSource 1', 'open'])
   })

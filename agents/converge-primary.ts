@@ -89,14 +89,17 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   return { again: false, afterMs: tidyAfterMs }
 }
 
-/** What an opening leaves for later: its events, and the channel that it followed by. Milliseconds until it is to be looked at again; undefined where nothing is left. */
+/**
+ * What an opening leaves for later: its events, and the channel that it followed by. In this order: an agent that dies before the end finds the channel, and opens again. Milliseconds until it is to be looked at
+ * again; undefined where nothing is left.
+ */
 async function tidyUp(parts: Parts, state: ServerState): Promise<number | undefined> {
   const { server, memory, process, world } = parts
   const restMs = memory.untidy?.pid === process.pid ? memory.untidy.untilMs - world.clock.monotonicMs() : 0
   if (restMs > 0) return restMs
-  if (state.channel) await forgetApplied(parts)
   if (memory.untidy) await server.setEvents(true)
   memory.untidy = null
+  if (state.channel) await forgetApplied(parts)
   return undefined
 }
 

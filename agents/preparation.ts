@@ -2,6 +2,9 @@ import { describeError } from '../src/common/errors.ts'
 import { unionOf } from '../topology/holdings.ts'
 import type { Parts } from './parts.ts'
 
+/** A replica that connects reads so much in a few milliseconds. */
+const binlogBytes = 16 * 1_048_576
+
 /** One that has much to apply is not waited for here: it goes on applying, and its opening waits. */
 const applyMs = 200
 
@@ -10,7 +13,7 @@ const applyMs = 200
  * end, following as assigned puts it right.
  */
 export async function prepareToLead(parts: Parts): Promise<void> {
-  const { server, memory, process, file, notices } = parts
+  const { server, memory, process, file, notices, observer } = parts
   if (process.state !== 'running' || memory.promiseReport?.asPrimary !== false || memory.receiverKept) return
   try {
     await server.setOffline(true)
@@ -20,6 +23,8 @@ export async function prepareToLead(parts: Parts): Promise<void> {
     const { executed, received } = await server.readHolds()
     if (!(await server.waitExecuted(received, applyMs))) return
     await server.stopApplier()
+    // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
+    if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
     memory.binlogSet = unionOf([executed, received]).toString()
     memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise }
   } catch (error) {

@@ -77,6 +77,8 @@ export interface ServerPort {
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
   /** What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then what it showed before stays. */
   showCertificate(files: CertificateFiles): Promise<void>
+  /** Begins a new binlog where the newest has more than `bytes`: whoever connects is sent the newest from its beginning, and skips there what it has. */
+  beginBinlogAfter(bytes: number): Promise<void>
   /** Removes binlogs older than `file`, which stays, and none that a replica reads at this moment. */
   purgeBinlogsBefore(file: string): Promise<void>
   /** `SHUTDOWN`, in order; resolves when the server has begun. Never sent to a primary: it would acknowledge what waits (design §5). */

@@ -1,10 +1,11 @@
 import { passwordFor } from '../src/common/account-password.ts'
 import type { Clock, Timers } from '../src/common/ports.ts'
-import { agentUser, literal } from './accounts.ts'
+import { agentUser } from './accounts.ts'
 import type { AgentConfig } from './config.ts'
 import { ownedCount } from './owned-gtids.ts'
 import { PersistedSettings } from './persisted-settings.ts'
 import type { ServerPort } from './server-port.ts'
+import { beginBinlogAfter, purgeBinlogsBefore } from './sql-binlog.ts'
 import { ChannelPulse } from './sql-channel.ts'
 import { cloneInto } from './sql-clone.ts'
 import { showCertificate } from './sql-certificate.ts'
@@ -30,8 +31,6 @@ interface SqlServerPorts {
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
 const readOnlyMs = 2_000
-/** Removing a file of many gigabytes takes its time on some file systems. */
-const purgeMs = 10_000
 /** So long a change of an account's password waits behind each of somebody's locks: both accounts together for less than `passwords.ts` has patience. */
 const accountLockSeconds = 2
 /** Whatever people set for everybody must not change what the agent's statements do. */
@@ -89,7 +88,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setEvents: (on) => setEvents(sql, on),
     cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, encrypts, progress }),
     showCertificate: (files) => showCertificate(sql, files),
-    purgeBinlogsBefore: async (file) => void (await sql.change(`PURGE BINARY LOGS TO ${literal(file)}`, purgeMs)),
+    beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
+    purgeBinlogsBefore: (file) => purgeBinlogsBefore(sql, file),
     shutdown: async () => void (await sql.change('SHUTDOWN')),
     disconnect() {
       state.forget()

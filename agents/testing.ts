@@ -128,6 +128,7 @@ export class ScriptedServer implements ServerPort {
   readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
   showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)
+  beginBinlogAfter: ServerPort['beginBinlogAfter'] = async () => void this.calls.push('beginBinlog')
   readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) => void this.calls.push(`purge before ${file}`)
   readonly shutdown = async (): Promise<void> => void this.calls.push('shutdown')
   readonly disconnect = (): void => void this.calls.push('disconnect')
