@@ -91,6 +91,7 @@ describe('a new server', () => {
     const words = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
     expect(words[3]).toBe(String(pid))
     expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('MYSQLD_PARENT_PID')
+    expect(await readFile(`/proc/${pid}/environ`, 'utf8')).toContain(`SSL_CERT_FILE=${process.env['SSL_CERT_FILE'] ?? '/dev/null'}`)
     expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(passwordFor(secret, 'regent'))
   })
 
