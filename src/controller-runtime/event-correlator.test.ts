@@ -97,6 +97,13 @@ describe('A flood about one object', () => {
     expect(observe({ regarding: widget('b') })).toBeDefined()
   })
 
+  it('takes nothing away from what is told of it for another reason', () => {
+    const { observe } = rig()
+    for (let n = 0; n < 40; n++) observe()
+    expect(observe()).toBeUndefined()
+    expect(observe({ reason: 'Ended' })).toBeDefined()
+  })
+
   it('never saves up more than 25', async () => {
     const { world, observe } = rig()
     observe()

@@ -34,7 +34,7 @@ export interface CorrelatorLimits {
   readonly similar: number
   /** A series, and what counts as similar, ends when nothing of it happened for so long. */
   readonly quietMs: number
-  /** So many in a row may be written about one object … */
+  /** So many in a row may be written about one object for one reason: what happens all the time does not keep what happens once from being told … */
   readonly burst: number
   /** … and then one more per so long. */
   readonly refillMs: number
@@ -42,7 +42,7 @@ export interface CorrelatorLimits {
   readonly remembered: number
 }
 
-/** client-go's. */
+/** client-go's, which has one allowance for all reasons together. */
 export const defaultLimits: CorrelatorLimits = { similar: 10, quietMs: 600_000, burst: 25, refillMs: 300_000, remembered: 4_096 }
 
 const combinedMark = '(combined from similar events): '
@@ -79,7 +79,7 @@ export class EventCorrelator {
     const series = this.#isOneTooMany(object, happening)
       ? this.#count([object, happening.type, happening.reason, happening.action], { ...happening, note: `${combinedMark}${happening.note}` })
       : this.#count([object, happening.type, happening.reason, happening.action, happening.note], happening)
-    return this.#mayWrite(object) ? series : undefined
+    return this.#mayWrite(JSON.stringify([object, happening.reason])) ? series : undefined
   }
 
   /** Whether there were too many such already, each with another note: then one series stands for all further ones. */
@@ -112,13 +112,13 @@ export class EventCorrelator {
     return series
   }
 
-  #mayWrite(object: string): boolean {
+  #mayWrite(kind: string): boolean {
     const nowMs = this.#clock.monotonicMs()
     const { burst, refillMs } = this.#limits
-    const bucket = this.#buckets.get(object) ?? { tokens: burst, filledMs: nowMs }
+    const bucket = this.#buckets.get(kind) ?? { tokens: burst, filledMs: nowMs }
     bucket.tokens = Math.min(burst, bucket.tokens + (nowMs - bucket.filledMs) / refillMs)
     bucket.filledMs = nowMs
-    this.#buckets.set(object, bucket)
+    this.#buckets.set(kind, bucket)
     if (bucket.tokens < 1) return false
     bucket.tokens--
     return true

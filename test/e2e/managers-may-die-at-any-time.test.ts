@@ -10,6 +10,11 @@ import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-clu
 
 const demo = withKubeCluster()
 
+/** One that was killed a moment ago leads by its lease for some seconds more, while its container is started again. */
+function processOfLeader(cluster: KubeCluster): Promise<number> {
+  return cluster.until(() => 'a leading manager that runs', async () => processOf(await cluster.leader(), isManager))
+}
+
 it('the leading manager’s pod is deleted by force together with the primary’s mysqld: the other manager leads and replaces the primary', async () => {
   const cluster = demo.current
   const writer = await Writer.start(cluster)
@@ -50,7 +55,7 @@ it.skipIf(!isOwnCluster).each([0, 30, 60, 120])('the leading manager is killed %
   const cluster = demo.current
   await cluster.whole()
   const writer = await Writer.start(cluster)
-  const pid = await processOf(await cluster.leader(), isManager)
+  const pid = await processOfLeader(cluster)
   const revision = await revisionOf(cluster)
   const atMs = monotonicMs()
   const switching = cluster.regent('switchover', cluster.name).catch(() => undefined)
@@ -71,7 +76,7 @@ it.skipIf(!isOwnCluster)('the leading manager is killed while the primary is sca
   await cluster.handOver(last)
   await cluster.whole(4)
   const writer = await Writer.start(cluster)
-  const pid = await processOf(await cluster.leader(), isManager)
+  const pid = await processOfLeader(cluster)
   await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '3')
   process.kill(pid, 'SIGKILL')
   await cluster.otherPrimary(last)
