@@ -93,7 +93,7 @@ describe('a primary that was demoted and goes on', () => {
   })
 })
 
-describe('the candidate of a switchover', () => {
+describe('the candidate of a switchover, or of a failover', () => {
   it('leaves only the connections of those alone that it gathered and counts', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: null }))
     const parts = await testParts(server)

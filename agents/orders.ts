@@ -117,6 +117,7 @@ export class Orders {
       const began = clock.monotonicMs()
       this.#check(name, order)
       this.#parts.memory.managerHeardAtMs = began
+      // Whatever else it is told may leave its receiver otherwise than it was made ready.
       if (name !== 'assign') this.#parts.memory.pointed = null
       await act()
       return [

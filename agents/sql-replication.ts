@@ -19,9 +19,8 @@ const startMs = 6_000
 const provenMs = 500
 /** `ER_BAD_SLAVE`/`ER_REPLICA_CHANNEL_DOES_NOT_EXIST`: there is no channel. */
 const noChannel: ReadonlySet<number> = new Set([1200, 3074])
-/** Read in one round trip: it is in the way of promises and openings. */
-const receivedStatement = "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''"
-const executedStatement = 'SELECT @@global.gtid_executed AS executed'
+/** What is held, in one round trip: it is in the way of promises and openings. */
+const holdsStatements = ["SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''", 'SELECT @@global.gtid_owned AS owned', 'SELECT @@global.gtid_executed AS executed'] as const
 /** Retries, one a second: thirty years. Not 0, which the manual calls infinite and the server's code does not treat so everywhere. */
 const retryCount = 1_000_000_000
 
@@ -120,7 +119,7 @@ export class ReplicationSql {
 
   /** Received, owned, executed, in this order: what moves on in between is seen twice rather than never. */
   async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }> {
-    const [[received], [owned], [executed]] = await this.#sql.readAll([receivedStatement, 'SELECT @@global.gtid_owned AS owned', executedStatement])
+    const [[received], [owned], [executed]] = await this.#sql.readAll(holdsStatements)
     return { executed: gtidsOf(executed, 'executed'), owned: ownedSet(textOf(owned, 'owned')), received: gtidsOf(received, 'received') }
   }
 
