@@ -137,13 +137,13 @@ export class Orders {
   }
 }
 
+/** Sets that grow with the data are not kept on disk, and a permission to restart is for once. */
 /** A primary writes, and a replica receives, in a moment: whoever finds this after a crash must know that, and one time on disk tells it all. */
 function alsoTrueOf(order: Assignment): Partial<StoredState> {
   if (order.role === 'primary') return { mayHaveTail: true, fromThePast: false }
   return order.sourceReady === false ? {} : { stoppedInOrder: false }
 }
 
-/** Sets that grow with the data are not kept on disk, and a permission to restart is for once. */
 function withoutVolatile(order: Assignment): Assignment {
   return order.role === 'primary' ? { ...order, mayRestart: false } : { ...order, sourceHolds: '', sourcePurged: '' }
 }
