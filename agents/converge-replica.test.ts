@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { convergeReplica, prepareToFollow } from './converge-replica.ts'
+import { convergeReplica } from './converge-replica.ts'
 import { replicationUser } from './server-port.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
@@ -37,19 +37,6 @@ it('a replica acknowledges as it was assigned to only when its volume stayed whe
   expect(await acknowledges(false)).toEqual(['semiSyncReplica off'])
 })
 
-it('a replica that was let in a moment ago and does not count yet is looked at again soon, for writes may wait for it', async () => {
-  const looksAgain = async (counted: boolean, startedMsAgo: number) => {
-    const channel = { sourceHost: source.host, sourcePort: source.port, ioRunning: 'yes', semiSync: counted, sqlRunning: true } as const
-    const server = new ScriptedServer(aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }))
-    const parts = await testParts(server)
-    parts.memory.trustsAssignment = true
-    parts.memory.receiverStartedAtMs = parts.world.clock.monotonicMs() - startedMsAgo
-    const { afterMs } = await convergeReplica(parts, { ...assignment, counted }, server.state)
-    return afterMs !== undefined
-  }
-  expect([await looksAgain(false, 200), await looksAgain(false, 1_200), await looksAgain(true, 200)]).toEqual([true, false, false])
-})
-
 it('a receiver that was started for this revision is left to connect', async () => {
   expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
 })
@@ -77,68 +64,23 @@ it('a replica that was made ready does nothing again until its source is ready, 
   await pass({ sourceReady: false })
   expect(server.calls).toHaveLength(prepared)
   await pass({})
-  expect(server.calls.slice(prepared)).toEqual(['semiSyncReplica off', 'startReceiver'])
-})
-
-/** Stopped under the promise of epoch 3, it still has the channel to the primary of epoch 2. */
-const stopped = { readOnly: true, superReadOnly: true, offlineMode: false, semiSyncSource: { enabled: false }, channel: { sourceHost: '127.24.1.1', ioRunning: 'no', sqlRunning: true } } as const
-
-async function promisedParts(server: ScriptedServer) {
-  const parts = await testParts(server)
-  await parts.file.update({ promise: assignment.epoch })
-  parts.memory.trustsAssignment = true
-  parts.memory.promiseReport = { epoch: assignment.epoch, holds: '', executed: '', asPrimary: false }
-  return parts
-}
-
-it('a replica that promised points to whom it will most likely follow, connects to nobody, and only connects when it is assigned that', async () => {
-  const server = new ScriptedServer(aServerState(stopped))
-  const parts = await promisedParts(server)
-  await prepareToFollow(parts, source)
-  expect(server.calls.filter((call) => /pointTo|Receiver|semiSync/.test(call))).toEqual([`pointTo ${source.host}`])
-  const before = server.calls.length
-  await convergeReplica(parts, { ...assignment, counted: true }, aServerState(stopped))
-  expect(server.calls.slice(before)).toEqual(['semiSyncReplica on', 'startReceiver'])
-  expect(parts.notices.list).toEqual([])
+  expect(server.calls.slice(prepared)).toEqual(['startReceiver'])
 })
 
 it.each<[string, object, number | null]>([
-  ['another one is elected', { source: { ...source, host: '127.24.1.3' } }, null],
-  ['it is assigned in a later epoch', { epoch: 4 }, null],
-  ['its mysqld is another one', {}, 77],
-])('a replica that was pointed ahead of time is pointed as if it had not been where %s', async (_why, more, pid) => {
-  const server = new ScriptedServer(aServerState(stopped))
-  const parts = await promisedParts(server)
-  await prepareToFollow(parts, source)
+  ['to be counted otherwise', { counted: true }, null],
+  ['under another revision', { revision: 11 }, null],
+  ['and its mysqld is another one', {}, 77],
+])('a replica that was made ready is made ready anew where it is to connect %s', async (_why, more, pid) => {
+  const closed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }
+  const server = new ScriptedServer(aServerState(closed))
+  const parts = await testParts(server)
+  parts.memory.trustsAssignment = true
+  await convergeReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
   if (pid !== null && parts.memory.pointed) parts.memory.pointed = { ...parts.memory.pointed, pid }
-  const before = server.calls.length
-  const assigned = { ...assignment, ...more }
-  await convergeReplica(parts, assigned, aServerState(stopped))
-  expect(server.calls.slice(before)).toContain(`pointTo ${assigned.source.host}`)
-})
-
-it.each<[string, object]>([
-  ['receives again', { channel: { ...stopped.channel, ioRunning: 'connecting' } }],
-  ['has a filter', { channel: { ...stopped.channel, filtered: true } }],
-  ['has no channel', { channel: null }],
-  ['is open', { superReadOnly: false }],
-  ['still has the source’s side of semi-sync on', { semiSyncSource: { enabled: true } }],
-])('one that %s is not pointed ahead of time', async (_why, more) => {
-  const server = new ScriptedServer(aServerState({ ...stopped, ...more }))
-  const parts = await promisedParts(server)
-  await prepareToFollow(parts, source)
-  expect(server.calls).not.toContain(`pointTo ${source.host}`)
-  expect(parts.memory.pointed).toBeNull()
-})
-
-it.each(['leads', 'goes on receiving from the candidate', 'is forgetful'])('one that %s is not pointed ahead of time, nor looked at', async (why) => {
-  const server = new ScriptedServer(aServerState(stopped))
-  const parts = await promisedParts(server)
-  if (why === 'leads') parts.memory.promiseReport = { epoch: assignment.epoch, holds: '', executed: '', asPrimary: true }
-  if (why === 'goes on receiving from the candidate') parts.memory.receiverKept = true
-  if (why === 'is forgetful') await parts.file.update({ forgetful: true })
-  await prepareToFollow(parts, source)
-  expect(server.calls).toEqual([])
+  const prepared = server.calls.length
+  await convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
+  expect(server.calls.slice(prepared)).toContain(`pointTo ${source.host}`)
 })
 
 it('a receiver that starts again where agents speak TLS is pointed to the source anew where it did not come over TLS before', async () => {

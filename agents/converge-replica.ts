@@ -3,15 +3,11 @@ import type { Endpoint, ReplicaAssignment } from '../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
 import { instancesOf } from './accounts.ts'
-import type { Memory, Parts, Pass } from './parts.ts'
+import type { Parts, Pass } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150
-
-/** For so long after it was let in, and so often, a replica that does not count yet is looked at. */
-const catchUpMs = 1_000
-const catchUpLookMs = 40
 
 /** So long nobody looks again at what was made ready. */
 const pointedMs = 1_000
@@ -127,7 +123,7 @@ function followsAsAssigned(channel: Channel | null, { source, counted, revision 
 
 /** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
 async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<Pass> {
-  const { server, memory, observer, file, notices } = parts
+  const { server, memory, process, world, observer, file, notices } = parts
   const { source, counted } = assignment
   memory.pointed = null
   const strayed = state.channel !== null && state.channel.sourceHost !== source.host && memory.pointedTo === source.host
@@ -142,50 +138,31 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
   if (!stopsAcknowledging(parts, state)) {
     await openGates(parts, state)
     await server.startApplier()
-    if (!ready) memory.pointed = pointedNow(parts, assignment.epoch, source)
+    if (!ready) memory.pointed = { as: pointedAs(assignment), pid: process.pid, atMs: world.clock.monotonicMs() }
   }
   observer.outdate()
   memory.converged = { revision: assignment.revision, done: false, sentence: ready ? `connecting to ${source.instance}` : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy` }
   return { again: ready }
 }
 
-/** Everything is prepared, and it may connect now. What else is to be done is found by the passes after it. */
+/** Everything is prepared, and its source is ready now. */
 async function connect(parts: Parts, assignment: ReplicaAssignment): Promise<Pass> {
-  const { server, memory, observer } = parts
+  const { memory, observer } = parts
   memory.pointed = null
-  await server.setSemiSyncReplica(assignment.counted)
   await startReceiver(parts)
   observer.outdate()
   memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}` }
   return { again: true }
 }
 
-/**
- * Who promised points to whom it will most likely follow while the manager commits. That one has not been elected: nothing is received from it, and whoever is elected instead is pointed to as if this had not been.
- * One of which more is to be seen to than that is left alone.
- */
-export async function prepareToFollow(parts: Parts, likely: Endpoint): Promise<void> {
-  const { memory, process, file, observer, notices } = parts
-  if (process.state !== 'running' || memory.promiseReport?.asPrimary !== false || memory.receiverKept || file.current.forgetful) return
-  try {
-    const { channel, superReadOnly, offlineMode, semiSyncSource } = await observer.recent(0)
-    if (channel === null || channel.filtered || channel.ioRunning !== 'no' || !superReadOnly || offlineMode || semiSyncSource.enabled) return
-    await pointTo(parts, likely, channel)
-    memory.pointedTo = likely.host
-    memory.pointed = pointedNow(parts, file.current.promise, likely)
-  } catch (error) {
-    notices.add('NotPrepared', `it could not point to ${likely.instance} ahead of time: ${describeError(error)}`)
-  }
+function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): string {
+  return `${epoch}@${revision} ${source.host}:${source.port} ${counted ? 'counted' : ''}`
 }
 
-function pointedNow({ process, world }: Parts, epoch: number, { host, port }: Endpoint): Memory['pointed'] {
-  return { epoch, host, port, pid: process.pid, atMs: world.clock.monotonicMs() }
-}
-
-/** It was pointed there a moment ago, and only its receiver is to be started: nothing is looked at, or done again, before that. */
-export function isPointed({ memory: { pointed }, process, world }: Parts, { epoch, source }: ReplicaAssignment): boolean {
-  if (pointed === null || pointed.pid !== process.pid || world.clock.monotonicMs() - pointed.atMs >= pointedMs) return false
-  return pointed.epoch === epoch && pointed.host === source.host && pointed.port === source.port
+/** It was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or done again, before that. */
+export function isPointed({ memory, process, world }: Parts, assignment: ReplicaAssignment): boolean {
+  const { pointed } = memory
+  return pointed !== null && pointed.pid === process.pid && pointed.as === pointedAs(assignment) && world.clock.monotonicMs() - pointed.atMs < pointedMs
 }
 
 async function pointTo({ server, config, replicationPassword }: Parts, source: Endpoint, channel: Channel | null): Promise<void> {
@@ -223,12 +200,7 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   await rememberAgain(parts, state)
   if (state.offlineMode !== assignment.fenced) await server.setOffline(assignment.fenced)
   memory.converged = { revision: assignment.revision, done: true, sentence: `follows ${assignment.source.instance}` }
-  return { again: false, afterMs: isCatchingUp(parts, assignment) ? catchUpLookMs : undefined }
-}
-
-/** Writes may wait until it has caught up and is counted: what it has got is looked at more often than usual for a moment. */
-function isCatchingUp({ memory, world }: Parts, { counted }: ReplicaAssignment): boolean {
-  return !counted && world.clock.monotonicMs() - memory.receiverStartedAtMs < catchUpMs
+  return { again: false }
 }
 
 async function restartReceiver(parts: Parts): Promise<void> {

@@ -23,7 +23,7 @@ const primary: Required<PrimaryAssignment> = {
   donates: true,
 }
 const replica: Required<ReplicaAssignment> = { ...base, role: 'replica', peers: [peer], fenced: false, source: peer, counted: true, sourceUuid: uuidOf('shop-1'), sourceHolds: held, sourcePurged: '', sourceReady: true }
-const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true, follow: peer }
+const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
 const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000 }
 const fetch: Required<FetchOrder> = { ...base, from: peer, until: held, deadlineMs: 1_000 }
 const reseed: Required<ReseedOrder> = { ...base, donor: peer, source: peer, destroys: held, sourceHolds: held, peers: [peer], beside: true }
@@ -43,7 +43,7 @@ interface Kind {
 const kinds: Readonly<Record<string, Kind>> = {
   'an assignment to lead': { wire: 'assign', whole: primary, optional: ['countedUuids', 'connected', 'donates'] },
   'an assignment to follow': { wire: 'assign', whole: replica, optional: ['sourceReady'] },
-  'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare', 'follow'] },
+  'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: [] },
   'a fetch': { wire: 'fetch', whole: fetch, optional: [] },
   'a re-seed': { wire: 'reseed', whole: reseed, optional: ['beside'] },

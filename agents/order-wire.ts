@@ -58,7 +58,7 @@ const replica = message(
 )
 
 const schemas = {
-  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: name, prepare: anyBoolean, follow: endpoint }, ['keepReceiverFrom', 'prepare', 'follow']),
+  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: name, prepare: anyBoolean }, ['keepReceiverFrom', 'prepare']),
   demote: message({ graceMs: duration, deadlineMs: duration }),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } }, ['beside']),

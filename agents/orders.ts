@@ -1,7 +1,6 @@
 import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PasswordsOrder, PromiseOrder, RenounceOrder, ReseedOrder, Step } from '../failover/order.ts'
 import type { OrderName } from '../failover/order.ts'
 import { holdsText } from './agent-observation.ts'
-import { prepareToFollow } from './converge-replica.ts'
 import type { Converger } from './converger.ts'
 import { demote } from './demotion.ts'
 import { fetchMissing } from './fetching.ts'
@@ -13,7 +12,6 @@ import { prepareToLead } from './preparation.ts'
 import { promise, stopUnderPromise } from './promise.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './seeding.ts'
-import type { StoredState } from './stored-state.ts'
 
 /** Carries out orders, one at a time: checked, written to disk, then done. */
 export class Orders {
@@ -40,7 +38,7 @@ export class Orders {
       // Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds.
       if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
-      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...alsoTrueOf(order) })
+      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
       memory.trustsAssignment = true
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
@@ -50,9 +48,7 @@ export class Orders {
 
   async promise(order: PromiseOrder): Promise<readonly Step[]> {
     const steps = await this.#obey('promise', order, () => promise(this.#parts, order))
-    const { prepare, follow } = order
-    if (prepare === true) void this.#converger.alone(() => prepareToLead(this.#parts))
-    else if (follow) void this.#converger.alone(() => prepareToFollow(this.#parts, follow))
+    if (order.prepare === true) void this.#converger.alone(() => prepareToLead(this.#parts))
     return steps
   }
 
@@ -138,12 +134,6 @@ export class Orders {
 }
 
 /** Sets that grow with the data are not kept on disk, and a permission to restart is for once. */
-/** A primary writes, and a replica receives, in a moment: whoever finds this after a crash must know that, and one time on disk tells it all. */
-function alsoTrueOf(order: Assignment): Partial<StoredState> {
-  if (order.role === 'primary') return { mayHaveTail: true, fromThePast: false }
-  return order.sourceReady === false ? {} : { stoppedInOrder: false }
-}
-
 function withoutVolatile(order: Assignment): Assignment {
   return order.role === 'primary' ? { ...order, mayRestart: false } : { ...order, sourceHolds: '', sourcePurged: '' }
 }

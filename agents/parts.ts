@@ -46,8 +46,8 @@ export interface Memory {
   receiverKept: boolean
   /** The mysqld (pid) that was made ready to lead this epoch. */
   prepared: { readonly pid: number; readonly epoch: number } | null
-  /** Pointed to a source that it does not connect to yet: in which epoch, by which mysqld (pid), and when (monotonic). */
-  pointed: { readonly epoch: number; readonly host: string; readonly port: number; readonly pid: number | null; readonly atMs: number } | null
+  /** Made ready to follow a source that is not ready yet: as what, which mysqld (pid), and when (monotonic). */
+  pointed: { readonly as: string; readonly pid: number | null; readonly atMs: number } | null
   /** What the primary held at the newest assignment: needed to judge a tail, errant transactions, forgetfulness. */
   sourceHolds: string | null
   /** Sentence and progress of convergence. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '../topology/testing.ts'
 import { assignmentOrders } from './assignments.ts'
 import type { ReplicaAssignment } from './order.ts'
-import { aSituation, deadServer, ordersOf, promised, promisedAsPrimary, shop0, shop1, shop2, type SituationOverrides } from './testing.ts'
+import { aSituation, deadServer, ordersOf, promised, shop1, shop2, type SituationOverrides } from './testing.ts'
 
 function ordersIn(given: SituationOverrides, options?: { mayRestart: boolean }): readonly string[] {
   return ordersOf({ actions: assignmentOrders(aSituation(given), options) })
@@ -93,22 +93,6 @@ describe('orders', () => {
     'of a new epoch tell counted replicas at once to prepare, and once the primary has set its gates to connect': [
       { record: { epoch: 2, revision: 2 } },
       ['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 2@2', 'prepare shop-1 counted 2@2', 'prepare shop-2 counted 2@2'],
-    ],
-    'of a new epoch tell those whose promises made a replica primary to connect at once, and it to leave them alone': [
-      { record: { epoch: 2, revision: 2, primary: shop1, syncSet: [shop2] }, views: { 'shop-0': { reachable: false }, 'shop-1': promised(), 'shop-2': promised() } },
-      ['primary shop-1 counts [shop-2] connected [shop-2] lets in [] k=1 2@2', 'follow shop-2 counted 2@2'],
-    ],
-    'of a new epoch tell the primary before, which counts on, to prepare: others are gathered by then': [
-      { record: { epoch: 2, revision: 2, primary: shop1, syncSet: [shop0, shop2] }, views: { 'shop-0': promisedAsPrimary(), 'shop-1': promised(), 'shop-2': promised() } },
-      ['primary shop-1 counts [shop-0,shop-2] connected [shop-2] lets in [] k=1 2@2', 'prepare shop-0 counted 2@2', 'follow shop-2 counted 2@2'],
-    ],
-    'of a new epoch tell those to prepare whose primary led before: its server may be one that waits for acknowledgements': [
-      { record: { epoch: 2, revision: 2 }, views: { 'shop-0': promisedAsPrimary(), 'shop-1': promised(), 'shop-2': promised() } },
-      ['primary shop-0 counts [shop-1,shop-2] connected [shop-1,shop-2] lets in [] k=1 2@2', 'prepare shop-1 counted 2@2', 'prepare shop-2 counted 2@2'],
-    ],
-    'of a new epoch tell those to prepare whose primary does not run yet': [
-      { record: { epoch: 2, revision: 2, primary: shop1, syncSet: [shop2] }, views: { 'shop-0': { reachable: false }, 'shop-1': { ...promised(), ...deadServer }, 'shop-2': promised() } },
-      ['primary shop-1 counts [shop-2] lets in [] k=1 2@2'],
     ],
     'tell those who have prepared to connect': [
       { record: { epoch: 2, revision: 2 }, views: { 'shop-0': ofNewEpoch('primary'), 'shop-1': ofNewEpoch('replica', { sourceReady: false }), 'shop-2': ofNewEpoch('replica') } },

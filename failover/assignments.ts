@@ -4,7 +4,7 @@ import { countedUuids, knowsOtherUuids } from './counted-uuids.ts'
 import type { Action } from './decision.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from './record.ts'
-import type { Observation, PromiseReport } from '../topology/observation.ts'
+import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { primaryDonates, waitsForItsCopy } from './seeding-plan.ts'
 import { endpointOf, isErrant, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
@@ -13,7 +13,7 @@ import { endpointOf, isErrant, isFenced, isServing, liveView, liveViews, viewNam
  * What everybody should be, given the record, and the orders for those who are not told yet. The order in which they are
  * sent matters: the primary opens its gates and switches semi-sync on before anybody connects (switching it with a
  * replica connected takes a second), and forgets a member before that member may come back as something else. Until then
- * the replicas of a new epoch prepare everything but the connection, unless they connect to a replica that is promoted.
+ * the replicas of a new epoch prepare everything but the connection.
  */
 export function assignmentOrders(situation: Situation, options: { mayRestart: boolean } = { mayRestart: false }): readonly Action[] {
   const { record } = situation
@@ -68,21 +68,11 @@ function isSeeded(record: ClusterRecord, { member, stored }: Observation): boole
   return stored.seeding && stored.assignment?.role !== 'primary' && stored.assignment?.counted !== true && !countedMembers(record).includes(member)
 }
 
-/** Who follows it since the epoch before, gathered by the switchover that has just committed it; and who is told, together with it, to connect at once. */
+/** They were gathered for it by the switchover that has just committed it, and follow it since the epoch before. */
 function connected({ record, snapshot }: Situation, primary: LiveView): readonly InstanceName[] {
   if (primary.observation.stored.assignment?.epoch === record.epoch) return []
-  const gathered = ({ stored }: Observation) => stored.assignment?.source === primary.name && stored.assignment.epoch < record.epoch && stored.promise === record.epoch
-  const connecting = liveViews(snapshot).filter(({ past, observation }) => past === undefined && (gathered(observation) || connectsAtOnce(record, observation, primary)))
-  return connecting.map(({ name }) => name)
-}
-
-/**
- * A replica whose promise made another replica primary need not wait until that has its gates and k: its applier rests when it switches semi-sync on, which takes a millisecond then, replicas connected or not (decision 12), and it
- * leaves those alone that it is told of. Not so the primary before, which promised too, in a switchover: others are gathered by then.
- */
-function connectsAtOnce(record: ClusterRecord, { member, promiseReport }: Observation, primary: LiveView | undefined): boolean {
-  const promisedAsReplica = (report: PromiseReport | null | undefined) => report?.epoch === record.epoch && !report.asPrimary
-  return primary?.observation.process === 'running' && countedMembers(record).includes(member) && promisedAsReplica(promiseReport) && promisedAsReplica(primary.observation.promiseReport)
+  const gathered = liveViews(snapshot).filter(({ past, observation: { stored } }) => past === undefined && stored.assignment?.source === primary.name && stored.assignment.epoch < record.epoch && stored.promise === record.epoch)
+  return gathered.map(({ name }) => name)
 }
 
 function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignment } }: Observation): boolean {
@@ -122,11 +112,11 @@ function canBeTold({ record, timings }: Situation, view: InstanceView | undefine
 
 function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
   const { record, notes } = situation
-  const { stored } = view.observation
+  const { stored, member } = view.observation
   if (stored.promise > record.epoch || stored.seeding) return false
   if (isAsTold(situation, view)) return primary !== undefined && (standsByForNothing(situation, view, primary) || followsErrant(situation, view))
   // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
-  if (!isSourceReady(situation, view.observation, primary) && (stored.assignment?.epoch === record.epoch || primary?.observation.process !== 'running')) return false
+  if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || primary?.observation.process !== 'running')) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and again.
   return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || primary?.observation.process === 'running'
 }
@@ -170,15 +160,15 @@ function followsErrant(situation: Situation, view: LiveView): boolean {
 
 function mayConnect(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
   const { member } = view.observation
-  if (!isSourceReady(situation, view.observation, primary)) return false
+  if (!isSourceReady(situation, member, primary)) return false
   const counts = situation.record.syncSet.includes(member) || gatheredMembers(situation.record).includes(member)
   return counts || !waitsForItsCopy(situation, view, primary)
 }
 
 /** Whoever is to be followed has its gates and k in force. Who is not counted needs less: it never delays an acknowledgement. */
-function isSourceReady({ record }: Situation, replica: Observation, primary: LiveView | undefined): boolean {
-  const { member } = replica
-  if (gatheredMembers(record).includes(member) || connectsAtOnce(record, replica, primary)) return true
+function isSourceReady(situation: Situation, member: MemberId, primary: LiveView | undefined): boolean {
+  const { record } = situation
+  if (gatheredMembers(record).includes(member)) return true
   return countedMembers(record).includes(member) ? isReadyAsSource(record, primary) : !isBecomingSource(record, primary)
 }
 

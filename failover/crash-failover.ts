@@ -45,10 +45,8 @@ function askForPromises(situation: Situation, verdict: Verdict, to: InstanceName
   const next = situation.record.epoch + 1
   const able = notYetPromised(situation)
   const likely = likelyWinner(situation, to)
-  const winner = likely === null ? undefined : liveView(situation.snapshot, likely)
-  const follow = winner === undefined || winner.host === '' ? {} : { follow: endpointOf(winner) }
   const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
-  return failing(sentence, able.map((member) => promiseAction(situation, member, next, member === likely ? { prepare: true } : follow)))
+  return failing(sentence, able.map((member) => promiseAction(situation, member, next, member === likely ? { prepare: true } : {})))
 }
 
 /** Whom the election would choose if all held the same, which they do nearly always: it makes ready to lead while the others promise. */

@@ -38,7 +38,7 @@ export interface PrimaryAssignment extends AssignmentBase {
   readonly countedUuids?: Readonly<Record<InstanceName, string>>
   /** Replicas that only catch up: they stored, at this revision or later, an assignment with semi-sync off. Gates open, never counted. */
   readonly catchingUp: readonly InstanceName[]
-  /** Replicas that a switchover has connected to it beforehand, or that are told, together with it, to connect; when it opens, only their dump threads are left alone. Absent means nobody. */
+  /** Replicas that a switchover has connected to it beforehand; when it opens, only their dump threads are left alone. Absent means nobody. */
   readonly connected?: readonly InstanceName[]
   /** k the server waits for; 0 means that nothing is waited for. */
   readonly acks: number
@@ -78,8 +78,6 @@ export interface PromiseOrder extends OrderBase {
   readonly keepReceiverFrom?: InstanceName
   /** It is to lead, or will most likely: it makes ready as soon as it has reported. */
   readonly prepare?: boolean
-  /** Whom it will most likely follow then: it points to that one as soon as it has reported, and connects to nobody. */
-  readonly follow?: Endpoint
 }
 
 /** First half of a switchover, at the primary: stop taking writes, let what waits finish, then promise `epoch`. Undone by the agent itself if it fails. */

@@ -98,7 +98,7 @@ export function ordersOf({ actions }: Pick<Decision, 'actions'>): readonly strin
     if (action.kind !== 'assign') return [`${action.kind} ${action.to} ${version}`]
     const { order } = action
     return order.role === 'primary'
-      ? [`primary ${action.to} counts [${order.counted.join()}]${order.connected?.length ? ` connected [${order.connected.join()}]` : ''} lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ${version}`]
+      ? [`primary ${action.to} counts [${order.counted.join()}] lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ${version}`]
       : [`${order.sourceReady === false ? 'prepare' : 'follow'} ${action.to}${order.counted ? ' counted' : ''} ${version}`]
   })
 }

@@ -74,8 +74,6 @@ function wrongSourceOf(view: ServingView, channel: Channel, { snapshot, expected
   if (link.kind === 'instance' && link.instance === expected.primary) return undefined
   // Where the primary's address is not known, an unknown source may well be the primary.
   if (link.kind === 'stranger' && !snapshot.instances.some((other) => other.name === expected.primary)) return undefined
-  // Under a promise it points to whom it will most likely follow, and receives nothing.
-  if (observation.stored.promise > expected.epoch && channel.ioRunning === 'no') return undefined
   const source = link.kind === 'instance' ? link.instance : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster,`
   const told = observation.stored.assignment
   const since = told !== null && told.epoch < expected.epoch ? `; it was last told whom to follow in epoch ${told.epoch}, now is ${expected.epoch}` : ''

@@ -121,18 +121,6 @@ export const replicasCases: Cases = {
       views: { 'shop-1': { server: { channel: { lagSeconds: 30 } } } },
       findings: [],
     },
-    'one that promised points to whom it will most likely follow, and receives nothing': {
-      views: { 'shop-2': { follows: 'shop-1', stored: { promise: 2 }, server: { channel: { ioRunning: 'no' } } } },
-      findings: [
-        'ReplicaNotReplicating warning shop-2: replica shop-2 does not replicate: its IO thread is stopped',
-      ],
-    },
-    'one that promised and still receives from another replica': {
-      views: { 'shop-2': { follows: 'shop-1', stored: { promise: 2 } } },
-      findings: [
-        'WrongSource warning shop-2: replica shop-2 follows shop-1 instead of primary shop-0',
-      ],
-    },
     'one follows a stranger, one follows another replica': {
       views: { 'shop-1': { server: { channel: { sourceHost: '10.9.9.9' } } }, 'shop-2': { follows: 'shop-1' } },
       findings: [
