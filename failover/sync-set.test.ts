@@ -26,6 +26,7 @@ function given({ record, views, ...more }: SituationOverrides) {
 
 const marked = { markedRevision: revision }
 const gone = { server: { channel: { ioRunning: 'connecting' } } } as const
+const justJoined = { stored: { assignment: { epoch: 1, revision: 4, role: 'replica', counted: false, fenced: false, source: 'shop-0' } } } as const
 const longAgo = new Map([['shop-2', -5_000]])
 const errant: ViewOverrides = { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 1)}` } }
 /** It lacks what the primary wrote last, and what waits there. */
@@ -59,6 +60,8 @@ describe('the next change of the record', () => {
       'nothing is acknowledged until so many hold everything',
     ],
     'begins to remove a member that is to go': [{ notes: { instances: 2 } }, { leaving: [shop2] }, 'shop-2 is to leave'],
+    'begins to remove a member that is to go and acknowledges nothing any more, whoever else does': [{ notes: { instances: 2 }, views: { 'shop-1': gone, 'shop-2': gone } }, { leaving: [shop2] }, 'shop-2 is to leave'],
+    'begins to remove a doubtful member that is to go at once': [{ notes: { instances: 2 }, views: { 'shop-1': justJoined, 'shop-2': { stored: { forgetful: true } } } }, { leaving: [shop2] }, 'shop-2 is to leave'],
     'drops a leaver once a marker was acknowledged without it': [{ record: { leaving: [shop2] }, views: { 'shop-0': marked, 'shop-2': gone } }, { syncSet: [shop1], leaving: [] }, 'shop-2 left the sync set'],
     'keeps a leaver that follows again': [{ record: { leaving: [shop2] }, views: { 'shop-0': marked } }, { syncSet: [shop1, shop2], leaving: [] }, 'shop-2 follows again'],
     'raises k first at the primary': [{ ...two }, { acks: 1, acksWanted: 2 }, 'the primary waits for 2'],
@@ -93,6 +96,9 @@ describe('nothing changes', () => {
     'for a strayed member while S is smaller than k: it may come back with what it holds': { ...two, record: { syncSet: [shop2], acks: 2 }, strayingSince: longAgo, views: { 'shop-1': gone, 'shop-2': gone } },
     'for a strayed member while k is being raised': { ...two, record: { acks: 1, acksWanted: 2 }, strayingSince: longAgo, views: { 'shop-2': gone } },
     'for a leaver before the marker': { record: { leaving: [shop2] }, views: { 'shop-2': gone } },
+    'for a member that is to go while writes live on it: who has just joined has not been told to acknowledge': { notes: { instances: 2 }, views: { 'shop-1': justJoined } },
+    'for a member that is to go while who was told to acknowledge is connecting': { notes: { instances: 2 }, views: { 'shop-1': gone } },
+    'for a member that is to go while who was told to acknowledge is still connected as one that does not': { notes: { instances: 2 }, views: { 'shop-1': { server: { channel: { semiSync: false } } } } },
     'for a raise of k before the marker': { ...two, record: { acks: 1, acksWanted: 2 } },
     'for k while too few are healthy to raise it': { ...two, strayingSince: new Map([['shop-2', 1_000]]), views: { 'shop-2': gone } },
     'for k with S smaller than k before so many hold everything': { record: { syncSet: [shop1], acks: 2 }, views: { 'shop-0': ahead, 'shop-2': gone } },

@@ -1,8 +1,9 @@
 import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
+import type { InstanceView } from '../topology/snapshot.ts'
 import { step, type FlowStep } from './crash-failover.ts'
-import { countedMembers, type ClusterRecord } from './record.ts'
-import { departing, hasStrayedLong, isErrant, isFollowing, isLive, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { countedMembers, sourceOf, type ClusterRecord } from './record.ts'
+import { departing, hasStrayedLong, isErrant, isFollowing, isLive, isServing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /**
@@ -89,11 +90,13 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
 /** Its volume is gone (another one is there now, or no instance at all), it is meant to go, it holds what the primary lacks, or less than it claims. */
 function mustLeave(situation: Situation, member: MemberId): boolean {
   const view = viewOf(situation.snapshot, member)
-  if (view === undefined || departing(situation).includes(view.name)) return true
+  return view === undefined || departing(situation).includes(view.name) || isDoubtful(situation, view)
+}
+
+function isDoubtful(situation: Situation, view: InstanceView): boolean {
   if (!isLive(view)) return false
   const { stored } = view.observation
-  const doubtful = view.past !== undefined || stored.fromThePast || stored.filterSeen
-  return doubtful || stored.forgetful || stored.seeding || isErrant(situation, view)
+  return view.past !== undefined || stored.fromThePast || stored.filterSeen || stored.forgetful || stored.seeding || isErrant(situation, view)
 }
 
 function enoughHoldEverything(situation: Situation, members: readonly MemberId[], wanted: number, primary: LiveView): boolean {
@@ -138,8 +141,26 @@ function beginLeaving(situation: Situation): FlowStep | undefined {
   const small = isSmallerThanK(record)
   if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted))) return undefined
   const due = countedMembers(record).find((member) => isFirstOfItsInstance(record, member) && (mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))))
-  if (due === undefined) return undefined
+  if (due === undefined || isNeededYet(situation, due)) return undefined
   return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
+}
+
+/** One that is only meant to go acknowledges as well as any other: it leaves once writes go on without it. Who has just joined must hear of that first, and connect anew. */
+function isNeededYet(situation: Situation, member: MemberId): boolean {
+  const { record, snapshot } = situation
+  const acknowledging = countedMembers(record).filter((other) => isAcknowledging(situation, other))
+  const view = viewOf(snapshot, member)
+  const isMeantToGo = view !== undefined && departing(situation).includes(view.name) && !isDoubtful(situation, view)
+  return isMeantToGo && acknowledging.includes(member) && acknowledging.length <= Math.max(record.acks, record.acksWanted)
+}
+
+/** It is connected as one that counts. Whether it applies what it gets is another matter. */
+function isAcknowledging({ snapshot, record, timings }: Situation, member: MemberId): boolean {
+  const view = liveView(snapshot, member)
+  if (!isServing(view, timings)) return false
+  const { stored: { assignment }, server } = view.observation
+  const isTold = assignment?.epoch === record.epoch && assignment.counted === true && assignment.source === instanceOf(sourceOf(record, member))
+  return isTold && server?.channel?.ioRunning === 'yes' && server.channel.semiSync
 }
 
 /**
