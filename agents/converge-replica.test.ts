@@ -37,6 +37,19 @@ it('a replica acknowledges as it was assigned to only when its volume stayed whe
   expect(await acknowledges(false)).toEqual(['semiSyncReplica off'])
 })
 
+it('a replica that was let in a moment ago and does not count yet is looked at again soon, for writes may wait for it', async () => {
+  const looksAgain = async (counted: boolean, startedMsAgo: number) => {
+    const channel = { sourceHost: source.host, sourcePort: source.port, ioRunning: 'yes', semiSync: counted, sqlRunning: true } as const
+    const server = new ScriptedServer(aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }))
+    const parts = await testParts(server)
+    parts.memory.trustsAssignment = true
+    parts.memory.receiverStartedAtMs = parts.world.clock.monotonicMs() - startedMsAgo
+    const { afterMs } = await convergeReplica(parts, { ...assignment, counted }, server.state)
+    return afterMs !== undefined
+  }
+  expect([await looksAgain(false, 200), await looksAgain(false, 1_200), await looksAgain(true, 200)]).toEqual([true, false, false])
+})
+
 it('a receiver that was started for this revision is left to connect', async () => {
   expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
 })

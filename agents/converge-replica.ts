@@ -9,6 +9,10 @@ import { replicationUser } from './server-port.ts'
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150
 
+/** For so long after it was let in, and so often, a replica that does not count yet is looked at. */
+const catchUpMs = 1_000
+const catchUpLookMs = 40
+
 /** So long nobody looks again at what was made ready. */
 const pointedMs = 1_000
 
@@ -200,7 +204,12 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   await rememberAgain(parts, state)
   if (state.offlineMode !== assignment.fenced) await server.setOffline(assignment.fenced)
   memory.converged = { revision: assignment.revision, done: true, sentence: `follows ${assignment.source.instance}` }
-  return { again: false }
+  return { again: false, afterMs: isCatchingUp(parts, assignment) ? catchUpLookMs : undefined }
+}
+
+/** Writes may wait until it has caught up and is counted: what it has got is looked at more often than usual for a moment. */
+function isCatchingUp({ memory, world }: Parts, { counted }: ReplicaAssignment): boolean {
+  return !counted && world.clock.monotonicMs() - memory.receiverStartedAtMs < catchUpMs
 }
 
 async function restartReceiver(parts: Parts): Promise<void> {
