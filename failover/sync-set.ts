@@ -81,8 +81,9 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
   const view = liveView(situation.snapshot, member)
   if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
   if (!isFollowing(view, record, timings) || mustLeave(situation, member)) return false
-  const { stored } = view.observation
-  if (stored.assignment?.revision !== record.revision) return false
+  const { stored, converged } = view.observation
+  // Its channel was looked at before it was told, perhaps: what it says of itself is newer.
+  if (stored.assignment?.revision !== record.revision || converged.revision !== record.revision || !converged.done) return false
   const lacking = holdsOf(primary.observation).subtract(holdsOf(view.observation)).count()
   return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
 }
