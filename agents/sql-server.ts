@@ -16,6 +16,7 @@ import { setPasswords } from './sql-passwords.ts'
 import { SqlPool } from './sql-pool.ts'
 import { ReplicationSql } from './sql-replication.ts'
 import { setSemiSyncReplica, setSemiSyncSource } from './sql-semi-sync.ts'
+import { shutDown } from './sql-shutdown.ts'
 import { busySessions, killDumpThreads, killForeignSessions, waitSessionsGone } from './sql-sessions.ts'
 import { StateReader } from './sql-state.ts'
 import { lookAgainMs, textOf, type RowsOfEach, type Sql } from './sql.ts'
@@ -56,6 +57,11 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock) })
   const replication = new ReplicationSql(sql, { encrypts })
 
+  const disconnect = () => {
+    state.forget()
+    for (const pool of [quiet, several, marking, accounts, client]) pool.disconnect()
+  }
+
   return {
     readState: () => state.read(queryDeadlineMs),
     readHolds: () => replication.holds(),
@@ -90,11 +96,11 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     showCertificate: (files) => showCertificate(sql, files),
     beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
     purgeBinlogsBefore: (file) => purgeBinlogsBefore(sql, file),
-    shutdown: async () => void (await sql.change('SHUTDOWN')),
-    disconnect() {
-      state.forget()
-      for (const pool of [quiet, several, marking, accounts, client]) pool.disconnect()
+    async shutdown() {
+      await shutDown(sql)
+      disconnect()
     },
+    disconnect,
   }
 }
 

@@ -1,0 +1,12 @@
+import type { Sql } from './sql.ts'
+import { endReplicaSessions, killForeignSessions } from './sql-sessions.ts'
+
+/**
+ * Shuts mysqld down in order, with nobody connected: it waits for eight seconds where a replica reads its binlog, whether that reads on or not, and for two more where anybody is connected (`close_connections` in mysqld.cc; seen on
+ * 9.7). Who cannot be ended is left to it. The agent's own connections are to be closed right after.
+ */
+export async function shutDown(sql: Sql): Promise<void> {
+  await sql.change('SET GLOBAL offline_mode = ON')
+  await Promise.allSettled([killForeignSessions(sql), endReplicaSessions(sql, () => false)])
+  await sql.change('SHUTDOWN')
+}
