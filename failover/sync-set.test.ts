@@ -10,7 +10,7 @@ const revision = 5
 const primary = (more: ViewOverrides = {}): ViewOverrides => ({ ...more, stored: { revision, ...more.stored }, converged: { revision, done: true, sentence: '' } })
 const replica = (counted: boolean, more: ViewOverrides = {}): ViewOverrides => ({
   ...more,
-  converged: { revision, done: true, sentence: '', ...more.converged },
+  converged: more.converged ?? { revision, done: true, sentence: '' },
   stored: { revision, assignment: { epoch: 1, revision, role: 'replica', counted, fenced: false, source: 'shop-0' }, ...more.stored },
 })
 
@@ -88,8 +88,8 @@ describe('nothing changes', () => {
     'while all is as it should be': {},
     'for a member that would complete k before k hold what waits': { ...two, record: { syncSet: [shop1], acks: 2 }, views: { 'shop-0': ahead, 'shop-1': caughtUp } },
     'for a replica that has not stored this revision': { record: { syncSet: [shop1] }, views: { 'shop-2': { stored: { assignment: { epoch: 1, revision: 4, role: 'replica', counted: false, fenced: false, source: 'shop-0' } } } } },
-    'for a replica that has not done yet what it was told, whatever its channel showed before': { record: { syncSet: [shop1] }, views: { 'shop-2': { converged: { done: false } } } },
-    'for a replica that has done what an older revision told it': { record: { syncSet: [shop1] }, views: { 'shop-2': { converged: { revision: 4 } } } },
+    'for a replica that has not done yet what it was told, whatever its channel showed before': { record: { syncSet: [shop1] }, views: { 'shop-2': { converged: { revision, done: false, sentence: '' } } } },
+    'for a replica that has done what an older revision told it': { record: { syncSet: [shop1] }, views: { 'shop-2': { converged: { revision: 4, done: true, sentence: '' } } } },
     'for a replica that is far behind': { record: { syncSet: [shop1] }, views: { 'shop-2': { server: { executed: '', received: '' } }, 'shop-0': { server: { executed: gtids('shop-0', 5_000) } }, 'shop-1': { server: { received: gtids('shop-0', 5_000) } } } },
     'for a replica with errant transactions': { record: { syncSet: [shop1] }, views: { 'shop-2': errant } },
     'for a forgetful replica': { record: { syncSet: [shop1] }, views: { 'shop-2': { stored: { forgetful: true } } } },

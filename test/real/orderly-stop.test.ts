@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, it } from 'vitest'
 import { BareInstance, until } from '../support/bare-instance.ts'
 
 let source: BareInstance
