@@ -6,7 +6,7 @@ import { endReplicaSessions, killForeignSessions } from './sql-sessions.ts'
  * 9.7). Who cannot be ended is left to it. The agent's own connections are to be closed right after.
  */
 export async function shutDown(sql: Sql): Promise<void> {
-  await sql.change('SET GLOBAL offline_mode = ON')
-  await Promise.allSettled([killForeignSessions(sql), endReplicaSessions(sql, () => false)])
+  const closed = sql.change('SET GLOBAL offline_mode = ON')
+  await Promise.allSettled([closed.then(() => killForeignSessions(sql)), endReplicaSessions(sql, () => false)])
   await sql.change('SHUTDOWN')
 }
