@@ -38,7 +38,7 @@ async function startAgain(cluster: TestCluster): Promise<void> {
 }
 
 async function makePrimary(cluster: TestCluster): Promise<void> {
-  expect(await cluster.switchover({ to: small })).toMatchObject({ done: true })
+  if ((await cluster.primary()) !== small) expect(await cluster.switchover({ to: small })).toMatchObject({ done: true })
   await cluster.whole()
 }
 
@@ -105,7 +105,11 @@ describe.skipIf(whyNot !== undefined)('The disk of the primary', () => {
     const { epoch } = await cluster.view()
     const { pid } = await cluster.instance(small)
     const writer = await Writer.start(cluster)
+    await cluster.sql(small, 'create table if not exists app.counted (id int primary key, n int)')
+    await cluster.sql(small, 'replace into app.counted values (0, 0)')
     await disk?.fillUntil(0)
+    // Where the writer's table needs another page first, its writes are refused and none comes as far as the binlog, for which a server waits.
+    void cluster.sql(small, 'update app.counted set n = n + 1').catch(() => undefined)
     await cluster.waitFor('it is named', ({ instances }) => /its disk is full/.test(problemsOf(instances)), 20_000)
     await sleep(holdMs)
     await disk?.makeRoom()
