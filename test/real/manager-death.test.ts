@@ -126,6 +126,8 @@ describe('A failover ends well under the next manager, when its manager is kille
   })
 })
 
+const runsLong = "select 1 from performance_schema.events_statements_current where sql_text = 'select sleep(10)' and end_event_id is null and timer_wait > 150000000000"
+
 describe('A switchover is undone or done, never half, when its manager is killed', () => {
   const steps: Readonly<Record<string, Step>> = {
     'when it has put its intent into the record': { freeze: (replicas) => replicas.slice(1), soFar: async (cluster) => (await recordOf(cluster)).intent?.kind === 'switchover', committed: false },
@@ -144,6 +146,8 @@ describe('A switchover is undone or done, never half, when its manager is killed
     // A statement that runs is given its grace, and the demotion lasts as long.
     const busy = await cluster.session(from, 'client')
     const asleep = busy.query('select sleep(10)').catch(() => undefined)
+    // What has run for less than 100 ms is not given any.
+    await cluster.until('it runs', async () => (await cluster.sql(from, runsLong)).length > 0)
     let asked: Promise<unknown> | undefined
     const left = await killManagerAt(step, cluster, { pids, next: epoch + 1, replicas }, () => {
       asked = cluster.switchover({ to }).catch((error: unknown) => error)
