@@ -81,7 +81,7 @@ export interface ServerPort {
   beginBinlogAfter(bytes: number): Promise<void>
   /** Removes binlogs older than `file`, which stays, and none that a replica reads at this moment. */
   purgeBinlogsBefore(file: string): Promise<void>
-  /** `SHUTDOWN`, in order; resolves when the server has begun. Never sent to a primary: it would acknowledge what waits (design §5). */
+  /** `SHUTDOWN`, in order, after everybody's sessions were ended; resolves when the server has begun, with the agent's own connections closed. Never sent to a primary: it would acknowledge what waits (design §5). */
   shutdown(): Promise<void>
   /** Closes connections; the next verb connects again. */
   disconnect(): void

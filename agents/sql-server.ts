@@ -97,8 +97,11 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
     purgeBinlogsBefore: (file) => purgeBinlogsBefore(sql, file),
     async shutdown() {
-      await shutDown(sql)
-      disconnect()
+      try {
+        await shutDown(sql)
+      } finally {
+        disconnect()
+      }
     },
     disconnect,
   }

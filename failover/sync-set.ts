@@ -2,7 +2,7 @@ import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { step, type FlowStep } from './crash-failover.ts'
-import { countedMembers, sourceOf, type ClusterRecord } from './record.ts'
+import { countedMembers, type ClusterRecord } from './record.ts'
 import { departing, hasStrayedLong, isErrant, isFollowing, isLive, isServing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
@@ -141,18 +141,22 @@ function beginLeaving(situation: Situation): FlowStep | undefined {
   const { record } = situation
   const small = isSmallerThanK(record)
   if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted))) return undefined
-  const due = countedMembers(record).find((member) => isFirstOfItsInstance(record, member) && (mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))))
-  if (due === undefined || isNeededYet(situation, due)) return undefined
+  const isDue = (member: MemberId): boolean => mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))
+  const due = countedMembers(record).find((member) => isFirstOfItsInstance(record, member) && isDue(member) && !isNeededYet(situation, member))
+  if (due === undefined) return undefined
   return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
 }
 
-/** One that is only meant to go acknowledges as well as any other: it leaves once writes go on without it. Who has just joined must hear of that first, and connect anew. */
+/**
+ * One that is only meant to go acknowledges as well as any other: it leaves once writes go on without it. Who has just joined must hear of that first, and connect anew. With |S| < k no writes go on with it either.
+ */
 function isNeededYet(situation: Situation, member: MemberId): boolean {
   const { record, snapshot } = situation
-  const acknowledging = countedMembers(record).filter((other) => isAcknowledging(situation, other))
   const view = viewOf(snapshot, member)
   const isMeantToGo = view !== undefined && departing(situation).includes(view.name) && !isDoubtful(situation, view)
-  return isMeantToGo && acknowledging.includes(member) && acknowledging.length <= Math.max(record.acks, record.acksWanted)
+  if (!isMeantToGo || isSmallerThanK(record)) return false
+  const acknowledging = countedMembers(record).filter((other) => isAcknowledging(situation, other))
+  return acknowledging.includes(member) && acknowledging.length <= Math.max(record.acks, record.acksWanted)
 }
 
 /** It is connected as one that counts. Whether it applies what it gets is another matter. */
@@ -160,7 +164,7 @@ function isAcknowledging({ snapshot, record, timings }: Situation, member: Membe
   const view = liveView(snapshot, member)
   if (!isServing(view, timings)) return false
   const { stored: { assignment }, server } = view.observation
-  const isTold = assignment?.epoch === record.epoch && assignment.counted === true && assignment.source === instanceOf(sourceOf(record, member))
+  const isTold = assignment?.epoch === record.epoch && assignment.counted === true && assignment.source === instanceOf(record.primary)
   return isTold && server?.channel?.ioRunning === 'yes' && server.channel.semiSync
 }
 
