@@ -116,6 +116,11 @@ export function isFollowing(view: InstanceView | undefined, record: ClusterRecor
   )
 }
 
+/** Also says of itself that it has done all that this revision told it. Its channel was looked at before it was told, perhaps: what it says is newer. */
+export function isFollowingAsTold(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
+  return isFollowing(view, record, timings) && view.observation.converged.done && view.observation.converged.revision === record.revision
+}
+
 /** It has not followed for so long that it is no reconnection. */
 export function hasStrayedLong({ strayingSince, nowMs, timings }: Situation, member: MemberId): boolean {
   const since = strayingSince.get(instanceOf(member))

@@ -7,7 +7,7 @@ import { promisedBy } from './durability.ts'
 import { preferredOf } from './election.ts'
 import type { PromiseOrder } from './order.ts'
 import { countedMembers, gatheredMembers, type ClusterRecord, type SwitchoverIntent } from './record.ts'
-import { departing, endpointOf, isFenced, isFollowing, isServing, liveView, names, type Situation } from './situation.ts'
+import { departing, endpointOf, isFenced, isFollowing, isFollowingAsTold, isServing, liveView, names, type Situation } from './situation.ts'
 import { judgePrimary } from './verdict.ts'
 
 /** Who would take over, or why nobody can. */
@@ -153,8 +153,7 @@ function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent
 }
 
 function isGathered({ snapshot, record, timings }: Situation, member: MemberId): boolean {
-  const view = liveView(snapshot, member)
-  return isFollowing(view, record, timings) && view.observation.converged.done && view.observation.converged.revision === record.revision
+  return isFollowingAsTold(liveView(snapshot, member), record, timings)
 }
 
 function whyGiveUp(situation: Situation, intent: SwitchoverIntent): string | null {

@@ -3,7 +3,7 @@ import { instanceOf, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { departing, hasStrayedLong, isErrant, isFollowing, isLive, isServing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import { departing, hasStrayedLong, isErrant, isFollowing, isFollowingAsTold, isLive, isServing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /**
@@ -80,10 +80,8 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
   const { record, timings } = situation
   const view = liveView(situation.snapshot, member)
   if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
-  if (!isFollowing(view, record, timings) || mustLeave(situation, member)) return false
-  const { stored, converged } = view.observation
-  // Its channel was looked at before it was told, perhaps: what it says of itself is newer.
-  if (stored.assignment?.revision !== record.revision || converged.revision !== record.revision || !converged.done) return false
+  if (!isFollowingAsTold(view, record, timings) || mustLeave(situation, member)) return false
+  if (view.observation.stored.assignment?.revision !== record.revision) return false
   const lacking = holdsOf(primary.observation).subtract(holdsOf(view.observation)).count()
   return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
 }
@@ -140,7 +138,7 @@ function isSmallerThanK({ syncSet, acks }: ClusterRecord): boolean {
 function beginLeaving(situation: Situation): FlowStep | undefined {
   const { record } = situation
   const small = isSmallerThanK(record)
-  if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < Math.max(record.acks, record.acksWanted))) return undefined
+  if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < mostAcks(record))) return undefined
   const isDue = (member: MemberId): boolean => mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))
   const due = countedMembers(record).find((member) => isFirstOfItsInstance(record, member) && isDue(member) && !isNeededYet(situation, member))
   if (due === undefined) return undefined
@@ -156,7 +154,12 @@ function isNeededYet(situation: Situation, member: MemberId): boolean {
   const isMeantToGo = view !== undefined && departing(situation).includes(view.name) && !isDoubtful(situation, view)
   if (!isMeantToGo || isSmallerThanK(record)) return false
   const acknowledging = countedMembers(record).filter((other) => isAcknowledging(situation, other))
-  return acknowledging.includes(member) && acknowledging.length <= Math.max(record.acks, record.acksWanted)
+  return acknowledging.includes(member) && acknowledging.length <= mostAcks(record)
+}
+
+/** What a write may have to wait for: the larger one while k is being raised. */
+function mostAcks({ acks, acksWanted }: ClusterRecord): number {
+  return Math.max(acks, acksWanted)
 }
 
 /** It is connected as one that counts. Whether it applies what it gets is another matter. */
