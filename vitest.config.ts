@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     isolate: false,
     projects: [
-      { test: { name: 'unit', maxWorkers: 3, include: ['{src,topology,failover,agents,test/model}/**/*.test.ts', 'test/{bench,demo,support}/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'unit', maxWorkers: 3, include: ['{src,topology,failover,agents,test/model}/**/*.test.ts', 'test/{bench,campaign,demo,support}/**/*.test.ts'], testTimeout: 30_000 } },
       { test: { ...real, name: 'real', include: ['test/real/**/*.test.ts'] } },
       { test: { ...real, name: 'long', include: ['test/long/**/*.test.ts'] } },
       { test: { ...real, name: 'kube', include: ['test/kube/**/*.test.ts'], globalSetup: 'test/kube/global-setup.ts', sequence: { groupOrder: 2 } } },

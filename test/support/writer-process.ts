@@ -11,7 +11,6 @@ import type { Acknowledged, FromWriter, ToWriter, WriterOrders } from './writer-
  * breaks, an attempt takes too long, or the server refuses.
  */
 const reportEveryMs = 50
-const retryMs = 5
 /** A server that takes a session at all takes it within this time. */
 const loginMs = 250
 
@@ -34,7 +33,7 @@ class Writer {
     while (!this.#stopped) {
       const written = await this.#attempt()
       // While it fails it tries again at once; what it missed meanwhile is not made up for.
-      due = written ? Math.max(due + this.#orders.everyMs, monotonicMs()) : monotonicMs() + retryMs
+      due = written ? Math.max(due + this.#orders.everyMs, monotonicMs()) : monotonicMs() + this.#orders.retryMs
       await sleep(Math.max(0, due - monotonicMs()))
     }
     clearInterval(reports)

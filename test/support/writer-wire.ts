@@ -18,6 +18,8 @@ export interface WriterOrders extends WriterTarget {
   readonly everyMs: number
   /** An attempt that takes longer is given up; whether its write took place is not known. */
   readonly attemptMs: number
+  /** After a failed attempt the next one begins so much later. */
+  readonly retryMs: number
   /** The process ends by itself after this time. */
   readonly lifeMs: number
 }

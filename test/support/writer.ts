@@ -12,8 +12,12 @@ export interface WriterOptions {
   readonly everyMs?: number
   readonly attemptMs?: number
   readonly lifeMs?: number
+  /** After a failed attempt the next one begins so much later. */
+  readonly retryMs?: number
   /** Name of an instance: write to that one only, whatever is published. */
   readonly pinnedTo?: string
+  /** Nobody acknowledges its writes for now: they are not waited for. */
+  readonly unheard?: true
   /** Words before its command, which exec it: where it shall run. */
   readonly wrapper?: readonly string[]
 }
@@ -46,9 +50,9 @@ export class Writer {
     this.#child.on('message', (message) => this.#hear(message as FromWriter))
   }
 
-  /** Makes the table where it is missing, and begins to write after the ids that it has. */
+  /** Makes the table where it is missing, and begins to write after the ids that it has. Resolves once a write was acknowledged. */
   static async start(cluster: WrittenCluster, options: WriterOptions = {}): Promise<Writer> {
-    const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000, wrapper = [] } = options
+    const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000, retryMs = 5, wrapper = [] } = options
     const firstId = await prepareTable(cluster, table)
     const target = await cluster.writerTarget(options.pinnedTo)
     const writer = new Writer(cluster, table, wrapper)
@@ -62,9 +66,10 @@ export class Writer {
         everyMs,
         attemptMs,
         lifeMs,
+        retryMs,
       },
     })
-    await writer.next()
+    if (options.unheard !== true) await writer.next()
     return writer
   }
 

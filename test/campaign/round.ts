@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WriterOptions } from '../support/writer.ts'
+import { Writer } from '../support/writer.ts'
+import { handFaults } from './hand-faults.ts'
+import { changesOfServer } from './judgement.ts'
+import { networkFaults } from './network-faults.ts'
+import { processFaults } from './process-faults.ts'
+import type { Fault, Heal, Scene } from './scene.ts'
+
+const faults: readonly Fault[] = [...processFaults, ...handFaults, ...networkFaults]
+
+/** Faults of one round strike within this time. */
+const spreadMs = 1_500
+/** After the last fault has ended, writes must go on within this time, and everybody be back within the other: seeding takes its time on a busy machine. */
+const writableMs = 90_000
+const wholeMs = 180_000
+
+/** What a round did and what it found. `wrong` is empty where everything is as it should be. */
+export interface Round {
+  readonly did: readonly string[]
+  readonly acknowledged: number
+  readonly wrong: readonly string[]
+}
+
+/** Who waits long for an acknowledgement hears of one that comes late; who gives up soon tries everybody. Those that are pinned try to write where nobody should. */
+function clientsOf(scene: Scene): readonly WriterOptions[] {
+  const pinned = scene.instances.map((instance, at) => ({ table: `pinned_${at}`, pinnedTo: instance, unheard: true as const, attemptMs: 2_000, everyMs: 25, retryMs: 50 }))
+  return [{ table: 'impatient', everyMs: 15 }, { table: 'patient', attemptMs: 30_000, everyMs: 10 }, ...pinned]
+}
+
+/** Draws faults, lets them strike under clients' writes, ends them, and looks for every acknowledged write once the cluster is whole again. */
+export async function playRound(scene: Scene, say: (line: string) => void): Promise<Round> {
+  const { cluster } = scene
+  const before = await cluster.view()
+  const writers: Writer[] = []
+  const did: string[] = []
+  const note = (line: string): void => {
+    did.push(line)
+    say(line)
+  }
+  try {
+    for (const options of clientsOf(scene)) writers.push(await Writer.start(cluster, options))
+    await strikeAndHeal(scene, note)
+    const wrong = await whatIsWrong(scene, writers, before.epoch ?? 0)
+    return { did, acknowledged: writers.reduce((sum, { count }) => sum + count, 0), wrong }
+  } finally {
+    await Promise.all(writers.map((writer) => writer.stop()))
+  }
+}
+
+async function strikeAndHeal(scene: Scene, note: (line: string) => void): Promise<void> {
+  const { dice } = scene
+  const drawn = draw(scene)
+  const moments = drawn.map(() => dice.between(0, spreadMs))
+  const healAfterMs = dice.between(500, 8_000)
+  const heals: Heal[] = []
+  await Promise.all(drawn.map((fault, at) => strike(fault, scene, moments[at] ?? 0).then(({ did, heal }) => {
+    note(did)
+    if (heal !== undefined) heals.push(heal)
+  })))
+  await sleep(healAfterMs)
+  for (const heal of heals) await heal()
+}
+
+/** One that found its target down already struck nobody, which is told too. */
+async function strike(fault: Fault, scene: Scene, afterMs: number): Promise<{ readonly did: string; readonly heal?: Heal }> {
+  await sleep(afterMs)
+  return fault.strike(scene).catch((error: unknown) => ({ did: `${fault.name}: could not (${error instanceof Error ? error.message : String(error)})` }))
+}
+
+function draw(scene: Scene): readonly Fault[] {
+  const { dice, network, instances } = scene
+  const able = faults.filter(({ needsNetwork, leastInstances = 1 }) => (needsNetwork !== true || network !== undefined) && instances.length >= leastInstances)
+  const table = able.flatMap((fault) => Array.from({ length: fault.weight }, () => fault))
+  const first = dice.pick(table)
+  if (first.alone === true) return [first]
+  const others = table.filter(({ alone }) => alone !== true)
+  return [first, ...Array.from({ length: dice.pick([0, 0, 1, 1, 2]) }, () => dice.pick(others))]
+}
+
+async function whatIsWrong(scene: Scene, writers: readonly Writer[], epochBefore: number): Promise<readonly string[]> {
+  const { cluster, instances } = scene
+  const stuck = await writers[0]?.next(undefined, { deadlineMs: writableMs }).then(() => cluster.whole(instances.length, wholeMs)).then(() => undefined, (error: unknown) => String(error))
+  if (stuck !== undefined) return [`stuck: ${stuck}; ${cluster.views.latest?.sentence ?? 'the manager says nothing'}`]
+  const wrong: string[] = []
+  for (const writer of writers) {
+    const { lost, duplicated, differing } = await writer.check()
+    if (lost.length > 0) wrong.push(`lost: ${lost.length} acknowledged writes of ${writer.table}, ${lost.slice(0, 5).join(', ')} …`)
+    if (duplicated.length > 0) wrong.push(`twice: ${duplicated.length} writes of ${writer.table}`)
+    if (differing.length > 0) wrong.push(`split: ${differing.join(', ')} has other rows of ${writer.table} than the primary`)
+  }
+  const epochs = ((await cluster.view()).epoch ?? 0) - epochBefore
+  const changes = changesOfServer(writers.flatMap(({ report }) => report.acknowledged))
+  if (changes > epochs) wrong.push(`split: writes were acknowledged by ${changes + 1} servers in turn within ${epochs + 1} epochs`)
+  return wrong
+}
