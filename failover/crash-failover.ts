@@ -171,13 +171,14 @@ export function withoutForeignIntent(situation: Situation): FlowStep | undefined
 }
 
 /**
- * The record after a change of primary. S′ are members that promised and have no errant transactions, if at least k of them hold the
+ * The record after a change of primary. S′ are members that promised, forgot nothing and have no errant transactions, if at least k of them hold the
  * candidate's whole set; else it is empty and writes wait until they do. If the primary stays the same, S and k stay.
  */
 export function commitTo(situation: Situation, candidate: Promised, promised: readonly Promised[]): ClusterRecord {
   const { record } = situation
   const base = { ...record, epoch: record.epoch + 1, revision: record.revision + 1, primary: candidate.member, leaving: [], acks: record.acks, acksWanted: record.acks, intent: null }
-  const pool = promised.filter(({ member, holds, report, view }) => member !== candidate.member && candidate.holds.contains(holds) && canFollow(report.asPrimary, view.observation.process))
+  const others = promised.filter(({ member, view }) => member !== candidate.member && !view.observation.stored.forgetful)
+  const pool = others.filter(({ holds, report, view }) => candidate.holds.contains(holds) && canFollow(report.asPrimary, view.observation.process))
   const whole = pool.filter(({ holds }) => holds.contains(candidate.holds))
   return { ...base, syncSet: whole.length >= record.acks ? pool.map(({ member }) => member) : [] }
 }

@@ -133,7 +133,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
   const late = stragglers(situation)
   if (late !== null) return step(`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], { revisitMs: late })
-  const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? []).filter(({ view }) => !view.observation.stored.forgetful)
+  const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const why = `switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${intent.reason}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others]), why }])
 }
