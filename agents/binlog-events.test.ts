@@ -4,6 +4,8 @@ import { ddlVariables, previousGtids, query, uuid } from '../test/support/synthe
 import { decodeGtid, decodePayloadHeader, decodePreviousGtids, decodeQuery } from './binlog-events.ts'
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(/\s/g, ''), 'hex')
+/** A tagged GTID event with this transaction number, as the serialization library writes it. */
+const taggedEvent = (number: string): Buffer => bytes(`02 74 00 00 02 02 38 e102 a103 dd03 9503 4d02 22 c503 4502 a204 f103 00 00 00 02 04 ${number} 06 08 74616778`)
 const source = '1cb8e8f7 e593 11f1 9151 02fc00000001'
 
 describe('a GTID event', () => {
@@ -25,8 +27,21 @@ describe('a GTID event', () => {
     expect(() => decodeGtid(bytes(`01 ${source} 1700`), false)).toThrow(expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE' }))
   })
 
-  it('with a number that cannot be represented is refused instead of rounded', () => {
-    expect(() => decodeGtid(bytes(`01 ${source} 0000000000000020`), false)).toThrow('above 2^53')
+  it.each([
+    ['ffffffffffff1f00', 9007199254740991],
+    ['0000000000002000', 9007199254740992n],
+    ['feffffffffffff7f', 9223372036854775806n],
+  ])('with the large number %s gives that number exactly', (number, exact) => {
+    expect(decodeGtid(bytes(`01 ${source} ${number}`), false)).toEqual({ source: uuid, number: exact })
+  })
+
+  it('with a tag and the largest number gives that number exactly', () => {
+    expect(decodeGtid(taggedEvent('ff fcffffffffffffff'), true)).toEqual({ source: `${uuid}:tagx`, number: 9223372036854775806n })
+    expect(decodeGtid(taggedEvent('7f 00000000000040'), true)).toEqual({ source: `${uuid}:tagx`, number: 9007199254740992n })
+  })
+
+  it('with a number that no server gives is refused instead of rounded', () => {
+    expect(() => decodeGtid(bytes(`01 ${source} 0000000000000080`), false)).toThrow('above 2^63')
   })
 })
 
@@ -34,6 +49,11 @@ describe('a Previous_gtids event', () => {
   it('with tags, as MySQL 9.7 wrote it, gives the set', () => {
     const event = bytes(`01 02 00000000 0001 ${source} 00 0100000000000000 0100000000000000 2000000000000000 ${source} 08 74616778 0100000000000000 0100000000000000 0200000000000000`)
     expect(GtidSet.parse(decodePreviousGtids(event)).toString()).toBe(`${uuid}:1-31:tagx:1`)
+  })
+
+  it('with the largest number of all gives that number exactly', () => {
+    const event = bytes(`0100000000000000 ${source} 0200000000000000 0100000000000000 0600000000000000 feffffffffffff7f ffffffffffffff7f`)
+    expect(GtidSet.parse(decodePreviousGtids(event)).toString()).toBe(`${uuid}:1-5:9223372036854775806`)
   })
 
   it.each([

@@ -1,4 +1,5 @@
 import { RegentError } from '../src/common/errors.ts'
+import { endOfGtidNumbers, gtidNumber, previousOf, type GtidNumber } from '../topology/gtid-number.ts'
 
 /**
  * What stands inside the events of a binlog, as far as Regent reads them. The formats are those of MySQL's own
@@ -34,7 +35,7 @@ export const eventTypes = {
 /** A transaction's identifier in two parts: `uuid` or `uuid:tag`, and the number. */
 export interface GtidParts {
   readonly source: string
-  readonly number: number
+  readonly number: GtidNumber
 }
 
 const uuidBytes = 16
@@ -44,7 +45,7 @@ export function decodeGtid(body: Buffer, tagged: boolean): GtidParts {
   if (tagged) return decodeTaggedGtid(new Cursor(body))
   const cursor = new Cursor(body)
   cursor.skip(1)
-  return { source: cursor.uuid(), number: cursor.u64() }
+  return { source: cursor.uuid(), number: cursor.gtidNumber() }
 }
 
 /**
@@ -61,7 +62,7 @@ function decodeTaggedGtid(cursor: Cursor): GtidParts {
   cursor.field(1)
   const uuid = Buffer.from(Array.from({ length: uuidBytes }, () => cursor.varlen()))
   cursor.field(2)
-  const number = cursor.signedVarlen()
+  const number = cursor.signedGtidNumber()
   cursor.field(3)
   const tag = cursor.text(cursor.varlen())
   const source = printUuid(uuid)
@@ -79,7 +80,7 @@ export function decodePreviousGtids(body: Buffer): string {
     const tag = taggedFormat ? cursor.text(cursor.varlen()) : ''
     if (tag !== '') parts.push(':', tag)
     const intervals = cursor.u64()
-    for (let interval = 0; interval < intervals; interval += 1) parts.push(`:${cursor.u64()}-${cursor.u64() - 1}`)
+    for (let interval = 0; interval < intervals; interval += 1) parts.push(`:${cursor.gtidNumber()}-${previousOf(cursor.gtidNumber())}`)
   }
   return parts.join('')
 }
@@ -233,6 +234,13 @@ class Cursor {
     return safe(low + this.#uint(4) * 2 ** 32)
   }
 
+  /** A transaction's number, or the one past an interval's last. */
+  gtidNumber(): GtidNumber {
+    const low = this.#uint(4)
+    const high = this.#uint(4)
+    return high < 2 ** 21 ? high * 2 ** 32 + low : inRange((BigInt(high) << 32n) | BigInt(low))
+  }
+
   /** The six bytes between the first and the last of eight. */
   u64InMiddleBytes(): number {
     this.skip(1)
@@ -273,10 +281,10 @@ class Cursor {
   }
 
   /** Its lowest bit is the sign. */
-  signedVarlen(): number {
+  signedGtidNumber(): GtidNumber {
     const value = this.#varlen()
     if (value % 2n === 1n) throw unreadable('a number that must be positive is negative')
-    return safe(Number(value / 2n))
+    return inRange(value / 2n)
   }
 
   field(expected: number): void {
@@ -303,6 +311,11 @@ function trailingOnes(byte: number): number {
   let ones = 0
   while (ones < 8 && (byte >> ones) % 2 === 1) ones += 1
   return ones
+}
+
+function inRange(value: bigint): GtidNumber {
+  if (value > endOfGtidNumbers) throw unreadable('a transaction has a number above 2^63')
+  return gtidNumber(value)
 }
 
 function safe(value: number): number {

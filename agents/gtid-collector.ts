@@ -1,3 +1,4 @@
+import { previousOf, type GtidNumber } from '../topology/gtid-number.ts'
 import { parseIntervals } from '../topology/gtid-parser.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import type { Intervals } from '../topology/intervals.ts'
@@ -5,12 +6,12 @@ import type { GtidParts } from './binlog-events.ts'
 
 /** Gathers transactions one by one; a run of consecutive numbers of one source, the usual case, costs one interval. */
 export class GtidCollector {
-  readonly #runs = new Map<string, number[]>()
+  readonly #runs = new Map<string, GtidNumber[]>()
 
   add(gtid: GtidParts): void {
     const runs = this.#runs.get(gtid.source)
     if (runs === undefined) this.#runs.set(gtid.source, [gtid.number, gtid.number])
-    else if (runs[runs.length - 1] === gtid.number - 1) runs[runs.length - 1] = gtid.number
+    else if (runs[runs.length - 1] === previousOf(gtid.number)) runs[runs.length - 1] = gtid.number
     else runs.push(gtid.number, gtid.number)
   }
 

@@ -24,7 +24,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   if (asked.length > 0) {
     return step(`forced failover: asking ${names(asked)} to promise epoch ${next}`, asked.map((member) => promiseAction(situation, member, next)), { revisitMs: 500 })
   }
-  const most = promised.toSorted((a, b) => b.holds.count() - a.holds.count())[0]?.holds ?? GtidSet.empty
+  const most = promised.reduce((best, { holds }) => (holds.isLargerThan(best) ? holds : best), GtidSet.empty)
   // Where nothing but an old copy is left, whoever accepts the loss accepts that too.
   const electable = sound.length > 0 ? promised : promised.map(asItIs)
   const { winner, reasons } = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })

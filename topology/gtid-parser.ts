@@ -1,4 +1,5 @@
 import { RegentError } from '../src/common/errors.ts'
+import { endOfGtidNumbers, gtidNumber, type GtidNumber } from './gtid-number.ts'
 import { intervalsOf, type Intervals } from './intervals.ts'
 
 /**
@@ -24,7 +25,7 @@ interface Cursor {
  * Throws `REGENT_BAD_GTID_SET` with the first piece that is wrong and its position.
  */
 export function parseIntervals(text: string): ReadonlyMap<GtidSource, Intervals> {
-  const pairs = new Map<GtidSource, number[]>()
+  const pairs = new Map<GtidSource, GtidNumber[]>()
   const cursor = { text, at: 0 }
   skipBlanks(cursor)
   if (cursor.at === text.length) return new Map()
@@ -34,13 +35,13 @@ export function parseIntervals(text: string): ReadonlyMap<GtidSource, Intervals>
   return sortedBySource(pairs)
 }
 
-function sortedBySource(pairs: ReadonlyMap<GtidSource, number[]>): ReadonlyMap<GtidSource, Intervals> {
+function sortedBySource(pairs: ReadonlyMap<GtidSource, Intervals>): ReadonlyMap<GtidSource, Intervals> {
   const sources = [...pairs.keys()].sort()
   return new Map(sources.map((source) => [source, intervalsOf(pairs.get(source) ?? [])]))
 }
 
 /** `uuid:interval…[:tag:interval…]…`: a tag holds for the intervals that follow it, until the next tag. */
-function parseUuidSet(cursor: Cursor, pairs: Map<GtidSource, number[]>): void {
+function parseUuidSet(cursor: Cursor, pairs: Map<GtidSource, GtidNumber[]>): void {
   const server = match(cursor, uuid) ?? fail(cursor, 'a UUID is expected')
   if (!skip(cursor, ':')) fail(cursor, 'a ":" and an interval are expected after the UUID')
   let source = server
@@ -54,15 +55,15 @@ function parseUuidSet(cursor: Cursor, pairs: Map<GtidSource, number[]>): void {
   } while (skip(cursor, ':'))
 }
 
-function intervalsAt(pairs: Map<GtidSource, number[]>, source: GtidSource): number[] {
+function intervalsAt(pairs: Map<GtidSource, GtidNumber[]>, source: GtidSource): GtidNumber[] {
   const known = pairs.get(source)
   if (known !== undefined) return known
-  const fresh: number[] = []
+  const fresh: GtidNumber[] = []
   pairs.set(source, fresh)
   return fresh
 }
 
-function parseInterval(cursor: Cursor, into: number[]): void {
+function parseInterval(cursor: Cursor, into: GtidNumber[]): void {
   const start = cursor.at
   const from = parseNumber(cursor)
   const to = skip(cursor, '-') ? parseNumber(cursor) : from
@@ -71,7 +72,7 @@ function parseInterval(cursor: Cursor, into: number[]): void {
 }
 
 /** A transaction's number. Read digit by digit: sets of 100,000 intervals arrive, and slices cost more than the rest. */
-function parseNumber(cursor: Cursor): number {
+function parseNumber(cursor: Cursor): GtidNumber {
   const start = cursor.at
   let value = 0
   for (;;) {
@@ -83,9 +84,14 @@ function parseNumber(cursor: Cursor): number {
   const failed = { text: cursor.text, at: start }
   if (cursor.at === start) fail(failed, 'a transaction number is expected')
   if (value < 1) fail(failed, 'transaction numbers begin at 1')
-  if (value > Number.MAX_SAFE_INTEGER) fail(failed, `transaction numbers above ${Number.MAX_SAFE_INTEGER} are not supported`)
+  const exact = value <= Number.MAX_SAFE_INTEGER ? value : largeNumber(cursor.text.slice(start, cursor.at))
+  if (exact >= endOfGtidNumbers) fail(failed, `transaction numbers end at ${endOfGtidNumbers - 1n}`)
   skipBlanks(cursor)
-  return value
+  return exact
+}
+
+function largeNumber(digits: string): GtidNumber {
+  return digits.length > 40 ? endOfGtidNumbers : gtidNumber(BigInt(digits))
 }
 
 function isDigit(code: number): boolean {

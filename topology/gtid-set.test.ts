@@ -22,6 +22,9 @@ describe('reading and printing', () => {
     [`${a}:_x:1,${a}:5`, `${a}:5:_x:1`],
     [`${a}:z:1:b:2:b:3`, `${a}:b:2-3:z:1`],
     [`${a}:9007199254740991`, `${a}:9007199254740991`],
+    [`${a}:9007199254740992:9007199254740991:9007199254740994`, `${a}:9007199254740991-9007199254740992:9007199254740994`],
+    [`${a}:5:9223372036854775806`, `${a}:5:9223372036854775806`],
+    [`${a}:app:9223372036854775805-9223372036854775806:00009223372036854775804`, `${a}:app:9223372036854775804-9223372036854775806`],
   ])('%j is printed as %j', (text, printed) => {
     expect(parse(text).toString()).toBe(printed)
   })
@@ -40,8 +43,9 @@ describe('reading and printing', () => {
     [`${a}:tag`, 'at its end (character 41 of 40) a ":" and an interval are expected after the tag tag'],
     [`${a}:tag:tag2:1`, 'at "tag2" (character 42 of 47) a transaction number is expected'],
     [`${a}:-1`, 'at "-1" (character 38 of 39) a transaction number is expected'],
-    [`${a}:9007199254740992`, 'at "9007199254740992" (character 38 of 53) transaction numbers above 9007199254740991 are not supported'],
-    [`${a}:1-9223372036854775806`, 'at "9223372036854775806" (character 40 of 58) transaction numbers above'],
+    [`${a}:9223372036854775807`, 'at "9223372036854775807" (character 38 of 56) transaction numbers end at 9223372036854775806'],
+    [`${a}:1-18446744073709551617`, 'at "18446744073709551617" (character 40 of 59) transaction numbers end at'],
+    [`${a}:${'9'.repeat(400)}`, 'transaction numbers end at'],
   ])('%j is refused, naming the piece and where it is', (text, message) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_GTID_SET', message: expect.stringContaining(message) as string }))
   })
@@ -60,6 +64,12 @@ describe('reading and printing', () => {
   test('the last number is known per UUID and tag', () => {
     const set = parse(`${a}:1-3:9:app:4`)
     expect([set.last(a), set.last(a.toUpperCase()), set.last(`${a}:app`), set.last(b)]).toEqual([9, 9, 4, 0])
+  })
+
+  test('of two that have nearly all numbers the larger one is known', () => {
+    const [all, butOne] = [parse(`${a}:1-9223372036854775806`), parse(`${a}:1-9223372036854775806,${b}:1`)]
+    expect([butOne.isLargerThan(all), all.isLargerThan(butOne), all.isLargerThan(all)]).toEqual([true, false, false])
+    expect(butOne.subtract(all).toString()).toBe(`${b}:1`)
   })
 
   test('what one server issued can be left out, tagged or not', () => {
@@ -83,7 +93,9 @@ describe('reading and printing', () => {
 type Naive = ReadonlySet<string>
 
 const sources = [a, `${a}:app`, `${a}:_z`, b] as const
-const gtid = fc.tuple(fc.constantFrom(...sources), fc.integer({ min: 1, max: 16 })).map(([source, number]) => `${source}:${number}`)
+/** Where numbers begin, where they stop to be exact as such, and where MySQL ends. */
+const number = fc.tuple(fc.constantFrom(1n, 2n ** 53n - 8n, 2n ** 63n - 17n), fc.bigInt({ min: 0n, max: 15n })).map(([from, more]) => from + more)
+const gtid = fc.tuple(fc.constantFrom(...sources), number).map(([source, number]) => `${source}:${number}`)
 /** Dense, so that intervals form, touch and span each other's gaps. */
 const naive = fc.uniqueArray(gtid, { maxLength: 60, size: 'max' }).map((gtids): Naive => new Set(gtids))
 const setOf = (gtids: Naive) => GtidSet.parse([...gtids].join(','))
@@ -113,6 +125,7 @@ describe('against a naive model', () => {
         expect(setOf(left).equals(setOf(right))).toBe(rightOnly.length + leftOnly.length === 0)
         expect(setOf(left).isEmpty()).toBe(left.size === 0)
         expect(setOf(left).count()).toBe(left.size)
+        expect(setOf(left).isLargerThan(setOf(right))).toBe(left.size > right.size)
       }),
       { numRuns: 500 },
     )
@@ -152,8 +165,9 @@ function membersOf(text: string): string[] {
       let source = uuid
       return pieces.flatMap((piece) => {
         if (!/^\d/.test(piece)) source = `${uuid}:${piece}`
-        const [from, to = from] = piece.split('-').map(Number)
-        return /^\d/.test(piece) ? range(from ?? 0, to ?? 0).map((number) => `${source}:${number}`) : []
+        if (!/^\d/.test(piece)) return []
+        const [from = 0n, to = from] = piece.split('-').map(BigInt)
+        return range(0, Number(to - from)).map((more) => `${source}:${from + BigInt(more)}`)
       })
     })
     .sort()

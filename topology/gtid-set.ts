@@ -1,3 +1,4 @@
+import type { GtidNumber } from './gtid-number.ts'
 import { parseIntervals, type GtidSource } from './gtid-parser.ts'
 import { countOf, covers, differenceOf, intersectionOf, sameIntervals, unionOf, type Intervals } from './intervals.ts'
 
@@ -7,8 +8,7 @@ type IntervalsBySource = ReadonlyMap<GtidSource, Intervals>
  * An immutable set of global transaction identifiers. Every operation walks its operands once; what an operation leaves
  * unchanged is shared.
  *
- * Transaction numbers go up to 2⁵³ − 1 (a million a second for 285 years); MySQL's own limit is 2⁶³ − 2. Larger ones are
- * refused when parsed rather than rounded.
+ * Transaction numbers are exact up to MySQL's own limit, 2⁶³ − 2: anybody may use the largest with `SET gtid_next`.
  */
 export class GtidSet {
   static readonly empty = new GtidSet(new Map())
@@ -28,7 +28,7 @@ export class GtidSet {
   }
 
   /** The set of one transaction. Throws `REGENT_BAD_GTID_SET` like `parse`. */
-  static single(uuid: string, number: number, tag = ''): GtidSet {
+  static single(uuid: string, number: GtidNumber, tag = ''): GtidSet {
     return GtidSet.parse(`${uuid}${tag === '' ? '' : `:${tag}`}:${number}`)
   }
 
@@ -83,6 +83,11 @@ export class GtidSet {
     return this.#intervals.size === 0
   }
 
+  /** Whether it has more transactions; exact however many they are, unless each has 2⁵³ that the other lacks. */
+  isLargerThan(other: GtidSet): boolean {
+    return this.subtract(other).count() > other.subtract(this).count()
+  }
+
   /** Number of transactions; exact below 2⁵³. */
   count(): number {
     let count = 0
@@ -91,7 +96,7 @@ export class GtidSet {
   }
 
   /** The largest transaction number of `uuid` or `uuid:tag`, in any case; 0 where there is none. */
-  last(uuidAndTag: string): number {
+  last(uuidAndTag: string): GtidNumber {
     return this.#intervals.get(uuidAndTag.toLowerCase())?.at(-1) ?? 0
   }
 
