@@ -48,6 +48,7 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
     connected: connected(situation, view),
     acks: record.acksWanted,
     mayRestart,
+    ...boundTo(view),
     ...(primaryDonates(situation, view) ? { donates: true } : {}),
   }
 }
@@ -208,8 +209,14 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
     sourceUuid: server?.uuid ?? '',
     sourceHolds: primary && primary.observation.process === 'running' ? holdsOf(primary.observation).toString() : '',
     sourcePurged: server?.purged ?? '',
+    ...boundTo(view),
     ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),
   }
+}
+
+/** What is said of the cluster is said to the agent that was seen: its next start may have forgotten something since. */
+function boundTo({ observation: { bindsToRun, agentRun } }: LiveView): { readonly run?: string } {
+  return bindsToRun === true ? { run: agentRun } : {}
 }
 
 /** An instance has moved since it was told where everybody is. Of one that has no address at this moment nothing new can be said. */

@@ -161,6 +161,8 @@ export interface Observation {
   readonly agentRun: string
   readonly sequence: number
   readonly regentVersion: string
+  /** Its agent refuses an assignment that names another `agentRun`. Absent from older agents, which refuse the word. */
+  readonly bindsToRun?: true
   readonly process: ProcessState
   /** Why the process is absent or dead, in a sentence; '' otherwise. */
   readonly processNote: string

@@ -313,7 +313,7 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     acked: new Map(),
     marker: null,
     server: { open: isPrimary, acks: isPrimary ? record.acks : 0, gates: new Set(isPrimary ? replicas : []), channel: isPrimary ? null : { source: instanceOf(record.primary), semiSync: true, running: true } },
-    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null, trustsAssignment: true },
+    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, catchUpTo: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null, trustsAssignment: true },
     rebooted: false,
     isolated: false,
     seedsFrom: null,
