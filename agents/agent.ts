@@ -77,6 +77,7 @@ export class Agent implements AgentHandlers {
     this.#parts = {
       ...ports,
       run: world.random.hex(16),
+      firstIncarnation: file.current.incarnation,
       file,
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
       notices,

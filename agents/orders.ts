@@ -12,6 +12,7 @@ import { prepareToLead } from './preparation.ts'
 import { promise, stopUnderPromise } from './promise.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './seeding.ts'
+import { notedNow, type StoredState } from './stored-state.ts'
 
 /** Carries out orders, one at a time: checked, written to disk, then done. */
 export class Orders {
@@ -37,7 +38,7 @@ export class Orders {
       this.#dropPromiseReport()
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
       else hearOfSource(memory, order, newEpoch)
-      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...this.#notedBy(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
       memory.trustsAssignment = true
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
@@ -87,6 +88,12 @@ export class Orders {
     const { file, memory, world, observer } = this.#parts
     memory.peersHeard.set(request.asking, world.clock.monotonicMs())
     return { granted: file.current.promise <= request.epoch, promise: file.current.promise, executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null) }
+  }
+
+  /** An assignment for this start is made by a manager that has noted it. */
+  #notedBy({ run }: Assignment): Partial<StoredState> {
+    const { file, firstIncarnation } = this.#parts
+    return run === undefined || file.current.notedIncarnations.includes(file.current.incarnation) ? {} : notedNow(file.current, firstIncarnation)
   }
 
   #dropPromiseReport(): void {

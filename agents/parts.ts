@@ -15,6 +15,8 @@ import type { VolumePort } from './volume-port.ts'
 export interface Parts {
   /** Random id of this start of the agent. */
   readonly run: string
+  /** The incarnation that this start began with. */
+  readonly firstIncarnation: string
   readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'tls' | 'lowSpaceBytes' | 'keepBinlogsSeconds' | 'heldBinlogsBytes' | 'archiveBytes'>
   /** Password of this instance's replication account. */
   readonly replicationPassword: string

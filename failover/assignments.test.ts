@@ -167,6 +167,13 @@ describe('a replica is told', () => {
     }
   })
 
+  it('once more when its agent has started again, so that this start knows that it is noted; an older agent is not', () => {
+    const views = (toldNoted?: boolean) => ({ 'shop-0': { stored: toldNoted === undefined ? {} : { toldNoted } }, 'shop-1': { stored: toldNoted === undefined ? {} : { toldNoted } } })
+    expect(ordersIn({ views: views(false) })).toEqual([expect.stringContaining('primary shop-0'), 'follow shop-1 counted 1@1'])
+    expect(ordersIn({ views: views(true) })).toEqual([])
+    expect(ordersIn({ views: views() })).toEqual([])
+  })
+
   it('nothing of what a primary held that does not run', () => {
     const order = followOrder({ record: { epoch: 2, revision: 2, syncSet: [shop1] }, views: { 'shop-0': { ...deadServer, binlogSet: gtids('shop-0', 105) } } })
     expect(order.sourceHolds).toBe('')

@@ -88,10 +88,15 @@ function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
   if (stored.promise > record.epoch) return false
   const told = stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && stored.revision >= record.revision
   if (!told) return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
-  if (knowsOtherUuids(situation, view) || knowsOtherAddresses(situation, view)) return true
+  if (knowsTooLittle(situation, view)) return true
   const open = new Set(server?.openGates)
   if ((stored.assignment.donates === true) !== primaryDonates(situation, view)) return true
   return stored.assignment.fenced !== isFenced(situation.notes, name) || (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
+}
+
+/** Of the others, or of itself: the next start of its agent would not know that this one was noted (`agents/stored-state.ts`). */
+function knowsTooLittle(situation: Situation, view: LiveView): boolean {
+  return knowsOtherUuids(situation, view) || knowsOtherAddresses(situation, view) || view.observation.stored.toldNoted === false
 }
 
 /**
@@ -135,6 +140,7 @@ function isAsTold(situation: Situation, view: LiveView): boolean {
     assignment.source === instanceOf(sourceOf(record, member)) &&
     assignment.fenced === isFenced(notes, name) &&
     !knowsOtherAddresses(situation, view) &&
+    stored.toldNoted !== false &&
     !waits
   )
 }

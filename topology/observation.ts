@@ -137,6 +137,8 @@ export interface StoredSummary {
   readonly incarnation: string
   /** Those before it, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be judged. */
   readonly earlierIncarnations?: readonly string[]
+  /** A manager has ordered this start of the agent something, and so noted it before. Absent from older agents, which do not ask. */
+  readonly toldNoted?: boolean
 }
 
 /**

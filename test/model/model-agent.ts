@@ -1,5 +1,5 @@
 import { checkOrder, type AnyOrder } from '../../agents/order-checks.ts'
-import { newIncarnation, type StoredState } from '../../agents/stored-state.ts'
+import { notedNow, promisedIncarnation, type StoredState } from '../../agents/stored-state.ts'
 import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../../failover/order.ts'
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
@@ -50,7 +50,7 @@ function check({ flaws, ledger }: ModelWorld, instance: Instance, name: OrderNam
 
 /** To disk, durably. The agent may die right after it. */
 export function store(world: ModelWorld, instance: Instance, change: Partial<StoredState>): void {
-  const renewed = (change.promise ?? 0) > instance.disk.promise ? newIncarnation(instance.disk, `${instance.disk.incarnation}/${change.promise}`) : {}
+  const renewed = (change.promise ?? 0) > instance.disk.promise ? promisedIncarnation({ ...instance.disk, ...change }, `${instance.disk.incarnation}/${change.promise}`) : {}
   instance.disk = { ...instance.disk, ...change, ...renewed }
   if (!world.diesAfterWriting || instance.disk.unsettled) return
   world.diesAfterWriting = false
@@ -66,10 +66,15 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   memory.receiverKept = false
   remember(instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
-  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...notedBy(instance, order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
   memory.trustsAssignment = true
   if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
   converge(world, instance)
+}
+
+/** Its start began with `name/run` (`ModelWorld.startAgent`). */
+function notedBy({ name, agentRun, disk }: Instance, { run }: Assignment): Partial<StoredState> {
+  return run === undefined || disk.notedIncarnations.includes(disk.incarnation) ? {} : notedNow(disk, `${name}/${agentRun}`)
 }
 
 function remember({ memory }: Instance, order: Assignment, newEpoch: boolean): void {

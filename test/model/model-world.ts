@@ -284,6 +284,7 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     volume,
     incarnation: `${name}/1`,
     earlierIncarnations: [],
+    notedIncarnations: [`${name}/1`],
     promise: 1,
     revision: 1,
     assignment: assignmentOf(name, record),
