@@ -32,6 +32,13 @@ describe('a replacement', () => {
     expect(replaced).toEqual([['shop-2', false]])
   })
 
+  it('of a second instance is refused while the first is on its way out, in a dry run too', async () => {
+    const { operations, replaced } = operationsOn({})
+    await operations.replace(request)
+    for (const dryRun of [true, false]) await expect(operations.replace({ instance: 'shop-1', acceptLoss: false, dryRun })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('on shop-0 alone') as string })
+    expect(replaced).toEqual([['shop-2', false]])
+  })
+
   it('changes nothing in a dry run', async () => {
     const { operations, replaced } = operationsOn(lost)
     expect(await operations.replace({ ...request, dryRun: true })).toMatchObject({ done: false, dryRun: true, sentence: 'would give up shop-2 with its volume' })

@@ -2,7 +2,7 @@ import { RegentError } from '../common/errors.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
 import type { OperationResult } from './api/operation-result.ts'
 import type { FailoverRequest, FenceRequest, PauseRequest, ReplaceRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
-import { instanceOf, type MemberId } from '../../topology/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
 import { decide } from '../../failover/decide.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
 import { withoutIncarnations } from '../../failover/incarnations.ts'
@@ -32,6 +32,8 @@ export class Operations {
   readonly #world: World
   readonly #platform: Pick<Platform, 'wish' | 'replace'>
   readonly #cluster: OperatedCluster
+  /** Who was given up last, by instance: it says so itself only when its pod is told to end. */
+  readonly #givenUp = new Map<InstanceName, MemberId>()
 
   constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> }, cluster: OperatedCluster) {
     this.#loop = loop
@@ -152,10 +154,12 @@ export class Operations {
     this.#mustExist(situation, instance)
     const { cluster } = situation
     if (!this.#platform.replace) throw new RegentError('REGENT_REFUSED', `no replacement of ${instance}: the volumes of ${cluster} are folders of one machine, which can be made nowhere else; kill it (regent local fault ${instance} kill), take data and agent out of its folder, and start it again (docs/operations.md, "Backup and restore")`)
-    const plan = planReplace(situation, instance, acceptLoss)
+    const plan = planReplace(situation, instance, acceptLoss, [...this.#givenUp.values()])
     if ('refusal' in plan) throw this.#refusal(request, `no replacement of ${instance}: ${plan.refusal}`)
     const loss = plan.loss === '' ? '' : `; accepted: ${plan.loss}`
     if (dryRun) return { done: false, dryRun: true, sentence: `would give up ${instance} with its volume${loss}`, plan: plan.steps }
+    const member = viewNamed(situation.snapshot, instance)?.observation?.member
+    if (member) this.#givenUp.set(instance, member)
     await this.#platform.replace(instance, plan.isSilent)
     return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
   }
