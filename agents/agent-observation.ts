@@ -10,19 +10,17 @@ import { summaryOf } from './stored-state.ts'
 export class ObservationBuilder {
   readonly #parts: Parts
   readonly #lease: Lease
-  readonly #run: string
   readonly #version: string
   #sequence = 0
 
-  constructor(parts: Parts, lease: Lease, identity: { run: string; version: string }) {
+  constructor(parts: Parts, lease: Lease, version: string) {
     this.#parts = parts
     this.#lease = lease
-    this.#run = identity.run
-    this.#version = identity.version
+    this.#version = version
   }
 
   build(): Observation {
-    const { config, file, process, observer, memory, notices, clientCertificate, world } = this.#parts
+    const { run, config, file, process, observer, memory, notices, clientCertificate, world } = this.#parts
     const nowMs = world.clock.monotonicMs()
     this.#sequence += 1
     return {
@@ -30,9 +28,10 @@ export class ObservationBuilder {
       cluster: config.cluster,
       instance: config.instance,
       member: memberId(config.instance, file.current.volume),
-      agentRun: this.#run,
+      agentRun: run,
       sequence: this.#sequence,
       regentVersion: this.#version,
+      bindsToRun: true,
       process: this.#shownProcess(),
       processNote: process.note,
       mysqldPid: process.pid,
@@ -74,7 +73,7 @@ export class ObservationBuilder {
     const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}) }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
     const unseen = summary.assignment?.counted === true && !memory.trustsAssignment
-    const waits = unseen || (memory.sourceHolds === null && (tailInDoubt || file.current.forgetful))
+    const waits = unseen || (memory.sourceHolds === null && tailInDoubt) || (memory.catchUpTo === null && file.current.forgetful)
     return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
   }
 }

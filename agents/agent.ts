@@ -76,6 +76,8 @@ export class Agent implements AgentHandlers {
     const notices = new Notices(world.clock, ports.log)
     this.#parts = {
       ...ports,
+      run: world.random.hex(16),
+      firstIncarnation: file.current.incarnation,
       file,
       observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
       notices,
@@ -86,7 +88,7 @@ export class Agent implements AgentHandlers {
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
     this.#binlogs = new BinlogKeeper(this.#parts)
-    this.#observations = new ObservationBuilder(this.#parts, this.#lease, { run: world.random.hex(16), version: regentVersion })
+    this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null

@@ -218,11 +218,11 @@ async function restartReceiver(parts: Parts): Promise<void> {
   await startReceiver(parts)
 }
 
-/** Forgetful no more: it follows and holds all that the primary held when it was last told. */
+/** Forgetful no more: it follows and holds all that the primary held when this start of the agent was last told. */
 async function rememberAgain({ file, memory, notices }: Parts, state: ServerState): Promise<void> {
-  if (!file.current.forgetful || memory.sourceHolds === null || memory.sourceHolds === '') return
+  if (!file.current.forgetful || memory.catchUpTo === null) return
   const own = parseGtidSet(state.executed).union(parseGtidSet(state.received))
-  if (!own.contains(parseGtidSet(memory.sourceHolds))) return
+  if (!own.contains(parseGtidSet(memory.catchUpTo))) return
   await file.update({ forgetful: false })
   notices.add('Remembers', 'it has caught up with everything its primary holds and counts again')
 }

@@ -21,7 +21,7 @@ it('A follower that has caught up after a crash of its machine says so at once, 
   await converger.pass()
   expect(parts.file.current.forgetful).toBe(true)
   expect(shown).toBe(0)
-  parts.memory.sourceHolds = held
+  parts.memory.catchUpTo = held
   await converger.pass()
   expect(parts.file.current.forgetful).toBe(false)
   expect(shown).toBe(1)

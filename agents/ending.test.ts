@@ -27,7 +27,7 @@ async function silentPrimary(role: 'primary' | 'replica' = 'primary') {
   const fixed = await testParts(server, { process, volume: { glanceAtEnding: () => new Promise((resolve) => looks.push(resolve)) } })
   const shown: Observation[] = []
   const parts: Parts = { ...fixed, timings: { ...fixed.timings, lookIntoLogMs: 50 }, changed: () => shown.push(builder.build()) }
-  const builder = new ObservationBuilder(parts, new Lease(parts, () => undefined), { run: 'run', version: '0' })
+  const builder = new ObservationBuilder(parts, new Lease(parts, () => undefined), '0')
   if (role === 'primary') await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   await parts.observer.refresh()
   server.dead = true

@@ -23,7 +23,7 @@ interface Given extends Partial<Omit<OrderState, 'stored'>> {
 /** shop-1, that acts as replica of epoch 4 at revision 9, unless a test says otherwise. */
 function stateOf({ stored, ...more }: Given): OrderState {
   const acted = { promise: 4, revision: 9, assignment: replica() }
-  return { cluster: 'shop', instance: 'shop-1', process: 'running', promiseReport: null, holds: held, ...more, stored: { ...freshState('v1', 'boot'), ...acted, ...stored } }
+  return { cluster: 'shop', instance: 'shop-1', run: 'run-2', process: 'running', promiseReport: null, holds: held, ...more, stored: { ...freshState('v1', 'boot'), ...acted, ...stored } }
 }
 
 const actsAsPrimary: Given = { stored: { assignment: primary() } }
@@ -39,6 +39,7 @@ describe('an agent obeys', () => {
     'a promise several epochs ahead': ['promise', promise({ epoch: 9 })],
     'a promise before its first assignment': ['promise', promise({ epoch: 1, revision: 0 }), { stored: freshState('v1', 'boot') }],
     'an assignment to follow at a newer revision': ['assign', replica({ revision: 10 })],
+    'an assignment that was made for this start of it': ['assign', replica({ run: 'run-2' })],
     'the same assignment once more': ['assign', replica()],
     'an assignment to lead the epoch it promised': ['assign', primary({ epoch: 5, revision: 10 }), stopped],
     'a new revision as primary, dead or alive': ['assign', primary({ revision: 10 }), { ...actsAsPrimary, process: 'dead' }],
@@ -110,6 +111,12 @@ describe.each([
       expect(errorOf(name, orderOf(more), given)).toMatchObject({ code: 'REGENT_WRONG_MEMBER' })
     }
   })
+})
+
+test('an assignment that was made for another start of the agent is refused, to lead as well as to follow', () => {
+  const late = { code: 'REGENT_STALE_ORDER', message: 'assign was made for start run-1 of the agent of shop-1; this is run-2' }
+  expect(errorOf('assign', replica({ run: 'run-1', revision: 10 }))).toMatchObject(late)
+  expect(errorOf('assign', primary({ run: 'run-1', revision: 10 }), actsAsPrimary)).toMatchObject(late)
 })
 
 test('what is refused for its length is abbreviated', () => {

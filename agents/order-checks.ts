@@ -11,6 +11,8 @@ export type AnyOrder = Assignment | PromiseOrder | DemoteOrder | FetchOrder | Pa
 export interface OrderState {
   readonly cluster: string
   readonly instance: string
+  /** This start of the agent. */
+  readonly run: string
   readonly stored: StoredState
   readonly process: ProcessState
   readonly promiseReport: PromiseReport | null
@@ -32,6 +34,9 @@ export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState):
   }
   if (order.epoch < stored.promise) throw new RegentError('REGENT_STALE_ORDER', `${name} of epoch ${order.epoch}: ${member} promised epoch ${stored.promise}`)
   if (order.revision < stored.revision) throw new RegentError('REGENT_STALE_ORDER', `${name} of revision ${order.revision}: ${member} acted on revision ${stored.revision}`)
+  if ('run' in order && order.run !== undefined && order.run !== state.run) {
+    throw new RegentError('REGENT_STALE_ORDER', `${name} was made for start ${order.run} of the agent of ${state.instance}; this is ${state.run}`)
+  }
   const failed = checksFor(name, order, state).find(([fails]) => fails)
   if (failed) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `${name} of epoch ${order.epoch} refused by ${member}: ${failed[1]}`)
 }

@@ -21,8 +21,9 @@ const primary: Required<PrimaryAssignment> = {
   acks: 1,
   mayRestart: false,
   donates: true,
+  run: 'run-2',
 }
-const replica: Required<ReplicaAssignment> = { ...base, role: 'replica', peers: [peer], fenced: false, source: peer, counted: true, sourceUuid: uuidOf('shop-1'), sourceHolds: held, sourcePurged: '', sourceReady: true }
+const replica: Required<ReplicaAssignment> = { ...base, role: 'replica', peers: [peer], fenced: false, source: peer, counted: true, sourceUuid: uuidOf('shop-1'), sourceHolds: held, sourcePurged: '', sourceReady: true, run: 'run-2' }
 const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
 const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000 }
 const fetch: Required<FetchOrder> = { ...base, from: peer, until: held, deadlineMs: 1_000 }
@@ -41,8 +42,8 @@ interface Kind {
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
-  'an assignment to lead': { wire: 'assign', whole: primary, optional: ['countedUuids', 'connected', 'donates'] },
-  'an assignment to follow': { wire: 'assign', whole: replica, optional: ['sourceReady'] },
+  'an assignment to lead': { wire: 'assign', whole: primary, optional: ['countedUuids', 'connected', 'donates', 'run'] },
+  'an assignment to follow': { wire: 'assign', whole: replica, optional: ['sourceReady', 'run'] },
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: [] },
   'a fetch': { wire: 'fetch', whole: fetch, optional: [] },

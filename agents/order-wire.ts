@@ -38,8 +38,9 @@ const primary = message(
     acks: integer(0, 15),
     mayRestart: anyBoolean,
     donates: { const: true },
+    run: name,
   },
-  ['countedUuids', 'connected', 'donates'],
+  ['countedUuids', 'connected', 'donates', 'run'],
 )
 
 const replica = message(
@@ -53,8 +54,9 @@ const replica = message(
     sourceHolds: gtids,
     sourcePurged: gtids,
     sourceReady: anyBoolean,
+    run: name,
   },
-  ['sourceReady'],
+  ['sourceReady', 'run'],
 )
 
 const schemas = {

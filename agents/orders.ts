@@ -1,4 +1,4 @@
-import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PasswordsOrder, PromiseOrder, RenounceOrder, ReseedOrder, Step } from '../failover/order.ts'
+import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PasswordsOrder, PromiseOrder, RenounceOrder, ReplicaAssignment, ReseedOrder, Step } from '../failover/order.ts'
 import type { OrderName } from '../failover/order.ts'
 import { holdsText } from './agent-observation.ts'
 import type { Converger } from './converger.ts'
@@ -6,12 +6,13 @@ import { demote } from './demotion.ts'
 import { fetchMissing } from './fetching.ts'
 import type { Lease } from './lease.ts'
 import { checkOrder, type AnyOrder } from './order-checks.ts'
-import type { Parts } from './parts.ts'
+import type { Memory, Parts } from './parts.ts'
 import { beginPasswords } from './passwords.ts'
 import { prepareToLead } from './preparation.ts'
 import { promise, stopUnderPromise } from './promise.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './seeding.ts'
+import { notedNow, type StoredState } from './stored-state.ts'
 
 /** Carries out orders, one at a time: checked, written to disk, then done. */
 export class Orders {
@@ -35,10 +36,9 @@ export class Orders {
       const newEpoch = now?.epoch !== order.epoch
       if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
       this.#dropPromiseReport()
-      // Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds.
-      if (order.role === 'replica' && (order.sourceHolds !== '' || newEpoch)) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
-      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+      else hearOfSource(memory, order, newEpoch)
+      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...this.#notedBy(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
       memory.trustsAssignment = true
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
@@ -90,6 +90,12 @@ export class Orders {
     return { granted: file.current.promise <= request.epoch, promise: file.current.promise, executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null) }
   }
 
+  /** An assignment for this start is made by a manager that has noted it. */
+  #notedBy({ run }: Assignment): Partial<StoredState> {
+    const { file, firstIncarnation } = this.#parts
+    return run === undefined || file.current.notedIncarnations.includes(file.current.incarnation) ? {} : notedNow(file.current, firstIncarnation)
+  }
+
   #dropPromiseReport(): void {
     const { memory, observer } = this.#parts
     if (memory.promiseReport) observer.knownToHold(memory.promiseReport.holds)
@@ -128,12 +134,19 @@ export class Orders {
   }
 
   #check(name: OrderName, order: AnyOrder): void {
-    const { config, file, process, memory } = this.#parts
-    checkOrder(name, order, { cluster: config.cluster, instance: config.instance, stored: file.current, process: process.state, promiseReport: memory.promiseReport, holds: holdsText(this.#parts) })
+    const { config, file, process, memory, run } = this.#parts
+    checkOrder(name, order, { cluster: config.cluster, instance: config.instance, run, stored: file.current, process: process.state, promiseReport: memory.promiseReport, holds: holdsText(this.#parts) })
   }
 }
 
-/** Sets that grow with the data are not kept on disk, and a permission to restart is for once. */
-function withoutVolatile(order: Assignment): Assignment {
+/** Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds. */
+function hearOfSource(memory: Memory, { sourceHolds, run }: ReplicaAssignment, newEpoch: boolean): void {
+  if (sourceHolds === '' && !newEpoch) return
+  memory.sourceHolds = sourceHolds === '' ? null : sourceHolds
+  if (run !== undefined) memory.catchUpTo = memory.sourceHolds
+}
+
+/** Sets that grow with the data are not kept on disk, a permission to restart is for once, and the next start of the agent is another. */
+function withoutVolatile({ run: _, ...order }: Assignment): Assignment {
   return order.role === 'primary' ? { ...order, mayRestart: false } : { ...order, sourceHolds: '', sourcePurged: '' }
 }

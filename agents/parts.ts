@@ -13,6 +13,10 @@ import type { VolumePort } from './volume-port.ts'
 
 /** What the parts of one agent share. Everything that reaches outside is a port. */
 export interface Parts {
+  /** Random id of this start of the agent. */
+  readonly run: string
+  /** The incarnation that this start began with. */
+  readonly firstIncarnation: string
   readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'tls' | 'lowSpaceBytes' | 'keepBinlogsSeconds' | 'heldBinlogsBytes' | 'archiveBytes'>
   /** Password of this instance's replication account. */
   readonly replicationPassword: string
@@ -48,8 +52,10 @@ export interface Memory {
   prepared: { readonly pid: number; readonly epoch: number } | null
   /** Made ready to follow a source that is not ready yet: as what, which mysqld (pid), and when (monotonic). */
   pointed: { readonly as: string; readonly pid: number | null; readonly atMs: number } | null
-  /** What the primary held at the newest assignment: needed to judge a tail, errant transactions, forgetfulness. */
+  /** What the primary held at the newest assignment: needed to judge a tail and errant transactions. */
   sourceHolds: string | null
+  /** The same of an assignment that was made for this start of the agent: what a forgetful replica has to catch up to. An order that was on its way before may know less than was forgotten. */
+  catchUpTo: string | null
   /** Sentence and progress of convergence. */
   converged: { revision: number; done: boolean; sentence: string }
   markedRevision: number
@@ -113,6 +119,7 @@ export function freshMemory(nowMs: number): Memory {
     pointed: null,
     untidy: null,
     sourceHolds: null,
+    catchUpTo: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,
     openedPid: null,

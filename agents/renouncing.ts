@@ -13,6 +13,7 @@ export async function renounce(parts: Parts, order: RenounceOrder): Promise<void
   else if (process.state === 'running') await server.stopReceiver()
   memory.promiseReport = null
   memory.sourceHolds = null
+  memory.catchUpTo = null
   memory.openedPid = null
   memory.opening = null
   memory.converged = { revision: 0, done: false, sentence: 'its volume went back in time: it waits to be seeded again as a new member' }

@@ -21,10 +21,11 @@ import { replicationUser } from './server-port.ts'
 import { createSqlServer } from './sql-server.ts'
 import { createVolume } from './volume.ts'
 import { volumeLayout } from './volume-layout.ts'
+import { lockVolume } from './volume-lock.ts'
 
 /**
  * Runs the agent of one instance until SIGTERM or SIGINT. Its mysqld goes on without it and is found again by the next.
- * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`.
+ * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself, `REGENT_ALREADY_RUNNING` where another agent has the volume, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`.
  */
 export async function runAgent(config: AgentConfig): Promise<void> {
   const timings = { ...defaultTimings, ...config.timings }
@@ -35,8 +36,9 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
   const layout = volumeLayout(config.volume)
   await mkdir(layout.agentDir, { recursive: true, mode: 0o700 })
+  await lockVolume(layout.lockFile, config.instance)
   await mkdir(layout.runDir, { recursive: true, mode: 0o700 })
-  const stateFile = join(layout.agentDir, 'state')
+  const { stateFile } = layout
   const world = realWorld
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
   const certificates = config.tls && (await followCertificateFolder({ folder: config.tls.certificateFolder, world, log, checksPeers: true }))

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { codeOf } from '../src/common/errors.ts'
 import { MemoryDisk } from './testing.ts'
-import { freshState, newIncarnation, StoredStateFile } from './stored-state.ts'
+import { freshState, newIncarnation, notedNow, StoredStateFile, summaryOf } from './stored-state.ts'
 
 const path = '/volume/agent/state'
 const open = (disk: MemoryDisk) => StoredStateFile.open(disk, path, () => freshState('v1', 'boot-1'))
@@ -183,4 +183,26 @@ it('Each start and each newer promise makes another incarnation, and the last 32
   expect(file.current.incarnation).toBe('run-40')
   expect(file.current.earlierIncarnations).toHaveLength(32)
   expect(file.current.earlierIncarnations[0]).toBe('run-39')
+})
+
+it('However many starts follow that no manager notes, they lead back to the last start that one has noted, and to all that it promised', async () => {
+  const file = await open(new MemoryDisk())
+  await file.update(newIncarnation(file.current, 'noted'))
+  await file.update(notedNow(file.current, 'noted'))
+  await file.update({ promise: 1 })
+  const promised = file.current.incarnation
+  for (let start = 1; start <= 200; start += 1) await file.update(newIncarnation(file.current, `run-${start}`))
+  expect(file.current.earlierIncarnations).toHaveLength(32)
+  expect(file.current.earlierIncarnations).toEqual(expect.arrayContaining(['run-199', 'run-171', promised, 'noted']))
+  expect(summaryOf(file.current).toldNoted).toBe(false)
+})
+
+it('A start that has promised before a manager’s assignment came is noted by whichever of its incarnations the manager saw', async () => {
+  const file = await open(new MemoryDisk())
+  await file.update(newIncarnation(file.current, 'before'))
+  await file.update(newIncarnation(file.current, 'start'))
+  await file.update({ promise: 1 })
+  await file.update({ promise: 2, ...notedNow(file.current, 'start') })
+  expect(file.current.notedIncarnations).toEqual([file.current.incarnation, file.current.earlierIncarnations[0], 'start'])
+  expect(summaryOf(file.current).toldNoted).toBe(true)
 })

@@ -16,6 +16,8 @@ export interface StoredState {
   readonly incarnation: string
   /** Those before it, newest first. Several, because agents may start again while no manager is there to note the last one. */
   readonly earlierIncarnations: readonly string[]
+  /** The incarnations of the last start that a manager has noted, as far as this agent was told, newest first: however many starts follow that no manager notes, they lead back to these. */
+  readonly notedIncarnations: readonly string[]
   /** The highest epoch promised. Only grows. */
   readonly promise: number
   /** The newest revision of the record acted on. Only grows. */
@@ -38,8 +40,10 @@ export interface StoredState {
   readonly mayHaveTail: boolean
 }
 
-/** So many earlier incarnations are kept: more starts than that without any manager, and the volume is taken for one that went back in time. */
+/** So many earlier incarnations are kept, those that were noted among them: else a manager that comes back after more starts than that would take the volume for one that went back in time. */
 const incarnationsKept = 32
+/** Of one start: each promise makes another. */
+const notedKept = 8
 
 /** Room for each of the two copies. Preallocated, so that a full disk cannot stop a promise. */
 const slotBytes = 65_536
@@ -113,14 +117,32 @@ export class StoredStateFile {
 }
 
 /** What a new run of the agent writes before it does anything. */
-export function newIncarnation(before: Pick<StoredState, 'incarnation' | 'earlierIncarnations'>, incarnation: string): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
+export function newIncarnation(before: Incarnations, incarnation: string): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
   const earlier = before.incarnation === '' ? before.earlierIncarnations : [before.incarnation, ...before.earlierIncarnations]
-  return { incarnation, earlierIncarnations: earlier.slice(0, incarnationsKept) }
+  const pinned = before.notedIncarnations.filter((noted) => earlier.indexOf(noted) >= incarnationsKept - notedKept)
+  return { incarnation, earlierIncarnations: [...earlier.filter((each) => !pinned.includes(each)).slice(0, incarnationsKept - pinned.length), ...pinned] }
+}
+
+type Incarnations = Pick<StoredState, 'incarnation' | 'earlierIncarnations' | 'notedIncarnations'>
+
+/**
+ * What is written when a manager shows that it has noted this start: it orders nothing before (`failover/incarnations.ts`). Which of the start's incarnations it noted is not said, so all of them are pinned.
+ * @param first that of the start itself, before any promise
+ */
+export function notedNow({ incarnation, earlierIncarnations }: Incarnations, first: string): Pick<StoredState, 'notedIncarnations'> {
+  const sinceStart = [incarnation, ...earlierIncarnations]
+  return { notedIncarnations: sinceStart.slice(0, sinceStart.indexOf(first) + 1).slice(0, notedKept) }
 }
 
 /** A copy that was made of the volume before the promise, while the agent ran, is told by it too. No two starts have the same incarnation, so neither have their promises. */
-function incarnationAfterPromise(state: StoredState): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
-  return newIncarnation(state, createHash('sha256').update(`${state.incarnation} ${state.promise}`).digest('hex').slice(0, 16))
+function incarnationAfterPromise(state: StoredState): Incarnations {
+  return promisedIncarnation(state, createHash('sha256').update(`${state.incarnation} ${state.promise}`).digest('hex').slice(0, 16))
+}
+
+/** The next incarnation of a start that goes on: noted soon, where the start is. */
+export function promisedIncarnation(before: Incarnations, incarnation: string): Incarnations {
+  const noted = before.notedIncarnations
+  return { ...newIncarnation(before, incarnation), notedIncarnations: noted.includes(before.incarnation) ? [incarnation, ...noted].slice(0, notedKept) : noted }
 }
 
 /** The part of it that is reported. */
@@ -148,6 +170,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
     fromThePast: stored.fromThePast,
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
+    toldNoted: stored.notedIncarnations.includes(stored.incarnation),
   }
 }
 
@@ -181,7 +204,7 @@ function readSlot(bytes: Uint8Array, index: number): { state: StoredState; seque
 }
 
 /** What a file of an earlier agent does not say. */
-const addedLater = { earlierIncarnations: [], fromThePast: false, medium: null, unproven: false } as const
+const addedLater = { earlierIncarnations: [], notedIncarnations: [], fromThePast: false, medium: null, unproven: false } as const
 
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
   return createHash('sha256').update(String(sequence)).update(payload).digest()
@@ -194,6 +217,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     volume,
     incarnation: '',
     earlierIncarnations: [],
+    notedIncarnations: [],
     promise: 0,
     revision: 0,
     assignment: null,

@@ -176,6 +176,8 @@ export async function testParts(server: ScriptedServer, more: { process?: Script
   const volume = { ...quietVolume, ...more.volume }
   const timings = defaultTimings
   return {
+    run: 'run-2',
+    firstIncarnation: '',
     config: { cluster: 'shop', instance: 'shop-0', host: '127.24.1.1', port: 3306, lowSpaceBytes: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: 4_294_967_296 },
     replicationPassword: 'secret',
     timings,

@@ -12,6 +12,8 @@ export interface VolumeLayout {
   readonly agentDir: string
   /** What the agent promised and acts by. */
   readonly stateFile: string
+  /** Held by the agent that runs. */
+  readonly lockFile: string
   readonly runDir: string
   readonly socket: string
   /** Written by mysqld once its interfaces are open. */
@@ -36,6 +38,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     archiveDir: join(volume, 'archive'),
     agentDir,
     stateFile: join(agentDir, 'state'),
+    lockFile: join(agentDir, 'lock'),
     runDir,
     socket: join(runDir, 'mysqld.sock'),
     serverPidFile: join(runDir, 'mysqld.pid'),

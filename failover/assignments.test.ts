@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '../topology/testing.ts'
+import type { Observation } from '../topology/observation.ts'
 import { assignmentOrders } from './assignments.ts'
 import type { ReplicaAssignment } from './order.ts'
 import { aSituation, deadServer, ordersOf, promised, shop1, shop2, type SituationOverrides } from './testing.ts'
@@ -150,6 +151,27 @@ describe('a replica is told', () => {
   it('what the primary holds, waiting transactions included, and which are its own', () => {
     const order = followOrder({ record: { revision: 2, syncSet: [shop1] }, views: { 'shop-0': primaryAt(2, { executed: gtids('shop-0', 100), owned: `${uuidOf('shop-0')}:101`, purged: gtids('shop-0', 9) }) } })
     expect(order).toMatchObject({ sourceHolds: gtids('shop-0', 101), sourceUuid: uuidOf('shop-0'), sourcePurged: gtids('shop-0', 9), source: { instance: 'shop-0' } })
+  })
+
+  it('in an assignment for the very start of the agent that was seen, and an older agent, which knows no such word, without', () => {
+    const told = (to: string, views: SituationOverrides['views'], takesWord: boolean) => {
+      const { snapshot, ...situation } = aSituation({ record: { revision: 2 }, views: views ?? {} })
+      const instances = snapshot.instances.map((view) => (takesWord || view.observation === null ? view : { ...view, observation: withoutWord(view.observation) }))
+      return assignmentOrders({ ...situation, snapshot: { instances } }).find((action) => action.kind === 'assign' && action.to === to)
+    }
+    const withoutWord = ({ bindsToRun: _, ...observation }: Observation): Observation => observation
+    for (const [to, views] of [['shop-0', {}], ['shop-1', { 'shop-0': primaryAt(2), 'shop-1': replicaAt(1, true) }]] as const) {
+      expect(told(to, views, true)).toMatchObject({ order: { run: `run-of-${to}` } })
+      expect(told(to, views, false)).toMatchObject({ order: { revision: 2 } })
+      expect(told(to, views, false)).not.toHaveProperty('order.run')
+    }
+  })
+
+  it('once more when its agent has started again, so that this start knows that it is noted; an older agent is not', () => {
+    const views = (toldNoted?: boolean) => ({ 'shop-0': { stored: toldNoted === undefined ? {} : { toldNoted } }, 'shop-1': { stored: toldNoted === undefined ? {} : { toldNoted } } })
+    expect(ordersIn({ views: views(false) })).toEqual([expect.stringContaining('primary shop-0'), 'follow shop-1 counted 1@1'])
+    expect(ordersIn({ views: views(true) })).toEqual([])
+    expect(ordersIn({ views: views() })).toEqual([])
   })
 
   it('nothing of what a primary held that does not run', () => {

@@ -48,6 +48,7 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
     connected: connected(situation, view),
     acks: record.acksWanted,
     mayRestart,
+    ...boundTo(view),
     ...(primaryDonates(situation, view) ? { donates: true } : {}),
   }
 }
@@ -87,10 +88,15 @@ function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
   if (stored.promise > record.epoch) return false
   const told = stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && stored.revision >= record.revision
   if (!told) return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
-  if (knowsOtherUuids(situation, view) || knowsOtherAddresses(situation, view)) return true
+  if (knowsTooLittle(situation, view)) return true
   const open = new Set(server?.openGates)
   if ((stored.assignment.donates === true) !== primaryDonates(situation, view)) return true
   return stored.assignment.fenced !== isFenced(situation.notes, name) || (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
+}
+
+/** Of the others, or of itself: the next start of its agent would not know that this one was noted (`agents/stored-state.ts`). */
+function knowsTooLittle(situation: Situation, view: LiveView): boolean {
+  return knowsOtherUuids(situation, view) || knowsOtherAddresses(situation, view) || view.observation.stored.toldNoted === false
 }
 
 /**
@@ -134,6 +140,7 @@ function isAsTold(situation: Situation, view: LiveView): boolean {
     assignment.source === instanceOf(sourceOf(record, member)) &&
     assignment.fenced === isFenced(notes, name) &&
     !knowsOtherAddresses(situation, view) &&
+    stored.toldNoted !== false &&
     !waits
   )
 }
@@ -208,8 +215,14 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
     sourceUuid: server?.uuid ?? '',
     sourceHolds: primary && primary.observation.process === 'running' ? holdsOf(primary.observation).toString() : '',
     sourcePurged: server?.purged ?? '',
+    ...boundTo(view),
     ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),
   }
+}
+
+/** What is said of the cluster is said to the agent that was seen: its next start may have forgotten something since. */
+function boundTo({ observation: { bindsToRun, agentRun } }: LiveView): { readonly run?: string } {
+  return bindsToRun === true ? { run: agentRun } : {}
 }
 
 /** An instance has moved since it was told where everybody is. Of one that has no address at this moment nothing new can be said. */

@@ -223,7 +223,8 @@ export function restartInPlace(situation: Situation, verdict: Verdict, revoked: 
   const name = instanceOf(record.primary)
   const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
   if (!isLive(view)) {
-    const sentence = `no automatic failover: ${verdict.sentence}, and ${revoked.missing}; bring back ${names(missingMembers(situation))} or, giving up what only they may hold, use: regent failover --accept-loss`
+    const asItIs = viewNamed(situation.snapshot, name)?.past === record.primary ? ` (with --to ${name} it is taken as it is now)` : ''
+    const sentence = `no automatic failover: ${verdict.sentence}, and ${revoked.missing}; bring back ${names(missingMembers(situation))} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
     return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
   }
   if (view.observation.stored.promise > record.epoch) return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)

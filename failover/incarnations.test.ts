@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { anObservation, aSnapshot } from '../topology/testing.ts'
 import { decide } from './decide.ts'
 import { revocation } from './durability.ts'
-import { believed, renounceOrders, standingOf, withIncarnation } from './incarnations.ts'
+import { believed, renounceOrders, standingOf, withIncarnation, withoutIncarnations } from './incarnations.ts'
 import { emptyNotes, type ClusterNotes } from './notes.ts'
 import { aSituation, deadServer, ordersOf, promised, shop0, shop1, type SituationOverrides } from './testing.ts'
 
@@ -76,10 +76,31 @@ describe('a member whose volume went back in time', () => {
     expect(renounceOrders(wentBack('shop-1', { notes: { paused: { reason: 'work', wallMs: 1 } } }))).toEqual([])
   })
 
+  it('is told nothing while nobody else leads: neither the primary of the record, nor a replica beside a primary that is dead', () => {
+    expect(renounceOrders(wentBack('shop-0'))).toEqual([])
+    expect(renounceOrders(wentBack('shop-1', { views: { 'shop-0': deadServer } }))).toEqual([])
+    expect(renounceOrders(wentBack('shop-1'))).toHaveLength(1)
+  })
+
+  it('stays what it is where nobody could lead without it, and the way out is said', () => {
+    const both = wentBack('shop-0', { record: { syncSet: [shop1] }, views: { 'shop-1': { reachable: false } } })
+    const decision = decide(both)
+    expect(decision.sentence).toMatch(/^no automatic failover: the volume of shop-0 went back in time .*use: regent failover --accept-loss \(with --to shop-0 it is taken as it is now\)$/)
+    expect(ordersOf(decision)).toEqual([])
+  })
+
+  it('is believed again once a person has vouched for it', () => {
+    const { snapshot, notes } = wentBack('shop-0')
+    const vouched = withoutIncarnations(notes, shop0)
+    const [view] = snapshot.instances
+    expect(vouched.incarnations).toEqual({})
+    expect(view?.observation && standingOf(vouched, { ...view.observation, member: shop0 })).toBe('new')
+  })
+
   it('is no primary: the sync set alone revokes, as if its agent were gone', () => {
     const decision = decide(wentBack('shop-0'))
     expect(decision.sentence).toBe('failing over: the volume of shop-0 went back in time and is nobody’s who is known; asking shop-1, shop-2 to promise epoch 2')
-    expect(ordersOf(decision)).toEqual(['renounce shop-0 1@1', 'promise shop-1 2@1', 'promise shop-2 2@1'])
+    expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
   })
 
   it('is seeded again once it is a new member, and joins nothing before', () => {

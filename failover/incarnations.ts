@@ -5,6 +5,7 @@ import type { Action } from './decision.ts'
 import type { ClusterNotes } from './notes.ts'
 import { orderVersion } from './order.ts'
 import { isLive, type Situation } from './situation.ts'
+import { judgePrimary } from './verdict.ts'
 
 /**
  * A volume that went back in time (a snapshot put back) forgot what it promised and received, and does not know it. So each incarnation of an agent's disk is written into the notes before anything relies on
@@ -67,9 +68,19 @@ function asNobody(view: InstanceView, observation: Observation): InstanceView {
   return { ...view, past: observation.member, observation: { ...observation, member: nobody, promiseReport: null, markedRevision: 0, binlogSet: null } }
 }
 
-/** Tells those who went back in time that they are new members. A paused cluster leaves them as they are: a person may be about to put the right volume back. */
-export function renounceOrders({ snapshot, record, notes, cluster }: Situation): readonly Action[] {
-  if (notes.paused) return []
+/** The notes without a word of this member: a person vouches for the volume as it is. */
+export function withoutIncarnations(notes: ClusterNotes, member: MemberId): ClusterNotes {
+  const { [member]: _, ...incarnations } = notes.incarnations
+  return { ...notes, incarnations }
+}
+
+/**
+ * Tells those who went back in time that they are new members, which cannot be taken back: only while somebody else leads. Else they may be all there is, and a person decides. A paused cluster leaves them as they are: a person
+ * may be about to put the right volume back.
+ */
+export function renounceOrders(situation: Situation): readonly Action[] {
+  const { snapshot, record, notes, cluster } = situation
+  if (notes.paused || judgePrimary(situation).kind !== 'well') return []
   return snapshot.instances.flatMap((view): readonly Action[] => {
     if (!isLive(view) || view.past === undefined) return []
     const { promise, revision, incarnation } = view.observation.stored

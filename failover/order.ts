@@ -28,6 +28,11 @@ interface AssignmentBase extends OrderBase {
   readonly peers: readonly Endpoint[]
   /** Read-only and offline by a person's wish, until unfenced. */
   readonly fenced: boolean
+  /**
+   * The start of the agent (`agentRun`) that this was made for. Any other start refuses the assignment: what it says of the source may be older than what this agent has forgotten since. Absent for an older agent, which refuses
+   * the word, and from an older manager.
+   */
+  readonly run?: string
 }
 
 export interface PrimaryAssignment extends AssignmentBase {

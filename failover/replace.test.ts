@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { memberId, type MemberId } from '../topology/member.ts'
 import { gtids } from '../topology/testing.ts'
 import { decide } from './decide.ts'
 import { planReplace } from './replace.ts'
@@ -47,6 +48,13 @@ describe('an instance is given up only if the loss is accepted', () => {
     'where the other one that counts is silent': ['on shop-0 alone', { ...lost, views: { 'shop-1': lostAgent, 'shop-2': lostAgent } }],
     'where the other one is about to leave': ['on shop-0 alone', { record: { leaving: [shop1] } }],
     'where the other one may have forgotten what it acknowledged': ['on shop-0 alone', { views: { 'shop-1': { stored: { forgetful: true } } } }],
+    'where the other one was told to end': ['on shop-0 alone', { views: { 'shop-1': { terminating: true } } }],
+    'where the other one is scaled away': ['on shop-0 alone', { notes: { instances: 1 } }],
+    'where the other one is fenced': ['on shop-0 alone', { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } }],
+    'where the other one went back in time': ['on shop-0 alone', { views: { 'shop-1': { stored: { fromThePast: true } } } }],
+    'where the other one ever had a filter': ['on shop-0 alone', { views: { 'shop-1': { stored: { filterSeen: true } } } }],
+    'where the other one is being copied': ['on shop-0 alone', { views: { 'shop-1': { seedingProgress: { stage: 'copying', percent: 10, donor: 'shop-0' } } } }],
+    'where the other one is errant': ['on shop-0 alone', { views: { 'shop-1': { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-1', 3)}` } } } }],
     'where a write needs more than the others that are left': ['on shop-0, shop-1 alone until another has it: beside shop-2 2 must follow and count, and 1 of them do', { record: { acksWanted: 2 } }],
     'where writes need nothing and nobody else follows': ['on shop-0 alone', { record: { acks: 0, acksWanted: 0, syncSet: [] }, views: { 'shop-1': lostAgent, 'shop-2': lostAgent } }],
     'while it has not left the sync set yet': ['shop-2 is about to leave the sync set', { views: { 'shop-2': lostAgent } }],
@@ -56,6 +64,12 @@ describe('an instance is given up only if the loss is accepted', () => {
     expect(plan(given)).toEqual({ refusal: expect.stringMatching(new RegExp(`${says}.*Only --accept-loss gives shop-2 up`)) as string })
     expect(plan(given, { acceptLoss: true })).toMatchObject({ loss: expect.stringContaining(says) as string })
   })
+})
+
+it('an instance that was given up a moment ago is no proven copy, whatever its agent says, until another volume is there', () => {
+  const given = (member: MemberId) => planReplace(aSituation(), 'shop-2', false, [member])
+  expect(given(shop1)).toEqual({ refusal: expect.stringContaining('on shop-0 alone') as string })
+  expect(given(memberId('shop-1', 'the volume before'))).toMatchObject({ loss: '' })
 })
 
 describe('after a replacement', () => {

@@ -2,7 +2,7 @@ import { errantOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { countedMembers } from './record.ts'
-import { isFollowing, isLive, liveView, names, viewNamed, viewOf, type Situation } from './situation.ts'
+import { departing, isErrant, isFenced, isFollowing, isLive, liveView, names, viewNamed, viewOf, type Situation } from './situation.ts'
 import { judgePrimary } from './verdict.ts'
 
 /** What giving up an instance and its volume would do, or why it is refused. */
@@ -19,11 +19,12 @@ export type ReplacePlan =
 /**
  * Gives up a volume for good, so a healthy copy of all that was acknowledged must be elsewhere (safety rule 8): on a primary that is well, and on as many others that count and follow as a write needs. The record
  * needs no order: what comes up on an empty volume is a new member, and the old one leaves because its volume is gone (`sync-set.ts`).
+ * @param givenUp whose volumes a person gave up before: their agents may not know it yet
  */
-export function planReplace(situation: Situation, instance: InstanceName, acceptLoss: boolean): ReplacePlan {
+export function planReplace(situation: Situation, instance: InstanceName, acceptLoss: boolean, givenUp: readonly MemberId[] = []): ReplacePlan {
   const standing = whyNotNow(situation, instance)
   if (standing !== null) return { refusal: standing }
-  const loss = whatCouldBeLost(situation, instance).join('; ')
+  const loss = whatCouldBeLost(situation, instance, givenUp).join('; ')
   if (loss !== '' && !acceptLoss) return { refusal: `${loss}. Only --accept-loss gives ${instance} up all the same` }
   const view = viewNamed(situation.snapshot, instance)
   return { steps: stepsOf(situation, instance, view), isSilent: !isLive(view), loss }
@@ -42,9 +43,9 @@ function whyNotNow(situation: Situation, instance: InstanceName): string | null 
   return verdict.kind === 'well' ? null : `the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
 }
 
-function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly string[] {
+function whatCouldBeLost(situation: Situation, instance: InstanceName, givenUp: readonly MemberId[]): readonly string[] {
   const { record } = situation
-  const others = countedMembers(record).filter((member) => instanceOf(member) !== instance && holdsFor(situation, member))
+  const others = countedMembers(record).filter((member) => instanceOf(member) !== instance && !givenUp.includes(member) && isProvenCopy(situation, member))
   const needed = Math.max(1, record.acks, record.acksWanted)
   const errant = errantOn(situation, instance)
   return [
@@ -52,6 +53,15 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly
     ...(others.length >= needed && leavesUnproven(situation, instance) ? [`${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`] : []),
     ...(errant > 0 ? [`${errant} errant transactions are on ${instance} alone; Regent archives them and seeds it again by itself`] : []),
   ]
+}
+
+/** It gets all that the primary has, is there to stay, and what it has is what its GTIDs say. */
+function isProvenCopy(situation: Situation, member: MemberId): boolean {
+  const view = liveView(situation.snapshot, member)
+  if (view === undefined || view.past !== undefined || !holdsFor(situation, member)) return false
+  const { stored, seedingProgress } = view.observation
+  const isDoubtful = stored.fromThePast || stored.filterSeen || stored.seeding || seedingProgress !== null || isErrant(situation, view)
+  return !isDoubtful && !departing(situation).includes(view.name) && !isFenced(situation.notes, view.name)
 }
 
 /** It gets all that the primary has, and forgot nothing. */

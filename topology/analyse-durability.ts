@@ -90,7 +90,7 @@ function analyseTail({ stored }: Observation, name: string): readonly Analysis[]
 }
 
 function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {
-  if (past !== undefined) return [critical('VolumeFromThePast', name, `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again`)]
+  if (past !== undefined) return [critical('VolumeFromThePast', name, `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again as soon as another instance leads. If its data is what is wanted, and nobody leads: regent failover --accept-loss --to ${name}`)]
   if (observation?.stored.fromThePast !== true) return []
   return [warning('VolumeFromThePast', name, `the volume of ${name} went back in time; it is a new member and counts for nothing until it has been seeded again`)]
 }

@@ -137,6 +137,8 @@ export interface StoredSummary {
   readonly incarnation: string
   /** Those before it, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be judged. */
   readonly earlierIncarnations?: readonly string[]
+  /** A manager has ordered this start of the agent something, and so noted it before. Absent from older agents, which do not ask. */
+  readonly toldNoted?: boolean
 }
 
 /**
@@ -161,6 +163,8 @@ export interface Observation {
   readonly agentRun: string
   readonly sequence: number
   readonly regentVersion: string
+  /** Its agent refuses an assignment that names another `agentRun`. Absent from older agents, which refuse the word. */
+  readonly bindsToRun?: true
   readonly process: ProcessState
   /** Why the process is absent or dead, in a sentence; '' otherwise. */
   readonly processNote: string

@@ -62,6 +62,7 @@ export function anObservation(overrides: ObservationOverrides = {}): Observation
     instance,
     member: memberOf(instance),
     agentRun: `run-of-${instance}`,
+    bindsToRun: true,
     sequence: 1,
     regentVersion: '0.1.0',
     process: 'running',

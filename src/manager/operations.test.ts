@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { aSituation, lostAgent, shop1, shop2, type SituationOverrides } from '../../failover/testing.ts'
+import type { ClusterNotes } from '../../failover/notes.ts'
+import { aSituation, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../failover/testing.ts'
 import { realWorld } from '../common/real-world.ts'
 import type { Platform } from '../common/platform.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
@@ -8,10 +9,11 @@ import { Operations } from './operations.ts'
 /** Operations of a cluster in this situation, on a platform that makes volumes anew and writes down what it was told; or on one that cannot. */
 function operationsOn(given: SituationOverrides, makesVolumes = true) {
   const replaced: (readonly [string, boolean])[] = []
-  const loop = { input: () => aSituation(given), decision: null } as Partial<ClusterLoop> as ClusterLoop
+  let notes = aSituation(given).notes
+  const loop = { input: () => aSituation(given), decision: null, changeNotes: async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes)) } as Partial<ClusterLoop> as ClusterLoop
   const platform: Pick<Platform, 'replace'> = makesVolumes ? { replace: async (...told) => void replaced.push(told) } : {}
   const declined: string[] = []
-  return { replaced, declined, operations: new Operations(loop, { world: realWorld, platform }, { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) }) }
+  return { replaced, declined, notes: () => notes, operations: new Operations(loop, { world: realWorld, platform }, { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) }) }
 }
 
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
@@ -27,6 +29,13 @@ describe('a replacement', () => {
   it('lets the pod of one that answers end in order', async () => {
     const { operations, replaced } = operationsOn({})
     await operations.replace(request)
+    expect(replaced).toEqual([['shop-2', false]])
+  })
+
+  it('of a second instance is refused while the first is on its way out, in a dry run too', async () => {
+    const { operations, replaced } = operationsOn({})
+    await operations.replace(request)
+    for (const dryRun of [true, false]) await expect(operations.replace({ instance: 'shop-1', acceptLoss: false, dryRun })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('on shop-0 alone') as string })
     expect(replaced).toEqual([['shop-2', false]])
   })
 
@@ -64,5 +73,24 @@ describe('what is refused', () => {
       await expect(operations.switchover({ to: 'shop-0', timeoutMs: undefined, reason: '', dryRun })).rejects.toMatchObject(refused)
       expect(declined.map((sentence) => /^no \w+/.exec(sentence)?.[0])).toEqual(dryRun ? [] : ['no replacement', 'no failover', 'no scaling', 'no switchover'])
     }
+  })
+})
+
+describe('a failover to an instance whose volume went back in time', () => {
+  const wentBack: SituationOverrides = { views: { 'shop-0': { past: shop0, member: 'shop-0@volume~c' }, 'shop-1': lostAgent }, notes: { incarnations: { [shop0]: ['b', 'a'], [shop1]: ['x'] } } }
+  const failover = { to: 'shop-0', acceptLoss: true, dryRun: false }
+
+  it('takes its volume as it is, where a person accepts what it may have forgotten, and touches nobody else’s', async () => {
+    const { operations, notes } = operationsOn(wentBack)
+    expect(await operations.failover({ ...failover, dryRun: true })).toMatchObject({ done: false, dryRun: true, sentence: expect.stringContaining('the volume of shop-0 is taken as it is') as string })
+    expect(notes().incarnations).toHaveProperty([shop0])
+    expect(await operations.failover(failover)).toMatchObject({ done: true, sentence: expect.stringContaining('what it may have forgotten since it was copied is given up') as string })
+    expect(notes().incarnations).toEqual({ [shop1]: ['x'] })
+  })
+
+  it('is refused without that', async () => {
+    const { operations, notes } = operationsOn(wentBack)
+    await expect(operations.failover({ ...failover, acceptLoss: false })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('Only --accept-loss takes it as it is') as string })
+    expect(notes().incarnations).toHaveProperty([shop0])
   })
 })

@@ -2,10 +2,11 @@ import { RegentError } from '../common/errors.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
 import type { OperationResult } from './api/operation-result.ts'
 import type { FailoverRequest, FenceRequest, PauseRequest, ReplaceRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
-import { instanceOf } from '../../topology/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
 import { decide } from '../../failover/decide.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
-import { isFenced, type Situation } from '../../failover/situation.ts'
+import { withoutIncarnations } from '../../failover/incarnations.ts'
+import { isFenced, viewNamed, type Situation } from '../../failover/situation.ts'
 import { planReplace } from '../../failover/replace.ts'
 import { planScale } from '../../failover/scaling.ts'
 import { planSwitchover } from '../../failover/switchover.ts'
@@ -31,6 +32,8 @@ export class Operations {
   readonly #world: World
   readonly #platform: Pick<Platform, 'wish' | 'replace'>
   readonly #cluster: OperatedCluster
+  /** Who was given up last, by instance: it says so itself only when its pod is told to end. */
+  readonly #givenUp = new Map<InstanceName, MemberId>()
 
   constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> }, cluster: OperatedCluster) {
     this.#loop = loop
@@ -62,6 +65,8 @@ export class Operations {
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     const verdict = judgePrimary(situation)
     if (verdict.kind === 'well') throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
+    const past = viewNamed(situation.snapshot, request.to ?? '')?.past
+    if (past !== undefined) return this.#vouchFor(past, request)
     const asked = { kind: 'failover', id: 'trial', to: request.to ?? null, acceptLoss: request.acceptLoss } as const
     const trial = decide({ ...situation, requests: [asked] })
     if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)
@@ -78,6 +83,16 @@ export class Operations {
     } finally {
       this.#loop.dropRequest(id)
     }
+  }
+
+  /** Its volume went back in time, and a person wants what is on it: its word is taken from now on. Whether it leads, or what else is missing, is decided then. */
+  async #vouchFor(member: MemberId, request: FailoverRequest): Promise<OperationResult> {
+    const name = instanceOf(member)
+    const what = `the volume of ${name} is taken as it is, and what it may have forgotten since it was copied is given up`
+    if (!request.acceptLoss) throw this.#refusal(request, `no failover to ${name}: its volume went back in time. Only --accept-loss takes it as it is, and gives up what it may have forgotten`)
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would fail over: ${what}`, plan: [`${name} is believed again, under its own name`, 'whoever can lead then is decided as after any other failure'] }
+    await this.#loop.changeNotes((notes) => withoutIncarnations(notes, member))
+    return { done: true, dryRun: false, sentence: what }
   }
 
   /** A primary is moved first, unless the outage is wished for. */
@@ -139,10 +154,12 @@ export class Operations {
     this.#mustExist(situation, instance)
     const { cluster } = situation
     if (!this.#platform.replace) throw new RegentError('REGENT_REFUSED', `no replacement of ${instance}: the volumes of ${cluster} are folders of one machine, which can be made nowhere else; kill it (regent local fault ${instance} kill), take data and agent out of its folder, and start it again (docs/operations.md, "Backup and restore")`)
-    const plan = planReplace(situation, instance, acceptLoss)
+    const plan = planReplace(situation, instance, acceptLoss, [...this.#givenUp.values()])
     if ('refusal' in plan) throw this.#refusal(request, `no replacement of ${instance}: ${plan.refusal}`)
     const loss = plan.loss === '' ? '' : `; accepted: ${plan.loss}`
     if (dryRun) return { done: false, dryRun: true, sentence: `would give up ${instance} with its volume${loss}`, plan: plan.steps }
+    const member = viewNamed(situation.snapshot, instance)?.observation?.member
+    if (member) this.#givenUp.set(instance, member)
     await this.#platform.replace(instance, plan.isSilent)
     return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
   }

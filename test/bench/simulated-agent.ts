@@ -144,7 +144,7 @@ export class SimulatedAgent implements AgentHandlers {
     return async (body: unknown): Promise<unknown> => {
       checkWire(name, body)
       const { cluster, instance } = this.#own
-      checkOrder(name, body as Order, { cluster, instance, stored: this.#stored, process: this.#alive ? 'running' : 'dead', promiseReport: this.#report, holds })
+      checkOrder(name, body as Order, { cluster, instance, run: this.#run, stored: this.#stored, process: this.#alive ? 'running' : 'dead', promiseReport: this.#report, holds })
       act(body as Order)
       this.#publish()
       return { observation: this.observation(), steps: [] }

@@ -10,6 +10,8 @@ export interface AgentFlaws {
   readonly ignoresEpoch: boolean
   /** A machine's crash is not told. */
   readonly hidesForgetfulness: boolean
+  /** Takes assignments that were made for an earlier start of the agent. */
+  readonly obeysForEarlierRuns: boolean
   /** The primary lets everybody in, and every replica acknowledges. */
   readonly countsEverybody: boolean
   /** A marker counts at once. */
@@ -38,6 +40,7 @@ export const noFlaws: AgentFlaws = {
   ignoresRevision: false,
   ignoresEpoch: false,
   hidesForgetfulness: false,
+  obeysForEarlierRuns: false,
   countsEverybody: false,
   marksAtOnce: false,
   promisesWhileOpen: false,

@@ -28,6 +28,8 @@ export interface AgentMemory {
   /** It promised while it followed the candidate of a switchover, and goes on with that. */
   receiverKept: boolean
   sourceHolds: string | null
+  /** The same, as far as this run of the agent was told. */
+  catchUpTo: string | null
   converged: { revision: number; done: boolean; sentence: string }
   markedRevision: number
   openedPid: number | null
@@ -92,6 +94,7 @@ export function freshMemory(): AgentMemory {
     report: null,
     receiverKept: false,
     sourceHolds: null,
+    catchUpTo: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,
     openedPid: null,
@@ -105,6 +108,11 @@ export function freshMemory(): AgentMemory {
 
 export function memberOf({ name, disk }: Instance): MemberId {
   return memberId(name, disk.volume)
+}
+
+/** As its observations name this start of its agent. */
+export function runOf({ name, agentRun }: Pick<Instance, 'name' | 'agentRun'>): string {
+  return `${name}-${agentRun}`
 }
 
 export function serverUuidOf({ name, generation }: Pick<Instance, 'name' | 'generation'>): string {

@@ -1,9 +1,9 @@
 import { checkOrder, type AnyOrder } from '../../agents/order-checks.ts'
-import { newIncarnation, type StoredState } from '../../agents/stored-state.ts'
+import { notedNow, promisedIncarnation, type StoredState } from '../../agents/stored-state.ts'
 import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../../failover/order.ts'
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
-import { ableToAcknowledge, killMysqld, startMysqld, waitingOf, type Instance } from './instance.ts'
+import { ableToAcknowledge, killMysqld, runOf, startMysqld, waitingOf, type Instance } from './instance.ts'
 import { isWithin } from './ledger.ts'
 import { passStartGate } from './model-start-gate.ts'
 import type { ModelWorld } from './model-world.ts'
@@ -45,12 +45,12 @@ export function obey(world: ModelWorld, instance: Instance, sent: SentOrder): vo
 function check({ flaws, ledger }: ModelWorld, instance: Instance, name: OrderName, order: AnyOrder): void {
   const stored: StoredState = { ...instance.disk, ...(flaws.ignoresRevision ? { revision: 0 } : {}), ...(flaws.ignoresEpoch ? { promise: Math.min(order.epoch, instance.disk.promise) } : {}) }
   const process = instance.mysqld
-  checkOrder(name, order, { cluster: 'shop', instance: instance.name, stored, process, promiseReport: instance.memory.report, holds: ledger.textOf(instance.held) })
+  checkOrder(name, order, { cluster: 'shop', instance: instance.name, run: flaws.obeysForEarlierRuns && 'run' in order ? String(order.run) : runOf(instance), stored, process, promiseReport: instance.memory.report, holds: ledger.textOf(instance.held) })
 }
 
 /** To disk, durably. The agent may die right after it. */
 export function store(world: ModelWorld, instance: Instance, change: Partial<StoredState>): void {
-  const renewed = (change.promise ?? 0) > instance.disk.promise ? newIncarnation(instance.disk, `${instance.disk.incarnation}/${change.promise}`) : {}
+  const renewed = (change.promise ?? 0) > instance.disk.promise ? promisedIncarnation({ ...instance.disk, ...change }, `${instance.disk.incarnation}/${change.promise}`) : {}
   instance.disk = { ...instance.disk, ...change, ...renewed }
   if (!world.diesAfterWriting || instance.disk.unsettled) return
   world.diesAfterWriting = false
@@ -66,15 +66,20 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   memory.receiverKept = false
   remember(instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
-  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...notedBy(instance, order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
   memory.trustsAssignment = true
   if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
   converge(world, instance)
 }
 
+/** Its start began with `name/run` (`ModelWorld.startAgent`). */
+function notedBy({ name, agentRun, disk }: Instance, { run }: Assignment): Partial<StoredState> {
+  return run === undefined || disk.notedIncarnations.includes(disk.incarnation) ? {} : notedNow(disk, `${name}/${agentRun}`)
+}
+
 function remember({ memory }: Instance, order: Assignment, newEpoch: boolean): void {
   if (order.role === 'primary') memory.mayRestart = order.mayRestart
-  else if (order.sourceHolds !== '' || newEpoch) memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
+  else if (order.sourceHolds !== '' || newEpoch) memory.sourceHolds = memory.catchUpTo = order.sourceHolds === '' ? null : order.sourceHolds
 }
 
 function leavePrimaryRole(world: ModelWorld, instance: Instance): void {
@@ -165,6 +170,7 @@ function renounce(world: ModelWorld, instance: Instance, order: RenounceOrder): 
   else stopReceiving(instance)
   memory.report = null
   memory.sourceHolds = null
+  memory.catchUpTo = null
   memory.openedPid = null
   memory.opening = null
   memory.converged = { revision: 0, done: false, sentence: 'its volume went back in time' }

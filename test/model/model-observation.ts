@@ -1,7 +1,7 @@
 import { summaryOf } from '../../agents/stored-state.ts'
 import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
-import { isConnected, memberOf, noticeEnding, serverUuidOf, waitingOf, type Instance } from './instance.ts'
+import { isConnected, memberOf, noticeEnding, runOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** What the agent of `instance` says now. */
@@ -15,7 +15,8 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
     cluster: 'shop',
     instance: name,
     member: memberOf(instance),
-    agentRun: `${name}-${instance.agentRun}`,
+    agentRun: runOf(instance),
+    bindsToRun: true,
     sequence: world.nowMs,
     regentVersion: '0.1.0',
     process: ending ? 'running' : mysqld,
@@ -43,7 +44,7 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
 function storedSummary(world: ModelWorld, { disk, memory, mysqld }: Instance): StoredSummary {
   const summary = summaryOf(disk)
   const unseen = summary.assignment?.counted === true && !memory.trustsAssignment && !world.flaws.acknowledgesUntold
-  const waits = unseen || (memory.sourceHolds === null && ((disk.mayHaveTail && mysqld !== 'running') || disk.forgetful))
+  const waits = unseen || (memory.sourceHolds === null && disk.mayHaveTail && mysqld !== 'running') || (memory.catchUpTo === null && disk.forgetful)
   return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
 }
 

@@ -37,8 +37,8 @@ function errantOf({ ledger }: ModelWorld, { memory, held }: Instance, { sourceUu
 
 function rememberAgain(world: ModelWorld, instance: Instance): void {
   const { memory, disk, server, held } = instance
-  if (!disk.forgetful || memory.sourceHolds === null || memory.sourceHolds === '') return
+  if (!disk.forgetful || memory.catchUpTo === null) return
   const source = world.named(server.channel?.source ?? '')
   if (!source || !isConnected(instance, source)) return
-  if (isWithin(world.ledger.writesIn(memory.sourceHolds), held)) store(world, instance, { forgetful: false })
+  if (isWithin(world.ledger.writesIn(memory.catchUpTo), held)) store(world, instance, { forgetful: false })
 }

@@ -1,5 +1,6 @@
 import { Checker } from './checks.ts'
 import { events, goOn } from './events.ts'
+import { isPast } from './instance.ts'
 import { ModelWorld, describeRecord, type WorldOptions } from './model-world.ts'
 
 /** One thing that happens: a number that picks it and to whom. */
@@ -74,9 +75,9 @@ export function recover(world: ModelWorld): string | undefined {
   return `liveness: ${whatIsWrong(world)}; manager: ${world.managers[0]?.lastSentence} (${describeRecord(world.record)})`
 }
 
-/** Nothing heals by itself where the primary's volume is gone and the sync set cannot say what was acknowledged. */
+/** Nothing heals by itself where the primary's volume is gone, or went back in time, and the sync set cannot say what was acknowledged. */
 function isForAPerson({ primary }: ModelWorld): boolean {
-  return primary === undefined
+  return primary === undefined || isPast(primary)
 }
 
 function endFaults(world: ModelWorld): void {
