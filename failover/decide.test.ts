@@ -67,7 +67,7 @@ describe('an automatic failover is held back', () => {
   const gates: Readonly<Record<string, readonly [says: string, given: SituationOverrides, whenDead: readonly string[]]>> = {
     'while the cluster is paused': ['the cluster is paused (maintenance)', { notes: { paused: { reason: 'maintenance', wallMs: 0 } } }, []],
     'where it is switched off': ['automatic failover is off', { spec: { failover: { automatic: false, windowMs: 60_000 } } }, restart],
-    'shortly after the last one': ['the last automatic failover was 30 s ago (window 60 s)', { notes: { lastFailoverWallMs: 970_000 } }, restart],
+    'shortly after the last one': ['the last automatic failover was at 00:16:10 UTC and the next one may be at 00:17:10 UTC (window 60 s)', { spec: { failover: { automatic: true, windowMs: 60_000 } }, notes: { lastFailoverWallMs: 970_000 } }, restart],
   }
   it.each(Object.entries(gates))('%s, and says so', (_, [says, given, whenDead]) => {
     const stopped = decide(aSituation({ ...given, views: { 'shop-0': frozen } }))
@@ -85,7 +85,7 @@ describe('an automatic failover is held back', () => {
   })
 
   it('not after its window', () => {
-    expect(decide(aSituation({ notes: { lastFailoverWallMs: 930_000 }, views: { 'shop-0': deadServer } })).flow).toBe('failover')
+    expect(decide(aSituation({ spec: { failover: { automatic: true, windowMs: 60_000 } }, notes: { lastFailoverWallMs: 930_000 }, views: { 'shop-0': deadServer } })).flow).toBe('failover')
   })
 
   it('not once the old epoch is revoked: there is no way back but forward', () => {

@@ -6,6 +6,7 @@ import { bootstrapStep } from './bootstrap.ts'
 import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type FlowStep } from './crash-failover.ts'
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
+import { budgetSentence, failoverBudget, whySpent } from './failover-budget.ts'
 import type { Intent } from './record.ts'
 import { handOverStep, handOverWaits } from './hand-over.ts'
 import { renounceOrders } from './incarnations.ts'
@@ -82,7 +83,7 @@ function intentFlow(situation: Situation, intent: Intent): FlowStep {
   return undoSwitchover(situation, 'the primary is back before the fetch ended')
 }
 
-/** Gates before an automatic failover: a person's pause or fence, the policy, the anti-flapping window. Each says so. */
+/** Gates before an automatic failover: a person's pause or fence, the policy, the budget of automatic failovers. Each says so. */
 function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
@@ -103,16 +104,14 @@ function isHeldByPerson({ notes }: Situation): boolean {
 }
 
 function whyHeldBack(situation: Situation): string | null {
-  const { notes, spec, record, wallMs } = situation
+  const { notes, spec, record } = situation
   if (revocation(situation, record.epoch + 1).revoked) return null
   if (notes.paused) return `the cluster is paused (${notes.paused.reason}); regent failover does it by hand`
   const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
   if (fence?.keepPrimary) return `${fence.instance} is fenced on purpose; regent unfence ${fence.instance} ends that`
   if (!spec.failover.automatic) return 'automatic failover is off; regent failover does it by hand'
-  const since = notes.lastFailoverWallMs === null ? Infinity : wallMs - notes.lastFailoverWallMs
-  return since < spec.failover.windowMs
-    ? `the last automatic failover was ${Math.round(since / 1_000)} s ago (window ${spec.failover.windowMs / 1_000} s); regent failover does it by hand`
-    : null
+  const spent = whySpent(failoverBudget(situation))
+  return spent === null ? null : `${spent}; regent failover does it by hand`
 }
 
 /** Another manager's intent: replaced before anything else is done. */
@@ -149,24 +148,30 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
 /** Seeding goes on beside a change of size that waits: it may be what that waits for. */
 function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
   if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit')) return scaling ?? seeding
-  const revisits = [scaling.revisitMs, seeding.revisitMs].filter((ms) => ms !== null)
   return {
     ...seeding,
     sentence: `${scaling.sentence}; ${seeding.sentence}`,
     actions: [...scaling.actions, ...seeding.actions],
     blocked: scaling.blocked || seeding.blocked,
-    revisitMs: revisits.length === 0 ? null : Math.min(...revisits),
+    revisitMs: soonest(scaling.revisitMs, seeding.revisitMs),
   }
+}
+
+function soonest(...waits: readonly (number | null)[]): number | null {
+  const known = waits.filter((ms) => ms !== null)
+  return known.length === 0 ? null : Math.min(...known)
 }
 
 function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const shortfall = syncSetShortfall(situation)
-  const { record } = situation
+  const { record, spec } = situation
   const state = `no action: primary ${verdict.sentence}, ${record.syncSet.length} of ${situation.snapshot.instances.length - 1} replicas in the sync set`
   const primary = liveView(situation.snapshot, record.primary)
-  const sentence = [prefix, state, shortfall, copiesDue(situation, primary)].filter((part) => part !== '').join('; ')
+  const budget = spec.failover.automatic ? failoverBudget(situation) : null
+  const sentence = [prefix, state, shortfall, copiesDue(situation, primary), budgetSentence(budget)].filter((part) => part !== '').join('; ')
   const closed = primary?.observation.server && !primary.observation.converged.done ? `; ${primary.observation.converged.sentence}` : ''
-  return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: verdict.revisitMs })
+  const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
+  return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: soonest(verdict.revisitMs, budgetMs) })
 }
 
 function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
