@@ -9,6 +9,13 @@ test('a healthy cluster needs nothing, and the sentence says so', () => {
   expect(decision.sentence).toBe('no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set')
 })
 
+test('a replica that counts and is far behind is named with its figures, since counting is not being whole', () => {
+  const channel = { lagSeconds: 666.4, backlogTransactions: 9_104 }
+  const { sentence, blocked } = decide(aSituation({ views: { 'shop-2': { server: { channel } } } }))
+  expect(sentence).toBe('no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set; shop-2 is 666 s behind with 9104 transactions to apply')
+  expect(blocked).toBe(false)
+})
+
 test('the same input always gives the same decision', () => {
   const situation = aSituation({ views: { 'shop-0': deadServer, 'shop-1': promised(103), 'shop-2': promised(101) } })
   expect(decide(situation)).toEqual(decide(situation))
@@ -43,6 +50,19 @@ describe('a record from the past', () => {
   it('is not taken for one while a failover is under way', () => {
     expect(decide(aSituation({ views: { 'shop-0': deadServer, 'shop-2': { stored: { promise: 2 } } } })).sentence).toMatch(/^failing over/)
   })
+})
+
+test('a record that names another primary than the one that was made primary in its epoch is named, and nothing at all is ordered', () => {
+  const made = { stored: { promise: 2, assignment: { epoch: 2, revision: 3, role: 'primary', counted: false, fenced: false, source: null }, revision: 3 } } as const
+  const given: SituationOverrides = { record: { epoch: 2, revision: 5 }, views: { 'shop-1': made }, published: undefined }
+  const decision = decide(aSituation(given))
+  expect(decision).toMatchObject({ actions: [], blocked: true })
+  expect(decision.sentence).toBe(
+    'record of another history: shop-1 was made primary of epoch 2, revision 3; the record says shop-0 in the same epoch, revision 5. Nothing is ordered until a person restores the right record',
+  )
+  expect(decision.analyses.map(({ code }) => code)).toContain('RecordOfAnotherHistory')
+  // Whoever led an earlier epoch is only late.
+  expect(decide(aSituation({ ...given, record: { epoch: 3, revision: 5 } })).sentence).not.toContain('another history')
 })
 
 describe('the published address', () => {

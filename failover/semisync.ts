@@ -1,5 +1,6 @@
 import { analyse } from '../topology/analyse.ts'
 import type { Analysis } from '../topology/analysis.ts'
+import { describeLag, isBehind } from '../topology/lag.ts'
 import { instanceOf } from '../topology/member.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
@@ -15,7 +16,7 @@ import { passwordsOrders } from './passwords.ts'
 import { reseedStep } from './reseeding.ts'
 import { copiesDue } from './seeding-plan.ts'
 import { scalingStep } from './scaling.ts'
-import { isLive, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
+import { isLive, isServing, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
@@ -35,7 +36,7 @@ function flowStep(input: DecisionInput): FlowStep {
   }
   if (input.record === undefined) return input.notes.paused ? step('no action: paused before the first primary was chosen') : { ...bootstrapStep(input), flow: 'bootstrap' }
   const situation: Situation = { ...input, record: input.record }
-  const past = fromThePast(situation)
+  const past = fromThePast(situation) ?? namingAnother(situation)
   if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
   const always = [...routeActions(situation), ...renounceOrders(situation)]
   const flow = primaryFlow(situation)
@@ -51,6 +52,15 @@ function fromThePast({ snapshot, record }: Situation): string | null {
   if (ahead === undefined) return null
   const { promise, revision } = ahead.observation.stored
   return `record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
+}
+
+/** An epoch has one primary: where somebody else was made primary in it, this record is not the one that did that. Nothing is ordered; a person decides. */
+function namingAnother({ snapshot, record }: Situation): string | null {
+  const named = instanceOf(record.primary)
+  const other = liveViews(snapshot).find(({ name, observation: { stored } }) => name !== named && stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch)
+  if (other === undefined) return null
+  const says = `the record says ${named} in the same epoch, revision ${record.revision}`
+  return `record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
 }
 
 function primaryFlow(situation: Situation): FlowStep {
@@ -167,11 +177,21 @@ function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const { record, spec } = situation
   const state = `no action: primary ${verdict.sentence}, ${record.syncSet.length} of ${situation.snapshot.instances.length - 1} replicas in the sync set`
   const primary = liveView(situation.snapshot, record.primary)
+  const behind = replicasBehind(situation)
   const budget = spec.failover.automatic ? failoverBudget(situation) : null
-  const sentence = [prefix, state, shortfall, copiesDue(situation, primary), budgetSentence(budget)].filter((part) => part !== '').join('; ')
+  const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)].filter((part) => part !== '').join('; ')
   const closed = primary?.observation.server && !primary.observation.converged.done ? `; ${primary.observation.converged.sentence}` : ''
   const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
   return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: soonest(verdict.revisitMs, budgetMs) })
+}
+
+/** They count: what they acknowledged they have received. They are not whole: a failover to one of them, and whoever reads there, waits until it has applied it. */
+function replicasBehind({ snapshot, record, timings, spec }: Situation): string {
+  const behind = snapshot.instances.flatMap((view) => {
+    const channel = isServing(view, timings) && view.observation.member !== record.primary ? view.observation.server?.channel : null
+    return channel && isBehind(channel, spec.maxLagSeconds) ? [`${view.name} is ${describeLag(channel)}`] : []
+  })
+  return behind.join(', ')
 }
 
 function withAssignments(situation: Situation, flow: FlowStep): FlowStep {

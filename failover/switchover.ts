@@ -1,5 +1,6 @@
 import { errantOf } from '../topology/holdings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
+import { maxBacklog } from '../topology/lag.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { assignmentOrders, orderFor, peersOf } from './assignments.ts'
 import { bump, commitTo, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
@@ -12,9 +13,6 @@ import { judgePrimary } from './verdict.ts'
 
 /** Who would take over, or why nobody can. */
 export type SwitchoverPlan = { readonly candidate: MemberId; readonly steps: readonly string[] } | { readonly refusal: string }
-
-/** Applied while writes wait: a candidate further behind than this is refused, because its backlog would be outage. */
-const maxBacklog = 1_000
 
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
 export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {

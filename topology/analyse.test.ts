@@ -53,6 +53,7 @@ test('every code there is appears in the tables', () => {
     GlobalLock: true,
     BinlogNumberHigh: true,
     RecordFromThePast: true,
+    RecordOfAnotherHistory: true,
     NotProtected: true,
     Paused: true,
     Fenced: true,

@@ -45,6 +45,7 @@ export type AnalysisCode =
   | 'GlobalLock'
   | 'BinlogNumberHigh'
   | 'RecordFromThePast'
+  | 'RecordOfAnotherHistory'
   | 'NotProtected'
   | 'Paused'
   | 'Fenced'

@@ -117,6 +117,14 @@ export const replicasCases: Cases = {
         'ReplicaLagging warning shop-1: replica shop-1 is 31 s behind with 812 transactions to apply; 30 s are allowed',
       ],
     },
+    'one has much to apply and applies nothing at this moment': {
+      views: { 'shop-1': { server: { channel: { lagSeconds: null, backlogTransactions: 9_104 } } } },
+      findings: ['ReplicaLagging warning shop-1: replica shop-1 is behind with 9104 transactions to apply; 1000 transactions are allowed'],
+    },
+    'one that applies a large backlog within a second is no finding': {
+      views: { 'shop-1': { server: { channel: { lagSeconds: 0.4, backlogTransactions: 9_104 } } } },
+      findings: [],
+    },
     'one as far behind as is allowed is no finding': {
       views: { 'shop-1': { server: { channel: { lagSeconds: 30 } } } },
       findings: [],
