@@ -52,6 +52,7 @@ test('every code there is appears in the tables', () => {
     TooManyConnections: true,
     GlobalLock: true,
     BinlogNumberHigh: true,
+    MixedVersions: true,
     RecordFromThePast: true,
     RecordOfAnotherHistory: true,
     NotProtected: true,

@@ -44,6 +44,7 @@ export type AnalysisCode =
   | 'TooManyConnections'
   | 'GlobalLock'
   | 'BinlogNumberHigh'
+  | 'MixedVersions'
   | 'RecordFromThePast'
   | 'RecordOfAnotherHistory'
   | 'NotProtected'
