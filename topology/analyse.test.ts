@@ -31,6 +31,7 @@ test('every code there is appears in the tables', () => {
     NotEnoughSyncReplicas: true,
     NoWritablePrimary: true,
     TwoWritablePrimaries: true,
+    PrimaryHasSource: true,
     ErrantTransactions: true,
     ReplicaNotReplicating: true,
     ReplicaLagging: true,

@@ -23,6 +23,7 @@ export type AnalysisCode =
   | 'NotEnoughSyncReplicas'
   | 'NoWritablePrimary'
   | 'TwoWritablePrimaries'
+  | 'PrimaryHasSource'
   | 'ErrantTransactions'
   | 'ReplicaNotReplicating'
   | 'ReplicaLagging'
