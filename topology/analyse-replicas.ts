@@ -56,7 +56,10 @@ function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis 
 /** Said as long as it was not seeded, also while another donor is tried. */
 function analyseSeeding(view: InstanceView): readonly Analysis[] {
   const failures = isHeard(view) ? (view.observation.seedingFailures ?? []) : []
-  return failures.map(({ donor, times, error }) => warning('SeedingFailed', view.name, `${view.name} could not be seeded from ${donor} (${counted(times, 'failure')}): ${abbreviated(error)}`))
+  return failures.map(({ donor, times, error }) => {
+    const from = donor === view.name ? '' : ` from ${donor}`
+    return warning('SeedingFailed', view.name, `${view.name} could not be seeded${from} (${counted(times, 'failure')}): ${abbreviated(error)}`)
+  })
 }
 
 /** One finding at most: a wrong source, or else why nothing arrives or nothing is applied. */

@@ -111,6 +111,13 @@ export const replicasCases: Cases = {
         'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its IO thread cannot connect: error connecting to source',
       ],
     },
+    'one cannot start its own mysqld to be seeded: no donor is blamed': {
+      views: { 'shop-1': { process: 'dead', processSinceMs: 20, processNote: '', server: null, stored: { seeding: true }, seedingFailures: [{ donor: 'shop-1', times: 3, error: 'its own mysqld ended while it started', agoMs: 900 }] } },
+      findings: [
+        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is dead for 20 ms',
+        'SeedingFailed warning shop-1: shop-1 could not be seeded (3 failures): its own mysqld ended while it started',
+      ],
+    },
     'one is far behind': {
       views: { 'shop-1': { server: { channel: { lagSeconds: 31.4, backlogTransactions: 812 } } } },
       findings: [
