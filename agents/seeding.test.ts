@@ -104,6 +104,49 @@ describe('a seeding', () => {
     expect(parts.memory.seedingFailures.size).toBe(0)
   })
 
+  describe('of an instance whose own mysqld fails blames no donor', () => {
+    type Seeded = Awaited<ReturnType<typeof seedingOf>>
+    const dies = ({ parts: { process } }: Seeded): void => void Object.assign(process, { state: 'dead', start: async () => undefined })
+    const cases: Readonly<Record<string, readonly [run: (seeded: Seeded) => Promise<void>, says: string]>> = {
+      'before it copies': [
+        async (seeded) => {
+          dies(seeded)
+          await expect(seeded.seeding.begin(order)).rejects.toThrow('its own mysqld ended while it started')
+        },
+        'its own mysqld ended while it started',
+      ],
+      'because it cannot be started': [
+        async ({ parts, seeding }) => {
+          Object.assign(parts.process, { state: 'dead', start: async () => Promise.reject(new Error('spawn mysqld ENOENT')) })
+          await expect(seeding.begin(order)).rejects.toThrow('spawn mysqld ENOENT')
+        },
+        'its own mysqld did not start: spawn mysqld ENOENT',
+      ],
+      'while it copies': [
+        async (seeded) => {
+          await seeded.seeding.begin(order)
+          dies(seeded)
+          await seeded.fails('Lost connection to MySQL server during query')
+        },
+        'its own mysqld ended while it copied',
+      ],
+      'on the copy': [
+        async (seeded) => {
+          await seeded.seeding.begin(order)
+          Object.assign(seeded.parts.process, { start: async () => undefined })
+          await seeded.parts.world.timers.sleep(5)
+          await seeded.ended()
+        },
+        'its own mysqld ended while it started',
+      ],
+    }
+    it.each(Object.entries(cases))('%s', async (_, [run, says]) => {
+      const seeded = await seedingOf(common)
+      await run(seeded)
+      expect([...seeded.parts.memory.seedingFailures]).toMatchObject([['shop-0', { times: 1, error: says }]])
+    })
+  })
+
   it('removes the oldest archives once it ended, and keeps all it made, those of an attempt that failed too', async () => {
     const { seeding, ended, fails, parts } = await seedingOf(`${own(1, 2)},${common}`)
     const removed: string[] = []

@@ -8,6 +8,9 @@ import type { Parts } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 import { swapUnproven } from './unproven-copy.ts'
 
+/** What kept the instance that is seeded from running its own mysqld: no donor's fault. */
+class OwnServerFault extends Error {}
+
 /** Of an error that is reported with each observation. */
 const longestError = 300
 
@@ -31,7 +34,10 @@ export class Seeding {
   async begin(order: ReseedOrder): Promise<void> {
     const { file, memory, server } = this.#parts
     if (memory.seedingProgress !== null) return
-    await this.#ready()
+    await this.#ready().catch((error: unknown) => {
+      this.#noteFailure(order, error)
+      throw error
+    })
     await server.stopReceiver()
     // A seeding that begins again archived before; what is here now may be half a copy.
     const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
@@ -43,7 +49,7 @@ export class Seeding {
     this.#progress(order, 'copying', 0)
     void this.#copy(order, own).catch((error: unknown) => {
       memory.seedingProgress = null
-      this.#noteFailure(order.donor.instance, describeError(error))
+      this.#noteFailure(order, error)
       this.#converger.wake()
     })
   }
@@ -65,29 +71,37 @@ export class Seeding {
   /** CLONE is a statement: a server whose own data is given up still has to run to fetch the copy. */
   async #ready(): Promise<void> {
     const { process } = this.#parts
-    if (process.state !== 'running') {
+    await this.#started(async () => {
+      if (process.state === 'running') return
       if (await process.isEmpty()) await process.initialise()
       await process.start()
-    }
-    await this.#answers()
+    })
   }
 
-  async #answers(): Promise<void> {
+  /** Starts its own mysqld and waits until that answers. Throws `OwnServerFault`. */
+  async #started(start: () => Promise<void>): Promise<void> {
     const { process, observer, world } = this.#parts
+    await start().catch((error: unknown) => {
+      throw new OwnServerFault(`its own mysqld did not start: ${describeError(error)}`, { cause: error })
+    })
     for (let tries = 0; tries < 300 && process.state !== 'dead'; tries += 1) {
       const answered = await observer.refresh().then(() => true, () => false)
       if (answered) return
       await world.timers.sleep(100)
     }
+    throw new OwnServerFault(process.state === 'dead' ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${process.note}`}` : 'its own mysqld did not answer within 30 s')
   }
 
   /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
   async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
-    const { server, volume, config, replicationPassword, memory, notices } = this.#parts
+    const { server, process, volume, config, replicationPassword, memory, notices } = this.#parts
     const folder = await volume.freshSeedFolder()
     const donor = { host: order.donor.host, port: order.donor.port, user: replicationUser(config.instance), password: replicationPassword }
-    await server.setReadOnly('accounts')
-    await server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent))
+    const copying = server.setReadOnly('accounts').then(() => server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent)))
+    await copying.catch((error: unknown) => {
+      // The statement runs in its own server: where that ended no donor did anything wrong.
+      throw process.state === 'running' ? error : new OwnServerFault(`its own mysqld ended while it copied${process.note === '' ? '' : `: ${process.note}`}`, { cause: error })
+    })
     this.#progress(order, 'swapping', 100)
     if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
     if (order.beside === true) await this.#converger.alone(() => swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))))
@@ -115,8 +129,7 @@ export class Seeding {
     server.disconnect()
     await process.kill()
     await swap()
-    await process.start()
-    await this.#answers()
+    await this.#started(() => process.start())
     await server.forgetSource()
   }
 
@@ -130,12 +143,14 @@ export class Seeding {
     if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty()) throw new Error(`the copy from ${order.donor.instance} is empty`)
   }
 
-  /** Reported, so that the manager tries another donor, or this one later. */
-  #noteFailure(donor: string, error: string): void {
-    const { memory, notices, world } = this.#parts
-    const times = (memory.seedingFailures.get(donor)?.times ?? 0) + 1
-    memory.seedingFailures.set(donor, { times, error: error.slice(0, longestError), atMs: world.clock.monotonicMs() })
-    notices.add('SeedingFailed', `seeding from ${donor} failed: ${error}`)
+  /** Reported, so that the manager tries another donor, or this one later. What its own server failed at is reported under its own name: no donor would do better. */
+  #noteFailure({ donor: { instance } }: ReseedOrder, failure: unknown): void {
+    const { memory, notices, world, config } = this.#parts
+    const error = describeError(failure)
+    const whose = failure instanceof OwnServerFault ? config.instance : instance
+    const times = (memory.seedingFailures.get(whose)?.times ?? 0) + 1
+    memory.seedingFailures.set(whose, { times, error: error.slice(0, longestError), atMs: world.clock.monotonicMs() })
+    notices.add('SeedingFailed', `seeding from ${instance} failed: ${error}`)
   }
 
   #progress({ donor }: ReseedOrder, stage: string, percent: number): void {

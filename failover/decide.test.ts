@@ -9,6 +9,13 @@ test('a healthy cluster needs nothing, and the sentence says so', () => {
   expect(decision.sentence).toBe('no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set')
 })
 
+test('a replica that counts and is far behind is named with its figures, since counting is not being whole', () => {
+  const channel = { lagSeconds: 666.4, backlogTransactions: 9_104 }
+  const { sentence, blocked } = decide(aSituation({ views: { 'shop-2': { server: { channel } } } }))
+  expect(sentence).toBe('no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set; shop-2 is 666 s behind with 9104 transactions to apply')
+  expect(blocked).toBe(false)
+})
+
 test('the same input always gives the same decision', () => {
   const situation = aSituation({ views: { 'shop-0': deadServer, 'shop-1': promised(103), 'shop-2': promised(101) } })
   expect(decide(situation)).toEqual(decide(situation))
@@ -45,6 +52,19 @@ describe('a record from the past', () => {
   })
 })
 
+test('a record that names another primary than the one that was made primary in its epoch is named, and nothing at all is ordered', () => {
+  const made = { stored: { promise: 2, assignment: { epoch: 2, revision: 3, role: 'primary', counted: false, fenced: false, source: null }, revision: 3 } } as const
+  const given: SituationOverrides = { record: { epoch: 2, revision: 5 }, views: { 'shop-1': made }, published: undefined }
+  const decision = decide(aSituation(given))
+  expect(decision).toMatchObject({ actions: [], blocked: true })
+  expect(decision.sentence).toBe(
+    'record of another history: shop-1 was made primary of epoch 2, revision 3; the record says shop-0 in the same epoch, revision 5. Nothing is ordered until a person restores the right record',
+  )
+  expect(decision.analyses.map(({ code }) => code)).toContain('RecordOfAnotherHistory')
+  // Whoever led an earlier epoch is only late.
+  expect(decide(aSituation({ ...given, record: { epoch: 3, revision: 5 } })).sentence).not.toContain('another history')
+})
+
 describe('the published address', () => {
   const moved: SituationOverrides = { record: { epoch: 2, revision: 2, primary: shop1, syncSet: [] } }
 
@@ -67,7 +87,7 @@ describe('an automatic failover is held back', () => {
   const gates: Readonly<Record<string, readonly [says: string, given: SituationOverrides, whenDead: readonly string[]]>> = {
     'while the cluster is paused': ['the cluster is paused (maintenance)', { notes: { paused: { reason: 'maintenance', wallMs: 0 } } }, []],
     'where it is switched off': ['automatic failover is off', { spec: { failover: { automatic: false, windowMs: 60_000 } } }, restart],
-    'shortly after the last one': ['the last automatic failover was 30 s ago (window 60 s)', { notes: { lastFailoverWallMs: 970_000 } }, restart],
+    'shortly after the last one': ['the last automatic failover was at 00:16:10 UTC and the next one may be at 00:17:10 UTC (window 60 s)', { spec: { failover: { automatic: true, windowMs: 60_000 } }, notes: { lastFailoverWallMs: 970_000 } }, restart],
   }
   it.each(Object.entries(gates))('%s, and says so', (_, [says, given, whenDead]) => {
     const stopped = decide(aSituation({ ...given, views: { 'shop-0': frozen } }))
@@ -85,7 +105,7 @@ describe('an automatic failover is held back', () => {
   })
 
   it('not after its window', () => {
-    expect(decide(aSituation({ notes: { lastFailoverWallMs: 930_000 }, views: { 'shop-0': deadServer } })).flow).toBe('failover')
+    expect(decide(aSituation({ spec: { failover: { automatic: true, windowMs: 60_000 } }, notes: { lastFailoverWallMs: 930_000 }, views: { 'shop-0': deadServer } })).flow).toBe('failover')
   })
 
   it('not once the old epoch is revoked: there is no way back but forward', () => {

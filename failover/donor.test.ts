@@ -25,6 +25,8 @@ describe('a donor', () => {
     'that failed is followed by another at once': ['shop-0', [failed('shop-1', 10)]],
     'that failed is not tried again while another did not fail, however long ago that was': ['shop-0', [failed('shop-1', 3_600_000)]],
     'is not tried before its pause ended when all have failed': [undefined, [failed('shop-1', 900), failed('shop-0', 100)]],
+    'waits for an instance whose own mysqld failed, and so do all others': [undefined, [failed('shop-2', 900)]],
+    'that did not fail is taken again once an instance whose own mysqld failed has waited': ['shop-1', [failed('shop-2', 1_000)]],
     'is tried again after its pause': ['shop-1', [failed('shop-1', 1_000), failed('shop-0', 100)]],
     'waits twice as long after each further failure': [undefined, [failed('shop-1', 3_900, 3), failed('shop-0', 1_900, 2)]],
     'has its turn although it failed more often than the other': ['shop-1', [failed('shop-1', 60_000, 4), failed('shop-0', 50_000)]],
@@ -38,6 +40,12 @@ describe('a donor', () => {
     const copying = { seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
     expect(decisionAfter([failed('shop-1', 10)]).sentence).toBe('shop-2 began a seeding that has not ended; a copy of shop-1 failed (shop-1 refused); it is archived and seeded again from shop-0')
     expect(decisionAfter([failed('shop-1', 10, 2)], { seeded: copying }).sentence).toBe('shop-2 is seeded from shop-0 (file copy); 2 copies of shop-1 failed (shop-1 refused)')
+  })
+
+  it('is not named where the own mysqld of the instance failed', () => {
+    const decision = decisionAfter([failed('shop-2', 600, 2)])
+    expect(decision).toMatchObject({ blocked: true, revisitMs: 1_400 })
+    expect(decision.sentence).toBe('shop-2 began a seeding that has not ended; 2 copies failed (shop-2 refused); it is tried again 2 s after that')
   })
 
   it('that is the only one is tried again after a pause, and it is said so', () => {

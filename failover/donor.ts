@@ -1,4 +1,5 @@
 import { errantOf } from '../topology/holdings.ts'
+import type { SeedingFailure } from '../topology/observation.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /** After its first failure a donor is tried again this long later, after each further one twice as long, up to the longest. */
@@ -61,16 +62,25 @@ export function whyNoDonor(view: LiveView, primary: LiveView): string {
   return `it runs MySQL ${view.observation.server?.version ?? 'of another series'}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only. Run the same image in both`
 }
 
-function triedBefore({ observation }: LiveView, view: LiveView): Donor & { readonly agoMs: number } {
-  const failure = observation.seedingFailures?.find(({ donor }) => donor === view.name)
-  if (failure === undefined) return { view, waitMs: 0, pauseMs: 0, agoMs: Number.MAX_SAFE_INTEGER }
-  const pauseMs = Math.min(firstPauseMs * 2 ** (failure.times - 1), longestPauseMs)
-  return { view, waitMs: Math.max(0, pauseMs - failure.agoMs), pauseMs, agoMs: failure.agoMs }
+/** What its own server failed at (reported under its own name) makes it wait for any donor, and speaks against none. */
+function triedBefore({ name, observation }: LiveView, view: LiveView): Donor & { readonly agoMs: number } {
+  const failures = observation.seedingFailures ?? []
+  const waits = failures.filter(({ donor }) => donor === view.name || donor === name).map(pauseAfter)
+  const longest = waits.toSorted((a, b) => b.waitMs - a.waitMs)[0] ?? { waitMs: 0, pauseMs: 0 }
+  return { view, ...longest, agoMs: failures.find(({ donor }) => donor === view.name)?.agoMs ?? Number.MAX_SAFE_INTEGER }
+}
+
+function pauseAfter({ times, agoMs }: SeedingFailure): Pick<Donor, 'waitMs' | 'pauseMs'> {
+  const pauseMs = Math.min(firstPauseMs * 2 ** (times - 1), longestPauseMs)
+  return { waitMs: Math.max(0, pauseMs - agoMs), pauseMs }
 }
 
 /** Which donors failed and why, to follow a sentence; '' for none. */
-export function failedBefore({ observation }: LiveView): string {
-  const failures = (observation.seedingFailures ?? []).map(({ donor, times, error }) => `; ${times === 1 ? 'a copy' : `${times} copies`} of ${donor} failed (${error.slice(0, 120)})`)
+export function failedBefore({ name, observation }: LiveView): string {
+  const failures = (observation.seedingFailures ?? []).map(({ donor, times, error }) => {
+    const copies = times === 1 ? 'a copy' : `${times} copies`
+    return `; ${copies}${donor === name ? '' : ` of ${donor}`} failed (${error.slice(0, 120)})`
+  })
   return failures.join('')
 }
 

@@ -16,6 +16,7 @@ function winnerOf(election: Election): string | null {
 }
 
 const behind = (backlogTransactions: number): ViewOverrides => promised(100, { server: { channel: { backlogTransactions } } })
+const of = (version: string, last = 100): ViewOverrides => promised(last, { server: { version } })
 const prefer = { promotion: 'prefer', priority: 0 } as const
 const never = { promotion: 'never', priority: 0 } as const
 
@@ -27,6 +28,10 @@ describe('the winner', () => {
     'is preferred by policy': ['shop-2', { spec: { policies: { 'shop-2': prefer } } }, 'shop-1 is not chosen: shop-2 is preferred by policy'],
     'has the higher priority': ['shop-2', { spec: { policies: { 'shop-2': { promotion: 'neutral', priority: 5 } } } }, 'shop-1 is not chosen: shop-2 is preferred by policy'],
     'is preferred although its backlog is longer': ['shop-2', { spec: { policies: { 'shop-2': prefer } }, views: { 'shop-2': behind(9) } }, 'shop-2 is preferred by policy'],
+    'is of the older series, which a newer one could not lead': ['shop-2', { views: { 'shop-1': of('9.7.4'), 'shop-2': of('8.4.6') } }, 'shop-1 is not chosen: it runs MySQL 9.7 and shop-2 8.4, which cannot follow a newer one'],
+    'is of the older series although policy prefers the newer': ['shop-2', { spec: { policies: { 'shop-1': prefer } }, views: { 'shop-1': of('9.7.4'), 'shop-2': of('8.4.6') } }, 'shop-1 is not chosen: it runs MySQL 9.7'],
+    'is of the newer series where only that holds everything': ['shop-1', { views: { 'shop-1': of('9.7.4'), 'shop-2': of('8.4.6', 98) } }, 'shop-2 is not chosen: it lacks 2 transactions'],
+    'may be of a newer release of the same series': ['shop-1', { views: { 'shop-1': of('9.7.5'), 'shop-2': of('9.7.4') } }, 'shop-2 is not chosen: equal, and shop-1 has the lower ordinal'],
     'is not one whose policy is never': ['shop-2', { spec: { policies: { 'shop-1': never } } }, 'shop-1 is not chosen: its policy is never'],
     'is not one that a person fenced': ['shop-2', { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } }, 'shop-1 is not chosen: it is fenced'],
     'is not one with a full disk': ['shop-2', { views: { 'shop-1': promised(100, { probe: 'diskFull', probeDetail: 'errno 28' }) } }, 'shop-1 is not chosen: its disk: errno 28'],
@@ -72,6 +77,12 @@ describe('where nobody that may lead holds everything', () => {
     const election = electionOf({ spec: { policies: { 'shop-1': never, 'shop-2': never } } })
     expect(election).toMatchObject({ winner: null, mustFetch: null })
   })
+})
+
+it('plans with the oldest series, since the others can follow it; when the last of it is the primary, with a newer one', () => {
+  const views = { 'shop-0': { server: { version: '8.4.6' } }, 'shop-1': { server: { version: '9.7.4' } }, 'shop-2': { server: { version: '8.4.6' } } }
+  expect(preferredOf(aSituation({ views }), [shop1, shop2])).toBe(shop2)
+  expect(preferredOf(aSituation({ views: { ...views, 'shop-2': { server: { version: '9.7.4' } } } }), [shop1, shop2])).toBe(shop1)
 })
 
 it('plans with the member that policy prefers, then the one with less to apply, then the lower ordinal', () => {

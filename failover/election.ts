@@ -1,5 +1,6 @@
 import type { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import { seriesOf } from '../topology/series.ts'
 import type { Promised } from './durability.ts'
 import { isFenced, liveView, type LiveView, type Situation } from './situation.ts'
 
@@ -20,8 +21,7 @@ export interface Wishes {
 }
 
 /**
- * Elects among `promised`. Order: preferred before neutral, higher priority, shorter applier backlog (the backlog is outage),
- * lower ordinal.
+ * Elects among `promised`. Order: older series of MySQL (decision 19), preferred before neutral, higher priority, shorter applier backlog (the backlog is outage), lower ordinal.
  */
 export function elect(situation: Situation, promised: readonly Promised[], union: GtidSet, wishes: Wishes): Election {
   const allowed: Promised[] = []
@@ -48,7 +48,8 @@ const mindedBacklog = 100
 export function preferredOf(situation: Situation, members: readonly MemberId[]): MemberId | null {
   const allowed = members.filter((member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)))
   const waiting = (member: MemberId) => Math.floor(backlogIn(liveView(situation.snapshot, member)) / mindedBacklog)
-  return allowed.toSorted((a, b) => comparePolicy(situation, a, b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
+  const series = (member: MemberId) => rankOf(liveView(situation.snapshot, member))
+  return allowed.toSorted((a, b) => series(a) - series(b) || comparePolicy(situation, a, b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
 }
 
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
@@ -73,6 +74,7 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
   const lacking = union.subtract(loser.holds).count()
   if (lacking > 0) return `it lacks ${lacking} transactions`
   if (winner === null) return 'nobody was'
+  if (rankOf(winner.view) < rankOf(loser.view)) return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
   if (comparePolicy(situation, winner.member, loser.member) < 0) return `${instanceOf(winner.member)} is preferred by policy`
   return backlogOf(winner) < backlogOf(loser)
     ? `it has ${backlogOf(loser)} transactions to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
@@ -80,7 +82,16 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
 }
 
 function compare(situation: Situation, a: Promised, b: Promised): number {
-  return comparePolicy(situation, a.member, b.member) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
+  return rankOf(a.view) - rankOf(b.view) || comparePolicy(situation, a.member, b.member) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
+}
+
+/** A version that is not known yet comes before all others: it is no reason against anybody. */
+function rankOf(view: LiveView | undefined): number {
+  return (view && seriesOf(view.observation)?.rank) ?? 0
+}
+
+function seriesNameOf(view: LiveView): string {
+  return seriesOf(view.observation)?.name ?? 'of an unknown version'
 }
 
 function comparePolicy(situation: Situation, a: MemberId, b: MemberId): number {

@@ -1,5 +1,4 @@
-import type { InstanceName } from '../topology/member.ts'
-import { instanceOf } from '../topology/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { commitTo, failoverStep, promiseAction, step, type FlowStep } from './crash-failover.ts'
 import { promisedBy, revocation, type Promised } from './durability.ts'
 import { elect } from './election.ts'
@@ -15,10 +14,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   const { record } = situation
   const next = record.epoch + 1
   if (revocation(situation, next).revoked) return failoverStep(situation, verdict, to)
-  const candidates = liveViews(situation.snapshot).filter((view) => view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, situation.timings))
-  const known = candidates.filter(({ past }) => past === undefined)
-  const sound = known.filter(({ observation }) => !observation.stored.fromThePast)
-  const members = (sound.length > 0 ? sound : known).map((view) => view.observation.member)
+  const { members, areOldCopies } = forcedCandidates(situation)
   const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
   if (asked.length > 0) {
@@ -26,12 +22,21 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   }
   const most = promised.reduce((best, { holds }) => (holds.isLargerThan(best) ? holds : best), GtidSet.empty)
   // Where nothing but an old copy is left, whoever accepts the loss accepts that too.
-  const electable = sound.length > 0 ? promised : promised.map(asItIs)
+  const electable = areOldCopies ? promised.map(asItIs) : promised
   const { winner, reasons } = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })
   if (winner === null) return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
   const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} hold are given up; ${verdict.sentence}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised), why }], { reasons })
+}
+
+/** Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. */
+export function forcedCandidates({ record, snapshot, timings }: Situation): { readonly members: readonly MemberId[]; readonly areOldCopies: boolean } {
+  const candidates = liveViews(snapshot).filter((view) => view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, timings))
+  const known = candidates.filter(({ past }) => past === undefined)
+  const sound = known.filter(({ observation }) => !observation.stored.fromThePast)
+  const areOldCopies = sound.length === 0
+  return { members: (areOldCopies ? known : sound).map((view) => view.observation.member), areOldCopies }
 }
 
 function asItIs(promised: Promised): Promised {

@@ -11,7 +11,10 @@ export interface ClusterNotes {
   readonly fenced: readonly { readonly instance: InstanceName; readonly keepPrimary: boolean; readonly wallMs: number }[]
   /** Number of instances a person asked for by scaling; null = as in the spec. */
   readonly instances: number | null
+  /** Of the last automatic failover; what older managers go by. */
   readonly lastFailoverWallMs: number | null
+  /** Wall times of the latest automatic failovers, oldest first (`failover-budget.ts`). Absent in older notes, and before the first one. */
+  readonly automaticFailovers?: readonly number[]
   /** The incarnations each member's agent reported, newest first, a few each (`incarnations.ts`). */
   readonly incarnations: Readonly<Record<MemberId, readonly string[]>>
   /** Newest first, at most 50. */

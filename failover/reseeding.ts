@@ -49,7 +49,9 @@ function seedStep(situation: Situation, primary: LiveView, { view, why, donor, b
     return step(`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], blocked)
   }
   const because = `${view.name} ${why}${failedBefore(view)}`
-  if (donor.waitMs > 0) return step(`${because}; ${donor.view.name} is tried again ${donor.pauseMs / 1_000} s after it failed`, [], { blocked: true, revisitMs: donor.waitMs })
+  const isBlamed = view.observation.seedingFailures?.some((failure) => failure.donor === donor.view.name) === true
+  const again = `${isBlamed ? donor.view.name : 'it'} is tried again ${donor.pauseMs / 1_000} s after ${isBlamed ? 'it failed' : 'that'}`
+  if (donor.waitMs > 0) return step(`${because}; ${again}`, [], { blocked: true, revisitMs: donor.waitMs })
   if (donor.view.name === primary.name && (beside || primaryDonates(situation, primary)) && !isReadyAsDonor(primary)) {
     return step(`${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`, [], blocked)
   }

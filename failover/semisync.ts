@@ -1,11 +1,13 @@
 import { analyse } from '../topology/analyse.ts'
 import type { Analysis } from '../topology/analysis.ts'
+import { describeLag, isBehind } from '../topology/lag.ts'
 import { instanceOf } from '../topology/member.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
 import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type FlowStep } from './crash-failover.ts'
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
+import { budgetSentence, failoverBudget, whySpent } from './failover-budget.ts'
 import type { Intent } from './record.ts'
 import { handOverStep, handOverWaits } from './hand-over.ts'
 import { renounceOrders } from './incarnations.ts'
@@ -14,7 +16,7 @@ import { passwordsOrders } from './passwords.ts'
 import { reseedStep } from './reseeding.ts'
 import { copiesDue } from './seeding-plan.ts'
 import { scalingStep } from './scaling.ts'
-import { isLive, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
+import { isLive, isServing, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
@@ -34,7 +36,7 @@ function flowStep(input: DecisionInput): FlowStep {
   }
   if (input.record === undefined) return input.notes.paused ? step('no action: paused before the first primary was chosen') : { ...bootstrapStep(input), flow: 'bootstrap' }
   const situation: Situation = { ...input, record: input.record }
-  const past = fromThePast(situation)
+  const past = fromThePast(situation) ?? namingAnother(situation)
   if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
   const always = [...routeActions(situation), ...renounceOrders(situation)]
   const flow = primaryFlow(situation)
@@ -50,6 +52,15 @@ function fromThePast({ snapshot, record }: Situation): string | null {
   if (ahead === undefined) return null
   const { promise, revision } = ahead.observation.stored
   return `record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
+}
+
+/** An epoch has one primary: where somebody else was made primary in it, this record is not the one that did that. Nothing is ordered; a person decides. */
+function namingAnother({ snapshot, record }: Situation): string | null {
+  const named = instanceOf(record.primary)
+  const other = liveViews(snapshot).find(({ name, observation: { stored } }) => name !== named && stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch)
+  if (other === undefined) return null
+  const says = `the record says ${named} in the same epoch, revision ${record.revision}`
+  return `record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
 }
 
 function primaryFlow(situation: Situation): FlowStep {
@@ -82,7 +93,7 @@ function intentFlow(situation: Situation, intent: Intent): FlowStep {
   return undoSwitchover(situation, 'the primary is back before the fetch ended')
 }
 
-/** Gates before an automatic failover: a person's pause or fence, the policy, the anti-flapping window. Each says so. */
+/** Gates before an automatic failover: a person's pause or fence, the policy, the budget of automatic failovers. Each says so. */
 function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
@@ -103,16 +114,14 @@ function isHeldByPerson({ notes }: Situation): boolean {
 }
 
 function whyHeldBack(situation: Situation): string | null {
-  const { notes, spec, record, wallMs } = situation
+  const { notes, spec, record } = situation
   if (revocation(situation, record.epoch + 1).revoked) return null
   if (notes.paused) return `the cluster is paused (${notes.paused.reason}); regent failover does it by hand`
   const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
   if (fence?.keepPrimary) return `${fence.instance} is fenced on purpose; regent unfence ${fence.instance} ends that`
   if (!spec.failover.automatic) return 'automatic failover is off; regent failover does it by hand'
-  const since = notes.lastFailoverWallMs === null ? Infinity : wallMs - notes.lastFailoverWallMs
-  return since < spec.failover.windowMs
-    ? `the last automatic failover was ${Math.round(since / 1_000)} s ago (window ${spec.failover.windowMs / 1_000} s); regent failover does it by hand`
-    : null
+  const spent = whySpent(failoverBudget(situation))
+  return spent === null ? null : `${spent}; regent failover does it by hand`
 }
 
 /** Another manager's intent: replaced before anything else is done. */
@@ -149,24 +158,40 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
 /** Seeding goes on beside a change of size that waits: it may be what that waits for. */
 function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
   if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit')) return scaling ?? seeding
-  const revisits = [scaling.revisitMs, seeding.revisitMs].filter((ms) => ms !== null)
   return {
     ...seeding,
     sentence: `${scaling.sentence}; ${seeding.sentence}`,
     actions: [...scaling.actions, ...seeding.actions],
     blocked: scaling.blocked || seeding.blocked,
-    revisitMs: revisits.length === 0 ? null : Math.min(...revisits),
+    revisitMs: soonest(scaling.revisitMs, seeding.revisitMs),
   }
+}
+
+function soonest(...waits: readonly (number | null)[]): number | null {
+  const known = waits.filter((ms) => ms !== null)
+  return known.length === 0 ? null : Math.min(...known)
 }
 
 function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const shortfall = syncSetShortfall(situation)
-  const { record } = situation
+  const { record, spec } = situation
   const state = `no action: primary ${verdict.sentence}, ${record.syncSet.length} of ${situation.snapshot.instances.length - 1} replicas in the sync set`
   const primary = liveView(situation.snapshot, record.primary)
-  const sentence = [prefix, state, shortfall, copiesDue(situation, primary)].filter((part) => part !== '').join('; ')
+  const behind = replicasBehind(situation)
+  const budget = spec.failover.automatic ? failoverBudget(situation) : null
+  const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)].filter((part) => part !== '').join('; ')
   const closed = primary?.observation.server && !primary.observation.converged.done ? `; ${primary.observation.converged.sentence}` : ''
-  return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: verdict.revisitMs })
+  const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
+  return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: soonest(verdict.revisitMs, budgetMs) })
+}
+
+/** They count: what they acknowledged they have received. They are not whole: a failover to one of them, and whoever reads there, waits until it has applied it. */
+function replicasBehind({ snapshot, record, timings, spec }: Situation): string {
+  const behind = snapshot.instances.flatMap((view) => {
+    const channel = isServing(view, timings) && view.observation.member !== record.primary ? view.observation.server?.channel : null
+    return channel && isBehind(channel, spec.maxLagSeconds) ? [`${view.name} is ${describeLag(channel)}`] : []
+  })
+  return behind.join(', ')
 }
 
 function withAssignments(situation: Situation, flow: FlowStep): FlowStep {

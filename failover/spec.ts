@@ -36,7 +36,22 @@ export const clusterSpecSchema = Type.Object(
     failover: Type.Object(
       {
         automatic: Type.Boolean({ default: true, description: 'Fail over without a person.' }),
-        windowMs: milliseconds(60_000, 'No second automatic failover within this time after one.'),
+        budget: Type.Optional(
+          Type.Object(
+            {
+              failovers: Type.Integer({ default: 3, minimum: 1, maximum: 16, description: 'So many automatic failovers may follow each other; each comes back one window after it was used.' }),
+              windowMs: milliseconds(300_000, 'After this time one automatic failover that was used comes back.', 1_000),
+            },
+            { additionalProperties: false, description: 'How many automatic failovers there may be. Three in five minutes where neither this nor failover.windowMs is given.' },
+          ),
+        ),
+        windowMs: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 86_400_000,
+            description: 'The older word, without effect where failover.budget is given: no second automatic failover within this time after one; 0 = any number of them. Milliseconds.',
+          }),
+        ),
       },
       { additionalProperties: false, default: {} },
     ),

@@ -17,6 +17,15 @@ describe('the plan', () => {
     expect(planSwitchover(aSituation(), 'shop-2')).toMatchObject({ candidate: shop2 })
   })
 
+  it('refuses a newer server while an older one could lead, and takes it for the last step of a rolling update', () => {
+    const at = (...versions: readonly string[]): SituationOverrides => ({ views: Object.fromEntries(versions.map((version, ordinal) => [`shop-${ordinal}`, { server: { version } }])) })
+    const half = at('8.4.6', '9.7.4', '8.4.6')
+    expect(planSwitchover(aSituation(half), 'shop-1')).toEqual({ refusal: 'shop-1 runs MySQL 9.7 and shop-2 8.4, which cannot follow a newer one: update shop-2 first, or let it lead' })
+    expect(planSwitchover(aSituation(half), null)).toMatchObject({ candidate: shop2 })
+    expect(planSwitchover(aSituation({ ...half, notes: { fenced: [{ instance: 'shop-2', keepPrimary: false, wallMs: 0 }] } }), 'shop-1')).toMatchObject({ candidate: shop1 })
+    expect(planSwitchover(aSituation(at('8.4.6', '9.7.4', '9.7.4')), 'shop-1')).toMatchObject({ candidate: shop1 })
+  })
+
   it('takes one that stays when others leave', () => {
     expect(planSwitchover(aSituation({ record: { leaving: [shop1] } }), null)).toMatchObject({ candidate: shop2 })
     expect(planSwitchover(aSituation({ notes: { instances: 2 }, spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }), null)).toMatchObject({ candidate: shop1 })

@@ -1,5 +1,7 @@
 import { errantOf } from '../topology/holdings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
+import { maxBacklog } from '../topology/lag.ts'
+import { compareSeries, seriesOf } from '../topology/series.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { assignmentOrders, orderFor, peersOf } from './assignments.ts'
 import { bump, commitTo, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
@@ -13,16 +15,13 @@ import { judgePrimary } from './verdict.ts'
 /** Who would take over, or why nobody can. */
 export type SwitchoverPlan = { readonly candidate: MemberId; readonly steps: readonly string[] } | { readonly refusal: string }
 
-/** Applied while writes wait: a candidate further behind than this is refused, because its backlog would be outage. */
-const maxBacklog = 1_000
-
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
 export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {
   const { record } = situation
   const standing = whyNotNow(situation)
   if (standing) return { refusal: standing }
   if (to !== null) {
-    const refusal = whyNotTo(situation, to)
+    const refusal = whyNotTo(situation, to) ?? whyTooNew(situation, to)
     return refusal ? { refusal } : planFor(situation, memberNamed(record, to))
   }
   const staying = countedMembers(record).filter((member) => !departing(situation).includes(instanceOf(member)))
@@ -75,6 +74,17 @@ function whyNotTo(situation: Situation, to: InstanceName): string | null {
   if (isFenced(situation.notes, to)) return `${to} is fenced`
   if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
   return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)
+}
+
+/** The oldest series leads while somebody of it can: a newer one could not be followed by it (decision 19). Without such a candidate the newer one is all there is. */
+function whyTooNew(situation: Situation, to: InstanceName): string | null {
+  const { record, snapshot } = situation
+  const seriesAt = (member: MemberId) => seriesOf(liveView(snapshot, member)?.observation ?? { server: null })
+  const own = seriesAt(memberNamed(record, to))
+  const others = countedMembers(record).filter((member) => !departing(situation).includes(instanceOf(member)) && compareSeries(seriesAt(member), own) < 0)
+  const older = others.find((member) => whyNotTo(situation, instanceOf(member)) === null)
+  if (older === undefined) return null
+  return `${to} runs MySQL ${own?.name ?? ''} and ${instanceOf(older)} ${seriesAt(older)?.name ?? ''}, which cannot follow a newer one: update ${instanceOf(older)} first, or let it lead`
 }
 
 function whyTooFarBehind(to: InstanceName, channel: { backlogTransactions: number; lagSeconds: number | null } | null | undefined, maxLagSeconds: number): string | null {

@@ -3,6 +3,7 @@ import { counted, critical, warning, type AnalysisInput } from './analysis-input
 import { isWritable, type ServingView } from './instance-state.ts'
 import type { InstanceName } from './member.ts'
 import { replicasOf, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
+import { sourceLinkOf } from './replication-tree.ts'
 
 /** Whether there is a primary that takes writes, and only one. */
 export function analysePrimary(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
@@ -15,7 +16,7 @@ function analyseCondition(condition: PrimaryCondition, input: AnalysisInput): re
     case 'none':
       return [critical('NoWritablePrimary', null, `no primary is recorded yet for ${counted(input.snapshot.instances.length, 'instance')}`)]
     case 'serving':
-      return analyseServing(condition.view, input)
+      return [...analyseServing(condition.view, input), ...analyseForeignSource(condition.view, input)]
     case 'silent':
       return [critical('NoWritablePrimary', primary, `primary ${primary} takes no writes: ${condition.why}`)]
     case 'frozen':
@@ -57,6 +58,18 @@ function analyseServing(view: ServingView, input: AnalysisInput): readonly Analy
   const switches = on.filter(([, isOn]) => isOn).map(([name]) => name)
   const doing = view.observation.converged.done ? '' : `; its agent: ${view.observation.converged.sentence}`
   return [critical('NoWritablePrimary', view.name, `primary ${view.name} takes no writes: ${switches.join(', ')} ${switches.length === 1 ? 'is' : 'are'} on${doing}`)]
+}
+
+/** What it receives from outside was acknowledged elsewhere and is written here beside its clients. The channel it followed by before it was promoted, stopped, is still there for a moment. */
+function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): readonly Analysis[] {
+  const { channel, readOnly } = view.observation.server
+  // Before it opens it applies what it received as a replica.
+  if (channel === null || readOnly) return []
+  const link = sourceLinkOf(view, snapshot)
+  const stopped = channel.ioRunning === 'no' && !channel.sqlRunning
+  if (link.kind === 'instance' && stopped) return []
+  const source = link.kind === 'instance' ? link.instance : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster`
+  return [warning('PrimaryHasSource', view.name, `primary ${view.name} has a replication channel of its own, from ${source}: what arrives there is written beside what its clients write`)]
 }
 
 /** A replica that takes writes is one writer too many even while nothing is heard of the primary. */

@@ -2,6 +2,7 @@ import type { Analysis } from './analysis.ts'
 import { abbreviated, counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { errantOf } from './holdings.ts'
 import { describeProcess, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
+import { describeLag, isBehind, maxBacklog } from './lag.ts'
 import type { InstanceName } from './member.ts'
 import type { Channel, Observation } from './observation.ts'
 import { readsFromPrimary, replicasOf, type PrimaryCondition } from './primary-condition.ts'
@@ -55,7 +56,10 @@ function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis 
 /** Said as long as it was not seeded, also while another donor is tried. */
 function analyseSeeding(view: InstanceView): readonly Analysis[] {
   const failures = isHeard(view) ? (view.observation.seedingFailures ?? []) : []
-  return failures.map(({ donor, times, error }) => warning('SeedingFailed', view.name, `${view.name} could not be seeded from ${donor} (${counted(times, 'failure')}): ${abbreviated(error)}`))
+  return failures.map(({ donor, times, error }) => {
+    const from = donor === view.name ? '' : ` from ${donor}`
+    return warning('SeedingFailed', view.name, `${view.name} could not be seeded${from} (${counted(times, 'failure')}): ${abbreviated(error)}`)
+  })
 }
 
 /** One finding at most: a wrong source, or else why nothing arrives or nothing is applied. */
@@ -100,10 +104,9 @@ function applierProblem(channel: Channel): string | undefined {
 
 function analyseLag({ name, observation }: ServingView, { limits }: AnalysisInput): readonly Analysis[] {
   const channel = observation.server.channel
-  const lagSeconds = channel?.lagSeconds ?? 0
-  if (lagSeconds <= limits.maxLagSeconds) return []
-  const backlog = counted(channel?.backlogTransactions ?? 0, 'transaction')
-  return [warning('ReplicaLagging', name, `replica ${name} is ${Math.round(lagSeconds)} s behind with ${backlog} to apply; ${limits.maxLagSeconds} s are allowed`)]
+  if (channel === null || !isBehind(channel, limits.maxLagSeconds)) return []
+  const allowed = channel.lagSeconds === null ? counted(maxBacklog, 'transaction') : `${limits.maxLagSeconds} s`
+  return [warning('ReplicaLagging', name, `replica ${name} is ${describeLag(channel)}; ${allowed} are allowed`)]
 }
 
 /** What a member holds while it is seeded is nobody's. */

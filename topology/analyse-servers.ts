@@ -1,14 +1,34 @@
 import type { Analysis, AnalysisCode } from './analysis.ts'
-import { critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { critical, info, warning, type AnalysisInput } from './analysis-input.ts'
 import { isHeard, type HeardView } from './instance-state.ts'
 import type { WriteProbe } from './observation.ts'
+import { compareSeries, seriesOf } from './series.ts'
 
 /** From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself off. */
 const highBinlogNumber = 900_000
 
 /** What is wrong with single servers, whatever their role: their disks, limits and settings. */
 export function analyseServers(input: AnalysisInput): readonly Analysis[] {
-  return input.snapshot.instances.filter(isHeard).flatMap((view) => [...analyseProbe(view, input), ...analyseSettings(view)])
+  const heard = input.snapshot.instances.filter(isHeard)
+  return [...heard.flatMap((view) => [...analyseProbe(view, input), ...analyseSettings(view)]), ...analyseVersions(heard, input)]
+}
+
+/** Several series at once are a rolling update; a newer primary than some replica is what MySQL does not support. */
+function analyseVersions(heard: readonly HeardView[], { expected }: AnalysisInput): readonly Analysis[] {
+  const known = heard.flatMap(({ name, observation }) => {
+    const series = seriesOf(observation)
+    return series === undefined ? [] : [{ name, series }]
+  })
+  const all = [...new Map(known.map(({ series }) => [series.name, series])).values()].toSorted(compareSeries)
+  if (all.length < 2) return []
+  const primary = known.find(({ name }) => name === expected.primary)
+  const older = known.filter(({ series }) => compareSeries(series, primary?.series) < 0)
+  const who = all.map((each) => `${each.name} (${known.filter(({ series }) => series.name === each.name).map(({ name }) => name).join(', ')})`).join(', ')
+  const mixed = `instances run different series of MySQL: ${who}`
+  if (primary === undefined || older.length === 0) return [info('MixedVersions', null, `${mixed}; one of the oldest leads until all are updated, since an older replica cannot follow a newer primary`)]
+  return older.map(({ name, series }) =>
+    warning('MixedVersions', name, `${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: MySQL does not support an older replica of a newer source; update ${name}`),
+  )
 }
 
 const probeFindings: Readonly<Record<WriteProbe, readonly [AnalysisCode, string] | null>> = {

@@ -26,9 +26,13 @@ function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
  * Agents only know what a record said: one that knows more was given orders from a record that is newer than this one
  * (restored from a backup). A promise may be one epoch ahead while a failover is under way.
  */
-function analyseRecord({ name, observation }: InstanceView, { epoch, revision }: AnalysisInput['expected']): readonly Analysis[] {
+function analyseRecord({ name, observation }: InstanceView, { epoch, revision, primary }: AnalysisInput['expected']): readonly Analysis[] {
   if (observation === null) return []
   const { promise, revision: stored, assignment } = observation.stored
+  if (assignment?.role === 'primary' && assignment.epoch === epoch && primary !== null && name !== primary) {
+    const sentence = `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide`
+    return [critical('RecordOfAnotherHistory', name, sentence)]
+  }
   const isNewer = promise > epoch + 1 || stored > revision || (assignment !== null && assignment.epoch > epoch)
   if (!isNewer) return []
   const knows = `epoch ${Math.max(promise, assignment?.epoch ?? 0)}, revision ${stored}`

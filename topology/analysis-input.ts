@@ -34,6 +34,11 @@ export function warning(code: AnalysisCode, instance: InstanceName | null, sente
   return finding('warning', code, instance, sentence)
 }
 
+/** Worth knowing, and nothing is wrong. */
+export function info(code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
+  return finding('info', code, instance, sentence)
+}
+
 function finding(severity: Severity, code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
   return { code, severity, instance, sentence }
 }

@@ -26,7 +26,7 @@ export async function configurationPage(): Promise<string> {
     'A policy, below `policies.<instance>`:',
     schemaTable(instancePolicySchema),
     'For example:',
-    '```yaml\ninstances: 5\ndurability: strict\nfailover: {windowMs: 300000}\npolicies:\n  shop-4: {promotion: never}\n```',
+    '```yaml\ninstances: 5\ndurability: strict\nfailover: {budget: {failovers: 5}}\npolicies:\n  shop-4: {promotion: never}\n```',
     '## Durations',
     'All are milliseconds. They are checked against each other when an agent or manager starts, and can be changed under `timings` of an agent’s configuration.',
     table(['name', 'default', 'meaning'], await timingRows()),

@@ -61,6 +61,7 @@ export function row(name: string, changes: Partial<InstanceRow> = {}): InstanceR
     acknowledging: true,
     lagSeconds: 0,
     backlog: 0,
+    behind: false,
     readOnly: true,
     offline: false,
     fenced: false,

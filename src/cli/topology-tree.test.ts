@@ -76,6 +76,7 @@ describe('the tree of a cluster', () => {
   })
 
   test.each([
+    [row('a-0', { behind: true, lagSeconds: 666, problems: ['far behind'] }), 'behind'],
     [row('a-0', { fenced: true, reachable: false }), 'fenced'],
     [row('a-0', { reachable: false, process: 'dead' }), 'agent not heard'],
     [row('a-0', { process: 'stopped' }), 'mysqld frozen'],

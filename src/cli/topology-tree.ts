@@ -82,6 +82,7 @@ export function stateOf(row: InstanceRow): StateWords {
   if (row.role === 'none') return { level: 'doubtful', words: 'no role yet' }
   if (row.offline === true) return { level: row.role === 'primary' ? 'bad' : 'doubtful', words: 'offline' }
   if (row.role === 'primary') return row.readOnly === false ? { level: 'good', words: 'writable' } : { level: 'bad', words: 'read-only' }
+  if (row.behind) return { level: 'doubtful', words: 'behind' }
   return row.problems.length === 0 ? { level: 'good', words: 'ok' } : { level: 'doubtful', words: 'ailing' }
 }
 

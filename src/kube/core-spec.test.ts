@@ -14,6 +14,10 @@ describe('what the core knows of a resource', () => {
     expect(coreSpecOf('shop', specOf(said))).toMatchObject({ ...said, failover: { automatic: false, windowMs: 5_000 } })
   })
 
+  it('takes over a budget of automatic failovers with its defaults', () => {
+    expect(coreSpecOf('shop', specOf({ failover: { budget: { failovers: 5 } } })).failover).toEqual({ automatic: true, budget: { failovers: 5, windowMs: 300_000 } })
+  })
+
   it('names whom to prefer and whom never to choose', () => {
     expect(coreSpecOf('shop', specOf({ primary: { preferred: { 'shop-1': 7 }, never: ['shop-2'] } })).policies).toEqual({
       'shop-1': { promotion: 'neutral', priority: 7 },

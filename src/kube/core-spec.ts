@@ -14,12 +14,20 @@ export function coreSpecOf(cluster: string, spec: MySQLClusterSpec): ClusterSpec
     version: 1,
     ...{ instances, mode, durability, switchover, reseed, cloneAboveTransactions, maxLagSeconds, lowSpaceBytes, keepBinlogsSeconds, heldBinlogsBytes, archiveBytes },
     acks: acks ?? null,
-    failover: { automatic: failover.automatic, windowMs: failover.windowSeconds * 1_000 },
+    failover: failoverOf(failover),
     policies: policiesOf(cluster, spec),
   }
   const complaint = complaintAbout(clusterSpecSchema, core)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)
   return core
+}
+
+function failoverOf({ automatic, budget, windowSeconds }: MySQLClusterSpec['failover']): ClusterSpec['failover'] {
+  return {
+    automatic,
+    ...(budget !== undefined && { budget: { failovers: budget.failovers, windowMs: budget.windowSeconds * 1_000 } }),
+    ...(windowSeconds !== undefined && { windowMs: windowSeconds * 1_000 }),
+  }
 }
 
 /** Only what differs from the default: an instance that is not named is like any other. */

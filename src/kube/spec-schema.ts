@@ -134,7 +134,22 @@ export const mysqlClusterSpecSchema = closed(
     failover: closed(
       {
         automatic: Type.Boolean({ default: true, description: 'Fail over without a person.' }),
-        windowSeconds: Type.Integer({ default: 60, minimum: 0, maximum: 86_400, description: 'No second automatic failover within this time after one.' }),
+        budget: Type.Optional(
+          closed(
+            {
+              failovers: core.failover.properties.budget.properties.failovers,
+              windowSeconds: Type.Integer({ default: 300, minimum: 1, maximum: 86_400, description: 'After this time one automatic failover that was used comes back.' }),
+            },
+            { description: 'How many automatic failovers there may be. Three in five minutes where neither this nor windowSeconds is given.' },
+          ),
+        ),
+        windowSeconds: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 86_400,
+            description: 'The older word, without effect where budget is given: no second automatic failover within this time after one; 0 = any number of them.',
+          }),
+        ),
       },
       { default: {}, description: 'What happens when the primary dies.' },
     ),

@@ -5,7 +5,7 @@ import { fileWith, temporaryFolder } from './testing.ts'
 
 describe('the spec of a local cluster', () => {
   test('has every default when nothing is said', async () => {
-    expect(await composeSpec('shop', undefined, {})).toMatchObject({ version: 1, mode: 'semisync', instances: 3, acks: null, durability: 'strict', failover: { automatic: true, windowMs: 60_000 } })
+    expect(await composeSpec('shop', undefined, {})).toMatchObject({ version: 1, mode: 'semisync', instances: 3, acks: null, durability: 'strict', failover: { automatic: true } })
   })
 
   test('takes options before the file and the file before defaults', async () => {
@@ -21,6 +21,11 @@ describe('the spec of a local cluster', () => {
     expect(await readSpec(layout, 'shop')).toEqual(spec)
   })
 
+  test('says of a budget only what differs', async () => {
+    expect((await composeSpec('shop', await fileWith('failover: {budget: {failovers: 5}}'), {})).failover).toEqual({ automatic: true, budget: { failovers: 5, windowMs: 300_000 } })
+    expect((await composeSpec('shop', await fileWith('failover: {windowMs: 0}'), {})).failover).toEqual({ automatic: true, windowMs: 0 })
+  })
+
   const refusals: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
     ['an empty file', '', /is empty/],
     ['only a comment', '# nothing\n', /says nothing/],
@@ -30,7 +35,7 @@ describe('the spec of a local cluster', () => {
     ['the same key twice', 'instances: 3\ninstances: 4', /not valid YAML/],
     ['a list', '- 1', /must be a mapping/],
     ['an unknown key', 'instanses: 3', /unknown key "instanses"; allowed are version, mode, instances/],
-    ['an unknown key further down', 'failover: {auto: true}', /failover has the unknown key "auto"; allowed are automatic, windowMs/],
+    ['an unknown key further down', 'failover: {auto: true}', /failover has the unknown key "auto"; allowed are automatic, budget, windowMs/],
     ['a text for a number', 'instances: three', /instances is "three"; allowed is an integer from 1 to 16/],
     ['a fraction', 'instances: 2.5', /instances is 2.5; allowed is an integer from 1 to 16/],
     ['too many instances', 'instances: 17', /instances is 17; allowed is an integer from 1 to 16/],
@@ -38,6 +43,8 @@ describe('the spec of a local cluster', () => {
     ['another mode', 'mode: group', /mode is "group"; allowed is "semisync"/],
     ['an unknown durability', 'durability: maybe', /durability is "maybe"; allowed is "strict" or "available"/],
     ['a negative duration', 'failover: {windowMs: -1}', /failover.windowMs is -1; allowed is an integer from 0 to 86400000/],
+    ['a budget of nothing', 'failover: {budget: {failovers: 0}}', /failover.budget.failovers is 0; allowed is an integer from 1 to 16/],
+    ['a budget without a window', 'failover: {budget: {windowMs: 0}}', /failover.budget.windowMs is 0; allowed is an integer from 1000 to 86400000/],
     ['too many acknowledgements', 'acks: 3', /acks is 3.*allowed is 0 to 2/],
     ['a policy for a stranger', 'policies: {other-0: {promotion: never}}', /"other-0"; allowed are the instances shop-0 to shop-15/],
     ['a policy for no name of an instance', 'policies: {SHOP: {promotion: never}}', /"SHOP"/],

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { aSpec } from '../../failover/testing.ts'
+import { aRecord, aSpec, deadServer, promised } from '../../failover/testing.ts'
 import { defaultTimings } from '../../failover/timings.ts'
 import { anObservation } from '../../topology/testing.ts'
+import type { PlatformInstance } from '../common/platform.ts'
 import { realWorld } from '../common/real-world.ts'
 import { memoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
@@ -15,7 +16,7 @@ const untouched = { promise: 0, revision: 0, assignment: null }
 const untold = anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 })
 
 /** A loop whose timers never fire: it goes on by what happens, or not at all. */
-function timelessLoop(store: Store = memoryStore(), acted: string[] = []) {
+function timelessLoop(store: Store = memoryStore(), acted: string[] = [], instances: readonly PlatformInstance[] = [alone]) {
   const posted: string[] = []
   const listeners: FeedListener[] = []
   const ports: LoopPorts = {
@@ -23,12 +24,42 @@ function timelessLoop(store: Store = memoryStore(), acted: string[] = []) {
     transport: { post: (_address, path) => (posted.push(path), new Promise(() => undefined)) },
     feed: { follow: (_address, listener) => (listeners.push(listener), () => undefined) },
     store,
-    platform: { instances: async () => [alone], onChange: () => undefined, publishPrimary: async () => true, publishedPrimary: async () => undefined, scaleTo: async () => undefined },
+    platform: { instances: async () => instances, onChange: () => undefined, publishPrimary: async () => true, publishedPrimary: async () => undefined, scaleTo: async () => undefined },
   }
   const quiet = { decided: () => undefined, acted: ({ kind }: { kind: string }) => void acted.push(kind), answered: () => undefined, recovered: () => undefined, failed: () => undefined }
-  const loop = new ClusterLoop(ports, { cluster: 'shop', spec: aSpec({ instances: 1 }), timings: defaultTimings, manager: 'm1' }, quiet)
+  const loop = new ClusterLoop(ports, { cluster: 'shop', spec: aSpec({ instances: instances.length }), timings: defaultTimings, manager: 'm1' }, quiet)
   return { loop, posted, listeners }
 }
+
+/** A cluster of three whose primary died and whose replicas have promised: the next decision commits another one. */
+async function loopAboutToFailOver(prepare: (loop: ClusterLoop) => void = () => undefined) {
+  const store = memoryStore()
+  await store.compareAndSwap('shop', 0, aRecord())
+  const { loop, listeners } = timelessLoop(store, [], ['shop-0', 'shop-1', 'shop-2'].map((name, at) => ({ ...alone, name, host: `127.24.1.${at + 1}`, agent: `127.24.1.${at + 1}:9000` })))
+  await loop.start()
+  await loop.lead(true)
+  prepare(loop)
+  listeners[1]?.heard(anObservation({ instance: 'shop-1', ...promised() }))
+  listeners[2]?.heard(anObservation({ instance: 'shop-2', ...promised() }))
+  listeners[0]?.heard(anObservation({ instance: 'shop-0', ...deadServer }))
+  await realWorld.timers.sleep(50)
+  expect(loop.record).toMatchObject({ epoch: 2, primary: 'shop-1@volume-1' })
+  return loop
+}
+
+describe('the budget of automatic failovers', () => {
+  it('is used by a failover that nobody asked for', async () => {
+    const { notes } = await loopAboutToFailOver()
+    expect(notes.automaticFailovers).toEqual([notes.lastFailoverWallMs])
+    expect(notes.lastFailoverWallMs).toBeGreaterThan(Date.now() - 10_000)
+  })
+
+  it('is not used by a failover that a person asked for', async () => {
+    const { notes } = await loopAboutToFailOver((loop) => loop.addRequest({ kind: 'failover', id: 'asked', to: null, acceptLoss: false }))
+    expect(notes).toMatchObject({ lastFailoverWallMs: null })
+    expect(notes.automaticFailovers).toBeUndefined()
+  })
+})
 
 describe('the loop of a cluster', () => {
   it('goes on at once after a commit, without waiting for a timer', async () => {

@@ -4,6 +4,7 @@ import type { Timer, Transport, World } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Action, Decision } from '../../failover/decision.ts'
+import { automaticFailoverAt } from '../../failover/failover-budget.ts'
 import type { ClusterNotes, Recovery } from '../../failover/notes.ts'
 import { fetchKey } from '../../failover/crash-failover.ts'
 import type { FetchOrder } from '../../failover/order.ts'
@@ -327,9 +328,8 @@ export class ClusterLoop {
     this.#book.committed(action.next, action.why)
     if (before?.intent?.kind === 'switchover' && action.next.intent === null) this.dropRequest(before.intent.request)
     if (before === undefined || before.primary === action.next.primary || this.#book.current?.kind !== 'failover') return
-    this.#requests = this.#requests.filter((request) => request.kind !== 'failover')
-    const wallMs = this.#ports.world.clock.wallMs()
-    this.#notes.changeSoon((notes) => ({ ...notes, lastFailoverWallMs: Math.max(wallMs, notes.lastFailoverWallMs ?? 0) }))
+    if (this.#requests.every(({ kind }) => kind !== 'failover')) this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
+    else this.#requests = this.#requests.filter(({ kind }) => kind !== 'failover')
   }
 
   async #publish(route: PrimaryRoute): Promise<void> {

@@ -1,8 +1,9 @@
 import { buildReplicationTree, type ReplicationNode } from '../../topology/replication-tree.ts'
+import { isBehind } from '../../topology/lag.ts'
 import { instanceOf } from '../../topology/member.ts'
 import type { ServerState } from '../../topology/observation.ts'
 import type { InstanceView } from '../../topology/snapshot.ts'
-import { isFenced, isWritable, type DecisionInput } from '../../failover/situation.ts'
+import { isFenced, isServing, isWritable, type DecisionInput } from '../../failover/situation.ts'
 import { countedMembers } from '../../failover/record.ts'
 import type { Decision } from '../../failover/decision.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from './api/views.ts'
@@ -49,10 +50,16 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
     reachable: view.reachable,
     inSyncSet: record !== undefined && seen !== null && countedMembers(record).includes(seen.member),
     acknowledging: seen?.server?.channel?.semiSync ?? false,
+    behind: isFurtherBehind(input, view),
     fenced: isFenced(notes, view.name),
     ...serverFields(seen?.server ?? null),
     problems: problemsOf(decision, view),
   }
+}
+
+function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): boolean {
+  const channel = isServing(view, timings) ? view.observation.server?.channel : null
+  return channel != null && isBehind(channel, spec.maxLagSeconds)
 }
 
 function serverFields(server: ServerState | null): Pick<InstanceRow, 'lagSeconds' | 'backlog' | 'readOnly' | 'offline' | 'version' | 'executed'> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ClusterNotes } from '../../failover/notes.ts'
-import { aSituation, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../failover/testing.ts'
+import { aSituation, deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../failover/testing.ts'
+import type { ViewOverrides } from '../../topology/testing.ts'
 import { realWorld } from '../common/real-world.ts'
 import type { Platform } from '../common/platform.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
@@ -59,6 +60,43 @@ describe('a replacement', () => {
 
   it('is refused where no volume can be made anew, with what to do instead', async () => {
     await expect(operationsOn(lost, false).operations.replace(request)).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('regent local fault shop-2 kill') as string })
+  })
+})
+
+describe('a failover to an instance that cannot lead', () => {
+  const dead: SituationOverrides = { views: { 'shop-0': deadServer } }
+  const views = (shop1Is: ViewOverrides): SituationOverrides => ({ views: { 'shop-0': deadServer, 'shop-1': shop1Is } })
+  const cases: Readonly<Record<string, readonly [given: SituationOverrides, to: string, says: string, acceptLoss?: true]>> = {
+    'the dead primary itself': [dead, 'shop-0', 'shop-0 is the primary that is to be replaced; name another instance, or none'],
+    'the dead primary itself, by force': [dead, 'shop-0', 'shop-0 is the primary that is to be replaced', true],
+    'one whose agent is silent': [views(lostAgent), 'shop-1', 'the agent of shop-1 is not heard'],
+    'one whose mysqld is dead': [views(deadServer), 'shop-1', 'the mysqld of shop-1 is dead'],
+    'one whose mysqld is dead, by force': [views(deadServer), 'shop-1', 'the mysqld of shop-1 is dead', true],
+    'one that does not answer': [views({ silentMs: 1_500 }), 'shop-1', 'the mysqld of shop-1 has not answered for 1500 ms'],
+    'one that is being seeded': [views({ stored: { seeding: true } }), 'shop-1', 'shop-1 is being seeded and holds nothing yet'],
+    'one that does not count': [{ ...dead, record: { syncSet: [shop2] } }, 'shop-1', 'shop-1 is not in the sync set, and may lack what was acknowledged'],
+    'one that does not count, by force although others can prove it': [{ ...dead, record: { syncSet: [shop2] } }, 'shop-1', 'without it nothing has to be given up', true],
+    'one that may have forgotten': [views({ stored: { forgetful: true } }), 'shop-1', 'shop-1 may not lead: it may have forgotten what it received'],
+    'one that may have forgotten, by force': [views({ stored: { forgetful: true } }), 'shop-1', 'shop-1 may not lead: it may have forgotten what it received', true],
+    'one whose policy is never': [{ ...dead, spec: { policies: { 'shop-1': { promotion: 'never', priority: 0 } } } }, 'shop-1', 'shop-1 may not lead: its policy is never'],
+    'one that is fenced': [{ ...dead, notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } }, 'shop-1', 'shop-1 may not lead: it is fenced'],
+    'an old copy where others are': [{ ...views({ stored: { fromThePast: true } }), record: { syncSet: [] } }, 'shop-1', 'the copy of shop-1 is old, and others are there', true],
+  }
+  it.each(Object.entries(cases))('%s, is refused at once, also as a dry run and while paused', async (_, [given, to, says, acceptLoss = false]) => {
+    for (const paused of [null, { reason: 'maintenance', wallMs: 0 }]) {
+      for (const dryRun of [true, false]) {
+        const { operations } = operationsOn({ ...given, notes: { ...given.notes, paused } })
+        await expect(operations.failover({ to, acceptLoss, dryRun })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining(says) as string })
+      }
+    }
+  })
+
+  it('is taken where it can: one that counts, any that runs once a loss is accepted, an old copy where nothing else is left', async () => {
+    const alone: SituationOverrides = { views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': {} }, record: { syncSet: [shop1] }, nowMs: 60_000 }
+    const old: SituationOverrides = { ...alone, views: { ...alone.views, 'shop-2': { stored: { fromThePast: true } } } }
+    for (const [given, to, acceptLoss] of [[dead, 'shop-1', false], [alone, 'shop-2', true], [old, 'shop-2', true]] as const) {
+      expect(await operationsOn(given).operations.failover({ to, acceptLoss, dryRun: true })).toMatchObject({ dryRun: true, plan: expect.arrayContaining([`${to} is committed as primary`]) as string[] })
+    }
   })
 })
 

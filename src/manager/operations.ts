@@ -5,6 +5,7 @@ import type { FailoverRequest, FenceRequest, PauseRequest, ReplaceRequest, Resum
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
 import { decide } from '../../failover/decide.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
+import { whyNeverTo } from '../../failover/failover-target.ts'
 import { withoutIncarnations } from '../../failover/incarnations.ts'
 import { isFenced, viewNamed, type Situation } from '../../failover/situation.ts'
 import { planReplace } from '../../failover/replace.ts'
@@ -67,6 +68,8 @@ export class Operations {
     if (verdict.kind === 'well') throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
     const past = viewNamed(situation.snapshot, request.to ?? '')?.past
     if (past !== undefined) return this.#vouchFor(past, request)
+    const never = request.to === undefined ? null : whyNeverTo(situation, request.to, request.acceptLoss)
+    if (never !== null) throw this.#refusal(request, `no failover: ${never}`)
     const asked = { kind: 'failover', id: 'trial', to: request.to ?? null, acceptLoss: request.acceptLoss } as const
     const trial = decide({ ...situation, requests: [asked] })
     if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)

@@ -11,6 +11,7 @@ const notes: ClusterNotes = {
   fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 2.5 }],
   instances: 5,
   lastFailoverWallMs: 3,
+  automaticFailovers: [1, 3],
   incarnations: { 'shop-0@a0': ['f00', 'e99'] },
   recoveries: [
     {
@@ -100,7 +101,13 @@ describe('Stored notes', () => {
     expect(parseNotes(printNotes(emptyNotes, 'here'), 'here')).toEqual(emptyNotes)
   })
 
+  it('of an older manager, which knew of the last failover only, are read', () => {
+    const { automaticFailovers: _, ...older } = notes
+    expect(parseNotes(JSON.stringify(older), 'here')).toEqual(older)
+  })
+
   it.each([
+    ['more failovers than are kept', notesWith({ automaticFailovers: Array(33).fill(1) }), 'automaticFailovers'],
     ['a number of instances out of range', notesWith({ instances: 17 }), 'instances is 17'],
     ['paused without a reason', notesWith({ paused: { wallMs: 1 } }), 'paused lacks "reason"'],
     ['an unknown key', notesWith({ fence: [] }), 'unknown key "fence"'],

@@ -82,6 +82,7 @@ const notesShape = Compile(
       fenced: Type.Array(Type.Object({ instance: Type.String({ pattern: instanceNamePattern }), keepPrimary: Type.Boolean(), wallMs }, strict)),
       instances: orNull(Type.Integer({ minimum: 1, maximum: 16 })),
       lastFailoverWallMs: orNull(wallMs),
+      automaticFailovers: Type.Optional(Type.Array(wallMs, { maxItems: 32 })),
       incarnations: Type.Record(Type.String({ pattern: memberPattern }), Type.Array(name), strict),
       recoveries: Type.Array(recoveryShape, { maxItems: 50 }),
     },

@@ -12,6 +12,7 @@ const row = (name: string, more: Partial<InstanceRow> = {}): InstanceRow => ({
   inSyncSet: true,
   acknowledging: true,
   lagSeconds: null,
+  behind: false,
   backlog: 0,
   readOnly: true,
   offline: false,

@@ -36,6 +36,22 @@ export const primaryCases: Cases = {
         'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: read_only, super_read_only, offline_mode are on; its agent: setting the gates',
       ],
     },
+    'an open primary replicates from somewhere outside': {
+      views: { 'shop-0': { server: { channel: { sourceHost: '10.9.9.9', ioRunning: 'connecting' } } } },
+      findings: [
+        'PrimaryHasSource warning shop-0: primary shop-0 has a replication channel of its own, from 10.9.9.9:3306, which is none of this cluster: what arrives there is written beside what its clients write',
+      ],
+    },
+    'an open primary was pointed to one of its replicas': {
+      views: { 'shop-0': { server: { channel: { sourceHost: '127.24.1.2' } } } },
+      findings: [
+        'PrimaryHasSource warning shop-0: primary shop-0 has a replication channel of its own, from shop-1: what arrives there is written beside what its clients write',
+      ],
+    },
+    'the stopped channel that a new primary followed by is no finding': {
+      views: { 'shop-0': { server: { channel: { sourceHost: '127.24.1.2', ioRunning: 'no', sqlRunning: false } } } },
+      findings: [],
+    },
     'a primary that is only offline takes no writes': {
       views: { 'shop-0': { server: { offlineMode: true } } },
       findings: [

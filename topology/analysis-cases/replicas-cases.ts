@@ -111,11 +111,26 @@ export const replicasCases: Cases = {
         'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its IO thread cannot connect: error connecting to source',
       ],
     },
+    'one cannot start its own mysqld to be seeded: no donor is blamed': {
+      views: { 'shop-1': { process: 'dead', processSinceMs: 20, processNote: '', server: null, stored: { seeding: true }, seedingFailures: [{ donor: 'shop-1', times: 3, error: 'its own mysqld ended while it started', agoMs: 900 }] } },
+      findings: [
+        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is dead for 20 ms',
+        'SeedingFailed warning shop-1: shop-1 could not be seeded (3 failures): its own mysqld ended while it started',
+      ],
+    },
     'one is far behind': {
       views: { 'shop-1': { server: { channel: { lagSeconds: 31.4, backlogTransactions: 812 } } } },
       findings: [
         'ReplicaLagging warning shop-1: replica shop-1 is 31 s behind with 812 transactions to apply; 30 s are allowed',
       ],
+    },
+    'one has much to apply and applies nothing at this moment': {
+      views: { 'shop-1': { server: { channel: { lagSeconds: null, backlogTransactions: 9_104 } } } },
+      findings: ['ReplicaLagging warning shop-1: replica shop-1 is behind with 9104 transactions to apply; 1000 transactions are allowed'],
+    },
+    'one that applies a large backlog within a second is no finding': {
+      views: { 'shop-1': { server: { channel: { lagSeconds: 0.4, backlogTransactions: 9_104 } } } },
+      findings: [],
     },
     'one as far behind as is allowed is no finding': {
       views: { 'shop-1': { server: { channel: { lagSeconds: 30 } } } },

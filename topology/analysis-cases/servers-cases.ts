@@ -8,6 +8,22 @@ export const serversCases: Cases = {
         'DiskFull critical shop-0: primary shop-0: its disk is full (errno 28); 0.0 MiB are free',
       ],
     },
+    'a rolling update to another series is half done': {
+      views: { 'shop-0': { server: { version: '8.4.6' } }, 'shop-1': { server: { version: '8.4.6' } } },
+      findings: [
+        'MixedVersions info -: instances run different series of MySQL: 8.4 (shop-0, shop-1), 9.7 (shop-2); one of the oldest leads until all are updated, since an older replica cannot follow a newer primary',
+      ],
+    },
+    'a replica is older than its primary': {
+      views: { 'shop-2': { server: { version: '8.4.6' } } },
+      findings: [
+        'MixedVersions warning shop-2: shop-2 runs MySQL 8.4 and follows primary shop-0 of 9.7: MySQL does not support an older replica of a newer source; update shop-2',
+      ],
+    },
+    'releases of one series differ': {
+      views: { 'shop-2': { server: { version: '9.7.3' } } },
+      findings: [],
+    },
     'the primary was closed before its disk is full': {
       views: { 'shop-0': { probe: 'lowSpace', freeBytes: 52428800, server: { readOnly: true, superReadOnly: true } } },
       findings: [

@@ -42,6 +42,12 @@ export const standingCases: Cases = {
         'RecordFromThePast critical shop-1: the record (epoch 1, revision 1) is older than what shop-1 stored (epoch 2, revision 1): a person must decide',
       ],
     },
+    'the record names another primary than the one that was made primary in its epoch': {
+      views: { 'shop-1': { stored: { assignment: { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } } } },
+      findings: [
+        'RecordOfAnotherHistory critical shop-1: the record names shop-0 as primary of epoch 1, and shop-1 was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide',
+      ],
+    },
     'a promise one epoch ahead belongs to a failover under way': {
       views: { 'shop-1': { stored: { promise: 2 } } },
       findings: [],

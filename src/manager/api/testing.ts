@@ -34,6 +34,7 @@ export function shopInstance(ordinal: number, over: Partial<InstanceRow> = {}): 
     acknowledging: ordinal > 0,
     lagSeconds: ordinal === 0 ? null : 0.25,
     backlog: ordinal === 0 ? null : 3,
+    behind: false,
     readOnly: ordinal > 0,
     offline: false,
     fenced: false,

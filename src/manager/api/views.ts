@@ -30,6 +30,7 @@ export const instanceRowSchema = Type.Object(
     acknowledging: Type.Boolean({ description: 'It follows and acknowledges what it receives, as it was last seen.' }),
     lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
     backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
+    behind: Type.Boolean({ description: 'It follows, and is further behind than maxLagSeconds allows; its acknowledgement may count all the same.' }),
     readOnly: nullable(Type.Boolean()),
     offline: nullable(Type.Boolean({ description: 'offline_mode: clients are refused.' })),
     fenced: Type.Boolean({ description: 'By a person.' }),

@@ -39,6 +39,11 @@ describe('the conditions of a cluster', () => {
       { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'True InstancesMissing: shop-2 does not take part; shop-2 is not heard', ...settled },
     ],
     [
+      'one of whose replicas counts and is far behind',
+      { view: aView({ instances: [aRow(0), aRow(1, { behind: true, lagSeconds: 666.2, backlog: 9_104 }), aRow(2)] }) },
+      { Ready: 'False ReplicasLagging: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: `True ReplicasLagging: shop-1 is 666 s behind with 9104 transactions to apply; ${whole}`, ...settled },
+    ],
+    [
       'that is blocked',
       { view: aView({ writable: false, blocked: true, sentence: 'nothing can be done: shop-1 must come back' }) },
       { Ready: 'False NotWritable: the sentence', Available: 'False NotWritable: the sentence', Degraded: 'True Blocked: the sentence', ...settled },

@@ -1,3 +1,4 @@
+import { describeLag } from '../../../topology/lag.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '../../kube/names.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
@@ -75,20 +76,23 @@ export function takesPart(view: ClusterView, row: InstanceRow): boolean {
 function conditionsOf({ cluster: { spec }, view, update, progress: { trouble } }: StatusInput): Conditions {
   const { sentence: message, writable } = view
   const missing = view.instances.filter((row) => !takesPart(view, row)).map(({ name }) => name)
-  const isWhole = writable && missing.length === 0 && view.instances.length === spec.instances && !view.blocked
+  const behind = view.instances.filter((row) => takesPart(view, row) && row.behind)
+  const isComplete = writable && missing.length === 0 && view.instances.length === spec.instances && !view.blocked
+  const isWhole = isComplete && behind.length === 0
   const progress = progressOf(spec.instances, view, update)
   return {
-    Ready: isWhole ? yes('Whole', message) : no(writable ? 'NotWhole' : 'NotWritable', message),
+    Ready: isWhole ? yes('Whole', message) : no(isComplete ? 'ReplicasLagging' : writable ? 'NotWhole' : 'NotWritable', message),
     Available: writable ? yes('Writable', `${view.primary} takes writes`) : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
     Progressing: trouble !== '' ? no('SpecNotFollowed', trouble) : progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress),
-    Degraded: degradationOf(view, missing, trouble) ?? no(isWhole ? 'Whole' : 'Changing', message),
+    Degraded: degradationOf(view, missing, behind, trouble) ?? no(isWhole ? 'Whole' : 'Changing', message),
     Paused: view.paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
   }
 }
 
-function degradationOf({ sentence, blocked, writable }: ClusterView, missing: readonly string[], trouble: string): Said | undefined {
+function degradationOf({ sentence, blocked, writable }: ClusterView, missing: readonly string[], behind: readonly InstanceRow[], trouble: string): Said | undefined {
   if (blocked) return yes('Blocked', sentence)
   if (writable && missing.length > 0) return yes('InstancesMissing', `${missing.join(', ')} ${missing.length === 1 ? 'does' : 'do'} not take part; ${sentence}`)
+  if (writable && behind.length > 0) return yes('ReplicasLagging', `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 })}`).join(', ')}; ${sentence}`)
   return trouble === '' ? undefined : yes('SpecNotFollowed', trouble)
 }
 

@@ -5,7 +5,7 @@ export function aRow(ordinal: number, overrides: Partial<InstanceRow> = {}): Ins
   const isPrimary = ordinal === 0
   return {
     ...{ name: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306, role: isPrimary ? 'primary' : 'replica', process: 'running', reachable: true, inSyncSet: !isPrimary, acknowledging: !isPrimary },
-    ...{ lagSeconds: null, backlog: 0, readOnly: !isPrimary, offline: false, fenced: false, version: '8.4.6', executed: 'uuid:1-5', problems: [] },
+    ...{ lagSeconds: null, backlog: 0, behind: false, readOnly: !isPrimary, offline: false, fenced: false, version: '8.4.6', executed: 'uuid:1-5', problems: [] },
     ...overrides,
   }
 }
