@@ -83,6 +83,7 @@ const notesShape = Compile(
       instances: orNull(Type.Integer({ minimum: 1, maximum: 16 })),
       lastFailoverWallMs: orNull(wallMs),
       incarnations: Type.Record(Type.String({ pattern: memberPattern }), Type.Array(name), strict),
+      unsettled: Type.Optional(Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict))),
       recoveries: Type.Array(recoveryShape, { maxItems: 50 }),
     },
     strict,
