@@ -3,6 +3,7 @@ import type { MemberId } from '../topology/member.ts'
 import type { PromiseReport } from '../topology/observation.ts'
 import type { ClusterRecord } from './record.ts'
 import { liveView, type LiveView, type Situation } from './situation.ts'
+import { isNotedUnsettled } from './unsettled.ts'
 
 /**
  * The arithmetic of design §5. Invariant: while |S| ≥ k, every acknowledged write is held by the primary and by at least k members of S; so any
@@ -65,10 +66,10 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
 }
 
-/** The primary's tail may have been acknowledged by a stop nobody ordered, as far as was last heard. */
-export function isUnsettled(situation: Situation): boolean {
-  const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === situation.record.primary)
-  return view?.observation?.stored.unsettled === true
+/** The primary may have acknowledged what no replica holds, as far as this manager last heard or any manager noted. */
+export function isUnsettled({ snapshot, record, notes }: Situation): boolean {
+  const view = snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
+  return view?.observation?.stored.unsettled === true || isNotedUnsettled(notes, record.primary)
 }
 
 function missingSentence(situation: Situation, given: number, unsettled: boolean): string {

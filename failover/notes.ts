@@ -17,6 +17,8 @@ export interface ClusterNotes {
   readonly automaticFailovers?: readonly number[]
   /** The incarnations each member's agent reported, newest first, a few each (`incarnations.ts`). */
   readonly incarnations: Readonly<Record<MemberId, readonly string[]>>
+  /** Primaries that may have acknowledged what no replica holds (`unsettled.ts`), oldest first. Absent for none. */
+  readonly unsettled?: readonly UnsettledNote[]
   /** Newest first, at most 50. */
   readonly recoveries: readonly Recovery[]
 }
@@ -29,6 +31,15 @@ export const emptyNotes: ClusterNotes = {
   lastFailoverWallMs: null,
   incarnations: {},
   recoveries: [],
+}
+
+/** What one agent said of its tail, and which of its words that was. */
+export interface UnsettledNote {
+  readonly member: MemberId
+  /** In which the member led when it was noted. */
+  readonly epoch: number
+  readonly agentRun: string
+  readonly sequence: number
 }
 
 /** One recorded episode from detection to routed writes. */

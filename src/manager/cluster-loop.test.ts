@@ -198,4 +198,23 @@ describe('the loop of a cluster', () => {
     expect(following.loop.record).toEqual(leading.loop.record)
     expect(following.loop.decision).toBeNull()
   })
+
+  it('notes that its primary’s tail is unsettled, for the manager that comes after it, and that it is settled again', async () => {
+    const store = memoryStore()
+    const first = timelessLoop(store)
+    await first.loop.start()
+    await first.loop.lead(true)
+    first.listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    const leading = { ...untold, stored: { ...untold.stored, ...{ promise: 1, revision: 1 } } }
+    first.listeners[0]?.heard({ ...leading, sequence: 2, process: 'dead', server: null, stored: { ...leading.stored, unsettled: true } })
+    await realWorld.timers.sleep(50)
+    const second = timelessLoop(store)
+    await second.loop.start()
+    await second.loop.lead(true)
+    expect(second.loop.notes.unsettled).toMatchObject([{ member: 'shop-0@volume-0', epoch: 1, sequence: 2 }])
+    second.listeners[0]?.heard({ ...leading, sequence: 3 })
+    await realWorld.timers.sleep(50)
+    expect(await store.readNotes('shop')).not.toHaveProperty('unsettled')
+  })
 })

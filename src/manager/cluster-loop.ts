@@ -266,7 +266,7 @@ export class ClusterLoop {
       if (this.#leads) this.#keepBook(decision)
       this.#listener.decided(decision, changed)
       this.#planRevisit(decision)
-      if (this.#leads) this.#runs.note(this.#heardNow(), this.notes, decision.flow === null).catch((error: unknown) => this.#listener.failed('noting who is there', error))
+      if (this.#leads) this.#runs.note({ snapshot: this.#heardNow(), record: this.#record, isQuiet: decision.flow === null }, this.notes).catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
         await this.#act(action)
         if (action.kind === 'commit') break
@@ -281,7 +281,7 @@ export class ClusterLoop {
   #planRevisit(decision: Decision): void {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
-    const waits = [this.#runs.nextNotingMs(this.#heardNow(), this.notes), decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
+    const waits = [this.#runs.nextNotingMs(this.#heardNow(), this.notes, this.#record), decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
     if (waits.length > 0) this.#revisit = timers.after(Math.max(1, Math.min(...waits)), () => this.wake())
   }
 

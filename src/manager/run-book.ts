@@ -1,12 +1,21 @@
 import { believed, standingOf, unnoted, withIncarnation } from '../../failover/incarnations.ts'
 import type { ClusterNotes } from '../../failover/notes.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+import { saysUnsettled, withUnsettled } from '../../failover/unsettled.ts'
 import type { Observation } from '../../topology/observation.ts'
 import type { Snapshot } from '../../topology/snapshot.ts'
 
 /** A store that does not take the notes is asked again after this long. */
 const notingRetryMs = 1_000
 
-/** Which runs of agents this manager saw noted, and the noting of those that are not (`failover/incarnations.ts`). */
+/** What was heard when a decision was made, and whether nothing was under way. */
+export interface Heard {
+  readonly snapshot: Snapshot
+  readonly record: ClusterRecord | undefined
+  readonly isQuiet: boolean
+}
+
+/** Which runs of agents this manager saw noted, and the noting of those that are not (`failover/incarnations.ts`), and of unsettled tails (`failover/unsettled.ts`). */
 export class RunBook {
   readonly #runs = new Set<string>()
   readonly #change: (change: (notes: ClusterNotes) => ClusterNotes) => Promise<void>
@@ -27,19 +36,22 @@ export class RunBook {
     return standing === 'known' || (standing === 'new' && this.#runs.has(observation.agentRun))
   }
 
-  nextNotingMs(heard: Snapshot, notes: ClusterNotes): number | null {
-    return unnoted(heard, notes).length > 0 ? notingRetryMs : null
+  nextNotingMs(heard: Snapshot, notes: ClusterNotes, record: ClusterRecord | undefined): number | null {
+    return unnoted(heard, notes).length > 0 || withUnsettled(notes, heard, record) !== notes ? notingRetryMs : null
   }
 
   /**
-   * Notes who is new, all in one write. A run that is not believed before it is noted does not wait; what a believed one promised since does, until it is quiet: a failover waits for nothing.
+   * Notes who is new and whose tail is unsettled, all in one write. A run that is not believed before it is noted does not wait, nor does an unsettled tail, which a successor must know; what a believed run promised since
+   * waits until it is quiet, and so does a tail that is settled: a failover waits for nothing.
    */
-  async note(snapshot: Snapshot, notes: ClusterNotes, isQuiet: boolean): Promise<void> {
+  async note({ snapshot, record, isQuiet }: Heard, notes: ClusterNotes): Promise<void> {
     const fresh = unnoted(snapshot, notes)
-    if (this.#writing || !fresh.some(({ agentRun }) => isQuiet || !this.#runs.has(agentRun))) return
+    const pressing = saysUnsettled(notes, snapshot, record) || fresh.some(({ agentRun }) => !this.#runs.has(agentRun))
+    const waiting = fresh.length > 0 || withUnsettled(notes, snapshot, record) !== notes
+    if (this.#writing || !(pressing || (isQuiet && waiting))) return
     this.#writing = true
     try {
-      await this.#change((now) => fresh.reduce(withIncarnation, now))
+      await this.#change((now) => withUnsettled(fresh.reduce(withIncarnation, now), snapshot, record))
       for (const { agentRun } of fresh) this.#runs.add(agentRun)
     } finally {
       this.#writing = false

@@ -99,6 +99,8 @@ describe('Stored notes', () => {
   it('are read back as they were written', () => {
     expect(parseNotes(printNotes(notes, 'here'), 'here')).toEqual(notes)
     expect(parseNotes(printNotes(emptyNotes, 'here'), 'here')).toEqual(emptyNotes)
+    const unsettled = { ...notes, unsettled: [{ member: 'shop-0@a0', epoch: 2, agentRun: 'f00', sequence: 9 }] } as const
+    expect(parseNotes(printNotes(unsettled, 'here'), 'here')).toEqual(unsettled)
   })
 
   it('of an older manager, which knew of the last failover only, are read', () => {
@@ -112,6 +114,7 @@ describe('Stored notes', () => {
     ['paused without a reason', notesWith({ paused: { wallMs: 1 } }), 'paused lacks "reason"'],
     ['an unknown key', notesWith({ fence: [] }), 'unknown key "fence"'],
     ['a fence without a name', notesWith({ fenced: [{ instance: '', keepPrimary: true, wallMs: 1 }] }), 'fenced.0.instance is ""'],
+    ['an unsettled tail of nobody', notesWith({ unsettled: [{ member: 'shop-0', epoch: 1, agentRun: 'x', sequence: 1 }] }), 'unsettled.0.member is "shop-0"'],
     ['an incarnation of nobody', notesWith({ incarnations: { shop: 'x' } }), 'unknown key "shop"'],
     ['too many recoveries', notesWith({ recoveries: Array(51).fill(notes.recoveries[0]) }), 'recoveries'],
     ['an outcome nobody knows', notesWith({ recoveries: [{ ...notes.recoveries[0], outcome: 'fine' }] }), 'recoveries.0.outcome is "fine"'],

@@ -84,6 +84,7 @@ const notesShape = Compile(
       lastFailoverWallMs: orNull(wallMs),
       automaticFailovers: Type.Optional(Type.Array(wallMs, { maxItems: 32 })),
       incarnations: Type.Record(Type.String({ pattern: memberPattern }), Type.Array(name), strict),
+      unsettled: Type.Optional(Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict))),
       recoveries: Type.Array(recoveryShape, { maxItems: 50 }),
     },
     strict,

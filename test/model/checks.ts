@@ -1,4 +1,5 @@
 import type { ClusterRecord } from '../../failover/record.ts'
+import { isNotedUnsettled } from '../../failover/unsettled.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { ableToAcknowledge, isConnected, isPast, memberOf, waitingOf, type Instance } from './instance.ts'
 import { isWithin, type Writes } from './ledger.ts'
@@ -81,10 +82,15 @@ function isOldAndOpen(instance: Instance, record: ClusterRecord): boolean {
 /** A member that forgot, whose machine crashed, or whose volume is gone or went back in time counts as holder: its word is not taken. */
 function acknowledgedIsHeldByK(world: ModelWorld): string | undefined {
   const { record, acknowledged } = world
-  if (record.syncSet.length < record.acks || world.memberOf(record.primary)?.disk.unsettled === true) return undefined
+  if (record.syncSet.length < record.acks || isUnsettled(world)) return undefined
   const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined || instance.disk.forgetful || instance.rebooted || isPast(instance) ? -1 : instance.held))
   const missing = acknowledged & ~heldByAtLeast(record.acks, held)
   return missing === 0 ? undefined : `S3: acknowledged ${world.ledger.textOf(missing)} is held by fewer than ${record.acks} of S`
+}
+
+/** Its agent says so, or said so before its volume was lost. */
+function isUnsettled({ record, notes, primary }: ModelWorld): boolean {
+  return primary?.disk.unsettled === true || isNotedUnsettled(notes, record.primary)
 }
 
 /** Writes that are in at least `count` of these sets. */

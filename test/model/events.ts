@@ -1,6 +1,7 @@
 import type { Request } from '../../failover/situation.ts'
+import { isNotedUnsettled } from '../../failover/unsettled.ts'
 import { instanceOf } from '../../topology/member.ts'
-import { killMysqld, waitingOf, type Instance } from './instance.ts'
+import { killMysqld, memberOf, waitingOf, type Instance } from './instance.ts'
 import { converge, finishSeeding } from './model-agent.ts'
 import type { ModelManager } from './model-manager.ts'
 import type { ModelWorld } from './model-world.ts'
@@ -117,9 +118,10 @@ function startAgent(world: ModelWorld, instance: Instance): void {
   if (instance.exists) world.startAgent(instance)
 }
 
-/** Not covered (docs/safety.md): an agent that is lost before its tail is settled. */
+/** Not covered (docs/safety.md): an agent that is lost before a manager has noted that its tail is unsettled. */
 function isTailInDoubt(world: ModelWorld, instance: Instance | undefined): boolean {
-  return instance !== undefined && instance === world.primary && (instance.ending || instance.disk.unsettled)
+  if (instance === undefined || instance !== world.primary) return false
+  return instance.ending || (instance.disk.unsettled && !isNotedUnsettled(world.notes, memberOf(instance)))
 }
 
 function crash(world: ModelWorld, instance: Instance, what: 'agent' | 'instance'): void {

@@ -5,6 +5,7 @@ import { fetchKey } from '../../failover/crash-failover.ts'
 import { believed, standingOf, unnoted, withIncarnation } from '../../failover/incarnations.ts'
 import { isFollowing, type DecisionInput, type Request } from '../../failover/situation.ts'
 import { defaultTimings } from '../../failover/timings.ts'
+import { saysUnsettled, withUnsettled } from '../../failover/unsettled.ts'
 import type { InstanceName } from '../../topology/member.ts'
 import type { InstanceView, Snapshot } from '../../topology/snapshot.ts'
 import { hostOf } from '../../topology/testing.ts'
@@ -156,9 +157,11 @@ export class ModelManager {
   }
 
   #note(isQuiet: boolean): void {
-    const fresh = unnoted(this.#heard(), this.notes)
-    if (!fresh.some(({ agentRun }) => isQuiet || !this.#notedRuns.has(agentRun))) return
-    this.#world.notes = fresh.reduce(withIncarnation, this.#world.notes)
+    const heard = this.#heard()
+    const fresh = unnoted(heard, this.notes)
+    const pressing = saysUnsettled(this.notes, heard, this.record) || fresh.some(({ agentRun }) => !this.#notedRuns.has(agentRun))
+    if (!isQuiet && !pressing) return
+    this.#world.notes = withUnsettled(fresh.reduce(withIncarnation, this.#world.notes), heard, this.record)
     this.notes = this.#world.notes
     for (const { agentRun } of fresh) this.#notedRuns.add(agentRun)
   }
