@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { replaceJson } from '../../local/durable-file.ts'
 import { writeBook } from '../../local/process-book.ts'
-import { publishRoute } from '../../local/routes.ts'
+import { RoutesFile } from '../../local/routes.ts'
 import { ensureSecrets, readSecret } from '../../local/secrets.ts'
 import { layoutOf, mysqldPidPath, volumeOf } from '../../local/state-layout.ts'
 import { clusterIn, idleProcess, temporaryFolder } from '../../local/testing.ts'
@@ -22,7 +22,7 @@ describe('the status of a local cluster', () => {
     const [agent, mysqld] = [idleProcess(), idleProcess()]
     await writeBook(layout, { version: 1, supervisor: null, processes: { 'shop-0': agent, 'shop-1': { ...agent, startTicks: 1 } } })
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-0')), { ...mysqld, bootId: 'x' })
-    await publishRoute(layout.routes, { epoch: 4, instance: 'shop-0', host: '127.24.198.1', port: 3306 })
+    await new RoutesFile(layout.routes).publish({ epoch: 4, instance: 'shop-0', host: '127.24.198.1', port: 3306 })
     const view = topology({ name: 'shop', instances: [row('shop-0', { role: 'primary' }), row('shop-1')] })
     const port = Number(new URL(await httpServer(() => ({ status: 200, body: JSON.stringify(view) }))).port)
     const status = await localStatus({ dir, cluster: { ...cluster, api: { host: '127.0.0.1', port } } })
