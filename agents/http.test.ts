@@ -74,6 +74,8 @@ describe('an agent', () => {
     ['no JSON', '/v1/promise', { body: 'epoch=4' }, { status: 400, code: 'REGENT_BAD_REQUEST', detail: 'the body is not JSON in UTF-8: ' }],
     ['half of a JSON', '/v1/promise', { body: '{"epoch":4' }, { status: 400, code: 'REGENT_BAD_REQUEST', detail: 'the body is not JSON in UTF-8: ' }],
     ['JSON in Latin-1', '/v1/promise', { body: Buffer.from('{"after":"é"}', 'latin1') }, { status: 400, code: 'REGENT_BAD_REQUEST', detail: 'the body is not JSON in UTF-8: ' }],
+    ['lists in each other without end', '/v1/promise', { body: `${'['.repeat(200_000)}${']'.repeat(200_000)}` }, { status: 400, code: 'REGENT_BAD_REQUEST', detail: 'the body is nested too deeply: more than 64 levels' }],
+    ['mappings in each other', '/v1/promise', { body: `${'{"a":'.repeat(65)}1${'}'.repeat(65)}` }, { status: 400, code: 'REGENT_BAD_REQUEST', detail: 'the body is nested too deeply: more than 64 levels' }],
     ['a character cut in half', '/v1/promise', { body: Buffer.from('"é"').subarray(0, 2) }, { status: 400, code: 'REGENT_BAD_REQUEST', detail: 'the body is not JSON in UTF-8: ' }],
   ])('that gets %s obeys nothing, and says why', async (_, path, asked, { status, code, detail }) => {
     const { obey, subscribe, port } = await anAgent()

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { carriesToken } from '../src/common/bearer-token.ts'
+import { parseBoundedJson } from '../src/common/bounded-json.ts'
 import { describeError, RegentError } from '../src/common/errors.ts'
 import { createTlsServer } from '../src/common/tls-server.ts'
 import { mayCall, ownTlsName } from '../src/common/tls-names.ts'
@@ -139,11 +140,14 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
     if (size > maxBodyBytes) throw new RegentError('REGENT_TOO_LARGE', `the body has more than ${maxBodyBytes} bytes`)
     chunks.push(chunk)
   }
+  return parseBoundedJson(decode(Buffer.concat(chunks)), 'the body')
+}
+
+function decode(bytes: Buffer): string {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-    return JSON.parse(text) as unknown
-  } catch (error) {
-    throw new RegentError('REGENT_BAD_REQUEST', `the body is not JSON in UTF-8: ${describeError(error)}`, { cause: error })
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new RegentError('REGENT_BAD_REQUEST', `the body is not JSON in UTF-8: ${describeError(cause)}`, { cause })
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { passwordFor } from '../src/common/account-password.ts'
 import { readTokenFile } from '../src/common/bearer-token.ts'
-import { RegentError } from '../src/common/errors.ts'
+import { describeError, RegentError } from '../src/common/errors.ts'
 import { followCertificateFolder } from '../src/common/certificate-folder.ts'
 import { createHttpTransport } from '../src/common/http-transport.ts'
 import { createLogger } from '../src/common/logger.ts'
@@ -33,7 +33,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   if (contradiction) throw new RegentError('REGENT_BAD_FILE', `timings: ${contradiction}`)
   const log = createLogger({ level: config.logLevel, name: `agent ${config.instance}` })
   const token = await readTokenFile(config.tokenFile)
-  const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
+  const secret = await readAccountSecret(config.accountSecretFile)
   const layout = volumeLayout(config.volume)
   await mkdir(layout.agentDir, { recursive: true, mode: 0o700 })
   await lockVolume(layout.lockFile, config.instance)
@@ -77,6 +77,14 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     one?.closeAllConnections()
     one?.close()
   }
+}
+
+async function readAccountSecret(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new RegentError('REGENT_SECRET_LOST', `the secret of all passwords, ${path}, cannot be read: ${describeError(error)}`, { cause: error })
+  })
+  if (text.trim() === '') throw new RegentError('REGENT_SECRET_LOST', `the secret of all passwords, ${path}, is empty`)
+  return text.trim()
 }
 
 /** Where a launcher starts mysqld, the copies are gone with the pod: no volume keeps a key that is not its own. */

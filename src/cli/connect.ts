@@ -1,6 +1,8 @@
+import { resolve } from 'node:path'
 import { RegentError } from '../common/errors.ts'
 import type { LocalCluster } from '../local/cluster-file.ts'
 import { allClusters, findCluster, type FoundCluster } from '../local/cluster-index.ts'
+import { listenerAt } from '../local/listener.ts'
 import { layoutOf } from '../local/state-layout.ts'
 import type { ClusterView } from '../manager/api/views.ts'
 import { ApiClient, type ApiTarget } from './api-client.ts'
@@ -47,8 +49,7 @@ function localPlace({ tokenFile }: ApiOptions): Place {
     isCluster: async (word) => (await allClusters(() => undefined)).some((found) => found.cluster.name === word),
     async connect(wanted) {
       const { dir, cluster } = await findLocal(wanted)
-      const local = localTarget(dir, cluster)
-      const client = await ApiClient.open({ ...local, tokenFile: tokenFile ?? local.tokenFile })
+      const client = await openLocal(dir, cluster, tokenFile)
       return { client, cluster: cluster.name, path: `/clusters/${cluster.name}` }
     },
     [Symbol.asyncDispose]: async () => undefined,
@@ -76,4 +77,19 @@ function remoteTarget(io: Io, options: ApiOptions): ApiTarget | undefined {
 /** Where the manager of a local cluster listens, and the file with its token. */
 export function localTarget(dir: string, cluster: LocalCluster): ApiTarget {
   return { url: `http://${cluster.api.host}:${cluster.api.port}`, tokenFile: layoutOf(dir).apiToken }
+}
+
+/**
+ * The manager of a local cluster. Throws `REGENT_API_UNREACHABLE` where another process has its address, such as the manager of another cluster: that one is shown no token, and not believed.
+ * Where nobody listens, or in a network that is not seen from here, the request will tell.
+ */
+export async function openLocal(dir: string, cluster: LocalCluster, tokenFile?: string): Promise<ApiClient> {
+  const target = localTarget(dir, cluster)
+  const { host, port } = cluster.api
+  const listener = await listenerAt(host, port)
+  if (listener !== undefined && (listener.managerOf === undefined || resolve(listener.managerOf) !== resolve(dir))) {
+    const who = listener.managerOf === undefined ? `another process${listener.pid === undefined ? '' : ` (pid ${listener.pid})`}` : `the manager of the cluster in ${listener.managerOf} (pid ${listener.pid})`
+    throw new RegentError('REGENT_API_UNREACHABLE', `${host}:${port}, where the manager of ${cluster.name} is to listen, is held by ${who}, which is not asked; "regent local up ${cluster.name} --port <another>" chooses another port`)
+  }
+  return ApiClient.open({ ...target, tokenFile: tokenFile ?? target.tokenFile })
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { clusterReference } from './arguments.ts'
 import { withApi, type ApiOptions } from './common-options.ts'
 import type { Io } from './io.ts'
+import { toJson } from './json-output.ts'
 
 export function addExplain(program: Command, io: Io): void {
   const command = program
@@ -13,7 +14,7 @@ export function addExplain(program: Command, io: Io): void {
     await using place = await findPlace(io, options, cluster)
     const { client, cluster: name, path } = await place.connect(cluster)
     const view = await client.get<Parameters<typeof renderExplanation>[1]>(`${path}/explain`)
-    if (options.output === 'json') return io.out(JSON.stringify(view))
+    if (options.output === 'json') return io.out(toJson({ name, ...view }))
     for (const line of renderExplanation(name, view, paintFor(io.colour))) io.out(line)
   })
 }

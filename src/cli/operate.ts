@@ -1,6 +1,7 @@
 import type { OperationResult } from '../manager/api/operation-result.ts'
 import type { ApiOptions } from './common-options.ts'
 import { findPlace } from './connect.ts'
+import { toJson } from './json-output.ts'
 import { commandName, type Io } from './io.ts'
 
 export interface Operation {
@@ -15,7 +16,7 @@ export async function operate(io: Io, options: ApiOptions, cluster: string | und
   await using place = await findPlace(io, options, cluster)
   const { client, cluster: name, path } = await place.connect(cluster)
   const result = await client.post<OperationResult>(`${path}${operation.path}`, operation.body, operation.deadlineMs)
-  if (options.output === 'json') return io.out(JSON.stringify(result))
+  if (options.output === 'json') return io.out(toJson(result))
   io.out(result.dryRun ? `dry run: ${result.sentence}` : result.sentence)
   for (const step of result.plan ?? []) io.out(`  ${step}`)
   if (result.recovery !== undefined) io.out(`timeline: ${commandName(io)} recoveries ${name} ${result.recovery}`)

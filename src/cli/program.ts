@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { regentVersion } from '../common/version.ts'
 import { addAgent } from './agent-command.ts'
 import { addCompletion } from './completion-command.ts'
 import { exitCodeMeanings } from './exit-codes.ts'
@@ -27,6 +28,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
       writeErr: (text) => io.note(text.replace(/\n$/, '')),
       outputError: (text, write) => (jsonErrors ? undefined : write(text)),
     })
+    .version(`regent ${regentVersion}`, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .exitOverride()

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Recovery } from '../../failover/notes.ts'
 import { withApi, type ApiOptions } from './common-options.ts'
 import type { Io } from './io.ts'
+import { toJson } from './json-output.ts'
 
 export function addRecoveries(program: Command, io: Io): void {
   const command = program
@@ -17,14 +18,14 @@ export function addRecoveries(program: Command, io: Io): void {
     const { client, path } = await place.connect(alone ? undefined : first)
     if (id !== undefined) return showOne(io, options, await client.get<Recovery>(`${path}/recoveries/${encodeURIComponent(id)}`))
     const recoveries = await client.get<readonly Recovery[]>(`${path}/recoveries`)
-    if (options.output === 'json') return io.out(JSON.stringify(recoveries))
+    if (options.output === 'json') return io.out(toJson({ recoveries }))
     const { renderRecoveries } = await import('./recovery-tables.ts')
     for (const line of renderRecoveries(recoveries)) io.out(line)
   })
 }
 
 async function showOne(io: Io, options: ApiOptions, recovery: Recovery): Promise<void> {
-  if (options.output === 'json') return io.out(JSON.stringify(recovery))
+  if (options.output === 'json') return io.out(toJson(recovery))
   const { renderTimeline } = await import('./recovery-tables.ts')
   for (const line of renderTimeline(recovery)) io.out(line)
 }

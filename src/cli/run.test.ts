@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { regentVersion } from '../common/version.ts'
 import { temporaryFolder } from '../local/testing.ts'
 import { httpServer, regent, topology, type Asked } from './testing.ts'
 
@@ -42,6 +43,12 @@ describe('the command line', () => {
     ['local up --store mysql://x', /file, or the URL of a Redis/],
     ['local up --store redis:', /file, or the URL of a Redis/],
     ['local up --output xml', /Allowed is text or json/],
+    ['local up --data /proc/x', /folder \/proc\/x cannot hold a cluster: \/proc belongs to the kernel \(proc\)/],
+    ['local up --data /sys/kernel/x', /\/sys\/kernel belongs to the kernel \(sysfs\)/],
+    ['local up --data /dev/null', /\/dev\/null is no folder/],
+    ['local up --data /dev/null/x', /\/dev\/null is no folder/],
+    ['local up --hosts /proc', /--hosts, \/proc, (is a folder|cannot be opened)/],
+    ['local up --config /dev/null', /--config, \/dev\/null, is empty/],
     ['local up --bogus', /unknown option '--bogus'/],
     ['local up --instances', /argument missing/],
     ['local fault demo-0', /missing required argument 'fault'/],
@@ -84,7 +91,25 @@ describe('the command line', () => {
     const { code, err } = await regent(line.split(' ').filter((word) => word !== ''))
     expect(err).toMatch(message)
     expect(code).toBe(2)
-    expect(await import('node:fs/promises').then(({ readdir }) => readdir(home))).toEqual([])
+    expect(err).not.toMatch(/REGENT_INTERNAL|\n {4}at /)
+    // A command that gets as far as looking at the clusters takes their lock.
+    expect((await import('node:fs/promises').then(({ readdir }) => readdir(home))).filter((name) => name !== 'lock')).toEqual([])
+  })
+
+  test('prints its version', async () => {
+    expect(await regent(['--version'])).toEqual({ code: 0, out: `regent ${regentVersion}`, err: '' })
+  })
+
+  test('tells what the operating system refuses in a sentence of its own, without a stack', async () => {
+    const home = await emptyHome()
+    await writeFile(join(home, 'demo'), 'a file where a folder is to be')
+    await writeFile(join(home, 'file'), '')
+    process.env['REGENT_HOME'] = join(home, 'file', 'below')
+    for (const line of ['local list', 'local down demo', 'topology', 'local up demo']) {
+      const { code, err } = await regent(line.split(' '))
+      expect([line, code, err]).not.toEqual([line, 0, ''])
+      expect(err).not.toMatch(/REGENT_INTERNAL|\n {4}at /)
+    }
   })
 
   test('runs a manager on Kubernetes with what flags and environment say', async () => {
@@ -139,7 +164,7 @@ describe('the command line', () => {
     const asked: Asked[] = []
     const url = await httpServer((request) => (asked.push(request), { status: 200, body: JSON.stringify(request.path.endsWith('/clusters') ? [{ name: 'demo' }] : topology()) }))
     const { code, out } = await regent(['topology', '-o', 'json'], { REGENT_API: `${url}/`, REGENT_TOKEN_FILE: await tokenFile() })
-    expect([code, JSON.parse(out)]).toEqual([0, topology()])
+    expect([code, JSON.parse(out)]).toEqual([0, { formatVersion: 1, ...topology() }])
     expect(asked.map((one) => one.path)).toEqual(['/api/v1/clusters', '/api/v1/clusters/demo/topology'])
     expect(asked[0]?.authorization).toBe('Bearer abc')
   })

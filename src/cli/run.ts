@@ -3,6 +3,7 @@ import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { paintFor } from './paint.ts'
+import { toJson } from './json-output.ts'
 import { buildProgram, buildWholeProgram } from './program.ts'
 import { verbFirst } from './verb-first.ts'
 
@@ -26,10 +27,17 @@ export async function run(given: readonly string[], io: Io): Promise<number> {
   }
 }
 
-function tell(io: Io, error: unknown, json: boolean): void {
+/** The system's own refusals (EACCES, ENOSPC …) explain themselves: they are no mistake of ours. */
+function asOurs(error: unknown): unknown {
+  const isSystem = error instanceof Error && !(error instanceof RegentError) && 'errno' in error && 'syscall' in error
+  return isSystem ? new RegentError('REGENT_SYSTEM', error.message, { cause: error }) : error
+}
+
+function tell(io: Io, thrown: unknown, json: boolean): void {
+  const error = asOurs(thrown)
   const [code, message] = [codeOf(error), describeError(error)]
   const remedy = error instanceof RegentError ? error.remedy : ''
-  if (json) return io.note(JSON.stringify({ code, message, remedy }))
+  if (json) return io.note(toJson({ code, message, remedy }))
   const paint = paintFor(io.colour)
   io.note(`${paint.red('error')}: ${message}`)
   if (remedy !== '') io.note(`  ${remedy}`)
@@ -37,9 +45,9 @@ function tell(io: Io, error: unknown, json: boolean): void {
   if (isUnexpected(error)) io.note(error.stack ?? '')
 }
 
-/** A mistake of ours, whose stack is what a report needs; the system's own refusals (EACCES …) explain themselves. */
+/** A mistake of ours, whose stack is what a report needs. */
 function isUnexpected(error: unknown): error is Error {
-  return error instanceof Error && !(error instanceof RegentError) && !('errno' in error)
+  return error instanceof Error && !(error instanceof RegentError)
 }
 
 /** Whether the command shows or takes the flags of the manager. */

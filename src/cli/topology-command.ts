@@ -3,6 +3,7 @@ import type { TopologyView } from '../manager/api/views.ts'
 import { clusterReference } from './arguments.ts'
 import { withApi, type ApiOptions } from './common-options.ts'
 import type { Io } from './io.ts'
+import { toJson } from './json-output.ts'
 import type { Connection } from './place.ts'
 
 interface TopologyOptions extends ApiOptions {
@@ -31,7 +32,7 @@ async function read({ client, path }: Connection): Promise<TopologyView> {
 }
 
 async function presenter(io: Io, options: TopologyOptions): Promise<(view: TopologyView) => void> {
-  if (options.output === 'json') return (view) => io.out(JSON.stringify(view))
+  if (options.output === 'json') return (view) => io.out(toJson(view))
   const [{ renderTopology }, { paintFor }] = await Promise.all([import('./topology-tree.ts'), import('./paint.ts')])
   // On a terminal each drawing replaces the one before it; elsewhere they follow each other.
   const clear = options.watch === true && io.terminal ? '\u001b[H\u001b[2J' : ''

@@ -5,6 +5,7 @@ import { RegentError } from '../common/errors.ts'
 import type { ProcessIdentity } from '../common/process-stat.ts'
 import { handClaimTo, type NumberClaim } from './addresses.ts'
 import { backgroundEnvironment } from './child.ts'
+import { processesOf, type ProcessKind } from './cluster-processes.ts'
 import { askSupervisor } from './control.ts'
 import { isMissing } from './input-file.ts'
 import { explainingLines } from './log-tail.ts'
@@ -68,7 +69,18 @@ export async function stopCluster(layout: StateLayout): Promise<void> {
   if (manager !== undefined) await endProcess(manager, 5_000)
   await Promise.all(Object.values(agents).map((agent) => endProcess(agent, 5_000)))
   await Promise.all((await volumes(layout)).map(killMysqld))
+  await endStrays(layout.dir)
   await rm(layout.stopped, { recursive: true, force: true })
+}
+
+/** What the cluster's own lists do not name: they, or the whole folder, may have been removed under processes that run. */
+export async function endStrays(dir: string): Promise<void> {
+  const ofKind = async (kind: ProcessKind): Promise<readonly ProcessIdentity[]> => (await processesOf(dir)).filter((one) => one.kind === kind).map(({ identity }) => identity)
+  // In this order: each kind starts the next one again.
+  for (const supervisor of await ofKind('supervisor')) await killProcess(supervisor)
+  for (const manager of await ofKind('manager')) await endProcess(manager, 5_000)
+  await Promise.all((await ofKind('agent')).map((agent) => endProcess(agent, 5_000)))
+  await Promise.all((await ofKind('mysqld')).map(killProcess))
 }
 
 async function letGo(supervisor: ProcessIdentity, told: boolean): Promise<void> {

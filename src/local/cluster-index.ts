@@ -1,9 +1,10 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '../common/errors.ts'
 import { readClusterIfThere, type LocalCluster } from './cluster-file.ts'
+import { clusterNameOf, clusterProcesses } from './cluster-processes.ts'
 import { replaceJson } from './durable-file.ts'
 import { refuseNewer } from './file-version.ts'
 import { readJsonIfThere } from './input-file.ts'
@@ -32,10 +33,13 @@ export async function rememberFolder(name: string, dir: string | undefined, home
   await replaceJson(indexPath(home), { version: indexVersion, folders: Object.fromEntries(folders) })
 }
 
-/** Every local cluster there is, by name. A folder whose description cannot be read is told to `unreadable`. */
+/** Every local cluster there is, by name. A folder whose description cannot be read, or an index that cannot, is told to `unreadable`. */
 export async function allClusters(unreadable: (dir: string, error: unknown) => void, home = stateHome()): Promise<readonly FoundCluster[]> {
-  const index = Object.values(await readIndex(home))
-  const dirs = new Set([...(await foldersIn(home)), ...index])
+  const index = await readIndex(home).catch((error: unknown) => {
+    unreadable(indexPath(home), error)
+    return {}
+  })
+  const dirs = new Set([...(await foldersIn(home)), ...Object.values(index)])
   const found = await Promise.all([...dirs].map((dir) => readQuietly(dir, unreadable)))
   return found.filter((entry) => entry !== undefined).sort((one, other) => one.cluster.name.localeCompare(other.cluster.name))
 }
@@ -53,6 +57,25 @@ export async function findCluster(name: string | undefined, home = stateHome()):
   const [only] = all
   if (name === undefined && only !== undefined && all.length === 1) return only
   throw new RegentError('REGENT_NOT_FOUND', notFound(name, all.map((entry) => entry.cluster.name)))
+}
+
+/** A cluster whose folder, or its description in it, was removed while its processes run. */
+export interface OrphanedCluster {
+  readonly name: string
+  readonly dir: string
+  readonly processes: number
+}
+
+/** Those whose folder is, or would be, among the clusters of `home`. */
+export async function orphanedClusters(home = stateHome()): Promise<readonly OrphanedCluster[]> {
+  const index = Object.values(await readIndex(home).catch(() => ({})))
+  const byFolder = Map.groupBy(await clusterProcesses(), ({ dir }) => dir)
+  const orphans = [...byFolder].map(async ([dir, processes]) => {
+    const isOurs = dirname(dir) === resolve(home) || index.includes(dir)
+    if (!isOurs || (await readClusterIfThere(dir).catch(() => 'damaged')) !== undefined) return []
+    return [{ name: clusterNameOf(processes, dir), dir, processes: processes.length }]
+  })
+  return (await Promise.all(orphans)).flat()
 }
 
 function notFound(name: string | undefined, known: readonly string[]): string {

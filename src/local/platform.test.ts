@@ -1,19 +1,20 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readCluster, writeCluster } from './cluster-file.ts'
 import { serveControl } from './control.ts'
 import { localPlatform, type LocalPlatform } from './platform.ts'
+import type { CommittedEpoch } from './routes.ts'
 import { composeSpec, writeSpec } from './spec-file.ts'
 import { agentConfigPath, layoutOf } from './state-layout.ts'
 import { clusterIn, temporaryFolder } from './testing.ts'
 import { readJson } from './input-file.ts'
 
-async function platformOf(): Promise<{ dir: string; platform: LocalPlatform }> {
+async function platformOf(committedEpoch?: CommittedEpoch): Promise<{ dir: string; platform: LocalPlatform }> {
   const dir = await temporaryFolder()
   await mkdir(layoutOf(dir).run)
   await writeCluster(dir, clusterIn(dir))
   await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, {}))
-  const platform = localPlatform(dir)
+  const platform = localPlatform(dir, committedEpoch)
   onTestFinished(() => platform.close())
   return { dir, platform }
 }
@@ -40,6 +41,48 @@ describe('this machine as a platform', () => {
     const answers = await Promise.all([platform.publishPrimary(route(3, 2)), platform.publishPrimary(route(2, 1))])
     expect(answers).toEqual([true, false])
     expect(await platform.publishedPrimary()).toEqual(route(3, 2))
+  })
+
+  const byHand: Readonly<Record<string, readonly [text: string | undefined, sentence: RegExp]>> = {
+    'was removed': [undefined, /routes\.json was removed by another hand; it was written again: shop-1 at 127\.24\.198\.2:3306, epoch 2$/],
+    'is no JSON any more': ['{"version": 1, "prim', /routes\.json was damaged by another hand; it was written again/],
+    'is empty': ['', /was damaged by another hand/],
+    'has another shape': ['{"version":1,"primary":{"epoch":"two"}}', /was damaged by another hand/],
+    'is of a version to come': ['{"version":7,"primary":{}}', /was damaged by another hand/],
+    'names another address': [JSON.stringify({ version: 1, primary: { ...route(2, 1), host: '10.9.9.9' } }), /was changed by another hand: it said shop-1 at 10\.9\.9\.9:3306, epoch 2; it was written again/],
+    'names an epoch that no record has': [JSON.stringify({ version: 1, primary: route(999, 0) }), /was changed by another hand: it said shop-0 at 127\.24\.198\.1:3306, epoch 999/],
+  }
+  test.each(Object.entries(byHand))('tells of a published address that %s, and writes it again', async (_, [text, sentence]) => {
+    const { dir, platform } = await platformOf(async () => 2)
+    const path = layoutOf(dir).routes
+    const told: string[] = []
+    const found = Promise.withResolvers<void>()
+    platform.onMeddling({ found: found.resolve, mended: (words) => told.push(words) })
+    await platform.publishPrimary(route(2, 1))
+    const right = await readFile(path, 'utf8')
+    if (text === undefined) await rm(path)
+    else await writeFile(path, text)
+    await found.promise
+    expect(await platform.publishedPrimary()).not.toEqual(route(2, 1))
+    expect(await platform.publishPrimary(route(2, 1))).toBe(true)
+    expect(await readFile(path, 'utf8')).toBe(right)
+    expect(told).toEqual([expect.stringMatching(sentence)])
+  })
+
+  test('believes a newer epoch that the record has, and tells nothing of an ordinary move', async () => {
+    let committed = 1
+    const { dir, platform } = await platformOf(async () => committed)
+    const told: string[] = []
+    platform.onMeddling({ found: () => undefined, mended: (words) => told.push(words) })
+    await platform.publishPrimary(route(1, 0))
+    committed = 5
+    const other = localPlatform(dir, async () => committed)
+    await other.publishPrimary(route(5, 2))
+    other.close()
+    expect(await platform.publishPrimary(route(1, 0))).toBe(false)
+    expect(await platform.publishedPrimary()).toEqual(route(5, 2))
+    expect(await platform.publishPrimary(route(6, 1))).toBe(true)
+    expect(told).toEqual([])
   })
 
   test('scales by writing the instances with their agents’ configuration and telling the supervisor, and calls the change', async () => {

@@ -1,11 +1,11 @@
 import { watch, type FSWatcher } from 'node:fs'
 import { basename } from 'node:path'
 import { RegentError } from '../common/errors.ts'
-import type { Platform, PlatformInstance, PrimaryRoute } from '../common/platform.ts'
+import type { Platform, PlatformInstance } from '../common/platform.ts'
 import { writeAgentConfigs } from './agent-config.ts'
 import { instancesFor, readCluster, writeCluster, type LocalInstance } from './cluster-file.ts'
 import { askSupervisor } from './control.ts'
-import { publishRoute, readRoute } from './routes.ts'
+import { RoutesFile, type CommittedEpoch, type Meddling } from './routes.ts'
 import { readSpec } from './spec-file.ts'
 import { layoutOf, type StateLayout } from './state-layout.ts'
 
@@ -13,29 +13,32 @@ import { layoutOf, type StateLayout } from './state-layout.ts'
 const reloadDeadlineMs = 20_000
 
 export interface LocalPlatform extends Platform {
+  /** Somebody else changed or removed what is published: clients on this machine do not find the primary until it is put right. */
+  onMeddling(meddling: Meddling): void
   close(): void
 }
 
-/** The machine we are on as a place where a cluster runs: what is in the cluster's folder, and its supervisor. */
-export function localPlatform(dir: string): LocalPlatform {
+/**
+ * The machine we are on as a place where a cluster runs: what is in the cluster's folder, and its supervisor. `committedEpoch` reads the record's, against which a published one is judged.
+ */
+export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): LocalPlatform {
   const layout = layoutOf(dir)
+  const routes = new RoutesFile(layout.routes, committedEpoch)
   const watchers: FSWatcher[] = []
-  // Publishing reads, compares and writes: one at a time, so that two calls of this manager cannot pass each other.
-  let publishing: Promise<unknown> = Promise.resolve()
   return {
     instances: async () => (await readCluster(dir)).instances.map(platformInstance),
     onChange: (changed) => {
       // The folder, not the file: each change renames a new file into place.
       watchers.push(watch(dir, (_event, name) => name === basename(layout.cluster) && changed()))
     },
-    publishPrimary: (route: PrimaryRoute) => {
-      const published = publishing.then(() => publishRoute(layout.routes, route))
-      publishing = published.catch(() => undefined)
-      return published
-    },
-    publishedPrimary: () => readRoute(layout.routes),
+    onMeddling: (meddling) => routes.watch(meddling),
+    publishPrimary: (route) => routes.publish(route),
+    publishedPrimary: () => routes.published(),
     scaleTo: (count) => scaleTo(layout, count),
-    close: () => watchers.forEach((watcher) => watcher.close()),
+    close: () => {
+      routes.close()
+      watchers.forEach((watcher) => watcher.close())
+    },
   }
 }
 

@@ -1,10 +1,13 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, mkdir, readdir, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { ClusterSpec } from '../../failover/spec.ts'
 import { RegentError } from '../common/errors.ts'
 import { claimFreeNumber, claimNumber, requireFreeApi, requireFreeInstances, type NumberClaim } from './addresses.ts'
 import { writeAgentConfigs } from './agent-config.ts'
 import { instancesFor, writeCluster, type LocalCluster, type LocalHost, type LocalInstance, type MysqlPrograms } from './cluster-file.ts'
 import { allClusters } from './cluster-index.ts'
+import { processesOf } from './cluster-processes.ts'
 import { isMissing } from './input-file.ts'
 import { mysqldOf, readBook } from './process-book.ts'
 import { isAlive } from './process-identity.ts'
@@ -39,6 +42,7 @@ export interface PreparedCluster {
 export async function createCluster(wanted: NewCluster): Promise<PreparedCluster> {
   const layout = layoutOf(wanted.dir)
   requireShortPath(wanted.dir, wanted.name)
+  await requireNoStrays(wanted)
   await requireEmptyFolder(wanted.dir)
   await requireFreeApi('127.0.0.1', wanted.apiPort)
   const claim = await claimFor(wanted)
@@ -109,6 +113,37 @@ function requireShortPath(dir: string, name: string): void {
   const length = Buffer.byteLength(socket)
   if (length > longestSocketPath) {
     throw new RegentError('REGENT_BAD_REQUEST', `the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, allowed are ${longestSocketPath}; choose a shorter one with --data`)
+  }
+}
+
+/** statfs(2): what looks like files there is the kernel's own. */
+const kernelFileSystems: Readonly<Record<number, string>> = { 0x9fa0: 'proc', 0x62656572: 'sysfs', 0x63677270: 'cgroup2', 0x27e0eb: 'cgroup', 0x1cd1: 'devpts', 0x64626720: 'debugfs', 0x74726163: 'tracefs', 0x73636673: 'securityfs' }
+
+/** Asked of the nearest folder above that exists already: what is wrong there is said before anything is made. */
+export async function requireUsableFolder(dir: string): Promise<void> {
+  const above = await nearestExisting(dir)
+  const refuse = (why: string) => new RegentError('REGENT_BAD_REQUEST', `the folder ${dir} cannot hold a cluster: ${why}; choose another with --data`)
+  if (!(await stat(above)).isDirectory()) throw refuse(`${above} is no folder`)
+  const kernels = kernelFileSystems[(await statfs(above)).type]
+  if (kernels !== undefined) throw refuse(`${above} belongs to the kernel (${kernels}), and no file can be made there`)
+  if (!(await access(above, constants.W_OK | constants.X_OK).then(() => true, () => false))) throw refuse(`${above} cannot be written by this user, or is read-only`)
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  try {
+    await stat(path)
+    return path
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if ((code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ELOOP' && code !== 'EACCES') || dirname(path) === path) throw error
+    return nearestExisting(dirname(path))
+  }
+}
+
+async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
+  const strays = await processesOf(dir)
+  if (strays.length > 0) {
+    throw new RegentError('REGENT_ALREADY_RUNNING', `${strays.length} processes of an earlier cluster still run in ${dir}, which was removed under them (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends them`)
   }
 }
 

@@ -50,6 +50,13 @@ describe('the spec of a local cluster', () => {
     ['a policy for no name of an instance', 'policies: {SHOP: {promotion: never}}', /"SHOP"/],
     ['an unknown promotion', 'policies: {shop-0: {promotion: always}}', /policies.shop-0.promotion is "always"; allowed is "prefer" or "neutral" or "never"/],
     ['a newer version', 'version: 2', /version 2; this Regent understands up to 1/],
+    ['a grace that is longer than the deadline', 'switchover: {graceMs: 20000}', /switchover\.graceMs is 20000 and switchover\.timeoutMs is 10000: .*allowed is a graceMs up to timeoutMs/],
+    ['nobody who may be primary', 'instances: 2\npolicies: {shop-0: {promotion: never}, shop-1: {promotion: never}}', /promotion: never for each of shop-0, shop-1: none of them could ever be primary/],
+    ['a key of every object', '__proto__: {instances: 1}', /has the key "__proto__", which means nothing here/],
+    ['such a key further down', 'policies:\n  shop-0: {constructor: {promotion: never}}', /has the key "constructor"/],
+    ['an alias that leads back to itself', 'policies: &a {shop-0: *a}', /leads back to itself/],
+    ['a list without end', '['.repeat(100_000), /not valid YAML|nested more deeply/],
+    ['mappings without end', `policies: ${'{a: '.repeat(500)}1${'}'.repeat(500)}`, /nested more deeply than 64 levels/],
     ['an alias bomb', `a: &a [x,x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.split('').map((letter, at) => `${letter}: &${letter} [${Array(10).fill(`*${'abcdefgh'[at]}`).join(',')}]`).join('\n')}`, /not valid YAML/],
   ]
   test.each(refusals)('is refused for %s, saying what is allowed', async (_what, content, message) => {

@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
 import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../../failover/spec.ts'
-import { isInstanceOf } from '../../topology/member.ts'
+import { instanceName, isInstanceOf } from '../../topology/member.ts'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
 import { replaceJson } from './durable-file.ts'
@@ -28,7 +28,18 @@ export async function composeSpec(name: string, configFile: string | undefined, 
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
     throw new RegentError('REGENT_BAD_REQUEST', `acks is ${spec.acks} (--acks, or acks in --config); ${spec.instances} instances have ${spec.instances - 1} replicas, so allowed is 0 to ${spec.instances - 1}`)
   }
+  const contradiction = contradictionIn(name, spec)
+  if (contradiction !== undefined) throw bad(where, contradiction)
   return spec
+}
+
+/** What each field allows for itself and all of them together do not. Asked of what a person says now, and not of what a cluster runs with already. */
+function contradictionIn(name: string, { switchover, policies, instances }: ClusterSpec): string | undefined {
+  const { graceMs, timeoutMs } = switchover
+  if (graceMs > timeoutMs) return `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
+  const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
+  if (all.every((instance) => policies[instance]?.promotion === 'never')) return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`
+  return undefined
 }
 
 export async function writeSpec(layout: StateLayout, spec: ClusterSpec): Promise<void> {

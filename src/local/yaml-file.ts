@@ -1,4 +1,5 @@
 import { isMap, isScalar, LineCounter, parseDocument, type Document } from 'yaml'
+import { deepestNesting } from '../common/bounded-json.ts'
 import { badFile, firstLine, readText } from './input-file.ts'
 
 /** As `readText`, parsed as YAML, of which JSON is a part. Aliases are limited, so that a small file cannot grow huge. */
@@ -10,16 +11,34 @@ export async function readYaml(path: string, what: string): Promise<unknown> {
 export async function readYamlWithLines(path: string, what: string): Promise<{ readonly value: unknown; readonly lineOf: (keys: readonly string[]) => number | undefined }> {
   const text = await readText(path, what)
   const lines = new LineCounter()
-  const document = parseDocument(text, { uniqueKeys: true, lineCounter: lines })
+  let document: Document
   let value: unknown
   try {
+    document = parseDocument(text, { uniqueKeys: true, lineCounter: lines })
     if (document.errors[0] !== undefined) throw document.errors[0]
     value = document.toJS({ maxAliasCount: 100 })
   } catch (error) {
     throw badFile(what, path, `is not valid YAML: ${firstLine(error)}`, error)
   }
+  const wrong = whatIsWrongIn(value)
+  if (wrong !== undefined) throw badFile(what, path, wrong)
   if (value === null || value === undefined) throw badFile(what, path, 'says nothing: it has no content but white space or comments')
   return { value, lineOf: (keys) => lineOf(document, lines, keys) }
+}
+
+/** Keys that mean something to every object of JavaScript, and to nothing that Regent reads. */
+const refusedKeys = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** An alias may lead back to where it stands, and YAML may nest without end: what reads the value later walks it with a stack. */
+function whatIsWrongIn(value: unknown, depth = 0): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth > deepestNesting) return `is nested more deeply than ${deepestNesting} levels, or has an alias that leads back to itself`
+  for (const [key, inner] of Object.entries(value)) {
+    if (refusedKeys.has(key)) return `has the key "${key}", which means nothing here`
+    const wrong = whatIsWrongIn(inner, depth + 1)
+    if (wrong !== undefined) return wrong
+  }
+  return undefined
 }
 
 function lineOf(document: Document, lines: LineCounter, keys: readonly string[]): number | undefined {

@@ -340,11 +340,11 @@ export class ClusterLoop {
         this.#published = route
         this.#book.note(`route moved to ${route.instance}`)
       } else this.#published = await this.#ports.platform.publishedPrimary()
+      this.wake()
     } catch (error) {
       this.#listener.failed('publishing the primary', error)
     } finally {
       this.#routing = false
-      this.wake()
     }
   }
 

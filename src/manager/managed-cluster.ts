@@ -12,6 +12,9 @@ import type { ClusterView } from './api/views.ts'
 /** A view is sent to listeners at most this often. */
 const viewPauseMs = 50
 
+/** What another hand did is told for so long to those who ask why. */
+const remarkedMs = 600_000
+
 /** Who else is told, beside log, metrics and streams. */
 export interface Told {
   decided(decision: Decision): void
@@ -35,6 +38,7 @@ export class ManagedCluster {
   #lastView = ''
   #lastGist = ''
   #viewPlanned = false
+  #remark: { readonly sentence: string; readonly atMs: number } | undefined
 
   constructor(ports: LoopPorts, config: LoopConfig, tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string; readonly told?: Told }) {
     this.name = tools.name ?? config.cluster
@@ -54,6 +58,30 @@ export class ManagedCluster {
 
   view(): ClusterView {
     return { ...clusterView(this.loop.input(), this.loop.decision), name: this.name }
+  }
+
+  /** Something of what this cluster publishes may have been changed by another hand: record and route are read again, and put right. */
+  async lookAgain(): Promise<void> {
+    if (!this.loop.leads) return
+    try {
+      await this.loop.reread()
+      this.loop.wake()
+    } catch (error) {
+      this.#log.warn({ err: error }, `reading the record of ${this.name} and what is published failed`)
+    }
+  }
+
+  /** Tells in the log, and for a while to those who ask why, what another hand did. */
+  remark(sentence: string): void {
+    this.#log.warn(sentence)
+    this.#remark = { sentence, atMs: this.#ports.world.clock.monotonicMs() }
+  }
+
+  get remarks(): readonly string[] {
+    if (this.#remark === undefined) return []
+    const { sentence, atMs } = this.#remark
+    const agoMs = this.#ports.world.clock.monotonicMs() - atMs
+    return agoMs > remarkedMs ? [] : [`${Math.round(agoMs / 1_000)} s ago: ${sentence}`]
   }
 
   subscribe(listener: (event: ClusterEvent) => void): () => void {

@@ -24,9 +24,10 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
     view: (name) => find(name).view(),
     topology: (name) => topologyView(find(name).loop.input(), find(name).loop.decision),
     explain(name) {
-      const { loop } = find(name)
+      const { loop, remarks } = find(name)
       const { decision, record } = loop
-      return { sentence: decision?.sentence ?? 'this manager does not lead', blocked: decision?.blocked ?? false, reasons: decision?.reasons ?? [], analyses: decision?.analyses ?? [], record: record ?? null }
+      const reasons = [...remarks, ...(decision?.reasons ?? [])]
+      return { sentence: decision?.sentence ?? 'this manager does not lead', blocked: decision?.blocked ?? false, reasons, analyses: decision?.analyses ?? [], record: record ?? null }
     },
     recoveries,
     recovery(name, id) {

@@ -46,7 +46,7 @@ it('"local fault" breaks and mends one instance, and says what it did to which p
   await cluster.otherMysqld('shop-1', pid)
   await cluster.whole()
   const now = await cluster.instance('shop-1')
-  expect(JSON.parse(await said('local', 'fault', 'shop-1', 'freeze-mysqld', '-o', 'json'))).toEqual({ instance: 'shop-1', fault: 'freeze-mysqld', sentence: `froze mysqld of shop-1, pid ${now.pid}` })
+  expect(JSON.parse(await said('local', 'fault', 'shop-1', 'freeze-mysqld', '-o', 'json'))).toEqual({ formatVersion: 1, instance: 'shop-1', fault: 'freeze-mysqld', sentence: `froze mysqld of shop-1, pid ${now.pid}` })
   await stopped(now.pid)
   expect(await said('local', 'fault', 'shop-1', 'thaw-mysqld')).toBe(`thawed mysqld of shop-1, pid ${now.pid}\n`)
   await cluster.whole()
@@ -192,7 +192,7 @@ async function probedDuring(work: () => Promise<unknown>): Promise<readonly Prob
         resolve()
       }).on('error', reject)
     })
-  const round = () => Promise.all(instances.flatMap(({ name, address: host, agentPort: port }) => (['/live', '/ready'] as const).map((path) => ask(name, path, { host, port }))))
+  const round = () => Promise.all(instances.flatMap(({ name, host, agentPort: port }) => (['/live', '/ready'] as const).map((path) => ask(name, path, { host, port }))))
   const over = new AbortController()
   const asking = (async () => {
     while (!over.signal.aborted) await round().then(() => sleep(10))

@@ -22,16 +22,16 @@ async function order(wish: PasswordsWish): Promise<void> {
   const cluster = shop.current
   const [view, recoveries] = await Promise.all([cluster.view(), cluster.recoveries()])
   const [member] = recoveries.map(({ to }) => to).filter((to) => to !== null)
-  const { address } = await cluster.instance(await cluster.primary())
+  const { host } = await cluster.instance(await cluster.primary())
   const transport = createHttpTransport({ token: await readSecret(cluster.layout.agentToken) })
   onTestFinished(() => transport.close())
-  await transport.post(`${address}:9400`, agentRoutes.passwords, { version: orderVersion, cluster: 'shop', member, epoch: view.epoch, revision: view.revision, ...wish }, 5_000)
+  await transport.post(`${host}:9400`, agentRoutes.passwords, { version: orderVersion, cluster: 'shop', member, epoch: view.epoch, revision: view.revision, ...wish }, 5_000)
 }
 
 /** Whether an account is let in with the password of a generation; throws where it is neither let in nor refused for its password. */
 async function isLetIn(instance: string, user: string, generation: string): Promise<boolean> {
   const cluster = shop.current
-  const { address: host, port } = await cluster.instance(instance)
+  const { host, port } = await cluster.instance(instance)
   const password = passwordFor(await readSecret(cluster.layout.accountSecret), user, generation)
   try {
     const session = await openSession({ host, port, user, password }, 2_000)

@@ -60,11 +60,11 @@ it('A replica whose replication somebody stopped follows again', async () => {
 
 it('A replica that somebody pointed to another source follows the primary again, which is reported', async () => {
   const cluster = shop.current
-  const { address } = await cluster.instance('shop-2')
-  await byQuickHand(cluster, 'shop-1', 'stop replica', `change replication source to source_host = '${address}'`, 'start replica')
+  const { host } = await cluster.instance('shop-2')
+  await byQuickHand(cluster, 'shop-1', 'stop replica', `change replication source to source_host = '${host}'`, 'start replica')
   await cluster.until('it follows the primary', async () => {
     const [row] = await cluster.sql('shop-1', 'show replica status')
-    return row?.['Source_Host'] === (await cluster.instance('shop-0')).address && row['Replica_IO_Running'] === 'Yes'
+    return row?.['Source_Host'] === (await cluster.instance('shop-0')).host && row['Replica_IO_Running'] === 'Yes'
   })
   await reported(cluster, 'shop-1', /follows shop-0 again/)
   await cluster.whole()

@@ -252,7 +252,7 @@ export class TestCluster implements WrittenCluster {
   async writerTarget(pinnedTo?: string): Promise<WriterTarget> {
     const { instances } = await this.status()
     const pinned = instances.find((instance) => instance.name === pinnedTo)
-    return { routes: this.layout.routes, instances: instances.map(({ address, port }) => ({ host: address, port })), pinned: pinned === undefined ? null : { host: pinned.address, port: pinned.port } }
+    return { routes: this.layout.routes, instances: instances.map(({ host, port }) => ({ host, port })), pinned: pinned === undefined ? null : { host: pinned.host, port: pinned.port } }
   }
 
   /** Runs one statement on one instance and gives its rows; as `admin` in a session that is kept, else in one of its own. */

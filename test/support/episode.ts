@@ -49,9 +49,9 @@ async function switchedOver(cluster: TestCluster, writer: Writer): Promise<Outag
 }
 
 async function failedOver(cluster: TestCluster, writer: Writer, primary: string, event: 'kill' | 'freeze'): Promise<Outage> {
-  const { address } = await cluster.instance(primary)
+  const { host } = await cluster.instance(primary)
   const atMs = await cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
-  const first = await writer.next(atMs, { notBy: address })
+  const first = await writer.next(atMs, { notBy: host })
   return { atMs, outageMs: first.ackedMs - atMs, letInMs: letInMs(writer, first, atMs) }
 }
 

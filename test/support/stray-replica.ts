@@ -23,7 +23,7 @@ export class StrayReplica {
   /** Connects to `primary` and acknowledges what it receives, until `stop`. */
   async acknowledge(cluster: TestCluster, primary: string, login: { readonly user: string; readonly password: string }): Promise<void> {
     const { server } = this.#instance
-    const { address: host, port } = await cluster.instance(primary)
+    const { host, port } = await cluster.instance(primary)
     await server.stopReceiver()
     await server.setSemiSyncReplica(true)
     await server.pointTo({ host, port, ...login })

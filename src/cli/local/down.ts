@@ -1,16 +1,19 @@
-import { describeError, RegentError } from '../../common/errors.ts'
-import { commandLock, purgeCluster, stopCluster } from '../../local/background.ts'
+import { codeOf, describeError, RegentError } from '../../common/errors.ts'
+import { commandLock, endStrays, purgeCluster, stopCluster } from '../../local/background.ts'
 import type { LocalCluster } from '../../local/cluster-file.ts'
-import { findCluster, rememberFolder } from '../../local/cluster-index.ts'
+import { findCluster, folderOf, orphanedClusters, rememberFolder } from '../../local/cluster-index.ts'
+import { clusterNameOf, processesOf } from '../../local/cluster-processes.ts'
 import { withFileLock } from '../../local/file-lock.ts'
 import { layoutOf, type StateLayout } from '../../local/state-layout.ts'
 import { openStore } from '../../store/open.ts'
 import type { LeadingStore } from '../../store/store.ts'
 import type { Io } from '../io.ts'
+import { toJson } from '../json-output.ts'
 
 /** Stops a cluster, and removes it with `purge`. */
 export async function down(io: Io, wanted: string | undefined, purge: boolean, output: 'text' | 'json'): Promise<void> {
-  const { dir, cluster } = await findCluster(wanted)
+  const { dir, cluster } = await findCluster(wanted).catch((error: unknown) => withoutDescription(wanted, error))
+  if (cluster === undefined) return endOrphans(io, dir, { purge, output })
   const { name } = cluster
   await withFileLock(await commandLock(), () => io.note('waiting for another regent local command …'), async () => {
     const layout = layoutOf(dir)
@@ -21,7 +24,33 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
     await rememberFolder(name, undefined)
   })
   const sentence = purge ? `${name} is down and removed` : `${name} is down; its data stays in ${dir}`
-  io.out(output === 'json' ? JSON.stringify({ name, dir, purged: purge, sentence }) : sentence)
+  io.out(output === 'json' ? toJson({ name, dir, purged: purge, sentence }) : sentence)
+}
+
+/** The cluster to be ended whose folder or description was removed, or damaged, under its processes; throws `error` where there is none. */
+async function withoutDescription(wanted: string | undefined, error: unknown): Promise<{ readonly dir: string; readonly cluster: undefined }> {
+  if (codeOf(error) === 'REGENT_NOT_FOUND') {
+    const orphans = (await orphanedClusters()).filter(({ name }) => wanted === undefined || name === wanted)
+    const [only] = orphans
+    if (only !== undefined && orphans.length === 1) return { dir: only.dir, cluster: undefined }
+  }
+  if (wanted !== undefined && (codeOf(error) === 'REGENT_BAD_FILE' || codeOf(error) === 'REGENT_NEWER_VERSION')) {
+    const dir = await folderOf(wanted)
+    if ((await processesOf(dir)).length > 0) return { dir, cluster: undefined }
+  }
+  throw error
+}
+
+async function endOrphans(io: Io, dir: string, { purge, output }: { readonly purge: boolean; readonly output: 'text' | 'json' }): Promise<void> {
+  const processes = await processesOf(dir)
+  const name = clusterNameOf(processes, dir)
+  await withFileLock(await commandLock(), () => io.note('waiting for another regent local command …'), async () => {
+    await endStrays(dir)
+    if (purge) await purgeCluster(layoutOf(dir))
+  })
+  const rest = purge ? '' : `; what is left there is kept, and "regent local down ${name} --purge" would have removed it`
+  const sentence = `${processes.length} processes of ${name}, whose description in ${dir} was removed or damaged, are ended${rest}`
+  io.out(output === 'json' ? toJson({ name, dir, purged: purge, sentence }) : sentence)
 }
 
 /** A manager that was killed leads until its lease ends; one that still does after this long runs. */

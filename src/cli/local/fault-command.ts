@@ -3,6 +3,7 @@ import { faults, isFault } from '../../local/fault-names.ts'
 import { instanceArgument } from '../arguments.ts'
 import { withOutput, type OutputOptions } from '../common-options.ts'
 import type { Io } from '../io.ts'
+import { toJson } from '../json-output.ts'
 
 export function addFault(local: Command, io: Io): void {
   const explained = Object.entries(faults).map(([name, what]) => `  ${name.padEnd(13)} ${what}`)
@@ -22,6 +23,6 @@ export function addFault(local: Command, io: Io): void {
     const { dir, cluster } = await findCluster(clusterOfInstance(instance))
     if (!isFault(fault)) return
     const sentence = await injectFault(layoutOf(dir), cluster, instance, fault)
-    io.out(options.output === 'json' ? JSON.stringify({ instance, fault, sentence }) : sentence)
+    io.out(options.output === 'json' ? toJson({ instance, fault, sentence }) : sentence)
   })
 }

@@ -1,51 +1,30 @@
-import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open } from 'node:fs/promises'
 import { RegentError } from '../../common/errors.ts'
-import { findCluster, type FoundCluster } from '../../local/cluster-index.ts'
-import { replaceFile } from '../../local/durable-file.ts'
-import { readRoute } from '../../local/routes.ts'
-import { adminUser, readSecret } from '../../local/secrets.ts'
-import { layoutOf } from '../../local/state-layout.ts'
+import { findCluster } from '../../local/cluster-index.ts'
+import { firstLine } from '../../local/input-file.ts'
+import { instanceFor, runClient } from './mysql-client.ts'
 
-/**
- * Runs the mysql client with this process's terminal. The password goes through a 0600 file that is removed when the
- * client ends: what is in argv can be read by everybody.
- */
-export async function sql(name: string | undefined, on: string | undefined): Promise<void> {
+export interface SqlOptions {
+  readonly on?: string
+  readonly file?: string
+}
+
+/** Runs the mysql client with this process's terminal, or with the statements of a file. */
+export async function sql(name: string | undefined, { on, file }: SqlOptions): Promise<void> {
   const found = await findCluster(name)
-  const { address, port, wrapper } = await addressFor(found, on)
-  const layout = layoutOf(found.dir)
-  const folder = await mkdtemp(join(layout.run, 'sql-'))
-  try {
-    const options = join(folder, 'client.cnf')
-    await replaceFile(options, `[client]\nuser=${adminUser}\npassword="${await readSecret(layout.adminPassword)}"\nhost=${address}\nport=${port}\nprotocol=tcp\n`)
-    const [program = '', ...rest] = [...wrapper, ...found.cluster.mysql.mysql]
-    process.exitCode = await runClient(program, [...rest, `--defaults-file=${options}`])
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+  const instance = await instanceFor(found, on)
+  if (file === undefined) {
+    process.exitCode = (await runClient(found, instance, { program: 'mysql', parameters: [], stdio: 'inherit' })).code
+    return
   }
-}
-
-async function addressFor({ dir, cluster }: FoundCluster, on: string | undefined): Promise<{ address: string; port: number; wrapper: readonly string[] }> {
-  const route = on === undefined ? await readRoute(layoutOf(dir).routes) : undefined
-  const instance = cluster.instances.find((one) => one.name === (on ?? route?.instance))
-  if (instance !== undefined) return { address: instance.address, port: instance.port, wrapper: instance.wrapper }
-  if (on === undefined) throw new RegentError('REGENT_REFUSED', `no primary of ${cluster.name} is published; name an instance with --on: ${cluster.instances.map((one) => one.name).join(', ')}`)
-  throw new RegentError('REGENT_NOT_FOUND', `cluster ${cluster.name} has no instance "${on}"; it has ${cluster.instances.map((one) => one.name).join(', ')}`)
-}
-
-/** Resolves to the client's exit code. Ctrl-C is the client's to answer. */
-async function runClient(program: string, parameters: readonly string[]): Promise<number> {
-  const ignore = () => undefined
-  process.on('SIGINT', ignore)
+  const input = await open(file, 'r').catch((error: unknown) => {
+    throw new RegentError('REGENT_BAD_FILE', `the file given with --file, ${file}, cannot be opened: ${firstLine(error)}`, { cause: error })
+  })
   try {
-    return await new Promise<number>((resolve, reject) => {
-      const client = spawn(program, parameters, { stdio: 'inherit' })
-      client.once('error', (error) => reject(new RegentError('REGENT_REFUSED', `the mysql client ${program} cannot be started: ${error.message}`, { cause: error })))
-      client.once('exit', (code) => resolve(code === 0 ? 0 : 1))
-    })
+    if ((await input.stat()).isDirectory()) throw new RegentError('REGENT_BAD_FILE', `the file given with --file, ${file}, is a folder, not a file`)
+    // Values may hold any byte, also those that end a line elsewhere.
+    process.exitCode = (await runClient(found, instance, { program: 'mysql', parameters: ['--binary-mode'], stdio: [input.fd, 'inherit', 'inherit'] })).code
   } finally {
-    process.off('SIGINT', ignore)
+    await input.close()
   }
 }

@@ -8,8 +8,9 @@ export function addStatus(local: Command, io: Io): void {
     .command('status')
     .description('Say how to connect to a cluster, and which processes are its.')
     .argument('[name]', 'name of the cluster', clusterArgument)
-  withOutput(command).action(async (name: string | undefined, options: OutputOptions) => {
+    .option('--show-password', 'print the password of the client’s account too')
+  withOutput(command).action(async (name: string | undefined, options: OutputOptions & { readonly showPassword?: true }) => {
     const [{ findCluster }, { printStatus }] = await Promise.all([import('../../local/cluster-index.ts'), import('./status.ts')])
-    await printStatus(io, await findCluster(name), options.output)
+    await printStatus(io, await findCluster(name), options)
   })
 }

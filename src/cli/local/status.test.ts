@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { replaceJson } from '../../local/durable-file.ts'
 import { writeBook } from '../../local/process-book.ts'
-import { publishRoute } from '../../local/routes.ts'
+import { RoutesFile } from '../../local/routes.ts'
 import { ensureSecrets, readSecret } from '../../local/secrets.ts'
 import { layoutOf, mysqldPidPath, volumeOf } from '../../local/state-layout.ts'
 import { clusterIn, idleProcess, temporaryFolder } from '../../local/testing.ts'
+import { ApiClient } from '../api-client.ts'
 import { httpServer, row, topology } from '../testing.ts'
 import { localStatus, renderStatus } from './status.ts'
 import { inOrder } from './logs.ts'
@@ -22,20 +23,20 @@ describe('the status of a local cluster', () => {
     const [agent, mysqld] = [idleProcess(), idleProcess()]
     await writeBook(layout, { version: 1, supervisor: null, processes: { 'shop-0': agent, 'shop-1': { ...agent, startTicks: 1 } } })
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-0')), { ...mysqld, bootId: 'x' })
-    await publishRoute(layout.routes, { epoch: 4, instance: 'shop-0', host: '127.24.198.1', port: 3306 })
+    await new RoutesFile(layout.routes).publish({ epoch: 4, instance: 'shop-0', host: '127.24.198.1', port: 3306 })
     const view = topology({ name: 'shop', instances: [row('shop-0', { role: 'primary' }), row('shop-1')] })
     const port = Number(new URL(await httpServer(() => ({ status: 200, body: JSON.stringify(view) }))).port)
-    const status = await localStatus({ dir, cluster: { ...cluster, api: { host: '127.0.0.1', port } } })
+    const status = await localStatus({ dir, cluster: { ...cluster, api: { host: '127.0.0.1', port } } }, (folder, { api }) => ApiClient.open({ url: `http://${api.host}:${api.port}`, tokenFile: layoutOf(folder).apiToken }))
     expect(status).toMatchObject({
       name: 'shop',
       api: `http://127.0.0.1:${port}`,
       tokenFile: layout.apiToken,
-      client: { user: 'client', password: await readSecret(layout.clientPassword) },
+      client: { user: 'client', passwordFile: layout.clientPassword },
       state: 'unsupervised',
       writable: true,
-      primary: { instance: 'shop-0', address: '127.24.198.1', port: 3306, epoch: 4 },
+      primary: { instance: 'shop-0', host: '127.24.198.1', port: 3306, epoch: 4 },
       instances: [
-        { name: 'shop-0', address: '127.24.198.1', port: 3306, pid: mysqld.pid, agentPid: agent.pid, role: 'primary' },
+        { name: 'shop-0', host: '127.24.198.1', port: 3306, pid: mysqld.pid, agentPid: agent.pid, role: 'primary' },
         { name: 'shop-1', pid: null, agentPid: null, role: 'replica' },
         { name: 'shop-2', pid: null, agentPid: null, role: 'none' },
       ],
@@ -46,9 +47,9 @@ describe('the status of a local cluster', () => {
     const { dir, layout, cluster } = await shop()
     const status = await localStatus({ dir, cluster })
     expect(status).toMatchObject({ state: 'down', writable: null, primary: null, supervisorPid: null })
-    const text = renderStatus(status, layout.clientPassword).join('\n')
+    const text = renderStatus(status).join('\n')
     expect(text).toContain('shop is down; "regent local up shop" brings it back')
-    expect(text).not.toContain(status.client.password)
+    expect(text).not.toContain(await readSecret(layout.clientPassword))
   })
 })
 

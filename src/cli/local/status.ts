@@ -1,16 +1,17 @@
 import type { ProcessIdentity } from '../../common/process-stat.ts'
 import { supervisorStatus } from '../../local/background.ts'
 import type { FoundCluster } from '../../local/cluster-index.ts'
-import type { LocalInstance } from '../../local/cluster-file.ts'
+import type { LocalCluster, LocalInstance } from '../../local/cluster-file.ts'
 import { mysqldOf, readBook } from '../../local/process-book.ts'
 import { isAlive } from '../../local/process-identity.ts'
 import { readRoute } from '../../local/routes.ts'
-import { clientUser, readSecret } from '../../local/secrets.ts'
+import { clientUser, passwordOf } from '../../local/secrets.ts'
 import { layoutOf } from '../../local/state-layout.ts'
 import type { ClusterView } from '../../manager/api/views.ts'
-import { ApiClient } from '../api-client.ts'
-import { localTarget } from '../connect.ts'
+import type { ApiClient } from '../api-client.ts'
+import { localTarget, openLocal } from '../connect.ts'
 import type { Io } from '../io.ts'
+import { toJson } from '../json-output.ts'
 import { renderTable } from '../table.ts'
 
 /** What `local status -o json` prints; scripts rely on it. */
@@ -18,22 +19,25 @@ export interface LocalStatus {
   readonly name: string
   readonly api: string
   readonly tokenFile: string
-  readonly client: { readonly user: string; readonly password: string }
+  /** The password itself only where it is asked for. */
+  readonly client: { readonly user: string; readonly passwordFile: string; readonly password?: string }
   readonly instances: readonly InstanceStatus[]
   readonly dir: string
   /** `up` · `down` · `unsupervised` when processes run but nothing restarts them. */
   readonly state: 'up' | 'down' | 'unsupervised'
   /** Where the primary is, as it was published last. */
-  readonly primary: { readonly instance: string; readonly address: string; readonly port: number; readonly epoch: number } | null
+  readonly primary: { readonly instance: string; readonly host: string; readonly port: number; readonly epoch: number } | null
   /** Takes writes; null when the manager does not answer. */
   readonly writable: boolean | null
   readonly supervisorPid: number | null
   readonly managerPid: number | null
 }
 
+type OpenManager = (dir: string, cluster: LocalCluster) => Promise<ApiClient>
+
 export interface InstanceStatus {
   readonly name: string
-  readonly address: string
+  readonly host: string
   readonly port: number
   /** Of mysqld; null when it does not run. */
   readonly pid: number | null
@@ -44,10 +48,12 @@ export interface InstanceStatus {
   readonly volume: string
 }
 
-export async function localStatus(found: FoundCluster): Promise<LocalStatus> {
+export async function localStatus(found: FoundCluster, openManager: OpenManager = openLocal): Promise<LocalStatus> {
   const { dir, cluster } = found
   const layout = layoutOf(dir)
-  const [book, view, route, supervised] = await Promise.all([readBook(layout), viewOf(found), readRoute(layout.routes), supervisorStatus(layout)])
+  // A published address that a hand damaged is written again by the manager; until then there is none.
+  const published = readRoute(layout.routes).catch(() => undefined)
+  const [book, view, route, supervised] = await Promise.all([readBook(layout), viewOf(found, openManager), published, supervisorStatus(layout)])
   const roleOf = (name: string): InstanceStatus['role'] => (view === undefined ? 'unknown' : (view.instances.find((row) => row.name === name)?.role ?? 'none'))
   const instances = await Promise.all(
     cluster.instances.map(async (instance) => ({ ...(await instanceStatus(instance, book.processes[instance.name])), role: roleOf(instance.name) })),
@@ -59,11 +65,11 @@ export async function localStatus(found: FoundCluster): Promise<LocalStatus> {
     name: cluster.name,
     api: target.url,
     tokenFile: target.tokenFile,
-    client: { user: clientUser, password: await readSecret(layout.clientPassword) },
+    client: { user: clientUser, passwordFile: layout.clientPassword },
     instances,
     dir,
     state: supervised !== undefined ? 'up' : anything ? 'unsupervised' : 'down',
-    primary: route === undefined ? null : { instance: route.instance, address: route.host, port: route.port, epoch: route.epoch },
+    primary: route === undefined ? null : { instance: route.instance, host: route.host, port: route.port, epoch: route.epoch },
     writable: view?.writable ?? null,
     supervisorPid: supervised === undefined ? null : pidOf(book.supervisor ?? undefined),
     managerPid,
@@ -71,22 +77,24 @@ export async function localStatus(found: FoundCluster): Promise<LocalStatus> {
 }
 
 /** Prints a cluster's status: for people where to connect and who is who, as JSON everything. */
-export async function printStatus(io: Io, found: FoundCluster, output: 'text' | 'json'): Promise<void> {
+export async function printStatus(io: Io, found: FoundCluster, options: { readonly output: 'text' | 'json'; readonly showPassword?: boolean }): Promise<void> {
   const status = await localStatus(found)
-  if (output === 'json') return io.out(JSON.stringify(status))
-  for (const line of renderStatus(status, layoutOf(found.dir).clientPassword)) io.out(line)
+  const { client } = status
+  const shown = options.showPassword === true ? { ...client, password: await passwordOf(layoutOf(found.dir), clientUser) } : client
+  if (options.output === 'json') return io.out(toJson({ ...status, client: shown }))
+  for (const line of renderStatus({ ...status, client: shown })) io.out(line)
 }
 
-/** Passwords stay in their files: what is on a screen is in a screenshot tomorrow. */
-export function renderStatus(status: LocalStatus, passwordFile: string): readonly string[] {
+/** Passwords stay in their files unless asked for: what is on a screen is in a screenshot tomorrow. */
+export function renderStatus(status: LocalStatus): readonly string[] {
   const shown = (pid: number | null) => (pid === null ? '–' : String(pid))
-  const rows = status.instances.map((one) => [one.name, one.role, `${one.address}:${one.port}`, shown(one.pid), shown(one.agentPid)])
-  const primary = status.primary === null ? 'not published yet' : `${status.primary.address}:${status.primary.port}  (${status.primary.instance}, epoch ${status.primary.epoch})`
+  const rows = status.instances.map((one) => [one.name, one.role, `${one.host}:${one.port}`, shown(one.pid), shown(one.agentPid)])
+  const primary = status.primary === null ? 'not published yet' : `${status.primary.host}:${status.primary.port}  (${status.primary.instance}, epoch ${status.primary.epoch})`
   return [
     `${status.name} is ${stateWords(status)}`,
     ...renderTable(['instance', 'role', 'mysql', 'mysqld pid', 'agent pid'], rows).map((line) => `  ${line}`),
     `primary   ${primary}`,
-    `client    user ${status.client.user}, database app, password in ${passwordFile}`,
+    `client    user ${status.client.user}, database app, password ${status.client.password ?? `in ${status.client.passwordFile}`}`,
     `api       ${status.api}, token in ${status.tokenFile}`,
     `try       regent local sql ${status.name}   regent topology ${status.name}   regent switchover ${status.name}`,
   ]
@@ -101,7 +109,7 @@ function stateWords(status: LocalStatus): string {
 
 async function instanceStatus(instance: LocalInstance, agent: ProcessIdentity | undefined) {
   const { name, address, port, agentPort, volume } = instance
-  return { name, address, port, pid: pidOf(await mysqldOf(volume)), agentPid: pidOf(agent), agentPort, volume }
+  return { name, host: address, port, pid: pidOf(await mysqldOf(volume)), agentPid: pidOf(agent), agentPort, volume }
 }
 
 function pidOf(identity: ProcessIdentity | undefined): number | null {
@@ -109,9 +117,9 @@ function pidOf(identity: ProcessIdentity | undefined): number | null {
 }
 
 /** Undefined when the manager does not answer: the status is also for when it does not. */
-async function viewOf({ dir, cluster }: FoundCluster): Promise<ClusterView | undefined> {
+async function viewOf({ dir, cluster }: FoundCluster, openManager: OpenManager): Promise<ClusterView | undefined> {
   try {
-    const client = await ApiClient.open(localTarget(dir, cluster))
+    const client = await openManager(dir, cluster)
     return await client.get<ClusterView>(`/clusters/${cluster.name}`, 2_000)
   } catch {
     return undefined

@@ -6,7 +6,7 @@ import { folderOf, rememberFolder, type FoundCluster } from '../../local/cluster
 import { withFileLock } from '../../local/file-lock.ts'
 import { readHosts } from '../../local/hosts-file.ts'
 import { findMysql } from '../../local/mysql-binaries.ts'
-import { createCluster, reopenCluster, type PreparedCluster } from '../../local/prepare.ts'
+import { createCluster, reopenCluster, requireUsableFolder, type PreparedCluster } from '../../local/prepare.ts'
 import { composeSpec, readSpec } from '../../local/spec-file.ts'
 import { layoutOf } from '../../local/state-layout.ts'
 import type { Io } from '../io.ts'
@@ -23,6 +23,7 @@ const defaultApiPort = 9500
  */
 export async function up(io: Io, name: string, options: UpOptions): Promise<void> {
   const dir = options.data === undefined ? await folderOf(name) : resolve(options.data)
+  await requireUsableFolder(dir)
   const began = Date.now()
   const before = await existing(name, dir)
   const was = before !== undefined && (await supervisorStatus(layoutOf(dir))) !== undefined ? 'up' : before === undefined ? 'new' : 'down'
@@ -32,7 +33,7 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
   if (cluster === undefined) throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster any more: somebody took it down meanwhile`)
   await settle(io, { dir, cluster }, was === 'new', began)
   if (was === 'up') io.note(`${name} is up already`)
-  await printStatus(io, { dir, cluster }, options.output)
+  await printStatus(io, { dir, cluster }, options)
 }
 
 interface Wanted {

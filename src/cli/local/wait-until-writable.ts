@@ -5,8 +5,7 @@ import type { FoundCluster } from '../../local/cluster-index.ts'
 import { explainingLines } from '../../local/log-tail.ts'
 import { layoutOf, type StateLayout } from '../../local/state-layout.ts'
 import type { ClusterView } from '../../manager/api/views.ts'
-import { ApiClient } from '../api-client.ts'
-import { localTarget } from '../connect.ts'
+import { openLocal } from '../connect.ts'
 import type { Io } from '../io.ts'
 
 /** Initialising sixteen servers on two cores takes minutes. */
@@ -21,13 +20,12 @@ const hopelessEnds = 3
  */
 export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, began: number): Promise<void> {
   const layout = layoutOf(dir)
-  const client = await ApiClient.open(localTarget(dir, cluster))
   const tell = teller(io)
   const signal = io.interrupted()
   const until = performance.now() + deadlineMs
   for (;;) {
     await refuseHopeless(layout, began)
-    const view = await client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000).catch(waitForManager)
+    const view = await openLocal(dir, cluster).then((client) => client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000)).catch(waitForManager)
     tell(view === undefined ? 'waiting for the manager' : view.sentence)
     if (view?.writable === true) return
     if (performance.now() > until) throw await tooLate(layout, cluster.instances.map((instance) => instance.name), began)

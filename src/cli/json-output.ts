@@ -1,0 +1,7 @@
+/** Of what `-o json` prints. It grows when a field is taken away, renamed or given another meaning; new fields come without that. */
+export const formatVersion = 1
+
+/** One line of JSON for scripts (docs/json.md): every command prints one object, with the version of its format. */
+export function toJson(result: object): string {
+  return JSON.stringify({ formatVersion, ...result })
+}

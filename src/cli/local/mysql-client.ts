@@ -1,0 +1,82 @@
+import { spawn, type StdioOptions } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { volumeLayout } from '../../../agents/volume-layout.ts'
+import { RegentError } from '../../common/errors.ts'
+import type { FoundCluster } from '../../local/cluster-index.ts'
+import type { LocalInstance } from '../../local/cluster-file.ts'
+import { replaceFile } from '../../local/durable-file.ts'
+import { firstExecutable } from '../../local/executables.ts'
+import { readRoute } from '../../local/routes.ts'
+import { adminUser, passwordOf } from '../../local/secrets.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import { localStatus } from './status.ts'
+
+/** The programs of MySQL that are run for a person. */
+export type ClientProgram = 'mysql' | 'mysqldump'
+
+/** The instance named, else the one that is published as primary, or of which the manager says so where nothing sound is published. */
+export async function instanceFor(found: FoundCluster, on: string | undefined): Promise<LocalInstance> {
+  const { cluster, dir } = found
+  const names = cluster.instances.map((one) => one.name)
+  const wanted = on ?? (await readRoute(layoutOf(dir).routes).catch(() => undefined))?.instance ?? (await primaryOf(found))
+  const instance = cluster.instances.find((one) => one.name === wanted)
+  if (instance !== undefined) return instance
+  if (on === undefined) throw new RegentError('REGENT_REFUSED', `no primary of ${cluster.name} is published; name an instance with --on: ${names.join(', ')}`)
+  throw new RegentError('REGENT_NOT_FOUND', `cluster ${cluster.name} has no instance "${on}"; it has ${names.join(', ')}`)
+}
+
+async function primaryOf(found: FoundCluster): Promise<string | undefined> {
+  return (await localStatus(found)).instances.find(({ role }) => role === 'primary')?.name
+}
+
+export interface ClientRun {
+  readonly program: ClientProgram
+  readonly parameters: readonly string[]
+  readonly stdio: StdioOptions
+}
+
+/**
+ * Runs a client of MySQL as `admin` at an instance, through the Unix socket on its volume: another server that has the same address and port is never logged in to. The password goes through a 0600
+ * file that is removed when the client ends: what is in argv can be read by everybody. Resolves to the client's exit code and what it printed where `stdio` pipes it.
+ */
+export async function runClient(found: FoundCluster, instance: LocalInstance, run: ClientRun): Promise<{ readonly code: number; readonly output: string }> {
+  const layout = layoutOf(found.dir)
+  const folder = await mkdtemp(join(layout.run, 'sql-'))
+  try {
+    const options = join(folder, 'client.cnf')
+    const { socket } = volumeLayout(instance.volume)
+    await replaceFile(options, `[client]\nuser=${adminUser}\npassword="${await passwordOf(layout, adminUser)}"\nprotocol=socket\nsocket="${socket}"\n`)
+    const [program = '', ...rest] = await commandFor(found, run.program)
+    return await untilEnd(program, [...rest, `--defaults-file=${options}`, ...run.parameters], run.stdio)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** mysqldump lies beside the mysql that the cluster knows, in every package and archive of MySQL. */
+async function commandFor({ cluster }: FoundCluster, program: ClientProgram): Promise<readonly string[]> {
+  const { mysql } = cluster.mysql
+  const known = mysql.at(-1) ?? ''
+  if (program === 'mysql') return mysql
+  const path = join(dirname(known), 'mysqldump')
+  if (basename(known) !== 'mysql' || (await firstExecutable([path])) === undefined) throw new RegentError('REGENT_MYSQL_MISSING', `there is no mysqldump beside ${known}, the mysql of ${cluster.name}; install the client programs of the same MySQL there`)
+  return [...mysql.slice(0, -1), path]
+}
+
+/** Ctrl-C is the client's to answer. */
+async function untilEnd(program: string, parameters: readonly string[], stdio: StdioOptions): Promise<{ readonly code: number; readonly output: string }> {
+  const ignore = () => undefined
+  process.on('SIGINT', ignore)
+  try {
+    return await new Promise((resolve, reject) => {
+      let output = ''
+      const client = spawn(program, parameters, { stdio })
+      client.stdout?.setEncoding('utf8').on('data', (part: string) => (output += part))
+      client.once('error', (error) => reject(new RegentError('REGENT_REFUSED', `the client ${program} cannot be started: ${error.message}`, { cause: error })))
+      client.once('close', (code) => resolve({ code: code === 0 ? 0 : 1, output }))
+    })
+  } finally {
+    process.off('SIGINT', ignore)
+  }
+}
