@@ -15,6 +15,11 @@ export const services: Resource<Service> = { group: '', version: 'v1', kind: 'Se
 export const agentPort = 9400
 export const mysqlPort = 3306
 
+/** Where the agent of the pod with this address is reached. */
+export function agentAddress(host: string): string {
+  return host.includes(':') ? `[${host}]:${agentPort}` : `${host}:${agentPort}`
+}
+
 type Reached = MySQLClusterSpec['services']['primary']
 
 /** How a cluster's instances are reached: the primary, the replicas, and each by its name. */
@@ -39,6 +44,7 @@ function replicasService(cluster: MySQLCluster): Service {
 function instancesService(cluster: MySQLCluster): Service {
   const { name } = cluster.metadata
   return service(cluster, namesOf(name).instances, {
+    ...openly,
     clusterIP: 'None',
     publishNotReadyAddresses: true,
     selector: selectorOf(name),
@@ -49,9 +55,14 @@ function instancesService(cluster: MySQLCluster): Service {
   })
 }
 
+/** What the API server would fill in by itself, said nevertheless: what is not sent is not ours, and a hand's change of it would stay. */
+const openly = { sessionAffinity: 'None', internalTrafficPolicy: 'Cluster' }
+
 function reachedBy({ type, port, loadBalancerClass, loadBalancerSourceRanges }: Reached): V1ServiceSpec {
   return {
+    ...openly,
     type,
+    publishNotReadyAddresses: false,
     ports: [{ name: 'mysql', port, protocol: 'TCP', targetPort: mysqlPort }],
     ...(loadBalancerClass !== undefined && type === 'LoadBalancer' && { loadBalancerClass }),
     ...(loadBalancerSourceRanges !== undefined && type === 'LoadBalancer' && { loadBalancerSourceRanges: [...loadBalancerSourceRanges] }),

@@ -4,7 +4,7 @@ import { TerminalError, type Reconcile, type ReconcileResult } from '../../contr
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import { KubeApiError } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
-import { keyOf } from '../../controller-runtime/objects.ts'
+import { keyOf, keyText } from '../../controller-runtime/objects.ts'
 import { whyUnfollowable } from '../../kube/cluster-validation.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
 import type { ManagedCluster } from '../managed-cluster.ts'
@@ -22,8 +22,8 @@ export interface ReconcileClusterParts {
   readonly set: ClusterSet
   readonly leads: () => boolean
   readonly options: Pick<KubernetesManagerOptions, 'reconcile' | 'images'>
-  readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields'>
-  readonly events: Pick<ClusterEvents, 'refused' | 'forget' | 'passwords'>
+  readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields' | 'putRight'>
+  readonly events: Pick<ClusterEvents, 'refused' | 'forget' | 'passwords' | 'putRight'>
   /** Its status is to be looked at again. */
   readonly applied: (cluster: MySQLCluster) => void
 }
@@ -50,6 +50,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
     if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) {
       set.progress.forget(key)
       events.forget(key)
+      parts.objects.authorities.delete(keyText(key))
       return set.remove(key)
     }
     try {
@@ -106,7 +107,7 @@ async function keepInStep(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   const { image, paused } = cluster.spec
   if (image === undefined) return chooseImage(parts, cluster, signal)
   const { generation } = set.progress.of(cluster)
-  const objects = { ...parts.objects, images: { mysql: image, regent: options.images.regent }, yields: applyOnce === 'force' && generation !== undefined }
+  const objects = { ...parts.objects, images: { mysql: image, regent: options.images.regent }, yields: applyOnce === 'force' && generation !== undefined, putRight: (sentence: string) => parts.events.putRight(keyOf(cluster), sentence) }
   const isDue = generation === undefined || (!paused && (applyOnce === 'off' || generation !== cluster.metadata.generation))
   const unfollowable = whyUnfollowable(cluster)
   if (isDue && unfollowable === '') {

@@ -13,6 +13,7 @@ import { pods as podResource, type Pod, type StatefulSet } from '../../kube/stat
 import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
 import type { Recovery } from '../../../failover/notes.ts'
 import type { ClusterSet } from './cluster-set.ts'
+import { PodKeeper } from './pod-keeper.ts'
 import { nextRestart, revisionOf } from './rolling-update.ts'
 import { gistOf, refusedStatusOf, statusOf } from './status.ts'
 
@@ -24,11 +25,14 @@ export interface ReconcileStatusParts {
   readonly statefulSets: InformerPort<StatefulSet>
   readonly set: ClusterSet
   readonly leads: () => boolean
+  readonly putRight: (key: ObjectKey, sentence: string) => void
 }
 
 const statusManager = 'regent-status'
 /** GTID sets and lag move all the time, and each write of them is an event for everybody who watches. */
 const figuresMs = 30_000
+/** Each renewal of the time is a write to etcd and an event for everybody who watches, also of a cluster that is quiet. */
+const observedMs = 60_000
 /** Longer than most recoveries take; one that is not through by then is shown while it goes on. */
 const recoveryFirstMs = 1_000
 /** What a decision says may be outdated a moment later. */
@@ -38,9 +42,13 @@ const settleMs = 250
 export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
   const { client, clock, clusters, pods, statefulSets, set, leads } = parts
   const show = statusWriter(client, clock)
+  const keeper = new PodKeeper(parts)
   return async (key, signal) => {
     const cluster = clusters.get(key)
-    if (cluster === undefined) return show.forget(key)
+    if (cluster === undefined) {
+      keeper.forget(key)
+      return show.forget(key)
+    }
     if (!leads()) return
     const managed = set.get(key)
     const progress = set.progress.of(cluster)
@@ -53,10 +61,13 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const view = managed.view()
     const ours = await allWithinRecord(podsOf(pods, key), view.epoch, () => set.committedEpoch(key))
     await moveRoles(client, ours, { epoch: view.epoch, primary: view.primary, replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name) }, signal)
-    const update = nextRestart(cluster, view, ours, revisionOf(statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })?.spec.template))
-    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: update.sentence, progress, wallMs }), signal)
+    const madeBy = statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })
+    const kept = await keeper.keep(key.name, madeBy, signal)
+    const update = nextRestart(cluster, view, ours, revisionOf(madeBy?.spec.template))
+    const sentence = kept.sentence === '' ? update.sentence : kept.sentence
+    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs, distrust: set.distrust(key) }), signal)
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
-    return result
+    return { requeueAfterMs: Math.min(result?.requeueAfterMs ?? Infinity, kept.requeueAfterMs ?? Infinity) }
   }
 }
 
@@ -88,12 +99,19 @@ function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
       const pauseMs = isNews ? settleMs : figuresMs
       if (sinceMs < pauseMs) return { requeueAfterMs: pauseMs - sinceMs }
       written.set(text, { gist, atMs: nowMs })
+      const observedAt = isNews ? status.observedAt : observedTime(cluster.status, status)
       const { apiVersion, kind, metadata } = cluster
-      await applyStatus(client, mysqlClusters, { apiVersion, kind, metadata, status }, { fieldManager: statusManager, signal })
+      await applyStatus(client, mysqlClusters, { apiVersion, kind, metadata, status: { ...status, ...(observedAt !== undefined && { observedAt }) } }, { fieldManager: statusManager, signal })
       return { requeueAfterMs: figuresMs }
     },
     forget: (key) => void written.delete(keyText(key)),
   }
+}
+
+/** The time that is there is good for a minute, whatever this manager's clock says of the one that wrote it. */
+function observedTime(before: MySQLClusterStatus | undefined, { observedAt }: MySQLClusterStatus): string | undefined {
+  const sinceMs = Date.parse(observedAt ?? '') - Date.parse(before?.observedAt ?? '')
+  return sinceMs >= 0 && sinceMs < observedMs ? before?.observedAt : observedAt
 }
 
 function podsOf(pods: InformerPort<Pod>, { namespace, name }: ObjectKey): readonly Pod[] {
