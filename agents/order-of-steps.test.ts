@@ -133,12 +133,12 @@ describe('A replica that follows', () => {
   it.each([
     ['lacks one of what its primary held', gtids('shop-0', 101), true],
     ['holds all that its primary held', gtids('shop-0', 100), false],
-    ['does not know what its primary held', '', true],
+    ['does not know what its primary held', null, true],
   ])('and whose machine crashed stays forgetful unless it holds all of that: it %s', async (_, sourceHolds, forgetful) => {
     const on = await scene({ promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true }, { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } })
     on.parts.memory.relayLogsDiscardedPid = on.process.pid
     on.parts.memory.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
-    on.parts.memory.sourceHolds = sourceHolds
+    on.parts.memory.catchUpTo = sourceHolds
     await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)
     expect(on.parts.file.current.forgetful).toBe(forgetful)
   })
