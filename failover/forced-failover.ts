@@ -14,7 +14,8 @@ import type { Verdict } from './verdict.ts'
 export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const { record } = situation
   const next = record.epoch + 1
-  if (revocation(situation, next).revoked) return failoverStep(situation, verdict, to)
+  const safe = revocation(situation, next).revoked ? failoverStep(situation, verdict, to) : null
+  if (safe !== null && !safe.blocked) return safe
   const candidates = liveViews(situation.snapshot).filter((view) => view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, situation.timings))
   const known = candidates.filter(({ past }) => past === undefined)
   const sound = known.filter(({ observation }) => !observation.stored.fromThePast)
@@ -31,7 +32,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   if (winner === null) return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
   const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} hold are given up; ${verdict.sentence}`
-  return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised), why }], { reasons })
+  return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
 }
 
 function asItIs(promised: Promised): Promised {
