@@ -49,6 +49,7 @@ export class ObservationBuilder {
       lease: this.#lease.question,
       seedingProgress: memory.seedingProgress,
       ...(memory.seedingFailures.size === 0 ? {} : { seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({ donor, times, error, agoMs: nowMs - atMs })) }),
+      lacksElected: memory.lacksElected,
       ...(memory.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === '' ? {} : { certificateTrouble: clientCertificate.trouble }),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),

@@ -118,7 +118,7 @@ describe('the candidate of a switchover, or of a failover', () => {
   it('that made ready for another epoch is made ready again', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)
-    parts.memory.prepared = { pid: parts.process.pid ?? 0, epoch: 2 }
+    parts.memory.prepared = { pid: parts.process.pid ?? 0, epoch: 2, executed: '' }
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'stopReceiver'])
   })

@@ -1,8 +1,10 @@
 import type { PrimaryAssignment } from '../failover/order.ts'
 import { describeError } from '../src/common/errors.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
-import type { ServerState } from '../topology/observation.ts'
+import { unionOf } from '../topology/holdings.ts'
+import type { GtidText, ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
+import { staysClosedWithout } from './elected-set.ts'
 import { leaseLost } from './lease.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts, Pass } from './parts.ts'
@@ -62,7 +64,10 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     if (!prepared) await clearTheWay(parts, state)
     memory.opening = { pid, inPlace: memory.reopening }
   }
-  if (!prepared && !(await applyEverything(parts, state))) return { again: true }
+  const executed = prepared ? (memory.prepared?.executed ?? '') : await applyEverything(parts, state)
+  if (executed === null) return { again: true }
+  const closed = staysClosedWithout(parts, assignment, parseGtidSet(executed))
+  if (closed !== null) return closed
   const { inPlace } = memory.opening
   if (memory.applied === null) {
     await prepareToOpen(parts, assignment, state)
@@ -81,6 +86,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   memory.openedPid = pid
   memory.opening = null
   memory.prepared = null
+  memory.seenToHold = null
   memory.reopening = false
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
   memory.untidy = { pid, untilMs: world.clock.monotonicMs() + tidyAfterMs }
@@ -120,18 +126,19 @@ async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state:
   await server.setSemiSyncSource(assignment.acks)
 }
 
-/** The rest of the relay log is applied before anybody writes: false while that goes on. */
-async function applyEverything({ server, memory }: Parts, state: ServerState): Promise<boolean> {
-  if (state.channel === null) return true
+/** The rest of the relay log is applied before anybody writes. What is executed then; null while that goes on. */
+async function applyEverything({ server, memory }: Parts, state: ServerState): Promise<GtidText | null> {
+  if (state.channel === null) return state.executed
   await server.stopReceiver()
   if (!state.channel.sqlRunning) await server.startApplier()
   // Read again now that nothing more arrives: what `state` lacks would be thrown away with the channel, acknowledged or not.
   const { executed, received } = await server.readHolds()
   // What was observed may be older than that: who holds everything of this primary is judged by at least this.
-  memory.binlogSet = parseGtidSet(executed).union(parseGtidSet(received)).toString()
+  const everything = unionOf([executed, received]).toString()
+  memory.binlogSet = everything
   const applied = await server.waitExecuted(received, 200)
   if (!applied) memory.converged = { ...memory.converged, done: false, sentence: `applying ${state.channel.backlogTransactions} received transactions before opening` }
-  return applied
+  return applied ? everything : null
 }
 
 /** With the channel goes what was received and not applied, acknowledged or not: never before the applier is through. */

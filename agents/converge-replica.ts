@@ -2,9 +2,11 @@ import { describeError } from '../src/common/errors.ts'
 import type { Endpoint, ReplicaAssignment } from '../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
+import { unionOf } from '../topology/holdings.ts'
 import { instancesOf } from './accounts.ts'
 import type { Parts, Pass } from './parts.ts'
 import { replicationUser } from './server-port.ts'
+import { noticeThrownAway } from './thrown-away.ts'
 
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150
@@ -31,6 +33,7 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
   memory.prepared = null
   memory.reopening = false
   await stayClosed(parts, assignment, state)
+  await noticeThrownAway(parts, unionOf([state.executed, state.received]))
   const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)
   if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
   if (state.channel?.filtered) await removeFilter(parts)
@@ -111,6 +114,7 @@ async function removeFilter({ server, file, notices }: Parts): Promise<void> {
 async function withoutDoubtfulRelayLogs({ server, memory, process, notices, file, observer }: Parts, state: ServerState): Promise<ServerState> {
   if (!file.current.forgetful || memory.relayLogsDiscardedPid === process.pid) return state
   if (state.channel) await server.forgetSource()
+  memory.seenToHold = null
   memory.relayLogsDiscardedPid = process.pid
   notices.add('ForgetfulReplica', 'received and unapplied transactions were thrown away and are fetched again')
   return observer.refresh()
@@ -222,7 +226,8 @@ async function restartReceiver(parts: Parts): Promise<void> {
 async function rememberAgain({ file, memory, notices }: Parts, state: ServerState): Promise<void> {
   if (!file.current.forgetful || memory.catchUpTo === null) return
   const own = parseGtidSet(state.executed).union(parseGtidSet(state.received))
-  if (!own.contains(parseGtidSet(memory.catchUpTo))) return
+  if (!own.contains(parseGtidSet(memory.catchUpTo).union(parseGtidSet(memory.thrownAway)))) return
+  memory.thrownAway = ''
   await file.update({ forgetful: false })
   notices.add('Remembers', 'it has caught up with everything its primary holds and counts again')
 }

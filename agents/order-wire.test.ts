@@ -22,6 +22,7 @@ const primary: Required<PrimaryAssignment> = {
   mayRestart: false,
   donates: true,
   run: 'run-2',
+  elected: held,
 }
 const replica: Required<ReplicaAssignment> = { ...base, role: 'replica', peers: [peer], fenced: false, source: peer, counted: true, sourceUuid: uuidOf('shop-1'), sourceHolds: held, sourcePurged: '', sourceReady: true, run: 'run-2' }
 const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
@@ -42,7 +43,7 @@ interface Kind {
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
-  'an assignment to lead': { wire: 'assign', whole: primary, optional: ['countedUuids', 'connected', 'donates', 'run'] },
+  'an assignment to lead': { wire: 'assign', whole: primary, optional: ['countedUuids', 'connected', 'donates', 'run', 'elected'] },
   'an assignment to follow': { wire: 'assign', whole: replica, optional: ['sourceReady', 'run'] },
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: [] },

@@ -39,8 +39,9 @@ const primary = message(
     mayRestart: anyBoolean,
     donates: { const: true },
     run: name,
+    elected: gtids,
   },
-  ['countedUuids', 'connected', 'donates', 'run'],
+  ['countedUuids', 'connected', 'donates', 'run', 'elected'],
 )
 
 const replica = message(

@@ -4,6 +4,7 @@ import { holdsText } from './agent-observation.ts'
 import type { Converger } from './converger.ts'
 import { demote } from './demotion.ts'
 import { fetchMissing } from './fetching.ts'
+import { keptOfElected, rememberElected } from './elected-set.ts'
 import type { Lease } from './lease.ts'
 import { checkOrder, type AnyOrder } from './order-checks.ts'
 import type { Memory, Parts } from './parts.ts'
@@ -38,6 +39,7 @@ export class Orders {
       this.#dropPromiseReport()
       if (order.role === 'primary') memory.mayRestart = order.mayRestart
       else hearOfSource(memory, order, newEpoch)
+      rememberElected(memory, order, newEpoch)
       await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...this.#notedBy(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
       memory.trustsAssignment = true
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
@@ -148,5 +150,6 @@ function hearOfSource(memory: Memory, { sourceHolds, run }: ReplicaAssignment, n
 
 /** Sets that grow with the data are not kept on disk, a permission to restart is for once, and the next start of the agent is another. */
 function withoutVolatile({ run: _, ...order }: Assignment): Assignment {
-  return order.role === 'primary' ? { ...order, mayRestart: false } : { ...order, sourceHolds: '', sourcePurged: '' }
+  if (order.role === 'replica') return { ...order, sourceHolds: '', sourcePurged: '' }
+  return { ...order, mayRestart: false, ...(order.elected === undefined ? {} : { elected: keptOfElected(order.elected) }) }
 }

@@ -48,8 +48,8 @@ export interface Memory {
   promiseReport: PromiseReport | null
   /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
   receiverKept: boolean
-  /** The mysqld (pid) that was made ready to lead this epoch. */
-  prepared: { readonly pid: number; readonly epoch: number } | null
+  /** The mysqld (pid) that was made ready to lead this epoch, and what it had executed by then. */
+  prepared: { readonly pid: number; readonly epoch: number; readonly executed: string } | null
   /** Made ready to follow a source that is not ready yet: as what, which mysqld (pid), and when (monotonic). */
   pointed: { readonly as: string; readonly pid: number | null; readonly atMs: number } | null
   /** What the primary held at the newest assignment: needed to judge a tail and errant transactions. */
@@ -65,6 +65,14 @@ export interface Memory {
   opening: { pid: number; inPlace: boolean } | null
   /** The mysqld (pid) that was opened as primary a moment ago, until when (monotonic) nothing is done to it that nobody waits for; null once that is done. */
   untidy: { readonly pid: number; readonly untilMs: number } | null
+  /** The set that this primary was elected for, as the newest order named it; null where no order of this run did. */
+  elected: string | null
+  /** All that it held as a replica when it was last looked at; null while unknown. */
+  seenToHold: string | null
+  /** What somebody threw away of that: until it is held again, this replica counts for nothing. */
+  thrownAway: string
+  /** What the server lacks of that set; '' for nothing. */
+  lacksElected: string
   /** The assignment as primary whose gates and k are in force. */
   applied: Assignment | null
   /** Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker first. */
@@ -124,6 +132,10 @@ export function freshMemory(nowMs: number): Memory {
     markedRevision: 0,
     openedPid: null,
     opening: null,
+    elected: null,
+    lacksElected: '',
+    seenToHold: null,
+    thrownAway: '',
     applied: null,
     reopening: false,
     relayLogsDiscardedPid: null,

@@ -25,8 +25,9 @@ export async function prepareToLead(parts: Parts): Promise<void> {
     await server.stopApplier()
     // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
     if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
-    memory.binlogSet = unionOf([executed, received]).toString()
-    memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise }
+    const applied = unionOf([executed, received]).toString()
+    memory.binlogSet = applied
+    memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise, executed: applied }
   } catch (error) {
     notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)
   }

@@ -4,6 +4,7 @@ import type { PromiseOrder } from '../failover/order.ts'
 import type { InstanceName } from '../topology/member.ts'
 import type { PromiseReport } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
+import { noticeThrownAway } from './thrown-away.ts'
 
 /**
  * Promises an epoch (design §5, "Revoke"): the promise goes to disk, *then* everything that could acknowledge is stopped, *then* what is
@@ -50,16 +51,25 @@ export async function rememberStop({ file, memory }: Parts): Promise<void> {
 }
 
 /** A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself. */
-async function stopAsPrimary({ process, volume, memory }: Parts, epoch: number): Promise<PromiseReport> {
+async function stopAsPrimary(parts: Parts, epoch: number): Promise<PromiseReport> {
+  const { process } = parts
   if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
+  return whatTheDeadHold(parts, epoch)
+}
+
+/** It was primary, and nobody started its server since: what it holds may be all that is left of an election's set. */
+async function whatTheDeadHold({ volume, memory }: Parts, epoch: number): Promise<PromiseReport> {
   const holds = await volume.readBinlogSet()
   memory.binlogSet = holds
   return { epoch, holds, executed: holds, asPrimary: true }
 }
 
-async function stopAsReplica({ file, process, server, volume, memory }: Parts, epoch: number): Promise<PromiseReport | null> {
+async function stopAsReplica(parts: Parts, epoch: number): Promise<PromiseReport | null> {
+  const { file, process, server, volume, memory } = parts
   // What is there now is given up, and what comes is not there yet.
   if (file.current.seeding) return { epoch, holds: '', executed: '', asPrimary: false }
+  const isDown = process.state === 'dead' || process.state === 'absent'
+  if (isDown && file.current.mayHaveTail && !file.current.unproven) return whatTheDeadHold(parts, epoch)
   // Of a copy that is not proven nothing is said: it is taken back first.
   if (process.state !== 'running' || file.current.unproven) return null
   if (!memory.receiverKept) {
@@ -70,5 +80,6 @@ async function stopAsReplica({ file, process, server, volume, memory }: Parts, e
   const { executed, received, owned } = await server.readHolds()
   await volume.syncRelayLogs()
   const holds = unionOf([executed, received, owned])
+  await noticeThrownAway(parts, holds)
   return { epoch, holds: holds.toString(), executed: parseGtidSet(executed).toString(), asPrimary: false }
 }

@@ -109,6 +109,8 @@ export class Seeding {
     memory.seedingProgress = null
     memory.seedingFailures.clear()
     memory.binlogSet = null
+    memory.seenToHold = null
+    memory.thrownAway = ''
     // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
     memory.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)

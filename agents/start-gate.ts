@@ -49,7 +49,11 @@ async function mayStartWithTail(parts: Parts): Promise<boolean> {
   const { assignment, promise } = file.current
   if (assignment?.role === 'replica' && promise === assignment.epoch) return settleTail(parts)
   const own = assignment?.role === 'primary' && promise === assignment.epoch
-  if (own && (memory.mayRestart || isAlone(parts))) return true
+  if (own && (memory.mayRestart || isAlone(parts))) {
+    // What its recovery commits is nobody's to read before a marker proves it, also where it was down when it was elected.
+    memory.reopening = true
+    return true
+  }
   closed(parts, own ? 'it was primary; it waits for the manager to fail over or to let it start again' : `it was primary and promised epoch ${promise}`)
   return false
 }

@@ -2,6 +2,7 @@ import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { countedUuids, knowsOtherUuids } from './counted-uuids.ts'
 import type { Action } from './decision.ts'
+import { electedIn, holdsElected, isMeasure } from './elected-set.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from './record.ts'
 import type { Observation } from '../topology/observation.ts'
@@ -50,6 +51,7 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
     mayRestart,
     ...boundTo(view),
     ...(primaryDonates(situation, view) ? { donates: true } : {}),
+    ...electedIn(record, view),
   }
 }
 
@@ -121,10 +123,11 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
   const { stored, member } = view.observation
   if (stored.promise > record.epoch || stored.seeding) return false
   if (isAsTold(situation, view)) return primary !== undefined && (standsByForNothing(situation, view, primary) || followsErrant(situation, view))
+  const isThere = primary?.observation.process === 'running' && isMeasure(record, primary)
   // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
-  if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || primary?.observation.process !== 'running')) return false
+  if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || !isThere)) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and again.
-  return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || primary?.observation.process === 'running'
+  return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || isThere
 }
 
 function isAsTold(situation: Situation, view: LiveView): boolean {
@@ -213,7 +216,7 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
     source: endpointOf(source),
     counted: countedMembers(record).includes(member),
     sourceUuid: server?.uuid ?? '',
-    sourceHolds: primary && primary.observation.process === 'running' ? holdsOf(primary.observation).toString() : '',
+    sourceHolds: primary && primary.observation.process === 'running' && holdsElected(record, primary.observation) ? holdsOf(primary.observation).toString() : '',
     sourcePurged: server?.purged ?? '',
     ...boundTo(view),
     ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),

@@ -2,6 +2,7 @@ import { holdsOf } from '../topology/holdings.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '../topology/member.ts'
 import { step, type FlowStep } from './crash-failover.ts'
+import { electedFor } from './elected-set.ts'
 import { orderVersion } from './order.ts'
 import { recordVersion, type ClusterRecord } from './record.ts'
 import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from './situation.ts'
@@ -78,7 +79,7 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[], { epoch, 
     return wait(`no instance holds everything the others hold (${each} transactions): take away the volume whose data is not wanted`)
   }
   const acks = acksFor(input.spec, wantedInstances(input))
-  const next: ClusterRecord = { version: recordVersion, cluster: input.cluster, epoch, revision, primary: leader.observation.member, syncSet: [], leaving: [], acks, acksWanted: acks, intent: null }
+  const next: ClusterRecord = { version: recordVersion, cluster: input.cluster, epoch, revision, primary: leader.observation.member, syncSet: [], leaving: [], acks, acksWanted: acks, intent: null, ...electedFor(union) }
   const why = `${reason}: ${instanceOf(next.primary)} leads${union.isEmpty() ? '' : `, it holds all ${union.count()} transactions`}`
   return step(why, [{ kind: 'commit', next, why }])
 }

@@ -5,6 +5,7 @@ import { orderFor, assignmentOrders } from './assignments.ts'
 import type { Action, FlowKind } from './decision.ts'
 import { isUnsettled, promisedBy, revocation, revocationQuorum, type Promised, type Revocation } from './durability.ts'
 import { elect, preferredOf, whyUnfit, type Election } from './election.ts'
+import { electedFor, electedSetOf, outsiders, standsStill } from './elected-set.ts'
 import type { PromiseOrder } from './order.ts'
 import type { ClusterRecord } from './record.ts'
 import { departing, endpointOf, isLive, isServing, liveView, names, viewNamed, type Situation } from './situation.ts'
@@ -36,14 +37,14 @@ export function failoverStep(situation: Situation, verdict: Verdict, to: Instanc
   const revoked = revocation(situation, situation.record.epoch + 1)
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
   if (isUnsettled(situation) && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica that could lead holds them all' })
-  if (!enoughCould(situation)) return restartInPlace(situation, verdict, revoked)
-  if (notYetPromised(situation).length > 0) return askForPromises(situation, verdict, to)
+  if (!enoughCould(situation, verdict)) return restartInPlace(situation, verdict, revoked)
+  if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
   return restartInPlace(situation, verdict, { missing: 'nobody who could lead can get all that its last writes may have acknowledged' })
 }
 
 function askForPromises(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const next = situation.record.epoch + 1
-  const able = notYetPromised(situation)
+  const able = notYetPromised(situation, verdict)
   const likely = likelyWinner(situation, to)
   const sentence = `failing over: ${verdict.sentence}; asking ${names(able)} to promise epoch ${next}`
   return failing(sentence, able.map((member) => promiseAction(situation, member, next, member === likely ? { prepare: true } : {})))
@@ -62,22 +63,41 @@ function likelyWinner(situation: Situation, to: InstanceName | null): MemberId |
 
 /**
  * Who can promise and whose promise is of use, and has not come yet: members of S, and then the primary's own agent where its word is needed. That one is not asked before it is known that somebody can lead: it would have to be
- * given the next epoch back, and be asked again, for ever.
+ * given the next epoch back, and be asked again, for ever. Before that outsiders, where nobody of S who promised may lead and holds what the primary was elected for.
  */
-function notYetPromised(situation: Situation): readonly MemberId[] {
+function notYetPromised(situation: Situation, verdict: Verdict): readonly MemberId[] {
   const { record } = situation
   const missing = (member: MemberId): boolean => promisedBy(situation, member, record.epoch + 1) === undefined && canPromise(situation, member)
-  const members = record.syncSet.filter(missing)
-  if (members.length > 0 || !isUnsettled(situation) || !missing(record.primary)) return members
+  const first = record.syncSet.filter(missing)
+  const members = first.length > 0 ? first : outsidersNeeded(situation)
+  const isNeeded = isUnsettled(situation) || (verdict.kind === 'unable' && !enoughOfSyncSet(situation))
+  if (members.length > 0 || !isNeeded || !missing(record.primary)) return members
   return couldElect(situation) ? [record.primary] : []
+}
+
+/** One that is down promises without being started, and is not asked again before it reports. */
+function outsidersNeeded(situation: Situation): readonly MemberId[] {
+  const { record, snapshot } = situation
+  const next = record.epoch + 1
+  const elected = electedSetOf(record)
+  const promised = [...record.syncSet, ...outsiders(situation)].flatMap((member) => promisedBy(situation, member, next) ?? [])
+  if (elected.isEmpty() || elect(situation, promised, elected, { to: null, leaving: [] }).winner !== null) return []
+  return outsiders(situation).filter((member) => {
+    const view = liveView(snapshot, member)
+    if (view === undefined || promisedBy(situation, member, next) !== undefined) return false
+    const { process, stored } = view.observation
+    const isDown = process === 'dead' || process === 'absent'
+    return isDown ? stored.promise < next || stored.revision < record.revision : canPromise(situation, member)
+  })
 }
 
 /** Somebody who promised could lead if the primary's agent promised too: it has that one's binlog, or can fetch it. */
 function couldElect(situation: Situation): boolean {
   const { record, snapshot } = situation
   const tail = parseGtidSet(liveView(snapshot, record.primary)?.observation.binlogSet ?? '')
-  const promised = record.syncSet.flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? []).filter(({ view }) => !view.observation.stored.forgetful)
-  const union = promised.reduce((all, { holds }) => all.union(holds), tail)
+  const members = record.syncSet.flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? []).filter(({ view }) => !view.observation.stored.forgetful)
+  const union = members.reduce((all, { holds }) => all.union(holds), tail.union(electedSetOf(record)))
+  const promised = [...members, ...outsiders(situation).flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? [])]
   const { winner, mustFetch } = elect(situation, promised, union, { to: null, leaving: [] })
   return winner !== null || (mustFetch !== null && sourceFor(situation, promised, mustFetch, union) !== undefined)
 }
@@ -116,12 +136,17 @@ function canPromise(situation: Situation, member: MemberId): boolean {
   return member === situation.record.primary || isServing(view, situation.timings)
 }
 
-/** Whether those who can be asked, with those who promised already, would suffice. */
-function enoughCould(situation: Situation): boolean {
+/** Whether those who can be asked, with those who promised already, would suffice. A primary that cannot open is there to be asked, and takes no writes. */
+function enoughCould(situation: Situation, verdict: Verdict): boolean {
+  if (verdict.kind === 'unable' && canPromise(situation, situation.record.primary)) return true
+  return enoughOfSyncSet(situation) && (!isUnsettled(situation) || canPromise(situation, situation.record.primary))
+}
+
+function enoughOfSyncSet(situation: Situation): boolean {
   const quorum = revocationQuorum(situation.record)
   if (quorum === null) return false
   const able = situation.record.syncSet.filter((member) => canPromise(situation, member) && !liveView(situation.snapshot, member)?.observation.stored.forgetful)
-  return able.length >= quorum && (!isUnsettled(situation) || canPromise(situation, situation.record.primary))
+  return able.length >= quorum
 }
 
 export function promiseAction(situation: Situation, member: MemberId, epoch: number, how: Partial<PromiseOrder> = {}): Action {
@@ -133,20 +158,20 @@ function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocat
   if (election.winner) return commitWinner(situation, verdict, { ...election, winner: election.winner }, revoked)
   if (isFetching(situation)) return failing(`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], { reasons: election.reasons })
   // Somebody who has not promised yet may hold everything: cheaper than any fetch, and the primary's own word alone elects nobody.
-  if (notYetPromised(situation).length > 0) return { ...askForPromises(situation, verdict, to), reasons: election.reasons }
+  if (notYetPromised(situation, verdict).length > 0) return { ...askForPromises(situation, verdict, to), reasons: election.reasons }
   const failed = election.mustFetch === null ? '' : failedFetches(situation, election.mustFetch.member)
   const missing = failed === '' ? 'nobody who promised may be promoted' : failed
   return (election.mustFetch && fetchFirst(situation, revoked, election.mustFetch, election)) ?? restartInPlace(situation, verdict, { missing }, election.reasons)
 }
 
-function commitWinner(situation: Situation, verdict: Verdict, { winner, reasons }: Election & { winner: Promised }, { promised }: Revocation): FlowStep {
+function commitWinner(situation: Situation, verdict: Verdict, { winner, reasons }: Election & { winner: Promised }, { promised, union }: Revocation): FlowStep {
   const { intent } = situation.record
   // A late fetch could still change that other candidate after it was counted into S′ (model: NO_INTENT).
   if (intent && intent.candidate !== winner.member) return dropIntent(situation, `${instanceOf(winner.member)} holds everything`)
   const late = stragglers(situation)
   if (late !== null) return failing(`failing over to ${instanceOf(winner.member)} as soon as the others have promised`, [], { revisitMs: late })
   const sentence = `failing over to ${instanceOf(winner.member)}, which holds everything acknowledged: ${verdict.sentence}`
-  return failing(sentence, [{ kind: 'commit', next: commitTo(situation, winner, promised), why: sentence }], { reasons })
+  return failing(sentence, [{ kind: 'commit', next: commitTo(situation, winner, promised, union), why: sentence }], { reasons })
 }
 
 function isFetching({ inFlight }: Situation): boolean {
@@ -173,10 +198,11 @@ export function withoutForeignIntent(situation: Situation): FlowStep | undefined
 /**
  * The record after a change of primary. S′ are members that promised, forgot nothing and have no errant transactions, if at least k of them hold the
  * candidate's whole set; else it is empty and writes wait until they do. If the primary stays the same, S and k stay.
+ * @param elected what the election was held for: with less the candidate does not open
  */
-export function commitTo(situation: Situation, candidate: Promised, promised: readonly Promised[]): ClusterRecord {
-  const { record } = situation
-  const base = { ...record, epoch: record.epoch + 1, revision: record.revision + 1, primary: candidate.member, leaving: [], acks: record.acks, acksWanted: record.acks, intent: null }
+export function commitTo(situation: Situation, candidate: Promised, promised: readonly Promised[], elected: GtidSet): ClusterRecord {
+  const { elected: _before, ...record } = situation.record
+  const base = { ...record, ...electedFor(elected), epoch: record.epoch + 1, revision: record.revision + 1, primary: candidate.member, leaving: [], acks: record.acks, acksWanted: record.acks, intent: null }
   const others = promised.filter(({ member, view }) => member !== candidate.member && !view.observation.stored.forgetful)
   const pool = others.filter(({ holds, report, view }) => candidate.holds.contains(holds) && canFollow(report.asPrimary, view.observation.process))
   const whole = pool.filter(({ holds }) => holds.contains(candidate.holds))
@@ -215,6 +241,7 @@ function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promis
 /** Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by that. */
 export function restartInPlace(situation: Situation, verdict: Verdict, revoked: Pick<Revocation, 'missing'>, reasons: readonly string[] = []): FlowStep {
   const { record, timings } = situation
+  if (verdict.kind === 'unable') return standStill(situation, verdict, reasons)
   const unheard = unheardYet(situation)
   if (unheard.length > 0) {
     const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`
@@ -230,6 +257,11 @@ export function restartInPlace(situation: Situation, verdict: Verdict, revoked: 
   if (view.observation.stored.promise > record.epoch) return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
   const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${revoked.missing}`
   return step(sentence, assignmentOrders(situation, { mayRestart: true }), { flow: 'restart', reasons, blocked: true, revisitMs: 1_000 })
+}
+
+/** A restart gives nothing back of what an elected primary lacks. */
+function standStill(situation: Situation, verdict: Verdict, reasons: readonly string[]): FlowStep {
+  return step(standsStill(situation, verdict.sentence), [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
 /** The same primary, S and k in the next epoch: for members that promised in vain. */

@@ -1,6 +1,8 @@
-import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
+import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
 import type { MemberId } from '../topology/member.ts'
 import type { PromiseReport } from '../topology/observation.ts'
+import { electedSetOf, outsiders } from './elected-set.ts'
+import { elect } from './election.ts'
 import type { ClusterRecord } from './record.ts'
 import { liveView, type LiveView, type Situation } from './situation.ts'
 import { isNotedUnsettled } from './unsettled.ts'
@@ -26,7 +28,7 @@ export interface Promised {
 
 export interface Revocation {
   readonly revoked: boolean
-  /** Members of S (and the primary, where it counts) that promised. */
+  /** Members of S (and the primary, where it counts) that promised. Outsiders too, where none of those may lead and holds what the primary was elected for. */
   readonly promised: readonly Promised[]
   /** Everything that may have been acknowledged. */
   readonly union: GtidSet
@@ -61,8 +63,14 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   const unsettled = isUnsettled(situation)
   const revoked = unsettled ? byPrimary : byPrimary || bySyncSet
   const primaryCounts = byPrimary && (unsettled || !bySyncSet)
-  const promised = primaryCounts ? [...remembering, primary] : remembering
-  const union = promised.reduce((all, { holds }) => all.union(holds), GtidSet.empty)
+  const voting = primaryCounts ? [...remembering, primary] : remembering
+  // What the primary was elected for was acknowledged before its epoch, and may be missing from everybody who votes.
+  const elected = electedSetOf(record)
+  const union = voting.reduce((all, { holds }) => all.union(holds), elected)
+  const isMissing = !elected.isEmpty() && elect(situation, voting, union, { to: null, leaving: [] }).winner === null
+  // What outsiders hold beside the union was acknowledged to nobody.
+  const helping = isMissing ? outsiders(situation).flatMap((member) => promisedBy(situation, member, epoch) ?? []) : []
+  const promised = [...voting, ...helping]
   return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
 }
 

@@ -2,6 +2,7 @@ import type { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { seriesOf } from '../topology/series.ts'
 import type { Promised } from './durability.ts'
+import { isDeadHolder } from './elected-set.ts'
 import { isFenced, liveView, type LiveView, type Situation } from './situation.ts'
 
 /** How the new primary is chosen: among those who promised, who hold everything, and whom nothing forbids. */
@@ -32,13 +33,16 @@ export function elect(situation: Situation, promised: readonly Promised[], union
     else reasons.push(`${instanceOf(candidate.member)} is not chosen: ${why}`)
   }
   const leaves = ({ member }: Promised) => wishes.leaving.includes(instanceOf(member))
-  const ranked = allowed.toSorted((a, b) => Number(leaves(a)) - Number(leaves(b)) || compare(situation, a, b))
+  // One whose server must be started first, or who brings what nobody promised, leads only where nobody else holds everything.
+  const burdens = (one: Promised) => 2 * Number(isDeadHolder(one.view)) + Number(!union.contains(one.holds))
+  const ranked = allowed.toSorted((a, b) => burdens(a) - burdens(b) || Number(leaves(a)) - Number(leaves(b)) || compare(situation, a, b))
   const holding = ranked.filter(({ holds }) => holds.contains(union))
   const winner = holding[0] ?? null
   for (const loser of ranked) {
     if (loser !== winner) reasons.push(`${instanceOf(loser.member)} is not chosen: ${leaves(loser) ? 'it is about to leave' : whyBehind(situation, loser, winner, union)}`)
   }
-  return { winner, mustFetch: winner === null ? (ranked[0] ?? null) : null, reasons }
+  const able = ranked.filter(({ view }) => !isDeadHolder(view))
+  return { winner, mustFetch: winner === null ? (able[0] ?? null) : null, reasons }
 }
 
 /** A shorter backlog is applied in a moment, and the order of ordinals is worth more. */
@@ -55,7 +59,8 @@ export function preferredOf(situation: Situation, members: readonly MemberId[]):
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
   const name = instanceOf(member)
   if (wishes.to !== null && name !== wishes.to) return `${wishes.to} was asked for`
-  return report.asPrimary ? 'it is the old primary' : whyUnfit(situation, member, view)
+  if (report.asPrimary && (member === situation.record.primary || !isDeadHolder(view))) return 'it is the old primary'
+  return whyUnfit(situation, member, view)
 }
 
 /** What forbids an instance to lead, whatever it holds; null when nothing does. */
@@ -63,7 +68,7 @@ export function whyUnfit(situation: Situation, member: MemberId, view: LiveView)
   if (policyOf(situation, member).promotion === 'never') return 'its policy is never'
   if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
   const { stored, probe, process } = view.observation
-  if (process !== 'running') return `its mysqld is ${process}`
+  if (process !== 'running' && !isDeadHolder(view)) return `its mysqld is ${process}`
   if (stored.forgetful) return 'it may have forgotten what it received and has not caught up since'
   if (stored.fromThePast) return 'its volume went back in time and it has not been seeded since'
   if (stored.filterSeen) return 'it has had a replication filter'
@@ -74,6 +79,7 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
   const lacking = union.subtract(loser.holds).count()
   if (lacking > 0) return `it lacks ${lacking} transactions`
   if (winner === null) return 'nobody was'
+  if (isDeadHolder(loser.view)) return 'its mysqld is down'
   if (rankOf(winner.view) < rankOf(loser.view)) return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
   if (comparePolicy(situation, winner.member, loser.member) < 0) return `${instanceOf(winner.member)} is preferred by policy`
   return backlogOf(winner) < backlogOf(loser)

@@ -13,7 +13,8 @@ import type { Verdict } from './verdict.ts'
 export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const { record } = situation
   const next = record.epoch + 1
-  if (revocation(situation, next).revoked) return failoverStep(situation, verdict, to)
+  const safe = revocation(situation, next).revoked ? failoverStep(situation, verdict, to) : null
+  if (safe !== null && !safe.blocked) return safe
   const { members, areOldCopies } = forcedCandidates(situation)
   const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
@@ -27,7 +28,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   if (winner === null) return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
   const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} hold are given up; ${verdict.sentence}`
-  return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised), why }], { reasons })
+  return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
 }
 
 /** Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. */

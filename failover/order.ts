@@ -54,6 +54,11 @@ export interface PrimaryAssignment extends AssignmentBase {
    * order.
    */
   readonly donates?: true
+  /**
+   * The set that this primary was elected for: without the whole of this set its server stays closed. Only said to an agent that shows
+   * `lacksElected`: an older agent refuses the order.
+   */
+  readonly elected?: GtidText
 }
 
 export interface ReplicaAssignment extends AssignmentBase {

@@ -1,4 +1,5 @@
 import type { MemberId } from '../topology/member.ts'
+import type { GtidText } from '../topology/observation.ts'
 
 /** The newest version of the record that this code writes; it reads this and every older one. */
 export const recordVersion = 1
@@ -23,6 +24,11 @@ export interface ClusterRecord {
   /** k the primary waits for; larger than `acks` only while k is being raised. */
   readonly acksWanted: number
   readonly intent: Intent | null
+  /**
+   * The set that the primary of this epoch was elected for. Every later commit of the epoch carries the set along. A primary that
+   * lacks a part of the set does not open. Absent in records of older versions.
+   */
+  readonly elected?: GtidText
 }
 
 /**

@@ -1,6 +1,7 @@
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
+import { isMeasure } from './elected-set.ts'
 import { countedMembers } from './record.ts'
 import { departing, hasStrayedLong, isFollowing, isServing, liveViews, viewOf, type LiveView, type Situation } from './situation.ts'
 
@@ -68,6 +69,7 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   if (observation.stored.seeding) return 'began a seeding that has not ended'
   if (situation.inFlight.get(view.name)?.order === 'reseed') return 'is being told to give up what it has'
   if (observation.stored.fromThePast) return 'went back in time, so that what its GTIDs name may be something else elsewhere'
+  if (!isMeasure(situation.record, primary)) return null
   const errant = errantOf(observation, primary.observation)
   if (!errant.isEmpty()) return `has ${errant.count()} errant transactions (${errant.toString().slice(0, 120)})`
   const holds = holdsOf(observation)

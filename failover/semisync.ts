@@ -7,6 +7,7 @@ import { bootstrapStep } from './bootstrap.ts'
 import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type FlowStep } from './crash-failover.ts'
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
+import { isToBeStarted } from './elected-set.ts'
 import { budgetSentence, failoverBudget, whySpent } from './failover-budget.ts'
 import type { Intent } from './record.ts'
 import { handOverStep, handOverWaits } from './hand-over.ts'
@@ -68,6 +69,7 @@ function primaryFlow(situation: Situation): FlowStep {
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
   if (forced && verdict.kind !== 'well') return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
+  if (verdict.kind === 'starting' && isToBeStarted(situation)) return step(`restarting ${instanceOf(record.primary)}: ${verdict.sentence}`, assignmentOrders(situation, { mayRestart: true }), { flow: 'restart' })
   if (callsForFailover(verdict)) return crashFlow(situation, verdict)
   if (record.intent) return intentFlow(situation, record.intent)
   const primary = liveView(situation.snapshot, record.primary)
@@ -97,7 +99,7 @@ function intentFlow(situation: Situation, intent: Intent): FlowStep {
 function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
-  const held = whyHeldBack(situation)
+  const held = whyHeldBack(situation, verdict)
   if (held === null) {
     const next = failoverStep(situation, verdict, null)
     // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must hear of its successor.
@@ -113,12 +115,14 @@ function isHeldByPerson({ notes }: Situation): boolean {
   return notes.paused !== null
 }
 
-function whyHeldBack(situation: Situation): string | null {
+function whyHeldBack(situation: Situation, verdict: Verdict): string | null {
   const { notes, spec, record } = situation
   if (revocation(situation, record.epoch + 1).revoked) return null
   if (notes.paused) return `the cluster is paused (${notes.paused.reason}); regent failover does it by hand`
   const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
   if (fence?.keepPrimary) return `${fence.instance} is fenced on purpose; regent unfence ${fence.instance} ends that`
+  // The failover that elected it has not ended.
+  if (verdict.kind === 'unable') return null
   if (!spec.failover.automatic) return 'automatic failover is off; regent failover does it by hand'
   const spent = whySpent(failoverBudget(situation))
   return spent === null ? null : `${spent}; regent failover does it by hand`

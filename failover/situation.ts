@@ -73,7 +73,8 @@ export function liveView(snapshot: Snapshot, member: MemberId): LiveView | undef
 /** It holds what the primary, as far as that was seen, never had. */
 export function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {
   const primary = liveView(snapshot, record.primary)
-  return primary?.observation.server != null && !errantOf(view.observation, primary.observation).isEmpty()
+  if (primary === undefined || primary.observation.server === null || (primary.observation.lacksElected ?? '') !== '') return false
+  return !errantOf(view.observation, primary.observation).isEmpty()
 }
 
 export function liveViews(snapshot: Snapshot): readonly LiveView[] {

@@ -145,7 +145,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   if (late !== null) return step(`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], { revisitMs: late })
   const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const why = `switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${intent.reason}`
-  return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others]), why }])
+  return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others], primary.holds), why }])
 }
 
 /** Its server runs as a replica of this epoch, whether it follows as it should at this moment or not. */

@@ -1,4 +1,5 @@
 import type { Observation } from '../topology/observation.ts'
+import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '../topology/member.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
@@ -6,9 +7,9 @@ import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } f
  * What is known of the primary, and from whom.
  * `well` · `starting` it was allowed to start and has not answered yet ·
  * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still hear
- * the server: no reason to fail over · `unknown` nobody can testify.
+ * the server: no reason to fail over · `unable` it was elected and cannot open · `unknown` nobody can testify.
  */
-export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unknown'
+export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'unknown'
 
 export interface Verdict {
   readonly kind: VerdictKind
@@ -20,7 +21,7 @@ export interface Verdict {
 
 /** A verdict that calls for another primary. */
 export function callsForFailover(verdict: Verdict): boolean {
-  return verdict.kind === 'dead' || verdict.kind === 'frozen'
+  return verdict.kind === 'dead' || verdict.kind === 'frozen' || verdict.kind === 'unable'
 }
 
 /** Judges the primary. Its own agent's word is enough; without it, two kinds of witnesses are needed (design §8). */
@@ -37,8 +38,10 @@ function whyGone({ snapshot, record }: Situation, name: string): string {
   return wentBack ? `the volume of ${name} went back in time and is nobody’s who is known` : `${name} is gone or lives on another volume`
 }
 
-function judgeByOwnAgent(name: string, seen: Observation, { timings }: Situation): Verdict {
+function judgeByOwnAgent(name: string, seen: Observation, situation: Situation): Verdict {
+  const { timings } = situation
   const own = ['its own agent']
+  if (isToBeStarted(situation)) return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
   switch (seen.process) {
     case 'dead':
     case 'exiting':
@@ -51,17 +54,19 @@ function judgeByOwnAgent(name: string, seen: Observation, { timings }: Situation
     case 'stopped':
       return frozenAfter(name, 'is stopped (SIGSTOP)', seen.processSinceMs, timings.frozenMs)
     case 'running':
-      return judgeRunning(name, seen, timings)
+      return judgeRunning(name, seen, situation)
   }
 }
 
-function judgeRunning(name: string, seen: Observation, { frozenMs, startMs }: Situation['timings']): Verdict {
+function judgeRunning(name: string, seen: Observation, { record, timings: { frozenMs, startMs } }: Situation): Verdict {
   const own = ['its own agent']
   if (seen.probe === 'readOnlyFilesystem') return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
   if (seen.server === null && seen.processSinceMs >= startMs) return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
   if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
   if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
+  const lacks = lackedByPrimary(record, seen).count()
+  if (lacks > 0) return verdict('unable', `${name} lacks ${lacks} transactions of the set that it was elected for and stays closed`, own)
   return verdict('well', `${name} is healthy`, own)
 }
 

@@ -1,5 +1,6 @@
 import type { Analysis, AnalysisCode } from './analysis.ts'
-import { counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { abbreviated, counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { parseGtidSet } from './gtid-set.ts'
 import { isWritable, type ServingView } from './instance-state.ts'
 import type { InstanceName } from './member.ts'
 import { replicasOf, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
@@ -52,6 +53,8 @@ function analyseLostAgent(heardBy: readonly InstanceName[], { expected: { primar
 
 /** A primary that a person fenced is reported as that, not as a fault. */
 function analyseServing(view: ServingView, input: AnalysisInput): readonly Analysis[] {
+  const lacks = parseGtidSet(view.observation.lacksElected ?? '')
+  if (!lacks.isEmpty()) return [critical('ElectedSetLost', view.name, `primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set that it was elected for: ${abbreviated(lacks.toString())}`)]
   const { readOnly, superReadOnly, offlineMode } = view.observation.server
   if (!(readOnly || superReadOnly || offlineMode) || input.expected.fenced.includes(view.name)) return []
   const on = Object.entries({ read_only: readOnly, super_read_only: superReadOnly, offline_mode: offlineMode })

@@ -112,7 +112,7 @@ function analyseLag({ name, observation }: ServingView, { limits }: AnalysisInpu
 /** What a member holds while it is seeded is nobody's. */
 function analyseErrant({ name, observation }: HeardView, { snapshot, expected }: AnalysisInput): readonly Analysis[] {
   const source = primaryObservation(snapshot.instances, expected.primary)
-  if (source?.server === null || source === undefined || observation.stored.seeding) return []
+  if (source?.server === null || source === undefined || observation.stored.seeding || (source.lacksElected ?? '') !== '') return []
   const errant = errantOf(observation, source)
   if (errant.isEmpty()) return []
   const have = counted(errant.count(), 'transaction')

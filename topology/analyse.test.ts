@@ -30,6 +30,7 @@ test('every code there is appears in the tables', () => {
     LockedSemiSyncPrimary: true,
     NotEnoughSyncReplicas: true,
     NoWritablePrimary: true,
+    ElectedSetLost: true,
     TwoWritablePrimaries: true,
     PrimaryHasSource: true,
     ErrantTransactions: true,

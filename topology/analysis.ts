@@ -22,6 +22,7 @@ export type AnalysisCode =
   | 'LockedSemiSyncPrimary'
   | 'NotEnoughSyncReplicas'
   | 'NoWritablePrimary'
+  | 'ElectedSetLost'
   | 'TwoWritablePrimaries'
   | 'PrimaryHasSource'
   | 'ErrantTransactions'

@@ -194,6 +194,11 @@ export interface Observation {
   readonly seedingFailures?: readonly SeedingFailure[]
   /** It was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
   readonly terminating?: true
+  /**
+   * As a primary: what its server lacks of the set that the primary was elected for, '' for nothing. With less than that set the server
+   * stays closed. Absent from older agents.
+   */
+  readonly lacksElected?: GtidText
   /** Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none was given. */
   readonly certificateTrouble?: string
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */

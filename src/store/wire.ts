@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { notesVersion, type ClusterNotes } from '../../failover/notes.ts'
 import { recordVersion, type ClusterRecord, type Intent } from '../../failover/record.ts'
+import { parseGtidSet } from '../../topology/gtid-set.ts'
 import type { MemberId } from '../../topology/member.ts'
 import { RegentError } from '../common/errors.ts'
 import { checkShape, excerpt, parseVersioned } from './shape.ts'
@@ -52,6 +53,7 @@ const recordShape = Compile(
       acks: count(0),
       acksWanted: count(0),
       intent: orNull(Type.Object({ kind: Type.Enum(['fetch', 'switchover']) })),
+      elected: Type.Optional(Type.String()),
     },
     strict,
   ),
@@ -140,7 +142,16 @@ function contradictionIn(record: ClusterRecord): string | undefined {
   const leaver = record.leaving.find((one) => !record.syncSet.includes(one))
   if (leaver !== undefined) return `leaving has ${excerpt(leaver)}, which is not in syncSet`
   if (record.acksWanted < record.acks) return `acksWanted is ${record.acksWanted}; it must not be less than acks, ${record.acks}`
-  return undefined
+  return isGtidSet(record.elected ?? '') ? undefined : `elected is ${excerpt(record.elected)}; it must be a GTID set`
+}
+
+function isGtidSet(text: string): boolean {
+  try {
+    parseGtidSet(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function firstTwice(members: readonly MemberId[]): MemberId | undefined {

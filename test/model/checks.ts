@@ -58,7 +58,9 @@ function wrongStep(before: ClusterRecord | undefined, after: ClusterRecord | und
 function acknowledgedIsHeldByPrimary(world: ModelWorld): string | undefined {
   const primary = world.memberOf(world.record.primary)
   if (primary === undefined || hasGoneBackAsPrimary(primary, world)) return undefined
-  const missing = world.acknowledged & ~primary.held
+  // It was elected, somebody threw away what it had received, and it has not opened: the next primary must hold that.
+  const excused = primary.server.open ? 0 : primary.lost & world.ledger.writesIn(world.record.elected ?? '')
+  const missing = world.acknowledged & ~primary.held & ~excused
   return missing === 0 ? undefined : `S1: acknowledged ${world.ledger.textOf(missing)} is missing from the primary of the record`
 }
 
@@ -83,7 +85,7 @@ function isOldAndOpen(instance: Instance, record: ClusterRecord): boolean {
 function acknowledgedIsHeldByK(world: ModelWorld): string | undefined {
   const { record, acknowledged } = world
   if (record.syncSet.length < record.acks || isUnsettled(world)) return undefined
-  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined || instance.disk.forgetful || instance.rebooted || isPast(instance) ? -1 : instance.held))
+  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined || instance.disk.forgetful || instance.rebooted || instance.lost !== 0 || isPast(instance) ? -1 : instance.held))
   const missing = acknowledged & ~heldByAtLeast(record.acks, held)
   return missing === 0 ? undefined : `S3: acknowledged ${world.ledger.textOf(missing)} is held by fewer than ${record.acks} of S`
 }
@@ -116,6 +118,7 @@ function nobodyIsErrant(world: ModelWorld): string | undefined {
   const { record } = world
   const primary = world.memberOf(record.primary)
   if (!primary || hasGoneBackAsPrimary(primary, world)) return undefined
-  const errant = record.syncSet.find((member) => !isWithin(world.memberOf(member)?.held ?? 0, primary.held | world.byHand))
+  const held = primary.held | world.ledger.writesIn(record.elected ?? '') | world.byHand
+  const errant = record.syncSet.find((member) => !isWithin(world.memberOf(member)?.held ?? 0, held))
   return errant === undefined ? undefined : `S4: ${instanceOf(errant)} is in S and holds what the primary lacks`
 }

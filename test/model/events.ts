@@ -1,7 +1,7 @@
 import type { Request } from '../../failover/situation.ts'
 import { isNotedUnsettled } from '../../failover/unsettled.ts'
 import { instanceOf } from '../../topology/member.ts'
-import { killMysqld, memberOf, waitingOf, type Instance } from './instance.ts'
+import { isHeldBack, killMysqld, memberOf, waitingOf, type Instance } from './instance.ts'
 import { converge, finishSeeding } from './model-agent.ts'
 import type { ModelManager } from './model-manager.ts'
 import type { ModelWorld } from './model-world.ts'
@@ -57,6 +57,9 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'fences end': [2, (world) => void (world.notes = { ...world.notes, fenced: [], paused: null })],
   'somebody copies a volume': [1, (world, { instance }) => takeSnapshot(world, instance)],
   'a volume goes back in time': [1, (world, { instance }) => putBack(world, instance)],
+  'an applier is held back': [3, (_world, { instance }) => void (instance.delayed = instance.server.channel !== null)],
+  'appliers go on': [3, (world) => goOnApplying(world)],
+  'received, unapplied writes are thrown away by a hand': [2, (world, { instance, dice }) => world.throwAway(dice % 2 === 0 ? instance : (world.primary ?? instance))],
   'somebody scales': [1, (world, { dice }) => scale(world, dice)],
 }
 
@@ -112,6 +115,13 @@ function convergeAll(world: ModelWorld): void {
 
 function finishSeedings(world: ModelWorld): void {
   for (const instance of world.instances) if (instance.seedsFrom !== null) world.asAgent(instance, () => finishSeeding(world, instance))
+}
+
+export function goOnApplying({ instances }: ModelWorld): void {
+  for (const instance of instances) {
+    if (isHeldBack(instance) && instance.mysqld === 'running') instance.committed = instance.held
+    instance.delayed = false
+  }
 }
 
 function startAgent(world: ModelWorld, instance: Instance): void {

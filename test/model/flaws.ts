@@ -32,6 +32,10 @@ export interface AgentFlaws {
   readonly keepsReceiver: boolean
   /** A promise at which a receiver goes on counts as an orderly stop. */
   readonly callsKeptOrderly: boolean
+  /** An elected primary opens with less than what it was elected for. */
+  readonly opensWithLess: boolean
+  /** A replica that holds less than before does not notice. */
+  readonly overlooksThrownAway: boolean
 }
 
 export const noFlaws: AgentFlaws = {
@@ -51,4 +55,6 @@ export const noFlaws: AgentFlaws = {
   trimsEarly: false,
   keepsReceiver: false,
   callsKeptOrderly: false,
+  opensWithLess: false,
+  overlooksThrownAway: false,
 }

@@ -38,6 +38,12 @@ export interface AgentMemory {
   /** No manager was heard for so long that a primary may start alone. */
   alone: boolean
   binlogSet: string | null
+  /** What it was seen to hold as a replica; null for unknown. */
+  seenToHold: Writes | null
+  /** What somebody threw away of that. */
+  thrownAway: Writes
+  /** What its server lacks of what it was elected for. */
+  lacksElected: string
   /** A manager told this run what to be, or its volume stayed where it was. */
   trustsAssignment: boolean
 }
@@ -64,6 +70,10 @@ export interface Instance {
   marker: Marker | null
   server: Server
   memory: AgentMemory
+  /** Its applier is held back: what it receives waits in its relay logs. */
+  delayed: boolean
+  /** Thrown away by a hand, and not received again: its word is not taken. */
+  lost: Writes
   /** Its machine crashed since its agent last ran. */
   rebooted: boolean
   /** Cut off from the other instances. */
@@ -102,6 +112,9 @@ export function freshMemory(): AgentMemory {
     mayRestart: false,
     alone: false,
     binlogSet: null,
+    seenToHold: null,
+    thrownAway: 0,
+    lacksElected: '',
     trustsAssignment: false,
   }
 }
@@ -155,7 +168,12 @@ export function noticeEnding(instance: Instance): void {
 export function startMysqld(instance: Instance): void {
   instance.mysqld = 'running'
   instance.pid += 1
-  instance.committed = instance.held
+  if (!isHeldBack(instance)) instance.committed = instance.held
+}
+
+/** What it received and has not applied stays in its relay logs. */
+export function isHeldBack({ delayed, server }: Instance): boolean {
+  return delayed && server.channel !== null
 }
 
 /** One more write arrives at a replica. Acknowledgements are by position: what it holds of the source's binlog counts. */
@@ -163,7 +181,8 @@ export function receive(replica: Instance, source: Instance): boolean {
   if (!isConnected(replica, source)) return false
   const next = firstOf(source.held & ~replica.held)
   replica.held |= next
-  replica.committed |= next
+  replica.lost &= ~next
+  if (!isHeldBack(replica)) replica.committed = replica.held
   return acknowledge(replica, source) || next !== 0
 }
 
@@ -180,7 +199,7 @@ function acknowledge(replica: Instance, source: Instance): boolean {
 
 /** The first waiting write that has its acknowledgements is committed and its client told; 0 for none. */
 export function releaseFirst(source: Instance): Writes {
-  if (source.mysqld !== 'running') return 0
+  if (source.mysqld !== 'running' || source.server.channel !== null) return 0
   const first = firstOf(source.held & ~source.committed)
   const given = [...source.acked.values()].filter((acked) => (acked & first) !== 0).length
   if (first === 0 || given < source.server.acks) return 0
@@ -193,6 +212,11 @@ export function ableToAcknowledge(source: Instance, all: readonly Instance[]): n
   return all.filter((replica) => isConnected(replica, source) && replica.server.channel?.semiSync === true).length
 }
 
+/** Of what a channel received nothing waits for an acknowledgement: it is to be applied. */
 export function waitingOf(source: Instance): number {
-  return countOf(source.held & ~source.committed)
+  return source.server.channel === null ? backlogOf(source) : 0
+}
+
+export function backlogOf({ held, committed }: Instance): number {
+  return countOf(held & ~committed)
 }

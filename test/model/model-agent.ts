@@ -3,7 +3,7 @@ import { notedNow, promisedIncarnation, type StoredState } from '../../agents/st
 import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../../failover/order.ts'
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
-import { ableToAcknowledge, killMysqld, runOf, startMysqld, waitingOf, type Instance } from './instance.ts'
+import { ableToAcknowledge, isHeldBack, killMysqld, runOf, startMysqld, waitingOf, type Instance } from './instance.ts'
 import { isWithin } from './ledger.ts'
 import { passStartGate } from './model-start-gate.ts'
 import type { ModelWorld } from './model-world.ts'
@@ -64,6 +64,7 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   if (newEpoch && now?.role === 'primary' && order.role === 'replica') leavePrimaryRole(world, instance)
   memory.report = null
   memory.receiverKept = false
+  if (newEpoch || order.role === 'replica') memory.lacksElected = ''
   remember(instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
   store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...notedBy(instance, order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
@@ -114,15 +115,30 @@ export function stopUnderPromise(world: ModelWorld, instance: Instance): void {
     memory.report = reportOf(world, instance, true)
     return
   }
+  if (instance.mysqld === 'dead' && disk.mayHaveTail && !disk.seeding) memory.report = reportOf(world, instance, true)
   if (instance.mysqld !== 'running') return
+  noticeThrownAway(world, instance)
   if (!world.flaws.reportsBeforeStop && !memory.receiverKept) stopReceiving(instance)
   memory.converged = { ...memory.converged, done: false, sentence: 'stopped under a promise' }
   if (!memory.receiverKept || world.flaws.callsKeptOrderly) store(world, instance, { stoppedInOrder: true })
   memory.report = reportOf(world, instance, false)
 }
 
-function reportOf({ ledger }: ModelWorld, { held, disk }: Instance, asPrimary: boolean): Instance['memory']['report'] {
-  return { epoch: disk.promise, holds: ledger.textOf(held), executed: ledger.textOf(held), asPrimary }
+/** A former primary's binlog has nothing of what it had received and not applied. */
+function reportOf({ ledger }: ModelWorld, instance: Instance, asPrimary: boolean): Instance['memory']['report'] {
+  const { held, committed, disk } = instance
+  const holds = ledger.textOf(asPrimary && isHeldBack(instance) ? committed : held)
+  return { epoch: disk.promise, holds, executed: ledger.textOf(committed), asPrimary }
+}
+
+/** `agents/thrown-away.ts`. */
+export function noticeThrownAway(world: ModelWorld, instance: Instance): void {
+  const { memory, held } = instance
+  const missing = (memory.seenToHold ?? 0) & ~held
+  memory.seenToHold = held
+  if (missing === 0 || world.flaws.overlooksThrownAway) return
+  memory.thrownAway |= missing
+  store(world, instance, { forgetful: true })
 }
 
 function stopReceiving({ server }: Instance): void {
@@ -147,7 +163,8 @@ function fetch(world: ModelWorld, instance: Instance, order: FetchOrder): void {
   const from = world.named(order.from.instance)
   if (from?.mysqld === 'running' && !from.isolated && !instance.isolated) {
     instance.held |= from.held
-    instance.committed |= from.held
+    instance.lost &= ~from.held
+    if (!isHeldBack(instance)) instance.committed = instance.held
   }
   stopUnderPromise(world, instance)
 }
@@ -186,6 +203,10 @@ export function finishSeeding(world: ModelWorld, instance: Instance): void {
   if (!donor || !instance.agentUp || donor.mysqld !== 'running' || waitingOf(donor) > 0 || donor.marker !== null) return
   killMysqld(instance)
   instance.held = donor.committed
+  instance.committed = donor.committed
+  instance.lost = 0
+  instance.memory.seenToHold = null
+  instance.memory.thrownAway = 0
   instance.generation += 1
   instance.server.channel = null
   instance.seedsFrom = null
@@ -204,6 +225,10 @@ function finishBeside(world: ModelWorld, instance: Instance, { epoch, donor: { i
   if (donor?.mysqld !== 'running' || instance.mysqld !== 'running' || instance.disk.promise !== epoch || !isProven) return
   killMysqld(instance)
   instance.held = donor.committed
+  instance.committed = donor.committed
+  instance.lost = 0
+  instance.memory.seenToHold = null
+  instance.memory.thrownAway = 0
   instance.generation += 1
   instance.server.channel = null
   startMysqld(instance)

@@ -1,7 +1,7 @@
 import { summaryOf } from '../../agents/stored-state.ts'
 import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
-import { isConnected, memberOf, noticeEnding, runOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
+import { backlogOf, isConnected, memberOf, noticeEnding, runOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** What the agent of `instance` says now. */
@@ -35,6 +35,7 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
     binlogSet: memory.binlogSet,
     lease: null,
     seedingProgress: instance.seedsFrom === null ? null : { stage: 'copying', percent: 0, donor: instance.seedsFrom },
+    lacksElected: world.flaws.opensWithLess ? '' : memory.lacksElected,
     peers: [],
     notices: [],
   }
@@ -87,7 +88,7 @@ function channelOf(world: ModelWorld, instance: Instance): Channel | null {
     sqlRunning: true,
     ioError: '',
     sqlError: '',
-    backlogTransactions: 0,
+    backlogTransactions: backlogOf(instance),
     lagSeconds: null,
     semiSync: channel.semiSync,
     filtered: false,

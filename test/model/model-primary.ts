@@ -26,9 +26,16 @@ function isClosedForCopy(world: ModelWorld, instance: Instance, assignment: Prim
 
 function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
   const { memory, server, pid, disk } = instance
+  if (server.channel !== null && instance.held !== instance.committed) {
+    if (instance.delayed) return
+    instance.committed = instance.held
+  }
+  if (lacksElected(world, instance, assignment)) return
   const inPlace = memory.opening?.pid === pid ? memory.opening.inPlace : disk.mayHaveTail && server.channel === null
   if (memory.opening?.pid !== pid || memory.opening.revision !== assignment.revision) {
     server.channel = null
+    instance.delayed = false
+    memory.seenToHold = null
     setGates(world, instance, assignment)
     server.acks = assignment.acks
     memory.opening = { pid, revision: assignment.revision, inPlace }
@@ -42,6 +49,14 @@ function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignme
   memory.opening = null
   letIn(world, instance, assignment)
   keepMarked(world, instance, assignment)
+}
+
+/** `agents/elected-set.ts`. */
+function lacksElected(world: ModelWorld, { memory, committed }: Instance, { elected = '' }: PrimaryAssignment): boolean {
+  memory.lacksElected = world.ledger.textOf(world.ledger.writesIn(elected) & ~committed)
+  if (memory.lacksElected === '' || world.flaws.opensWithLess) return false
+  memory.converged = { revision: 0, done: false, sentence: 'stays closed: it lacks what it was elected for' }
+  return true
 }
 
 /** Acknowledgements that arrived before a gate was closed go on counting. */

@@ -2,7 +2,7 @@ import type { ReplicaAssignment } from '../../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
 import { isConnected, type Instance } from './instance.ts'
 import { isWithin } from './ledger.ts'
-import { store } from './model-agent.ts'
+import { noticeThrownAway, store } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** One pass towards following (`agents/converge-replica.ts`). */
@@ -14,6 +14,7 @@ export function convergeReplica(world: ModelWorld, instance: Instance, assignmen
   server.acks = 0
   // Peers may fetch from a replica, and a switchover's candidate gathers them.
   server.gates = new Set(world.instances.map(({ name }) => name).filter((name) => name !== instance.name))
+  noticeThrownAway(world, instance)
   const errant = errantOf(world, instance, assignment)
   if (!errant.isEmpty()) {
     if (server.channel) server.channel = { ...server.channel, running: false }
@@ -40,5 +41,7 @@ function rememberAgain(world: ModelWorld, instance: Instance): void {
   if (!disk.forgetful || memory.catchUpTo === null) return
   const source = world.named(server.channel?.source ?? '')
   if (!source || !isConnected(instance, source)) return
-  if (isWithin(world.ledger.writesIn(memory.catchUpTo), held)) store(world, instance, { forgetful: false })
+  if (!isWithin(world.ledger.writesIn(memory.catchUpTo) | memory.thrownAway, held)) return
+  memory.thrownAway = 0
+  store(world, instance, { forgetful: false })
 }

@@ -174,6 +174,8 @@ export class ModelWorld {
     instance.generation += 1
     instance.held = 0
     instance.committed = 0
+    instance.lost = 0
+    instance.delayed = false
     instance.rebooted = false
     instance.server = { open: false, acks: 0, gates: new Set(), channel: null }
     instance.disk = freshState(`${instance.disk.volume}'`, '')
@@ -235,6 +237,15 @@ export class ModelWorld {
   /** Clients were told OK. */
   tellClients(writes: Writes): void {
     this.acknowledged |= writes
+  }
+
+  /** What was received and not applied is gone, although its agent has seen it. Nobody but its agent can tell. */
+  throwAway(instance: Instance): void {
+    const { memory, held, committed, server } = instance
+    if (instance.mysqld !== 'running' || !instance.agentUp || server.channel === null || held === committed) return
+    memory.seenToHold = held
+    instance.lost |= held & ~committed
+    instance.held = committed
   }
 
   scaleTo(count: number): void {
@@ -315,6 +326,8 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     marker: null,
     server: { open: isPrimary, acks: isPrimary ? record.acks : 0, gates: new Set(isPrimary ? replicas : []), channel: isPrimary ? null : { source: instanceOf(record.primary), semiSync: true, running: true } },
     memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, catchUpTo: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null, trustsAssignment: true },
+    delayed: false,
+    lost: 0,
     rebooted: false,
     isolated: false,
     seedsFrom: null,

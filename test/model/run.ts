@@ -1,6 +1,7 @@
 import { Checker } from './checks.ts'
-import { events, goOn } from './events.ts'
+import { events, goOn, goOnApplying } from './events.ts'
 import { isPast } from './instance.ts'
+import { isWithin } from './ledger.ts'
 import { ModelWorld, describeRecord, type WorldOptions } from './model-world.ts'
 
 /** One thing that happens: a number that picks it and to whom. */
@@ -75,9 +76,11 @@ export function recover(world: ModelWorld): string | undefined {
   return `liveness: ${whatIsWrong(world)}; manager: ${world.managers[0]?.lastSentence} (${describeRecord(world.record)})`
 }
 
-/** Nothing heals by itself where the primary's volume is gone, or went back in time, and the sync set cannot say what was acknowledged. */
-function isForAPerson({ primary }: ModelWorld): boolean {
-  return primary === undefined || isPast(primary)
+/** Nothing heals by itself where the primary's volume is gone, or went back in time, and the sync set cannot say what was acknowledged, or where nobody holds any more what the primary was elected for. */
+function isForAPerson({ primary, record, ledger, instances, spec }: ModelWorld): boolean {
+  const elected = ledger.writesIn(record.elected ?? '')
+  const mayLead = instances.filter(({ name }) => spec.policies[name]?.promotion !== 'never')
+  return primary === undefined || isPast(primary) || !mayLead.some(({ held }) => isWithin(elected, held))
 }
 
 function endFaults(world: ModelWorld): void {
@@ -88,6 +91,7 @@ function endFaults(world: ModelWorld): void {
     manager.cutFrom.clear()
     manager.requests = []
   }
+  goOnApplying(world)
   for (const instance of world.instances) {
     instance.isolated = false
     if (instance.mysqld === 'stopped' && !instance.ending) instance.mysqld = 'running'

@@ -52,6 +52,15 @@ export const primaryCases: Cases = {
       views: { 'shop-0': { server: { channel: { sourceHost: '127.24.1.2', ioRunning: 'no', sqlRunning: false } } } },
       findings: [],
     },
+    'a primary that lacks a part of what it was elected for stays closed, and nobody is errant by what it holds': {
+      views: {
+        'shop-0': { lacksElected: '00000000-0000-0000-0000-000000000000:91-100', server: { readOnly: true, superReadOnly: true, offlineMode: true, executed: '00000000-0000-0000-0000-000000000000:1-90' } },
+        'shop-2': { server: { executed: '00000000-0000-0000-0000-000000000000:1-100,00000000-0000-0000-0000-000000000009:1' } },
+      },
+      findings: [
+        'ElectedSetLost critical shop-0: primary shop-0 stays closed: it lacks 10 transactions of the set that it was elected for: 00000000-0000-0000-0000-000000000000:91-100',
+      ],
+    },
     'a primary that is only offline takes no writes': {
       views: { 'shop-0': { server: { offlineMode: true } } },
       findings: [
