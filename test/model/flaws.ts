@@ -28,6 +28,8 @@ export interface AgentFlaws {
   readonly trimsEarly: boolean
   /** A receiver that went on at a switchover's promise goes on under any other promise too. */
   readonly keepsReceiver: boolean
+  /** An agent that is started again opens anew what is open, and ends those who wait: they hear OK. */
+  readonly opensTwice: boolean
   /** A promise at which a receiver goes on counts as an orderly stop. */
   readonly callsKeptOrderly: boolean
 }
@@ -47,5 +49,6 @@ export const noFlaws: AgentFlaws = {
   acknowledgesUntold: false,
   trimsEarly: false,
   keepsReceiver: false,
+  opensTwice: false,
   callsKeptOrderly: false,
 }

@@ -40,6 +40,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'a marker counts before it is acknowledged': { seed: 7, flaws: { marksAtOnce: true } },
   'a primary promises and goes on': { seed: 18, flaws: { promisesWhileOpen: true } },
   'a stop by a stranger’s hand is not told': { seed: 2, flaws: { hidesUnsettled: true } },
+  'an agent that is started again ends those who wait for an acknowledgement': { seed: 1, where: { instances: 3, managers: 1, durability: 'strict', never: null, without: 0 }, flaws: { opensTwice: true } },
   'an unsettled tail is not noted': { seed: 6, where: { instances: 3, managers: 1, durability: 'strict', never: null, without: 0 }, broken: (input, real) => real({ ...input, notes: { ...input.notes, unsettled: [] } }) },
   'silence is shown before its agent knows whether a stranger stops the server': { seed: 1, flaws: { showsSilenceFirst: true } },
 }
