@@ -72,6 +72,42 @@ describe('a channel of an opened primary', () => {
   })
 })
 
+describe('an agent that is started again right after it opened its primary', () => {
+  const open = { readOnly: false, superReadOnly: false, offlineMode: false, openGates: ['shop-1', 'shop-2'] }
+  const waiting = { enabled: true, acks: 1, waiting: 3 }
+  const leftChannel = { ioRunning: 'no', sqlRunning: false } as const
+
+  async function restarted(server: ScriptedServer) {
+    const parts = await testParts(server)
+    await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
+    parts.memory.reopening = true
+    const unsettledBeforeKills: boolean[] = []
+    const kill = server.killForeignSessions
+    Object.assign(server, { killForeignSessions: () => (unsettledBeforeKills.push(parts.file.current.unsettled), kill()) })
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    return { parts, unsettledBeforeKills }
+  }
+
+  it('takes it as it is, ends nobody who waits, and tidies up what was left', async () => {
+    const server = new ScriptedServer(aServerState({ ...open, channel: leftChannel, semiSyncSource: waiting }))
+    const { parts } = await restarted(server)
+    expect(server.calls).not.toContain('offline on')
+    expect(server.calls).not.toContain('killForeignSessions')
+    expect(server.calls.indexOf('forgetSource')).toBeGreaterThan(server.calls.indexOf('events on'))
+    expect(server.calls).toContain('events on')
+    expect(parts.memory.converged).toMatchObject({ done: true })
+    expect(parts.file.current.unsettled).toBe(false)
+  })
+
+  it('has it on disk that its tail is unsettled before it ends those who may wait, where something is not applied', async () => {
+    const received = gtids('shop-1', 9)
+    const server = new ScriptedServer(aServerState({ ...open, channel: leftChannel, received, semiSyncSource: waiting }))
+    const { parts, unsettledBeforeKills } = await restarted(server)
+    expect(unsettledBeforeKills).toEqual([true])
+    expect(parts.memory.markedRevision).toBeLessThan(10)
+  })
+})
+
 describe('a primary that was demoted and goes on', () => {
   it('changes its gates, which a super read-only server refuses, and opens', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2', 'shop-3'] }))

@@ -10,6 +10,7 @@ import type { Markers } from './marker.ts'
 import type { Memory, Parts, Pass } from './parts.ts'
 import { isPreparedFor } from './preparation.ts'
 import { replicationUser, type ServerPort } from './server-port.ts'
+import { keepUnsettled } from './unsettled.ts'
 
 /** Clients come back and the first replica connects in this time: what nobody waits for is not done beside that. */
 const tidyAfterMs = 300
@@ -19,12 +20,14 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   const { memory, process } = parts
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0) return restartForCopy(parts)
   if (!isOpenAsPrimary(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
+  // Opened by an agent that died before it had tidied up.
+  if (memory.openedPid !== process.pid && state.channel) memory.untidy = { pid: process.pid ?? 0, untilMs: 0 }
   memory.openedPid = process.pid
   // That was for a server that did not answer.
   memory.mayRestart = false
   const now = await applyAssignment(parts, assignment, state)
   await keepGates(parts, assignment, now)
-  await keepAcknowledgements(parts, assignment, now, markers)
+  await keepAcknowledgements(parts, assignment, now)
   keepMarked(parts, assignment, now, markers)
   await keepOpen(parts, assignment, now)
   return { again: false, afterMs: await tidyUp(parts, now) }
@@ -43,11 +46,17 @@ async function applyAssignment({ server, memory, observer }: Parts, assignment: 
 }
 
 /**
- * mysqld always starts closed, so one that is open was opened by an agent of this primary, and a restarted agent takes it as it is. Not so while it still has a channel: a replica that was made writable by hand is
- * promoted as any other, and what it received may not be applied yet.
+ * mysqld always starts closed, so one that is open was opened by an agent of this primary, and a restarted agent takes it
+ * as it is. A replica that was made writable by hand still has a channel too, but waits for no acknowledgements: it is
+ * promoted as any other, since what it received may not be applied yet.
  */
 function isOpenAsPrimary(state: ServerState): boolean {
-  return !state.readOnly && !state.offlineMode && state.channel === null
+  if (state.readOnly || state.offlineMode) return false
+  return state.channel === null || (state.semiSyncSource.enabled && isApplied(state))
+}
+
+function isApplied({ received, executed }: ServerState): boolean {
+  return parseGtidSet(received).subtract(parseGtidSet(executed)).isEmpty()
 }
 
 /**
@@ -61,7 +70,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   const prepared = isPreparedFor(parts, assignment.epoch)
   if (memory.opening?.pid !== pid) {
     memory.applied = null
-    if (!prepared) await clearTheWay(parts, state)
+    if (!prepared) await clearTheWay(parts, state, () => doubt(parts, assignment))
     memory.opening = { pid, inPlace: memory.reopening }
   }
   const executed = prepared ? (memory.prepared?.executed ?? '') : await applyEverything(parts, state)
@@ -96,8 +105,9 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
 }
 
 /**
- * What an opening leaves for later: its events, and the channel that it followed by. In this order: an agent that dies before the end finds the channel, and opens again. Milliseconds until it is to be looked at
- * again; undefined where nothing is left.
+ * What an opening leaves for later: its events, and the channel that it followed by. In this order: an agent that dies
+ * before the end leaves the channel, by which the next one knows that both are still to be done. Milliseconds until it is
+ * to be looked at again; undefined where nothing is left.
  */
 async function tidyUp(parts: Parts, state: ServerState): Promise<number | undefined> {
   const { server, memory, process, world } = parts
@@ -109,10 +119,22 @@ async function tidyUp(parts: Parts, state: ServerState): Promise<number | undefi
   return undefined
 }
 
-/** Nobody else is on the server: a lock or an idle transaction of theirs would hold up the applier and account changes. */
-async function clearTheWay({ server }: Parts, state: ServerState): Promise<void> {
+/**
+ * Nobody else is on the server: a lock or an idle transaction of theirs would hold up the applier and account changes. A
+ * session that is killed while it waits for an acknowledgement tells those that commit with it that they are safe, so
+ * what may have waited is in doubt before that, on disk.
+ */
+async function clearTheWay({ server }: Parts, state: ServerState, doubts: () => Promise<void>): Promise<void> {
+  const { enabled, waiting } = state.semiSyncSource
+  if (enabled && (waiting > 0 || !state.readOnly)) await doubts()
   if (!state.offlineMode) await server.setOffline(true)
   await server.killForeignSessions()
+}
+
+/** Something may have been acknowledged that nobody holds: only a new marker proves otherwise, and none that is under way. */
+async function doubt(parts: Parts, assignment: PrimaryAssignment): Promise<void> {
+  parts.memory.markedRevision = Math.min(parts.memory.markedRevision, assignment.revision - 1)
+  await keepUnsettled(parts)
 }
 
 async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
@@ -169,24 +191,19 @@ async function letAccountsChange(server: ServerPort, state: ServerState): Promis
   if (state.superReadOnly) await server.setReadOnly('accounts')
 }
 
-async function keepAcknowledgements({ server, notices, memory, file }: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<void> {
-  // Something may have been acknowledged that nobody holds: only a new marker proves otherwise, and none that is under way.
-  const doubt = async () => {
-    markers.distrust()
-    memory.markedRevision = Math.min(memory.markedRevision, assignment.revision - 1)
-    await file.update({ unsettled: true })
-  }
+async function keepAcknowledgements(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  const { server, notices, memory } = parts
   const inForce = state.semiSyncSource.enabled ? state.semiSyncSource.acks : 0
   const loose = assignment.acks > 0 && !state.semiSyncSource.intact
   if (inForce !== assignment.acks || loose) {
-    await doubt()
+    await doubt(parts, assignment)
     await server.setSemiSyncSource(assignment.acks)
     const was = loose ? 'its time-out, wait point or wait_no_replica was changed' : `it was ${inForce}`
     notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (by another hand ${was})`)
   }
   const strangers = strangersAmong(state.dumpThreads, assignment)
   if (strangers.length > 0) {
-    await doubt()
+    await doubt(parts, assignment)
     notices.add('StrangerAcknowledges', sentenceAbout(strangers, assignment))
     const killed = new Set(strangers.map((thread) => thread.threadId))
     const ids = await server.killDumpThreads((thread) => !killed.has(thread.threadId))

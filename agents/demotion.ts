@@ -2,6 +2,7 @@ import { RegentError } from '../src/common/errors.ts'
 import type { DemoteOrder } from '../failover/order.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import type { Parts } from './parts.ts'
+import { keepUnsettled } from './unsettled.ts'
 
 /** How often a condition without an event is looked at again. */
 const pollMs = 2
@@ -65,7 +66,7 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
     await refuseWithoutAcknowledgements(parts)
     await refuseWhileOneWaits(parts, remaining())
     // One may have begun to wait since, and those that commit with it are told that they are safe: only a marker proves it.
-    await parts.file.update({ unsettled: true })
+    await keepUnsettled(parts)
     await server.killForeignSessions()
     await server.setReadOnly('closed', remaining())
   }

@@ -1,5 +1,6 @@
 import { describeError } from '../src/common/errors.ts'
 import type { Parts } from './parts.ts'
+import { keepUnsettled } from './unsettled.ts'
 import type { Ending } from './volume-port.ts'
 
 /**
@@ -8,10 +9,9 @@ import type { Ending } from './volume-port.ts'
  */
 export async function judgeEndingFirst(parts: Parts): Promise<void> {
   const { file, memory, notices } = parts
-  if (file.current.assignment?.role !== 'primary' || file.current.unsettled) return
+  if (file.current.assignment?.role !== 'primary') return
   const ending = await glance(parts)
-  if (ending.how === 'crashed') return
-  await file.update({ unsettled: true })
+  if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
   memory.binlogSet = null
   notices.add('UnsettledTail', `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`)
 }
@@ -64,10 +64,8 @@ export class SilenceWatch {
   }
 
   async #keepTail(seen: string, { sentence }: Ending): Promise<void> {
-    const { file, notices } = this.#parts
-    if (file.current.unsettled) return
-    await file.update({ unsettled: true })
-    notices.add('UnsettledTail', `mysqld ${seen}: ${sentence}; its last writes may have been acknowledged and are kept`)
+    if (!(await keepUnsettled(this.#parts))) return
+    this.#parts.notices.add('UnsettledTail', `mysqld ${seen}: ${sentence}; its last writes may have been acknowledged and are kept`)
   }
 
   #failed(error: unknown): void {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { aDumpThreadOf } from '../topology/testing.ts'
 import { Markers } from './marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
+import { keepUnsettled } from './unsettled.ts'
 import type { Ending } from './volume-port.ts'
 
 /** A server whose markers are acknowledged when a test says so. */
@@ -37,7 +38,7 @@ describe('markers', () => {
   it('prove nothing when a stranger acknowledged meanwhile', async () => {
     const { parts, markers, acknowledged } = await primary()
     markers.write(10)
-    markers.distrust()
+    await keepUnsettled(parts)
     await acknowledged(0)
     expect(parts.memory.markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)

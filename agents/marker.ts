@@ -3,6 +3,7 @@ import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from './ending.ts'
 import type { ServerState } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
+import { doubtsOf, settle } from './unsettled.ts'
 
 /**
  * Markers (design §5): a one-row write of the agent's own. When it returns, k counted members hold everything before it. A marker that waits is never killed: a killed wait commits
@@ -15,7 +16,6 @@ export class Markers {
   #waits = false
   #wakers = 0
   #wokenFor = ''
-  #doubts = 0
 
   constructor(parts: Parts, done: () => void) {
     this.#parts = parts
@@ -40,11 +40,6 @@ export class Markers {
     this.#begin(2, revision, () => (this.#wakers -= 1))
   }
 
-  /** Somebody acknowledged who is not counted: what is under way proves nothing. */
-  distrust(): void {
-    this.#doubts += 1
-  }
-
   #begin(slot: 1 | 2, revision: number, ended: () => void): void {
     const { notices, world } = this.#parts
     this.#writeOne(slot, revision)
@@ -61,18 +56,18 @@ export class Markers {
   async #writeOne(slot: 1 | 2, revision: number): Promise<void> {
     const { server, observer, file, memory, world, process } = this.#parts
     const { pid } = process
-    const doubts = this.#doubts
+    const doubts = doubtsOf(this.#parts)
     await server.writeMarker(world.random.hex(16), slot)
     // Who connected a moment ago may have acknowledged it before anybody noticed: looked at anew.
     observer.outdate()
     const { dumpThreads, semiSyncSource } = await observer.refresh()
     // A shutdown gives up waiting, and the marker returns as if it were acknowledged.
     if (await mayBeEnding(this.#parts)) return
-    const { assignment, promise, unsettled } = file.current
+    const { assignment, promise } = file.current
     const still = assignment?.role === 'primary' && assignment.revision === revision && promise === assignment.epoch && process.pid === pid
-    if (!still || doubts !== this.#doubts || strangersAmong(dumpThreads, assignment).length > 0 || !waitsFor(assignment.acks, semiSyncSource)) return
+    if (!still || doubts !== doubtsOf(this.#parts) || strangersAmong(dumpThreads, assignment).length > 0 || !waitsFor(assignment.acks, semiSyncSource)) return
     memory.markedRevision = revision
-    if (unsettled) await file.update({ unsettled: false })
+    if (file.current.unsettled) await settle(this.#parts, doubts)
   }
 }
 

@@ -14,6 +14,7 @@ import { promise, stopUnderPromise } from './promise.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './seeding.ts'
 import { notedNow, type StoredState } from './stored-state.ts'
+import { doubtsOf, settle } from './unsettled.ts'
 
 /** Carries out orders, one at a time: checked, written to disk, then done. */
 export class Orders {
@@ -115,7 +116,7 @@ export class Orders {
     if (!demoted) return process.kill()
     await server.setEvents(false)
     // Everything here was promised and belongs to what the new primary holds.
-    await file.update({ mayHaveTail: false, unsettled: false })
+    await settle(this.#parts, doubtsOf(this.#parts), { mayHaveTail: false })
   }
 
   async #obey(name: OrderName, order: AnyOrder, act: () => Promise<void>): Promise<readonly Step[]> {

@@ -83,6 +83,9 @@ export interface Memory {
   trustsAssignment: boolean
   /** How its mysqld ended was looked at, so that its death may be shown. */
   endingJudged: boolean
+  /** How often it was doubted that replicas hold all that was acknowledged, and writes under way that end a doubt (`unsettled.ts`). */
+  doubts: number
+  settling: number
   /** Monotonic: the silence of a primary's server was looked into up to here (see `ending.ts`). */
   silenceSeenUpToMs: number
   /** The mysqld (pid) that was seen to be stopped by another hand. */
@@ -141,6 +144,8 @@ export function freshMemory(nowMs: number): Memory {
     relayLogsDiscardedPid: null,
     trustsAssignment: false,
     endingJudged: false,
+    doubts: 0,
+    settling: 0,
     silenceSeenUpToMs: nowMs,
     shutdownSeenPid: null,
     judgedPid: null,

@@ -1,6 +1,7 @@
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { pruneArchives } from './archive-keeping.ts'
 import type { Parts } from './parts.ts'
+import { doubtsOf, keepUnsettled, settle } from './unsettled.ts'
 
 /**
  * mysqld runs only when its agent says so (design §5). What the agent does when it finds its mysqld not running: starts it, or says why
@@ -32,15 +33,15 @@ function say(parts: Parts, sentence: string): void {
 }
 
 /** A stop nobody ordered may have acknowledged what no replica holds: found out once per death, before anything is started or cut. */
-async function lookAtEnding({ process, volume, memory, file, notices }: Parts): Promise<void> {
+async function lookAtEnding(parts: Parts): Promise<void> {
+  const { process, volume, memory, notices } = parts
   const judged = memory.judgedPid === (process.pid ?? -1)
   // Read again after each death: it may have been started in place, and written, since it was last read.
   if (!judged || memory.binlogSet === null) memory.binlogSet = await volume.readBinlogSet()
   if (judged) return
   const ending = await volume.endedHow()
   memory.judgedPid = process.pid ?? -1
-  if (ending.how === 'crashed' || file.current.unsettled) return
-  await file.update({ unsettled: true })
+  if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
   notices.add('UnsettledTail', `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`)
 }
 
@@ -72,7 +73,7 @@ async function settleTail(parts: Parts): Promise<boolean> {
   }
   const extra = parseGtidSet(memory.binlogSet ?? '').subtract(parseGtidSet(memory.sourceHolds))
   if (extra.isEmpty()) {
-    await file.update({ mayHaveTail: false, unsettled: false })
+    await settle(parts, doubtsOf(parts), { mayHaveTail: false })
     return true
   }
   if (file.current.unsettled) return keepUnsettledTail(parts, extra)

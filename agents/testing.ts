@@ -97,7 +97,7 @@ export class ScriptedServer implements ServerPort {
     this.state = state
   }
 
-  readonly readState: ServerPort['readState'] = async () => this.state
+  readState: ServerPort['readState'] = async () => this.state
   readHolds: ServerPort['readHolds'] = async () => ({ executed: this.state.executed, owned: this.state.owned, received: this.state.received })
   setReadOnly: ServerPort['setReadOnly'] = async (to) => void this.calls.push(`readOnly ${to}`)
   readonly open = async (): Promise<void> => void this.calls.push('open')

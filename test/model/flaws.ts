@@ -30,6 +30,8 @@ export interface AgentFlaws {
   readonly trimsEarly: boolean
   /** A receiver that went on at a switchover's promise goes on under any other promise too. */
   readonly keepsReceiver: boolean
+  /** An agent that is started again opens anew what is open, and ends those who wait: they hear OK. */
+  readonly opensTwice: boolean
   /** A promise at which a receiver goes on counts as an orderly stop. */
   readonly callsKeptOrderly: boolean
   /** An elected primary opens with less than what it was elected for. */
@@ -54,6 +56,7 @@ export const noFlaws: AgentFlaws = {
   acknowledgesUntold: false,
   trimsEarly: false,
   keepsReceiver: false,
+  opensTwice: false,
   callsKeptOrderly: false,
   opensWithLess: false,
   overlooksThrownAway: false,

@@ -10,6 +10,7 @@ export function convergePrimary(world: ModelWorld, instance: Instance, assignmen
     memory.mayRestart = true
     return killMysqld(instance)
   }
+  if (server.open && memory.openedPid !== pid && world.flaws.opensTwice) world.tellClients(instance.held & ~instance.committed)
   if (!server.open && memory.openedPid !== pid) return open(world, instance, assignment)
   memory.openedPid = pid
   setGates(world, instance, assignment)

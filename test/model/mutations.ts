@@ -42,6 +42,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'an elected primary opens with less than it was elected for': { seed: 1, where: { instances: 3, managers: 1, never: null, without: onlyWith('an applier is held back', 'received, unapplied writes are thrown away by a hand') }, flaws: { opensWithLess: true } },
   'a replica that threw something away counts as before': { seed: 1, where: { instances: 3, managers: 1, never: null, without: onlyWith('an applier is held back', 'received, unapplied writes are thrown away by a hand') }, flaws: { overlooksThrownAway: true } },
   'a stop by a stranger’s hand is not told': { seed: 2, flaws: { hidesUnsettled: true } },
+  'an agent that is started again ends those who wait for an acknowledgement': { seed: 1, where: { instances: 3, managers: 1, durability: 'strict', never: null, without: 0 }, flaws: { opensTwice: true } },
   'an unsettled tail is not noted': { seed: 6, where: { instances: 3, managers: 1, durability: 'strict', never: null, without: 0 }, broken: (input, real) => real({ ...input, notes: { ...input.notes, unsettled: [] } }) },
   'silence is shown before its agent knows whether a stranger stops the server': { seed: 1, flaws: { showsSilenceFirst: true } },
 }

@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Connection } from 'mysql2/promise'
 import { expect, it } from 'vitest'
+import { deafenReplicas } from '../support/deaf-replicas.ts'
+import { waitingTransactions } from '../support/lone-server.ts'
 import { withCluster } from '../support/with-cluster.ts'
 import { Writer } from '../support/writer.ts'
 
@@ -64,4 +67,31 @@ it('A primary whose mysqld dies while its agent is dead already is replaced', as
   const view = await cluster.whole()
   expect(view.primary).not.toBe('shop-0')
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('An agent that finds its primary open, with the channel that it followed by, ends nobody who waits for an acknowledgement', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const primary = await cluster.primary()
+  await cluster.sql(primary, 'create table if not exists app.waited (id int auto_increment primary key)', { user: 'client' })
+  const deaf = await deafenReplicas(cluster)
+  const sessions = await Promise.all([1, 2, 3].map(() => cluster.session(primary, 'client', 20_000)))
+  const answers: boolean[] = []
+  const insert = (session: Connection) => session.query('insert into app.waited values ()').then(() => true, () => false)
+  const all = Promise.all(sessions.map(async (session) => answers.push(await insert(session))))
+  const admin = await cluster.session(primary)
+  await cluster.until('every write waits', async () => (await waitingTransactions(admin)) >= sessions.length)
+  await cluster.fault(primary, 'freeze-agent')
+  // As an opening leaves it for a moment.
+  await cluster.sql(primary, "change replication source to source_host = '127.0.0.1', source_auto_position = 1")
+  await cluster.fault(primary, 'kill-agent')
+  await cluster.fault(primary, 'start')
+  const channels = 'select count(*) from performance_schema.replication_connection_configuration'
+  await cluster.until('the channel is gone', async () => (await cluster.value(primary, channels)) === '0')
+  expect(answers).toEqual([])
+  await deaf.end()
+  await all
+  expect(answers).toEqual([true, true, true])
+  await cluster.whole()
+  expect(await cluster.primary()).toBe(primary)
 })
