@@ -25,6 +25,8 @@ export interface Timings {
   readonly leaseMs: number
   /** How often a primary asks manager and agents to confirm its lease, and how long a word about it may take from one to the other. */
   readonly leaseRenewMs: number
+  /** An agent that stood still while its lease ran out (its machine was paused) asks for so long before it closes the primary. */
+  readonly leaseAfterPauseMs: number
   /** A counted replica that does not follow for this long leaves the sync set. */
   readonly removeFromSyncSetMs: number
   /** mysqld ended and no manager was heard for this long: the primary's agent starts it again by itself. */
@@ -51,6 +53,7 @@ export const defaultTimings: Timings = {
   unreachableMs: 1_200,
   leaseMs: 6_000,
   leaseRenewMs: 1_500,
+  leaseAfterPauseMs: 1_000,
   removeFromSyncSetMs: 2_000,
   restartAloneMs: 15_000,
   startMs: 60_000,
@@ -63,6 +66,7 @@ export const defaultTimings: Timings = {
 export function contradictionIn(timings: Timings): string | undefined {
   const rules: readonly (readonly [boolean, string])[] = [
     [timings.leaseRenewMs * 3 <= timings.leaseMs, 'leaseRenewMs × 3 must not exceed leaseMs'],
+    [timings.leaseAfterPauseMs <= timings.leaseRenewMs, 'leaseAfterPauseMs must not exceed leaseRenewMs'],
     [timings.heartbeatMs * 3 <= timings.unreachableMs, 'heartbeatMs × 3 must not exceed unreachableMs'],
     [timings.queryDeadlineMs <= timings.frozenMs, 'queryDeadlineMs must not exceed frozenMs'],
     [timings.processWatchMs <= timings.observeMs, 'processWatchMs must not exceed observeMs'],
