@@ -14,6 +14,7 @@ import { HungServerWatch } from './hung-server.ts'
 import { Lease } from './lease.ts'
 import { whyCacheIsLost, type MediumPort } from './medium.ts'
 import { agentMetrics } from './metrics.ts'
+import { lockLookMs, LockWatch } from './lock-watch.ts'
 import { Notices } from './notices.ts'
 import { Observer } from './observer.ts'
 import { checkWire, type WireName } from './order-wire.ts'
@@ -64,6 +65,7 @@ export class Agent implements AgentHandlers {
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
   readonly #hung: HungServerWatch
+  readonly #locks: LockWatch
   readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
@@ -91,6 +93,7 @@ export class Agent implements AgentHandlers {
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
+    this.#locks = new LockWatch(this.#parts, () => this.#converger.distrustMarkers())
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
@@ -126,7 +129,7 @@ export class Agent implements AgentHandlers {
     this.#lease.start()
     this.#binlogs.start()
     this.#termination?.start()
-    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend())]
+    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend()), world.timers.every(lockLookMs, () => void this.#locks.look())]
     this.#converger.wake()
   }
 

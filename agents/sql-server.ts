@@ -7,6 +7,7 @@ import { PersistedSettings } from './persisted-settings.ts'
 import type { ServerPort } from './server-port.ts'
 import { beginBinlogAfter, purgeBinlogsBefore } from './sql-binlog.ts'
 import { ChannelPulse } from './sql-channel.ts'
+import { endBlocker, readBlockers } from './sql-blockers.ts'
 import { cloneInto } from './sql-clone.ts'
 import { showCertificate } from './sql-certificate.ts'
 import { setEvents } from './sql-events.ts'
@@ -90,6 +91,9 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     waitSessionsGone: (ids) => waitSessionsGone(sql, ids),
     writeMarker: (token, slot) => writeMarker((statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), token, slot),
     setPasswords: (wish) => setPasswords((statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), secret, wish),
+    oldestStatementMs: () => Math.max(...[quiet, several, marking, accounts].map((pool) => pool.oldestMs)),
+    blockers: () => readBlockers(sql),
+    endBlocker: (blocker) => endBlocker(sql, blocker),
     probeWrite: (deadlineMs) => probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
     setEvents: (on) => setEvents(sql, on),
     cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, encrypts, progress }),

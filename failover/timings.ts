@@ -19,6 +19,8 @@ export interface Timings {
   readonly lookIntoLogMs: number
   /** The agent sends its observation at least this often. */
   readonly heartbeatMs: number
+  /** A lock of somebody else that keeps the agent, for so long, from what makes a primary take writes again, or keeps them safe, loses its session. */
+  readonly lockGraceMs: number
   /** No word from an agent for this long: it is unreachable. */
   readonly unreachableMs: number
   /** A primary that neither the manager nor a majority of the cluster's agents has confirmed for this long, counted from when it asked, closes itself. */
@@ -49,6 +51,7 @@ export const defaultTimings: Timings = {
   writeProbeMs: 500,
   frozenMs: 1_200,
   lookIntoLogMs: 5_000,
+  lockGraceMs: 1_000,
   heartbeatMs: 300,
   unreachableMs: 1_200,
   leaseMs: 6_000,
@@ -69,6 +72,7 @@ export function contradictionIn(timings: Timings): string | undefined {
     [timings.leaseAfterPauseMs <= timings.leaseRenewMs, 'leaseAfterPauseMs must not exceed leaseRenewMs'],
     [timings.heartbeatMs * 3 <= timings.unreachableMs, 'heartbeatMs × 3 must not exceed unreachableMs'],
     [timings.queryDeadlineMs <= timings.frozenMs, 'queryDeadlineMs must not exceed frozenMs'],
+    [timings.queryDeadlineMs <= timings.lockGraceMs, 'queryDeadlineMs must not exceed lockGraceMs'],
     [timings.processWatchMs <= timings.observeMs, 'processWatchMs must not exceed observeMs'],
     [timings.replicaWatchMs <= timings.observeMs, 'replicaWatchMs must not exceed observeMs'],
     [timings.unreachableMs < timings.leaseMs, 'unreachableMs must be shorter than leaseMs'],
