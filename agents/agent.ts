@@ -10,6 +10,7 @@ import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './ending.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
+import { EventKeeper } from './event-keeper.ts'
 import { HungServerWatch } from './hung-server.ts'
 import { Lease } from './lease.ts'
 import { whyCacheIsLost, type MediumPort } from './medium.ts'
@@ -66,6 +67,7 @@ export class Agent implements AgentHandlers {
   readonly #silence: SilenceWatch
   readonly #hung: HungServerWatch
   readonly #locks: LockWatch
+  readonly #events: EventKeeper
   readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
@@ -94,6 +96,7 @@ export class Agent implements AgentHandlers {
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
     this.#locks = new LockWatch(this.#parts, () => this.#converger.distrustMarkers())
+    this.#events = new EventKeeper(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
@@ -248,6 +251,7 @@ export class Agent implements AgentHandlers {
   #tend(): void {
     const { process, memory, file, clientCertificate } = this.#parts
     guardSpace(this.#parts)
+    void this.#events.look()
     void this.#hung.look().catch((error: unknown) => this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`))
     const { forgetful, unsettled } = file.current
     if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled || clientCertificate?.isDue) this.#converger.wake()

@@ -77,8 +77,12 @@ export interface ServerPort {
   /** One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects. */
   probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
 
-  /** On: the event scheduler runs, and events that replication brought disabled are enabled, binary log off. Off: the scheduler stops. */
+  /** On: the event scheduler runs, and events that replication brought disabled are enabled, but for those that were recorded as disabled, binary log off. Off: the scheduler stops. */
   setEvents(on: boolean): Promise<void>
+  /** How often events were changed since the server started, as the last `readState` saw it: by whoever, also by this agent. */
+  eventChanges(): number
+  /** Records, binary log on, which events are disabled at this primary; nothing where that is recorded. Resolves when it is acknowledged by k replicas, however long that takes. */
+  recordEvents(): Promise<void>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
   /** What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then what it showed before stays. */

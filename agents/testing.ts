@@ -131,6 +131,9 @@ export class ScriptedServer implements ServerPort {
   readonly endBlocker = async ({ session }: Blocker): Promise<void> => void this.calls.push(`end session ${session}`)
   readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
   readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)
+  changedEvents = 0
+  readonly eventChanges = (): number => this.changedEvents
+  recordEvents: ServerPort['recordEvents'] = async () => void this.calls.push('record events')
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
   showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)
   beginBinlogAfter: ServerPort['beginBinlogAfter'] = async () => void this.calls.push('beginBinlog')
