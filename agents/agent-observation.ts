@@ -38,8 +38,7 @@ export class ObservationBuilder {
       processSinceMs: nowMs - process.changedAtMs,
       server: file.current.unproven ? null : observer.server,
       silentMs: shownSilenceMs(this.#parts),
-      probe: memory.closedBecause?.startsWith('low space') ? 'lowSpace' : observer.probe.result,
-      probeDetail: memory.closedBecause?.startsWith('low space') ? memory.closedBecause : observer.probe.detail,
+      ...this.#shownProbe(),
       freeBytes: observer.freeBytes,
       stored: this.#stored(),
       promiseReport: memory.promiseReport,
@@ -55,6 +54,14 @@ export class ObservationBuilder {
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }
+  }
+
+  /** What keeps the agent from its work is shown as well where a client's write goes through. */
+  #shownProbe(): Pick<Observation, 'probe' | 'probeDetail'> {
+    const { memory: { closedBecause, lockedBy }, observer: { probe } } = this.#parts
+    if (closedBecause?.startsWith('low space')) return { probe: 'lowSpace', probeDetail: closedBecause }
+    const free = probe.result === 'ok' || probe.result === 'unknown' || probe.result === 'locked'
+    return lockedBy !== null && free ? { probe: 'locked', probeDetail: lockedBy } : { probe: probe.result, probeDetail: probe.detail }
   }
 
   #shownProcess(): ProcessState {

@@ -10,10 +10,12 @@ import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './ending.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
+import { EventKeeper } from './event-keeper.ts'
 import { HungServerWatch } from './hung-server.ts'
 import { Lease } from './lease.ts'
 import { whyCacheIsLost, type MediumPort } from './medium.ts'
 import { agentMetrics } from './metrics.ts'
+import { lockLookMs, LockWatch } from './lock-watch.ts'
 import { Notices } from './notices.ts'
 import { Observer } from './observer.ts'
 import { checkWire, type WireName } from './order-wire.ts'
@@ -64,6 +66,8 @@ export class Agent implements AgentHandlers {
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
   readonly #hung: HungServerWatch
+  readonly #locks: LockWatch
+  readonly #events: EventKeeper
   readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
@@ -91,6 +95,8 @@ export class Agent implements AgentHandlers {
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
+    this.#locks = new LockWatch(this.#parts, () => this.#converger.distrustMarkers())
+    this.#events = new EventKeeper(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
@@ -126,7 +132,7 @@ export class Agent implements AgentHandlers {
     this.#lease.start()
     this.#binlogs.start()
     this.#termination?.start()
-    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend())]
+    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend()), world.timers.every(lockLookMs, () => void this.#locks.look())]
     this.#converger.wake()
   }
 
@@ -245,6 +251,7 @@ export class Agent implements AgentHandlers {
   #tend(): void {
     const { process, memory, file, clientCertificate } = this.#parts
     guardSpace(this.#parts)
+    void this.#events.look()
     void this.#hung.look().catch((error: unknown) => this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`))
     const { forgetful, unsettled } = file.current
     if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled || clientCertificate?.isDue) this.#converger.wake()

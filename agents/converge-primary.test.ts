@@ -235,6 +235,22 @@ it('a primary that answers and is open needs no leave to start again', async () 
   expect(parts.memory.mayRestart).toBe(false)
 })
 
+describe('a primary that closed itself', () => {
+  it('opens at once when its lease is back, by what is so now and not by what was seen before, and takes it for nobody’s hand', async () => {
+    const server = new ScriptedServer(aServerState({ readOnly: false, superReadOnly: false, offlineMode: false, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }))
+    const parts = await testParts(server)
+    Object.assign(parts.memory, { openedPid: parts.process.pid, applied: primaryOfEpoch3, closedBecause: leaseLost })
+    await parts.observer.refresh()
+    const pass = async () => convergePrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000), new Markers(parts, () => undefined))
+    server.setReadOnly = async () => void (server.state = { ...server.state, ...closed })
+    await pass()
+    parts.memory.closedBecause = null
+    await pass()
+    expect(server.calls).toContain('open')
+    expect(parts.notices.list.map(({ sentence }) => sentence).join()).not.toContain('by another hand')
+  })
+})
+
 describe('a fenced primary', () => {
   it('writes no marker', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }))

@@ -269,9 +269,14 @@ async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: Serv
  * Never drains: read-only would hang while sessions wait for an acknowledgement, and ending those sessions would commit what nobody holds. Fenced, or without its lease, the server is killed instead; a guard for space
  * just waits, since nothing is written then.
  */
-async function close({ server, process, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+async function close({ server, process, memory, observer }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   if (state.semiSyncSource.waiting > 0) return assignment.fenced || memory.closedBecause === leaseLost ? process.kill() : undefined
-  await server.setReadOnly('closed', 500)
-  await server.setOffline(true)
-  await server.killForeignSessions()
+  try {
+    await server.setReadOnly('closed', 500)
+    await server.setOffline(true)
+    await server.killForeignSessions()
+  } finally {
+    // A lease that is back opens at once, by what is so now.
+    observer.outdate()
+  }
 }

@@ -16,11 +16,15 @@ export class Lease {
   readonly #asked = new Map<number, number>()
   #heldUntilMs: number
   #epoch = 0
+  #tickedAtMs: number
+  /** This agent stood still, and the lease may have run out meanwhile: until then it asks and does not close. One such time between two confirmations. */
+  #asksUntilMs: number | null = null
 
   constructor(parts: Parts, wake: () => void) {
     this.#parts = parts
     this.#wake = wake
-    this.#heldUntilMs = parts.world.clock.monotonicMs() + parts.timings.leaseMs
+    this.#tickedAtMs = parts.world.clock.monotonicMs()
+    this.#heldUntilMs = this.#tickedAtMs + parts.timings.leaseMs
   }
 
   start(): void {
@@ -51,6 +55,8 @@ export class Lease {
 
   #tick(): void {
     const { world, timings, file, memory } = this.#parts
+    const stoodStillMs = world.clock.monotonicMs() - this.#tickedAtMs
+    this.#tickedAtMs += stoodStillMs
     if (!this.#isPrimary()) {
       // Who becomes primary again does so with another lease.
       if (memory.closedBecause === leaseLost) memory.closedBecause = null
@@ -60,14 +66,27 @@ export class Lease {
     const epoch = file.current.assignment?.epoch ?? 0
     if (epoch !== this.#epoch) this.#begin(epoch, nowMs)
     const lastAsked = this.#asked.get(this.#question) ?? Number.NEGATIVE_INFINITY
+    if (stoodStillMs >= timings.leaseRenewMs) this.#stoodStill(stoodStillMs, nowMs)
     if (nowMs - lastAsked >= timings.leaseRenewMs) this.#ask(nowMs)
-    if (nowMs > this.#heldUntilMs) this.#runOut()
+    if (nowMs > Math.max(this.#heldUntilMs, this.#asksUntilMs ?? 0)) this.#runOut()
+  }
+
+  /**
+   * A machine that was paused (a live migration, a snapshot) wakes with a lease that ran out while nobody here could ask. What the server did meanwhile it has done: a fence protects from nothing that it would not protect from a
+   * moment later, and would end every session. So it asks first. Safe, since in semisync mode no safety rests on the lease (docs/safety.md, "The lease").
+   */
+  #stoodStill(stoodStillMs: number, nowMs: number): void {
+    const { memory, notices, timings } = this.#parts
+    if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || memory.closedBecause === leaseLost) return
+    this.#asksUntilMs = nowMs + timings.leaseAfterPauseMs
+    notices.add('AgentPaused', `this agent was paused for ${(stoodStillMs / 1_000).toFixed(1)} s, and the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`)
   }
 
   /** A new epoch begins with a full lease: it was just assigned. */
   #begin(epoch: number, nowMs: number): void {
     this.#epoch = epoch
     this.#heldUntilMs = nowMs + this.#parts.timings.leaseMs
+    this.#asksUntilMs = null
     this.#asked.clear()
   }
 
@@ -101,6 +120,7 @@ export class Lease {
     if (askedAtMs === undefined) return
     const { memory, timings, notices } = this.#parts
     this.#heldUntilMs = Math.max(this.#heldUntilMs, askedAtMs + timings.leaseMs)
+    this.#asksUntilMs = null
     if (memory.closedBecause === leaseLost) {
       memory.closedBecause = null
       notices.add('LeaseRegained', 'the lease is confirmed again; the primary opens')

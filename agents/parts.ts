@@ -109,6 +109,8 @@ export interface Memory {
   termination: { readonly sinceMs: number; readonly stopping: boolean } | null
   /** The lease ran out, or space did: the primary keeps itself closed. */
   closedBecause: string | null
+  /** Who stands in the way of the agent's statements, and of what; null for nobody. */
+  lockedBy: string | null
   seedingProgress: { stage: string; percent: number; donor: string } | null
   /** The epoch in which a copy is made beside what is here, which stays promised. */
   copiesBeside: number | null
@@ -158,6 +160,7 @@ export function freshMemory(nowMs: number): Memory {
     receiverStartedAtMs: 0,
     termination: null,
     closedBecause: null,
+    lockedBy: null,
     seedingProgress: null,
     copiesBeside: null,
     changesPasswords: false,

@@ -68,11 +68,21 @@ export interface ServerPort {
    * replicas, however long that takes.
    */
   setPasswords(wish: PasswordsWish): Promise<void>
+  /** Milliseconds for which the oldest of the agent's statements, or logins, has been under way; 0 for none. */
+  oldestStatementMs(): number
+  /** Sessions of others that the agent's statements, or logins, wait for at this moment. */
+  blockers(): Promise<readonly Blocker[]>
+  /** Ends what it waits for, or the session of one that holds a lock. Never to be given one that commits. */
+  endBlocker(blocker: Blocker): Promise<void>
   /** One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects. */
   probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
 
-  /** On: the event scheduler runs, and events that replication brought disabled are enabled, binary log off. Off: the scheduler stops. */
+  /** On: the event scheduler runs, and events that replication brought disabled are enabled, but for those that were recorded as disabled, binary log off. Off: the scheduler stops. */
   setEvents(on: boolean): Promise<void>
+  /** How often events were changed since the server started, as the last `readState` saw it: by whoever, also by this agent. */
+  eventChanges(): number
+  /** Records, binary log on, which events are disabled at this primary; nothing where that is recorded. Resolves when it is acknowledged by k replicas, however long that takes. */
+  recordEvents(): Promise<void>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
   cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
   /** What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then what it showed before stays. */
@@ -85,6 +95,25 @@ export interface ServerPort {
   shutdown(): Promise<void>
   /** Closes connections; the next verb connects again. */
   disconnect(): void
+}
+
+/** A session of somebody else, and the lock of it that is in the agent's way. */
+export interface Blocker {
+  readonly session: number
+  readonly user: string
+  readonly host: string
+  /** The lock in words: `the backup lock`. */
+  readonly lock: string
+  /** It waits for that lock itself, and whoever comes after it waits behind it. */
+  readonly waits: boolean
+  /** Seconds for which the session has been in what it does now, or has done nothing. */
+  readonly seconds: number
+  /** It is committing, and perhaps waits for an acknowledgement: ended now, it would be acknowledged without one. */
+  readonly commits: boolean
+  /** It might begin to commit before it is ended. A global read lock cannot. */
+  readonly mayCommit: boolean
+  /** What waits behind it: the beginning of the agent's statement, or `a login`. Whose login that is, nobody can tell yet. */
+  readonly behind: string
 }
 
 /** Paths of PEM files that mysqld can read. */

@@ -37,7 +37,8 @@ export class SqlPool {
   readonly #init: string
   readonly #ports: Ports
   #idle: SqlConnection[] = []
-  readonly #busy = new Set<SqlConnection>()
+  /** What is under way, and since when (monotonic). */
+  readonly #busy = new Map<SqlConnection, number>()
   #ending = false
 
   /** @param targets tried in this order @param init run once on each new connection */
@@ -51,7 +52,7 @@ export class SqlPool {
   async query(statement: string, { deadlineMs, after }: QueryOptions): Promise<readonly Row[]> {
     const until = this.#ports.clock.monotonicMs() + deadlineMs
     const connection = this.#take() ?? (await this.#open(Math.min(deadlineMs, loginMs), statement))
-    this.#busy.add(connection)
+    this.#begins(connection)
     const running = connection.query(statement).finally(() => this.#release(connection))
     if (await this.#settles(running, until - this.#ports.clock.monotonicMs())) return running
     running.catch(() => undefined)
@@ -69,7 +70,7 @@ export class SqlPool {
   /** A statement that may run for hours on a connection of its own. When `signal` is aborted it is ended in the server, and this rejects with the signal's reason. */
   async long(statement: string, signal: AbortSignal): Promise<readonly Row[]> {
     const connection = await this.#open(loginMs, statement)
-    this.#busy.add(connection)
+    this.#begins(connection)
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => {
         reject(signal.reason as Error)
@@ -81,9 +82,19 @@ export class SqlPool {
 
   /** Closes every connection; what runs is rejected with `REGENT_SERVER_DOWN`. The next statement connects again. */
   disconnect(): void {
-    for (const connection of [...this.#idle, ...this.#busy]) connection.destroy()
+    for (const connection of [...this.#idle, ...this.#busy.keys()]) connection.destroy()
     this.#idle = []
     this.#busy.clear()
+  }
+
+  /** Milliseconds for which the oldest of its statements, or logins, has been under way; 0 for none. */
+  get oldestMs(): number {
+    const [oldest] = this.#busy.values()
+    return oldest === undefined ? 0 : this.#ports.clock.monotonicMs() - oldest
+  }
+
+  #begins(connection: SqlConnection): void {
+    this.#busy.set(connection, this.#ports.clock.monotonicMs())
   }
 
   #take(): SqlConnection | undefined {
@@ -102,7 +113,7 @@ export class SqlPool {
     const opening = SqlConnection.open(this.#targets, this.#init, (began) => {
       if (attempt) this.#busy.delete(attempt)
       attempt = began
-      this.#busy.add(began)
+      this.#begins(began)
     })
     const opened = await this.#settles(opening, deadlineMs)
     if (attempt) this.#busy.delete(attempt)

@@ -7,9 +7,10 @@ import { PersistedSettings } from './persisted-settings.ts'
 import type { ServerPort } from './server-port.ts'
 import { beginBinlogAfter, purgeBinlogsBefore } from './sql-binlog.ts'
 import { ChannelPulse } from './sql-channel.ts'
+import { endBlocker, readBlockers } from './sql-blockers.ts'
 import { cloneInto } from './sql-clone.ts'
 import { showCertificate } from './sql-certificate.ts'
-import { setEvents } from './sql-events.ts'
+import { recordEvents, setEvents } from './sql-events.ts'
 import { setGates } from './sql-gates.ts'
 import { writeMarker } from './sql-marker.ts'
 import { setPasswords } from './sql-passwords.ts'
@@ -90,8 +91,13 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     waitSessionsGone: (ids) => waitSessionsGone(sql, ids),
     writeMarker: (token, slot) => writeMarker((statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), token, slot),
     setPasswords: (wish) => setPasswords((statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), secret, wish),
+    oldestStatementMs: () => Math.max(...[quiet, several, marking, accounts].map((pool) => pool.oldestMs)),
+    blockers: () => readBlockers(sql),
+    endBlocker: (blocker) => endBlocker(sql, blocker),
     probeWrite: (deadlineMs) => probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
     setEvents: (on) => setEvents(sql, on),
+    eventChanges: () => state.eventChanges,
+    recordEvents: () => recordEvents(sql, (statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' })),
     cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, encrypts, progress }),
     showCertificate: (files) => showCertificate(sql, files),
     beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),

@@ -17,7 +17,7 @@ const busyMicros = 100_000
  * Sessions of people and applications, and events that run. Not the agent's, nor replicas' (they replicate or clone, and write nothing), nor the server's own threads; nor logins under way: a replica's may be
  * among them, and `offline_mode` refuses the others at their end.
  */
-const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
+export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
   AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
 
 const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign} AND t.PROCESSLIST_COMMAND <> 'Killed'`
@@ -96,9 +96,9 @@ export async function endReplicaSessions(sql: Sql, keep: (user: string) => boole
 const replicaSessions = String.raw`SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_COMMAND AS command FROM performance_schema.threads t
   WHERE t.PROCESSLIST_USER LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Clone%'`
 
-async function kill(sql: Sql, id: number): Promise<void> {
+export async function kill(sql: Sql, id: number, what: 'CONNECTION' | 'QUERY' = 'CONNECTION'): Promise<void> {
   try {
-    await sql.change(`KILL CONNECTION ${id}`)
+    await sql.change(`KILL ${what} ${id}`)
   } catch (error) {
     if (errnoOf(error) !== noSuchThread) throw error
   }

@@ -18,7 +18,9 @@ const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.
   @@global.rpl_semi_sync_source_enabled AS semiSync, @@global.rpl_semi_sync_source_wait_for_replica_count AS acks`
 
 const statuses = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status
-  WHERE VARIABLE_NAME IN ('Rpl_semi_sync_source_wait_sessions', 'Rpl_semi_sync_source_no_tx', 'Rpl_semi_sync_replica_status', 'Threads_running')`
+  WHERE VARIABLE_NAME IN ('Rpl_semi_sync_source_wait_sessions', 'Rpl_semi_sync_source_no_tx', 'Rpl_semi_sync_replica_status', 'Threads_running')
+  UNION ALL SELECT 'event changes', SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_global_by_event_name
+  WHERE EVENT_NAME IN ('statement/sql/create_event', 'statement/sql/alter_event', 'statement/sql/drop_event')`
 
 /** Gates that are open, and the passwords of the other accounts: one look at the table of both. */
 const accounts = String.raw`SELECT user, ${passwordColumns} FROM mysql.user WHERE host = '%' AND ((user LIKE 'regent\_r\_%' AND account_locked = 'N') OR ${isRotated})`
@@ -37,6 +39,8 @@ export class StateReader {
   readonly #pulse: ChannelPulse
   #foreignTables: ForeignTables | null = null
   #showBinlog: string | null = null
+  /** How often events were changed since this server started, as it was seen last. */
+  eventChanges = 0
 
   constructor(cluster: string, sql: Sql, { persisted, pulse }: { persisted: PersistedSettings; pulse: ChannelPulse }) {
     this.#cluster = cluster
@@ -64,6 +68,7 @@ export class StateReader {
     const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog]] = await this.#sql.readAll(asked, left())
     const channel = this.#pulse.from(replica, pulse)
     const status = new Map(counts.map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
+    this.eventChanges = Number(status.get('event changes') ?? 0)
     const open = found.filter((row) => textOf(row, 'user').startsWith(replicationUserPrefix))
     return {
       ...factsFrom(row),

@@ -10,7 +10,7 @@ import { freshMemory, type Parts } from './parts.ts'
 import { Notices } from './notices.ts'
 import { Observer } from './observer.ts'
 import type { ProcessPort } from './process-port.ts'
-import type { ServerPort } from './server-port.ts'
+import type { Blocker, ServerPort } from './server-port.ts'
 import { freshState, StoredStateFile } from './stored-state.ts'
 import type { VolumePort } from './volume-port.ts'
 
@@ -124,8 +124,16 @@ export class ScriptedServer implements ServerPort {
   waitSessionsGone: ServerPort['waitSessionsGone'] = async () => undefined
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
   setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) => void this.calls.push(`passwords ${generation} ${old}`)
+  oldestMs = 0
+  blocking: readonly Blocker[] = []
+  readonly oldestStatementMs = (): number => this.oldestMs
+  readonly blockers = async (): Promise<readonly Blocker[]> => this.blocking
+  readonly endBlocker = async ({ session }: Blocker): Promise<void> => void this.calls.push(`end session ${session}`)
   readonly probeWrite: ServerPort['probeWrite'] = async () => ({ result: 'ok', detail: '' })
   readonly setEvents: ServerPort['setEvents'] = async (on) => void this.calls.push(`events ${on ? 'on' : 'off'}`)
+  changedEvents = 0
+  readonly eventChanges = (): number => this.changedEvents
+  recordEvents: ServerPort['recordEvents'] = async () => void this.calls.push('record events')
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
   showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)
   beginBinlogAfter: ServerPort['beginBinlogAfter'] = async () => void this.calls.push('beginBinlog')

@@ -19,12 +19,16 @@ export interface Timings {
   readonly lookIntoLogMs: number
   /** The agent sends its observation at least this often. */
   readonly heartbeatMs: number
+  /** A lock of somebody else that keeps the agent, for so long, from what makes a primary take writes again, or keeps them safe, loses its session. */
+  readonly lockGraceMs: number
   /** No word from an agent for this long: it is unreachable. */
   readonly unreachableMs: number
   /** A primary that neither the manager nor a majority of the cluster's agents has confirmed for this long, counted from when it asked, closes itself. */
   readonly leaseMs: number
   /** How often a primary asks manager and agents to confirm its lease, and how long a word about it may take from one to the other. */
   readonly leaseRenewMs: number
+  /** An agent that stood still while its lease ran out (its machine was paused) asks for so long before it closes the primary. */
+  readonly leaseAfterPauseMs: number
   /** A counted replica that does not follow for this long leaves the sync set. */
   readonly removeFromSyncSetMs: number
   /** mysqld ended and no manager was heard for this long: the primary's agent starts it again by itself. */
@@ -47,10 +51,12 @@ export const defaultTimings: Timings = {
   writeProbeMs: 500,
   frozenMs: 1_200,
   lookIntoLogMs: 5_000,
+  lockGraceMs: 1_000,
   heartbeatMs: 300,
   unreachableMs: 1_200,
   leaseMs: 6_000,
   leaseRenewMs: 1_500,
+  leaseAfterPauseMs: 1_000,
   removeFromSyncSetMs: 2_000,
   restartAloneMs: 15_000,
   startMs: 60_000,
@@ -63,8 +69,10 @@ export const defaultTimings: Timings = {
 export function contradictionIn(timings: Timings): string | undefined {
   const rules: readonly (readonly [boolean, string])[] = [
     [timings.leaseRenewMs * 3 <= timings.leaseMs, 'leaseRenewMs × 3 must not exceed leaseMs'],
+    [timings.leaseAfterPauseMs <= timings.leaseRenewMs, 'leaseAfterPauseMs must not exceed leaseRenewMs'],
     [timings.heartbeatMs * 3 <= timings.unreachableMs, 'heartbeatMs × 3 must not exceed unreachableMs'],
     [timings.queryDeadlineMs <= timings.frozenMs, 'queryDeadlineMs must not exceed frozenMs'],
+    [timings.queryDeadlineMs <= timings.lockGraceMs, 'queryDeadlineMs must not exceed lockGraceMs'],
     [timings.processWatchMs <= timings.observeMs, 'processWatchMs must not exceed observeMs'],
     [timings.replicaWatchMs <= timings.observeMs, 'replicaWatchMs must not exceed observeMs'],
     [timings.unreachableMs < timings.leaseMs, 'unreachableMs must be shorter than leaseMs'],

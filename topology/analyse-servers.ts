@@ -35,7 +35,7 @@ const probeFindings: Readonly<Record<WriteProbe, readonly [AnalysisCode, string]
   ok: null,
   unknown: null,
   stuck: null,
-  locked: ['GlobalLock', 'a global lock holds every write'],
+  locked: ['GlobalLock', 'a lock is in the way of writes, or of what Regent must do'],
   diskFull: ['DiskFull', 'its disk is full'],
   lowSpace: ['LowSpace', 'it was closed to writes before its disk is full'],
   readOnlyFilesystem: ['ReadOnlyFilesystem', 'its file system is read-only'],

@@ -35,14 +35,14 @@ export const serversCases: Cases = {
       views: { 'shop-0': { probe: 'readOnlyFilesystem' }, 'shop-1': { probe: 'locked' }, 'shop-2': { probe: 'tooManyConnections' } },
       findings: [
         'ReadOnlyFilesystem critical shop-0: primary shop-0: its file system is read-only',
-        'GlobalLock warning shop-1: replica shop-1: a global lock holds every write',
+        'GlobalLock warning shop-1: replica shop-1: a lock is in the way of writes, or of what Regent must do',
         'TooManyConnections warning shop-2: replica shop-2: all of its connections are taken',
       ],
     },
-    'a global lock at the primary stops every write': {
-      views: { 'shop-0': { probe: 'locked', probeDetail: 'held by session 12' } },
+    'a lock at the primary stands in the way of a gate': {
+      views: { 'shop-0': { probe: 'locked', probeDetail: 'session 12 of admin@10.0.0.7 holds the backup lock for 4 s; ALTER USER waits behind it' } },
       findings: [
-        'GlobalLock critical shop-0: primary shop-0: a global lock holds every write (held by session 12)',
+        'GlobalLock critical shop-0: primary shop-0: a lock is in the way of writes, or of what Regent must do (session 12 of admin@10.0.0.7 holds the backup lock for 4 s; ALTER USER waits behind it)',
       ],
     },
     'the last probe of a server that is dead says nothing': {
