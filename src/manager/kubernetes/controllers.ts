@@ -111,7 +111,7 @@ function clusterOfLabel({ metadata: { namespace, labels: worn } }: KubeObject): 
   return namespace === undefined || name === undefined ? [] : [{ namespace, name }]
 }
 
-const isNoRecord = objectsThat(({ metadata: { name } }) => !name.endsWith('-record') && !name.endsWith('-notes'))
+const isNoRecord = objectsThat(({ metadata: { name } }) => !/-(record|notes|recoveries)$/.test(name))
 
 function failureLogger(log: Logger): ControllerOptions['failed'] {
   return ({ key, error, failures, willRetry }) => log.warn({ err: error, cluster: keyText(key), failures }, `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`)
