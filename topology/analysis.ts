@@ -49,6 +49,7 @@ export type AnalysisCode =
   | 'MixedVersions'
   | 'RecordFromThePast'
   | 'RecordOfAnotherHistory'
+  | 'NotesDamaged'
   | 'NotProtected'
   | 'Paused'
   | 'Fenced'

@@ -1,8 +1,10 @@
-import { emptyNotes } from '../../failover/notes.ts'
-import { describeError, RegentError } from '../common/errors.ts'
+import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import type { Timers } from '../common/ports.ts'
 import type { Cells, Lease } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
+import { isSameApart, joined, readRecoveries, writeRecoveries } from './stored-recoveries.ts'
 import { parseNotes, parseRecord, printNotes, printRecord } from './wire.ts'
 
 export interface StoreLimits {
@@ -18,6 +20,12 @@ const updateAttempts = 200
 
 const longestLeaseMs = 3_600_000
 
+/** Of an object that cannot be used, by the command that removes it. */
+const cures = {
+  record: (removal: string) => `Nothing is decided with it. Restore it from a copy; where there is none: ${removal}, and once every instance answers the record is built again from what they hold`,
+  notes: (removal: string) => `The cluster goes on without them; pauses, fences and what was noted of each volume are not known. Restore them from a copy; where there is none, they begin anew with: ${removal}`,
+} as const
+
 /**
  * A store over a place that holds cells: names checked, texts parsed and printed, a deadline on everything, and every failure
  * of the place as `REGENT_STORE_UNAVAILABLE`.
@@ -26,26 +34,56 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
   const within = <Result>(what: string, work: (signal: AbortSignal) => Promise<Result>) =>
     withDeadline(`${cells.place}: ${what}`, limits, work)
 
-  async function notesOf(cluster: string) {
-    const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
-    return {
-      revision: cell?.revision ?? 0,
-      notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`),
+  /** Where what is stored cannot be used: says so, which object it is, and what a person can do. */
+  async function sound<Result>(kind: 'record' | 'notes', cluster: string, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      const code = codeOf(error)
+      if (code !== 'REGENT_BAD_FILE' && code !== 'REGENT_NEWER_VERSION') throw error
+      const { object, removal } = cells.whereIs(`${kind}.${cluster}`)
+      if (code === 'REGENT_NEWER_VERSION') throw new RegentError(code, `${object}: ${describeError(error)}`, { cause: error })
+      throw new RegentError('REGENT_STORE_DAMAGED', `the ${kind} of ${cluster}, ${object}, cannot be used: ${describeError(error)}. ${cures[kind](removal)}`, { cause: error })
     }
+  }
+
+  async function notesOf(cluster: string) {
+    const [stored, apart] = await Promise.all([
+      sound('notes', cluster, async () => {
+        const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
+        return { revision: cell?.revision ?? 0, notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`) }
+      }),
+      within(`reading the recoveries of ${cluster}`, (signal) => readRecoveries(cells, cluster, signal)),
+    ])
+    return { stored, apart, notes: { ...stored.notes, recoveries: joined(stored.notes.recoveries, apart.recoveries) } }
+  }
+
+  /** The recoveries first: those that the notes still hold are gone from there only when they are kept apart. False when somebody wrote meanwhile. */
+  async function writeNotes(cluster: string, { stored, apart }: Awaited<ReturnType<typeof notesOf>>, next: ClusterNotes): Promise<boolean> {
+    const recoveries = joined(next.recoveries, [])
+    const isMoved = stored.notes.recoveries.length > 0 && apart.revision !== null
+    const text = printNotes({ ...next, recoveries: apart.revision === null ? stored.notes.recoveries : [] }, `next notes of ${cluster}`)
+    const hasNew = recoveries.length !== apart.recoveries.length || recoveries.some(({ id }, index) => id !== apart.recoveries[index]?.id)
+    if (hasNew && !(await within(`writing the recoveries of ${cluster}`, (signal) => writeRecoveries(cells, cluster, { ...apart, recoveries }, signal)))) return false
+    if (!isMoved && isSameApart(next, stored.notes)) return true
+    const cell = { revision: stored.revision + 1, text }
+    return sound('notes', cluster, () => within(`writing the notes of ${cluster}`, (signal) => cells.swap(`notes.${cluster}`, stored.revision, cell, signal)))
+  }
+
+  async function recordOf(cluster: string): Promise<ClusterRecord | undefined> {
+    const cell = await within(`reading the record of ${cluster}`, (signal) => cells.read(`record.${cluster}`, signal))
+    if (cell === undefined) return undefined
+    const where = `${cells.place}: record of ${cluster}`
+    const record = parseRecord(cell.text, where)
+    if (record.cluster !== cluster) throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
+    if (record.revision !== cell.revision) throw new RegentError('REGENT_BAD_FILE', `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`)
+    return record
   }
 
   return {
     async readRecord(cluster) {
       checkCluster(cluster)
-      const cell = await within(`reading the record of ${cluster}`, (signal) => cells.read(`record.${cluster}`, signal))
-      if (cell === undefined) return undefined
-      const where = `${cells.place}: record of ${cluster}`
-      const record = parseRecord(cell.text, where)
-      if (record.cluster !== cluster) throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
-      if (record.revision !== cell.revision) {
-        throw new RegentError('REGENT_BAD_FILE', `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`)
-      }
-      return record
+      return sound('record', cluster, () => recordOf(cluster))
     },
 
     async compareAndSwap(cluster, expectedRevision, next) {
@@ -56,7 +94,7 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
         throw new RegentError('REGENT_INTERNAL', `${where}: revision ${next.revision} does not follow ${expectedRevision}`)
       }
       const cell = { revision: next.revision, text: printRecord(next, where) }
-      return within(`writing the record of ${cluster}`, (signal) => cells.swap(`record.${cluster}`, expectedRevision, cell, signal))
+      return sound('record', cluster, () => within(`writing the record of ${cluster}`, (signal) => cells.swap(`record.${cluster}`, expectedRevision, cell, signal)))
     },
 
     async readNotes(cluster) {
@@ -67,19 +105,17 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     async updateNotes(cluster, change) {
       checkCluster(cluster)
       for (let attempt = 0; attempt < updateAttempts; attempt++) {
-        const { revision, notes } = await notesOf(cluster)
-        const next = change(notes)
-        if (next === notes) return notes
-        const cell = { revision: revision + 1, text: printNotes(next, `next notes of ${cluster}`) }
-        if (await within(`writing the notes of ${cluster}`, (signal) => cells.swap(`notes.${cluster}`, revision, cell, signal))) return next
+        const before = await notesOf(cluster)
+        const next = change(before.notes)
+        if (next === before.notes || (await writeNotes(cluster, before, next))) return next
       }
       throw new RegentError('REGENT_STORE_CONFLICT', `${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`)
     },
 
     async forget(cluster) {
       checkCluster(cluster)
-      // The notes first: a record without notes is whole, notes without their record are another cluster's.
-      for (const kind of ['notes', 'record'] as const) await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
+      // The record last: a record without notes is whole, notes without their record are another cluster's.
+      for (const kind of ['recoveries', 'notes', 'record'] as const) await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
     },
 
     close: () => cells.close(),

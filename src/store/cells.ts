@@ -6,7 +6,7 @@ export interface Cell {
   readonly text: string
 }
 
-export type CellName = `record.${string}` | `notes.${string}` | 'leader'
+export type CellName = `record.${string}` | `notes.${string}` | `recoveries.${string}` | 'leader'
 
 /**
  * What a place must be able to do to be a store: hold small texts and swap them atomically. Everything else about records
@@ -15,6 +15,8 @@ export type CellName = `record.${string}` | `notes.${string}` | 'leader'
 export interface Cells {
   /** How errors name the place; never with a password. */
   readonly place: string
+  /** How a person finds the object that holds a cell, and the command that removes it. */
+  whereIs(name: CellName): { readonly object: string; readonly removal: string }
   /** The newest committed text, durable before it is returned. */
   read(name: CellName, signal: AbortSignal): Promise<Cell | undefined>
   /** Replaces the text if its revision is still `expectedRevision` (0 = there is none); false when it is not. Durable before it resolves. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { emptyNotes } from '../../failover/notes.ts'
+import { emptyNotes, recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
+import type { CellName } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
 
 /** Two stores on the same place, as two managers have them. */
@@ -127,6 +128,31 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
     })
   })
 
+  describe('recoveries', () => {
+    const recovery = (id: string): Recovery => ({ id, kind: 'failover', startedWallMs: 1, analysis: '', sentence: id, from: null, to: null, fromEpoch: 1, toEpoch: 2, outcome: 'succeeded', timeline: [{ atMs: 1, what: 'noticed' }] })
+    const filed = (id: string) => (notes: ClusterNotes): ClusterNotes => ({ ...notes, recoveries: [recovery(id), ...notes.recoveries].slice(0, recoveriesKept) })
+    const idsIn = async (store: Store) => (await store.readNotes('shop')).recoveries.map(({ id }) => id)
+
+    it('are read with the notes by any manager, newest first, each once, however many write at a time, and not more than are kept', async () => {
+      await stores.first.updateNotes('shop', filed('first'))
+      await stores.second.updateNotes('shop', (notes) => ({ ...notes, instances: 4 }))
+      expect(await idsIn(stores.second)).toEqual(['first'])
+      expect((await stores.first.readNotes('shop')).instances).toBe(4)
+      await Promise.all(['a', 'b', 'c', 'd'].map((id, number) => (number % 2 === 0 ? stores.first : stores.second).updateNotes('shop', (notes) => ({ ...filed(id)(notes), lastFailoverWallMs: number }))))
+      const ids = await idsIn(stores.first)
+      expect(ids.toSorted()).toEqual(['a', 'b', 'c', 'd', 'first'])
+      expect(ids.at(-1)).toBe('first')
+      await stores.first.updateNotes('shop', (notes) => Array.from({ length: 60 }, (_, number) => `r${number}`).reduce((before, id) => filed(id)(before), notes))
+      expect(await idsIn(stores.second)).toHaveLength(recoveriesKept)
+    })
+
+    it('go with their cluster', async () => {
+      await stores.first.updateNotes('shop', filed('first'))
+      await stores.first.forget('shop')
+      expect(await idsIn(stores.second)).toEqual([])
+    })
+  })
+
   describe('a cluster that is forgotten', () => {
     it('has no record and no notes for any manager, and may begin anew; others keep theirs', async () => {
       await stores.first.compareAndSwap('shop', 0, { ...shop, revision: 41 })
@@ -194,6 +220,75 @@ export function itSettlesWhoLeads(open: () => Promise<TwoStores<LeadingStore>>):
     it.each([0, -1, Number.NaN, 4_000_000])('is refused for %d ms', async (ttlMs) => {
       await expect(stores.first.lead('a', ttlMs)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
     })
+  })
+}
+
+/** A store whose stored texts a test can replace. */
+export interface DamagedStore<Kind extends Store = Store> {
+  readonly store: Kind
+  readonly damage: (name: CellName, text: string) => Promise<void>
+  /** How a person finds the object that holds a cell. */
+  readonly objectOf: (name: CellName) => string
+  readonly end: () => Promise<void>
+}
+
+const damages = { 'nothing at all': '', 'half of a text': '{"version":1,"clus', 'another kind of thing': '[]', 'no version': '{}', 'another shape': '{"version":1,"primary":7,"paused":7}' } as const
+
+/** A record or notes that cannot be used are told as that, with the object and the cure, in every store; a lease that cannot is nobody's. */
+export function itNamesWhatIsDamaged(open: () => Promise<DamagedStore>): void {
+  describe.each(['record', 'notes'] as const)('a damaged object: the %s', (kind) => {
+    const read = (store: Store): Promise<unknown> => (kind === 'record' ? store.readRecord('shop') : store.readNotes('shop'))
+    const saved = async (store: Store): Promise<void> => {
+      await store.compareAndSwap('shop', 0, shop)
+      await store.updateNotes('shop', (notes) => ({ ...notes, instances: 5 }))
+    }
+
+    it.each(Object.entries(damages))('that holds %s', async (_, text) => {
+      const { store, damage, objectOf, end } = await open()
+      await saved(store)
+      await damage(`${kind}.shop`, text)
+      const refused = { code: 'REGENT_STORE_DAMAGED', message: expect.stringMatching(/ cannot be used: .+\. .*Restore (it|them) from a copy; where there is none[:,] .+/) as string }
+      await expect(read(store)).rejects.toMatchObject(refused)
+      await expect(read(store)).rejects.toThrow(`the ${kind} of shop, ${objectOf(`${kind}.shop`)}`)
+      if (kind === 'notes') {
+        await expect(store.updateNotes('shop', (notes) => notes)).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
+        expect(await store.readRecord('shop')).toEqual(shop)
+      }
+      await store.close()
+      await end()
+    })
+
+    it('of a newer Regent is named, and left as it is', async () => {
+      const { store, damage, objectOf, end } = await open()
+      await saved(store)
+      await damage(`${kind}.shop`, '{"version":99}')
+      await expect(read(store)).rejects.toMatchObject({ code: 'REGENT_NEWER_VERSION', message: expect.stringContaining(objectOf(`${kind}.shop`)) as string })
+      await store.close()
+      await end()
+    })
+  })
+
+  it('a damaged object: the record of another cluster', async () => {
+    const { store, damage, end } = await open()
+    await store.compareAndSwap('shop', 0, shop)
+    await damage('record.shop', JSON.stringify(other('else')))
+    await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED', message: expect.stringContaining('cluster is "else"; it must be "shop"') as string })
+    await store.close()
+    await end()
+  })
+}
+
+/** A lease decides who works, and nothing that safety rests on: one that cannot be read stops nobody. */
+export function itTakesADamagedLease(open: () => Promise<DamagedStore<LeadingStore>>): void {
+  it.each(Object.entries(damages))('a lease that holds %s is taken by the next manager, with a newer token', async (_, text) => {
+    const { store, damage, end } = await open()
+    const before = await store.lead('a', 60_000)
+    await damage('leader', text)
+    const next = await store.lead('b', 60_000)
+    expect(next?.manager).toBe('b')
+    expect(next?.fencingToken).toBeGreaterThan(before?.fencingToken ?? Number.POSITIVE_INFINITY)
+    await store.close()
+    await end()
   })
 }
 
