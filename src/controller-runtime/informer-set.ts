@@ -20,6 +20,8 @@ export interface InformerChoice<Kind extends KubeObject> {
   readonly indexes?: Indexes<Kind>
   readonly labelSelector?: string
   readonly fieldSelector?: string
+  /** Tells several informers of one kind apart, each with a selection of its own; also who asks later names it. */
+  readonly as?: string
 }
 
 /** One informer for each kind, whoever asks for it: one list, one watch and one copy in memory. */
@@ -34,16 +36,16 @@ export class InformerSet {
 
   /**
    * The informer of a kind. Who asks first says what is indexed and selected; who asks later takes it as it is, and must say nothing
-   * about that. One that is first asked for while the set runs starts at once.
+   * about that, but for `as`. One that is first asked for while the set runs starts at once.
    */
   of<Kind extends KubeObject>(resource: Resource<Kind>, choice?: InformerChoice<Kind>): Informer<Kind> {
-    const name = `${resource.group}/${resource.version}/${resource.plural}`
+    const { as = '', indexes, ...selection } = choice ?? {}
+    const name = `${resource.group}/${resource.version}/${resource.plural} ${as}`
     const known = this.#informers.get(name)
     if (known !== undefined) {
-      if (choice !== undefined) throw new TypeError(`the informer of ${known.name} exists already: its indexes and selectors cannot change`)
+      if (indexes !== undefined || Object.keys(selection).length > 0) throw new TypeError(`the informer of ${known.name} exists already: its indexes and selectors cannot change`)
       return known as unknown as Informer<Kind>
     }
-    const { indexes, ...selection } = choice ?? {}
     const made = new Informer<Kind>({ ...this.#parts, resource, selection, ...(indexes === undefined ? {} : { indexes }) })
     this.#informers.set(name, made as unknown as Informer<KubeObject>)
     this.#running?.runs.push(made.run(this.#running.signal))

@@ -16,6 +16,8 @@ export const labels = {
 export const annotations = {
   /** Of a pod: which of the things that only a restart brings it was made with. */
   podRevision: 'regent.dev/pod-revision',
+  /** Of the set: when its controller was last woken by Regent. */
+  lookedAt: 'regent.dev/looked-at',
   /** Of the primary's EndpointSlice. */
   epoch: 'regent.dev/epoch',
   /** Of the resource, by a person: any new value asks for new passwords. Of its internal Secret: the value that was taken up last. */

@@ -74,6 +74,24 @@ describe('the primary’s endpoints', () => {
   })
 })
 
+describe('endpoints that say the right address and lead nobody there', () => {
+  it.each([
+    ['without the label of their Service', { metadata: { labels: { 'kubernetes.io/service-name': null } } }],
+    ['without Regent’s label', { metadata: { labels: { 'app.kubernetes.io/managed-by': 'me' } } }],
+    ['as not ready', { endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: false }, targetRef: { name: 'shop-0' } }] }],
+    ['with a second port', { ports: [{ name: 'mysql', port: 3306, protocol: 'TCP' }, { name: 'x', port: 1, protocol: 'TCP' }] }],
+  ])('%s are seen as none, and written again', async (_what, patch) => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    await endpoints.publish(route(1, 0))
+    const before = await client.get(endpointSlices, key)
+    await client.patch(endpointSlices, key, patch)
+    expect(await endpoints.published()).toBeUndefined()
+    expect(await endpoints.publish(route(1, 0))).toBe(true)
+    const { resourceVersion: _version, ...metadata } = before?.metadata ?? expect.fail('no slice')
+    expect(await client.get(endpointSlices, key)).toMatchObject({ ...before, metadata })
+  })
+})
+
 describe('endpoints of a forged epoch', () => {
   const forge = (epoch: number) => client.patch(endpointSlices, key, { metadata: { annotations: { 'regent.dev/epoch': String(epoch) } }, endpoints: [{ addresses: ['10.6.6.6'], conditions: {} }] })
 

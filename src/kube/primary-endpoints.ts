@@ -21,6 +21,10 @@ interface Endpoint {
 
 export const endpointSlices: Resource<EndpointSlice> = { group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice', plural: 'endpointslices', namespaced: true }
 
+/** Labels of a slice: the Service that it is of, and who writes it. */
+export const serviceName = 'kubernetes.io/service-name'
+export const managedBy = 'endpointslice.kubernetes.io/managed-by'
+
 /** What is not in a route: fixed for a cluster. */
 export interface EndpointsOf {
   readonly cluster: string
@@ -55,7 +59,7 @@ export class PrimaryEndpoints {
         // What was seen may be old, but epochs only grow.
         return false
       }
-      if (before !== undefined && says(before, route)) return true
+      if (before !== undefined && says(before, route) && this.#leads(before)) return true
       if (await this.#write(before, route)) return true
     }
   }
@@ -64,7 +68,7 @@ export class PrimaryEndpoints {
     const slice = await this.#look()
     const [endpoint] = slice?.endpoints ?? []
     const [port] = slice?.ports ?? []
-    if (slice === undefined || endpoint === undefined) return undefined
+    if (slice === undefined || endpoint === undefined || !this.#leads(slice)) return undefined
     return { epoch: epochOf(slice), instance: endpoint.targetRef?.name ?? '', host: endpoint.addresses[0] ?? '', port: port?.port ?? 3306 }
   }
 
@@ -98,16 +102,27 @@ export class PrimaryEndpoints {
     }
   }
 
+  #labels(): Readonly<Record<string, string>> {
+    const { cluster } = this.#of
+    return { ...commonLabels(cluster), [serviceName]: namesOf(cluster).primary, [managedBy]: 'regent.dev' }
+  }
+
+  /** Whether clients are led by it: without its labels it is of no Service, and who is not ready is not reached. */
+  #leads({ metadata, endpoints, ports = [] }: EndpointSlice): boolean {
+    const isLabelled = Object.entries(this.#labels()).every(([name, value]) => metadata.labels?.[name] === value)
+    const [endpoint, ...others] = endpoints ?? []
+    return isLabelled && ports.length === 1 && others.length === 0 && endpoint?.conditions.ready !== false
+  }
+
   #slice(before: EndpointSlice | undefined, { epoch, instance, host, port }: PrimaryRoute): EndpointSlice {
-    const { cluster, namespace, owner } = this.#of
-    const service = namesOf(cluster).primary
+    const { namespace, owner } = this.#of
     return {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
       metadata: {
         ...before?.metadata,
         ...this.#key,
-        labels: { ...before?.metadata.labels, ...commonLabels(cluster), 'kubernetes.io/service-name': service, 'endpointslice.kubernetes.io/managed-by': 'regent.dev' },
+        labels: { ...before?.metadata.labels, ...this.#labels() },
         annotations: { ...before?.metadata.annotations, [annotations.epoch]: String(epoch) },
         ownerReferences: [owner],
       },

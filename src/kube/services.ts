@@ -39,6 +39,7 @@ function replicasService(cluster: MySQLCluster): Service {
 function instancesService(cluster: MySQLCluster): Service {
   const { name } = cluster.metadata
   return service(cluster, namesOf(name).instances, {
+    ...openly,
     clusterIP: 'None',
     publishNotReadyAddresses: true,
     selector: selectorOf(name),
@@ -49,9 +50,14 @@ function instancesService(cluster: MySQLCluster): Service {
   })
 }
 
+/** What the API server would fill in by itself, said nevertheless: what is not sent is not ours, and a hand's change of it would stay. */
+const openly = { sessionAffinity: 'None', internalTrafficPolicy: 'Cluster' }
+
 function reachedBy({ type, port, loadBalancerClass, loadBalancerSourceRanges }: Reached): V1ServiceSpec {
   return {
+    ...openly,
     type,
+    publishNotReadyAddresses: false,
     ports: [{ name: 'mysql', port, protocol: 'TCP', targetPort: mysqlPort }],
     ...(loadBalancerClass !== undefined && type === 'LoadBalancer' && { loadBalancerClass }),
     ...(loadBalancerSourceRanges !== undefined && type === 'LoadBalancer' && { loadBalancerSourceRanges: [...loadBalancerSourceRanges] }),

@@ -11,7 +11,7 @@ export interface StatefulSet extends KubeObject {
 }
 
 export interface Pod extends KubeObject {
-  readonly spec?: Pick<V1PodSpec, 'nodeName' | 'containers' | 'initContainers'>
+  readonly spec?: Pick<V1PodSpec, 'nodeName' | 'containers' | 'initContainers' | 'volumes'>
   readonly status?: { readonly podIP?: string; readonly phase?: string; readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
 }
 

@@ -35,6 +35,43 @@ it('an EndpointSlice that somebody led elsewhere leads to the primary again', as
   await expectNothingLost(writer)
 })
 
+it('a selector on the Service of the primary is gone within seconds, and so are the endpoints that Kubernetes made for it', async () => {
+  const cluster = demo.current
+  const writer = await Writer.start(cluster)
+  const service = namesOf(cluster.name).primary
+  const slices = async () => {
+    const labelSelector = `kubernetes.io/service-name=${service}`
+    const { items } = await cluster.client.list(endpointSlices, { namespace: cluster.namespace, labelSelector })
+    return items.map(({ metadata }) => metadata.name)
+  }
+  const key = { namespace: cluster.namespace, name: service }
+  const selector = async () => (await cluster.client.get(services, key))?.spec.selector
+  const told = async () => (await cluster.kubectl('get', 'events', '--field-selector', 'reason=PutRight', '-o', 'name')) !== ''
+  for (let time = 0; time < 3; time += 1) {
+    await cluster.kubectl('patch', 'service', service, '--patch', JSON.stringify({ spec: { selector: { [labels.cluster]: cluster.name } } }))
+    await cluster.until(() => 'no selector', async () => (await selector()) === undefined, 10_000)
+    // Its controller may write them a moment after the selector is gone.
+    await cluster.until(() => `one slice: ${service}`, async () => (await slices()).join() === service, 10_000)
+  }
+  await cluster.until(() => 'an Event that says so', told, 15_000)
+  await expectNothingLost(writer)
+  expect(await slices()).toEqual([service])
+})
+
+it('a pod that somebody took the label of its cluster off is taken up by its set again', async () => {
+  const cluster = demo.current
+  const [replica = ''] = await cluster.replicas()
+  const { metadata: before } = await cluster.pod(replica)
+  await cluster.kubectl('label', 'pod', replica, `${labels.cluster}-`)
+  const owned = async () => {
+    const { metadata } = await cluster.pod(replica)
+    return metadata.labels?.[labels.cluster] === cluster.name && metadata.ownerReferences?.some(({ controller }) => controller === true)
+  }
+  await cluster.until(() => `the label of ${replica}, and its owner`, owned, 15_000)
+  expect((await cluster.pod(replica)).metadata.uid).toBe(before.uid)
+  await cluster.whole()
+})
+
 it('a resource that is edited while a switchover runs: the switchover ends well, and the last edit holds', async () => {
   const cluster = demo.current
   const writer = await Writer.start(cluster)

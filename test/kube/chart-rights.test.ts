@@ -43,6 +43,7 @@ const ofClusters = [
   'secrets: get list watch create patch',
   'configmaps: get list watch create patch delete',
   'discovery.k8s.io/endpointslices: get list watch create update delete',
+  'endpoints: get delete',
   'policy/poddisruptionbudgets: get list watch create patch',
   'networking.k8s.io/networkpolicies: get list watch create patch delete',
   'events.k8s.io/events: create patch',

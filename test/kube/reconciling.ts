@@ -11,6 +11,7 @@ import type { EndpointSlice } from '../../src/kube/primary-endpoints.ts'
 import { secrets, type Secret } from '../../src/kube/secrets.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '../../src/kube/stateful-set.ts'
 import { ClusterSet } from '../../src/manager/kubernetes/cluster-set.ts'
+import { TemplateKeeper } from '../../src/manager/kubernetes/keep-template.ts'
 import { reconcileCluster } from '../../src/manager/kubernetes/reconcile-cluster.ts'
 import { reconcileStatus } from '../../src/manager/kubernetes/reconcile-status.ts'
 import { createMetrics } from '../../src/manager/metrics.ts'
@@ -41,11 +42,12 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   const parts = { client: counted, clock: realWorld.clock, clusters, pods: podInformer, statefulSets: sets, leads: () => leading.now }
   const set = new ClusterSet({ ...parts, world: realWorld, slices: testingInformer<EndpointSlice>('endpointslices'), configMaps: testingInformer<ConfigMap>('configmaps'), secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined, declined: () => undefined })
   const options = { reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] }, images: { regent: 'regent:1', ...(image !== null && { mysql: image }) } }
-  const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled) }
+  const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled), templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }) }
   const told: string[] = []
-  const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined, passwords: (_key: object, what: string, note: string) => void told.push(`${what}: ${note}`) }
+  const putRight: string[] = []
+  const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined, passwords: (_key: object, what: string, note: string) => void told.push(`${what}: ${note}`), putRight: (_key: object, what: string) => void putRight.push(what) }
   const bring = reconcileCluster({ ...parts, set, options, objects, events, applied: () => undefined })
-  const show = reconcileStatus({ ...parts, set, clock: afterRecoveries })
+  const show = reconcileStatus({ ...parts, set, clock: afterRecoveries, putRight: (_key, what) => void putRight.push(what) })
   const signal = new AbortController().signal
 
   const fill = async <Kind extends KubeObject>(resource: Resource<Kind>, informer: ReturnType<typeof testingInformer<Kind>>): Promise<void> => {
@@ -66,6 +68,8 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
     refusals,
     /** Of rotations of passwords. */
     told,
+    /** What others had added, and was taken away. */
+    putRight,
     set,
     leading,
     /** As often as the controller would until it has brought everything in step. */

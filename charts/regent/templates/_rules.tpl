@@ -36,10 +36,14 @@
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, watch, create, patch, delete]
-# update: the primary's address, by compare-and-swap, so that an older epoch loses. create: the first. delete: one whose address is of the other family, which cannot change in place.
+# update: the primary's address, by compare-and-swap, so that an older epoch loses. create: the first. delete: one whose address is of the other family, which cannot change in place, and others' that lead elsewhere.
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
   verbs: [get, list, watch, create, update, delete]
+# get, delete: the older kind of them, of which Kubernetes would make slices.
+- apiGroups: [""]
+  resources: [endpoints]
+  verbs: [get, delete]
 {{- $disabled := .Values.manager.reconcile.disabledCapabilities }}
 {{- if not (has "disruptionBudgets" $disabled) }}
 # create, patch: drains take one instance at a time.

@@ -51,6 +51,11 @@ export class ClusterEvents {
     this.#record(key, { type: 'Warning', reason: 'RequestRefused', action: 'Refuse', note: sentence })
   }
 
+  /** What somebody else had changed is as it was again. */
+  putRight(key: ObjectKey, sentence: string): void {
+    this.#tell(key, { type: 'Warning', reason: 'PutRight', action: 'PutRight', note: sentence })
+  }
+
   /** How far a rotation of passwords is; what it waits for is told once. */
   passwords(key: ObjectKey, what: 'Began' | 'Waits' | 'Changed' | 'Ended', note: string): void {
     if (this.#isNews(key, 'passwords', `${what} ${note}`)) this.#tell(key, { type: 'Normal', reason: `PasswordRotation${what}`, action: 'RotatePasswords', note })

@@ -5,6 +5,7 @@ import { isAlreadyExists, isConflict, isInvalid } from '../../controller-runtime
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
 import { applyObject } from '../../controller-runtime/server-side-apply.ts'
+import { addedToService, strangersAmong } from '../../kube/added-by-others.ts'
 import { agentConfigOf, configMaps, podPaths } from '../../kube/agent-config.ts'
 import { certificatesOf } from '../../kube/cluster-certificates.ts'
 import { disruptionBudgetOf, podDisruptionBudgets } from '../../kube/disruption-budget.ts'
@@ -13,11 +14,13 @@ import { fieldManager, namesOf, selectorTextOf } from '../../kube/names.ts'
 import { networkPolicies, networkPolicyOf } from '../../kube/network-policy.ts'
 import { podMonitorOf, podMonitors } from '../../kube/pod-monitor.ts'
 import { agentContainer, type PodImages } from '../../kube/pod-template.ts'
+import { endpointSlices, serviceName } from '../../kube/primary-endpoints.ts'
 import { quantityOf } from '../../kube/quantity.ts'
 import { passwordGeneration, secrets, secretsOf, textIn, type Secret } from '../../kube/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
 import { services, servicesOf, type Service } from '../../kube/services.ts'
 import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims, type PersistentVolumeClaim } from '../../kube/stateful-set.ts'
+import type { TemplateKeeper } from './keep-template.ts'
 import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
 import type { Capability } from '../options/schema.ts'
 
@@ -30,6 +33,9 @@ export interface ClusterObjectsParts {
   readonly disabled: ReadonlySet<Capability>
   /** What others changed or deleted is left so: never of a new cluster. */
   readonly yields: boolean
+  /** What others had added was taken away, in a sentence. */
+  readonly putRight: (sentence: string) => void
+  readonly templates: Pick<TemplateKeeper, 'keep'>
 }
 
 /** Brings everything a cluster becomes in step with its spec. In this order: what pods need comes before them. */
@@ -39,6 +45,7 @@ export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: M
   await keepCertificates(parts, cluster, signal)
   const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { signal })
   await Promise.all([apply(serviceAccounts, serviceAccountOf(cluster)), apply(configMaps, agentConfigOf(cluster)), ...servicesOf(cluster).map((service) => applyService(parts, service, signal))])
+  await removeStrangers(parts, cluster, signal)
   await applyStatefulSet(parts, cluster, signal)
   await Promise.all([growVolumes(parts.client, cluster, signal), applyOptional(parts, cluster, signal)])
 }
@@ -62,25 +69,58 @@ interface Applying {
   readonly signal: AbortSignal
 }
 
-async function applyOne<Kind extends KubeObject>({ client, yields }: Pick<ClusterObjectsParts, 'client' | 'yields'>, resource: Resource<Kind>, object: KubeObject, { signal }: Pick<Applying, 'signal'>): Promise<void> {
-  if (yields && (await client.get(resource, keyOf(object), { signal })) === undefined) return
+/** What it is then; undefined where it is left as others made it. */
+async function applyOne<Kind extends KubeObject>({ client, yields }: Pick<ClusterObjectsParts, 'client' | 'yields'>, resource: Resource<Kind>, object: KubeObject, { signal }: Pick<Applying, 'signal'>): Promise<Kind | undefined> {
+  if (yields && (await client.get(resource, keyOf(object), { signal })) === undefined) return undefined
   try {
-    await applyObject(client, resource, object, { fieldManager, force: !yields, signal })
+    return await applyObject(client, resource, object, { fieldManager, force: !yields, signal })
   } catch (error) {
     if (!yields || !isConflict(error)) throw error
+    return undefined
   }
 }
 
-/** Ports are told apart by their numbers: where a hand changed one, the apply puts ours beside it, and two of one name are refused. Then the list is written as a whole first. */
+/** An apply takes nothing away that others added: a selector on the primary's Service would lead its clients to replicas. */
 async function applyService(parts: ClusterObjectsParts, service: Service, signal: AbortSignal): Promise<void> {
+  const { client, yields, putRight } = parts
+  const live = await appliedService(parts, service, signal)
+  const added = live === undefined || yields ? undefined : addedToService(service, live)
+  if (added === undefined) return
+  await client.patch(services, keyOf(service), { spec: added.spec }, { fieldManager, signal })
+  putRight(`Service ${service.metadata.name} had what is not Regent’s, and clients would have been led by it: ${added.what}. It is taken away`)
+}
+
+/**
+ * Some of what others add cannot stand beside what is ours: ports are told apart by their numbers, and where a hand changed one, the apply puts ours beside it, and two of one name are refused. Then that is written first.
+ */
+async function appliedService(parts: ClusterObjectsParts, service: Service, signal: AbortSignal): Promise<Service | undefined> {
   try {
-    await applyOne(parts, services, service, { signal })
+    return await applyOne(parts, services, service, { signal })
   } catch (error) {
     if (!isInvalid(error)) throw error
-    if (parts.yields) return
-    await parts.client.patch(services, keyOf(service), { spec: { ports: service.spec.ports } }, { fieldManager, signal })
-    await applyOne(parts, services, service, { signal })
+    if (parts.yields) return undefined
+    const { ports, sessionAffinity } = service.spec
+    await parts.client.patch(services, keyOf(service), { spec: { ports, sessionAffinity, sessionAffinityConfig: null } }, { fieldManager, signal })
+    return applyOne(parts, services, service, { signal })
   }
+}
+
+/** The old kind of endpoints too: Kubernetes makes slices of it for a Service that has no selector. */
+const endpoints: Resource = { group: '', version: 'v1', kind: 'Endpoints', plural: 'endpoints', namespaced: true }
+
+/** Whoever is among the endpoints of the primary's Service beside the primary. */
+async function removeStrangers({ client, yields, putRight }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+  if (yields) return
+  const { routing } = cluster.spec.services
+  const key = { ...keyOf(cluster), name: namesOf(cluster.metadata.name).primary }
+  const { items } = await client.list(endpointSlices, { namespace: key.namespace, labelSelector: `${serviceName}=${key.name}`, signal })
+  // First: its slices would be made again.
+  const mirrored = routing === 'labels' ? undefined : await client.get(endpoints, key, { signal })
+  if (mirrored !== undefined) await deleteObject(client, endpoints, mirrored, { signal })
+  const strangers = strangersAmong(items, key.name, routing)
+  for (const stranger of strangers) await deleteObject(client, endpointSlices, stranger, { signal })
+  const names = [...(mirrored === undefined ? [] : [`Endpoints ${key.name}`]), ...strangers.map(({ metadata }) => `EndpointSlice ${metadata.name}`)]
+  if (names.length > 0) putRight(`${names.join(', ')} led clients of Service ${key.name} elsewhere than to the primary: deleted`)
 }
 
 /** Read from etcd, never from a cache: a password that is made a second time locks everybody out. */
@@ -131,7 +171,12 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
   const key = { ...keyOf(cluster), name: namesOf(cluster.metadata.name).statefulSet }
   const existing = await client.get(statefulSets, key, { signal })
   const set = statefulSetOf(cluster, images, existing)
-  if (existing !== undefined || yields) return applyOne(parts, statefulSets, set, { signal })
+  if (existing !== undefined || yields) {
+    const live = await applyOne(parts, statefulSets, set, { signal })
+    const sentence = live === undefined || yields ? '' : await parts.templates.keep(set, live, signal)
+    if (sentence !== '') parts.putRight(sentence)
+    return
+  }
   // Whole, in the name of scaling: whoever dies after any of these leaves a set with the right number of pods.
   const scaled = { ...set, spec: { ...set.spec, replicas: cluster.spec.instances } }
   await applyObject(client, statefulSets, scaled, { fieldManager: scaleManager, signal })
@@ -139,7 +184,7 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
   await applyObject(client, statefulSets, scaleOf({ namespace: key.namespace, name: cluster.metadata.name }, cluster.spec.instances), { fieldManager: scaleManager, signal })
 }
 
-async function applyOrRemove<Kind extends KubeObject>(parts: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { wanted, ...how }: Applying & { readonly wanted: boolean }): Promise<void> {
+async function applyOrRemove<Kind extends KubeObject>(parts: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { wanted, ...how }: Applying & { readonly wanted: boolean }): Promise<unknown> {
   if (wanted) return applyOne(parts, resource, object, how)
   const { client } = parts
   const found = await client.get(resource, keyOf(object), { signal: how.signal })

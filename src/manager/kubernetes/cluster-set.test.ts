@@ -4,8 +4,8 @@ import { testingInformer } from '../../controller-runtime/testing-informer.ts'
 import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
 import { virtualWorld } from '../../controller-runtime/testing-world.ts'
 import { configMaps, type ConfigMap } from '../../kube/agent-config.ts'
-import { namesOf } from '../../kube/names.ts'
-import { endpointSlices, type EndpointSlice } from '../../kube/primary-endpoints.ts'
+import { commonLabels, namesOf } from '../../kube/names.ts'
+import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '../../kube/primary-endpoints.ts'
 import type { Secret } from '../../kube/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
 import { aCluster } from '../../kube/testing.ts'
@@ -36,7 +36,15 @@ function clusters({ leads = false }: { leads?: boolean } = {}) {
 
 function aSlice(host: string): EndpointSlice {
   const conditions = { ready: true, serving: true, terminating: false }
-  return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { ...key, name: 'shop-primary', annotations: { 'regent.dev/epoch': '1' } }, addressType: 'IPv4', endpoints: [{ addresses: [host], conditions, targetRef: { kind: 'Pod', namespace: 'shops', name: 'shop-0' } }] }
+  const labels = { ...commonLabels('shop'), [serviceName]: 'shop-primary', [managedBy]: 'regent.dev' }
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { ...key, name: 'shop-primary', labels, annotations: { 'regent.dev/epoch': '1' } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [host], conditions, targetRef: { kind: 'Pod', namespace: 'shops', name: 'shop-0' } }],
+    ports: [{ name: 'mysql', port: 3306, protocol: 'TCP' }],
+  }
 }
 
 describe('the loops of all clusters', () => {

@@ -9,17 +9,20 @@ import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
 import { annotationsChanged, anyOf, generationChanged, objectsThat, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
 import type { RuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
+import { ofController, strangersAmong } from '../../kube/added-by-others.ts'
 import type { ConfigMap } from '../../kube/agent-config.ts'
 import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { labels } from '../../kube/names.ts'
+import { labels, namesOf } from '../../kube/names.ts'
 import { networkPolicies } from '../../kube/network-policy.ts'
+import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '../../kube/primary-endpoints.ts'
 import type { Secret } from '../../kube/secrets.ts'
 import { serviceAccounts } from '../../kube/service-account.ts'
 import { services } from '../../kube/services.ts'
 import { volumeClaims, type Pod, type StatefulSet } from '../../kube/stateful-set.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import type { ClusterEvents } from './cluster-events.ts'
+import { TemplateKeeper } from './keep-template.ts'
 import type { ClusterSet } from './cluster-set.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
 import { reconcileStatus } from './reconcile-status.ts'
@@ -55,6 +58,9 @@ export interface ClusterControllers {
 /** What is Regent's, of any cluster. */
 export const ours = { labelSelector: `${labels.managedBy}=regent` }
 
+/** Slices that neither Regent wrote nor Kubernetes' own controller, which copies Regent's label to those it makes for a Service of Regent's. They are few. */
+const strangers = { as: 'of strangers', labelSelector: `${serviceName},${managedBy} notin (${ofController})` }
+
 /** The controllers of clusters, which run until they are told to stop. */
 export function createControllers(parts: ControllerParts): ClusterControllers {
   const { client, world, log, metrics, informers, clusters, pods, statefulSets, secrets, configMaps, set, events, leads, options, managerNamespace } = parts
@@ -66,7 +72,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
   const status = controller({
     name: 'status',
     sources: [watchFor(clusters, generationChanged), watchOwned(statefulSets, mysqlClusters, generationChanged), watchMapped(pods, clusterOfLabel)],
-    reconcile: reconcileStatus({ client, clock: world.clock, clusters, pods, statefulSets, set, leads }),
+    reconcile: reconcileStatus({ client, clock: world.clock, clusters, pods, statefulSets, set, leads, putRight: (key, sentence) => events.putRight(key, sentence) }),
   })
   const cluster = controller({
     name: 'mysqlcluster',
@@ -79,6 +85,8 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       ...(disabled.has('disruptionBudgets') ? [] : [owned(podDisruptionBudgets, generationChanged)]),
       ...(disabled.has('networkPolicies') ? [] : [owned(networkPolicies, generationChanged)]),
       watchMapped(secrets, clusterOfLabel, resourceVersionChanged),
+      watchMapped(informers.of(endpointSlices), ledAstrayBy(clusters), resourceVersionChanged),
+      watchMapped(informers.of(endpointSlices, strangers), ledAstrayBy(clusters), resourceVersionChanged),
       watchMapped(informers.of(volumeClaims, ours), clusterOfLabel, resourceVersionChanged),
     ],
     reconcile: reconcileCluster({
@@ -88,7 +96,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       set,
       leads,
       options,
-      objects: { client, world, managerNamespace, disabled },
+      objects: { client, world, managerNamespace, disabled, templates: new TemplateKeeper({ client, clock: world.clock }) },
       events,
       applied: (applied) => status.enqueue(keyOf(applied)),
     }),
@@ -109,6 +117,17 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
 function clusterOfLabel({ metadata: { namespace, labels: worn } }: KubeObject): readonly ObjectKey[] {
   const name = worn?.[labels.cluster]
   return namespace === undefined || name === undefined ? [] : [{ namespace, name }]
+}
+
+/** The cluster whose primary's Service has endpoints in this slice that are not its own. A failover, which writes the one that is, passes here unnoticed. */
+function ledAstrayBy(clusters: InformerPort<MySQLCluster>): (slice: EndpointSlice) => readonly ObjectKey[] {
+  return (slice) => {
+    const { namespace, labels: worn } = slice.metadata
+    const service = worn?.[serviceName] ?? ''
+    const cluster = clusters.list().find(({ metadata }) => metadata.namespace === namespace && namesOf(metadata.name).primary === service)
+    if (cluster === undefined) return []
+    return strangersAmong([slice], service, cluster.spec.services.routing).length > 0 ? [keyOf(cluster)] : []
+  }
 }
 
 const isNoRecord = objectsThat(({ metadata: { name } }) => !name.endsWith('-record') && !name.endsWith('-notes'))

@@ -22,8 +22,8 @@ export interface ReconcileClusterParts {
   readonly set: ClusterSet
   readonly leads: () => boolean
   readonly options: Pick<KubernetesManagerOptions, 'reconcile' | 'images'>
-  readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields'>
-  readonly events: Pick<ClusterEvents, 'refused' | 'forget' | 'passwords'>
+  readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields' | 'putRight'>
+  readonly events: Pick<ClusterEvents, 'refused' | 'forget' | 'passwords' | 'putRight'>
   /** Its status is to be looked at again. */
   readonly applied: (cluster: MySQLCluster) => void
 }
@@ -106,7 +106,7 @@ async function keepInStep(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   const { image, paused } = cluster.spec
   if (image === undefined) return chooseImage(parts, cluster, signal)
   const { generation } = set.progress.of(cluster)
-  const objects = { ...parts.objects, images: { mysql: image, regent: options.images.regent }, yields: applyOnce === 'force' && generation !== undefined }
+  const objects = { ...parts.objects, images: { mysql: image, regent: options.images.regent }, yields: applyOnce === 'force' && generation !== undefined, putRight: (sentence: string) => parts.events.putRight(keyOf(cluster), sentence) }
   const isDue = generation === undefined || (!paused && (applyOnce === 'off' || generation !== cluster.metadata.generation))
   const unfollowable = whyUnfollowable(cluster)
   if (isDue && unfollowable === '') {

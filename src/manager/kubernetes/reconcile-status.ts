@@ -13,6 +13,7 @@ import { pods as podResource, type Pod, type StatefulSet } from '../../kube/stat
 import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
 import type { Recovery } from '../../../failover/notes.ts'
 import type { ClusterSet } from './cluster-set.ts'
+import { PodKeeper } from './pod-keeper.ts'
 import { nextRestart, revisionOf } from './rolling-update.ts'
 import { gistOf, refusedStatusOf, statusOf } from './status.ts'
 
@@ -24,6 +25,7 @@ export interface ReconcileStatusParts {
   readonly statefulSets: InformerPort<StatefulSet>
   readonly set: ClusterSet
   readonly leads: () => boolean
+  readonly putRight: (key: ObjectKey, sentence: string) => void
 }
 
 const statusManager = 'regent-status'
@@ -38,9 +40,13 @@ const settleMs = 250
 export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
   const { client, clock, clusters, pods, statefulSets, set, leads } = parts
   const show = statusWriter(client, clock)
+  const keeper = new PodKeeper(parts)
   return async (key, signal) => {
     const cluster = clusters.get(key)
-    if (cluster === undefined) return show.forget(key)
+    if (cluster === undefined) {
+      keeper.forget(key)
+      return show.forget(key)
+    }
     if (!leads()) return
     const managed = set.get(key)
     const progress = set.progress.of(cluster)
@@ -53,10 +59,13 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const view = managed.view()
     const ours = await allWithinRecord(podsOf(pods, key), view.epoch, () => set.committedEpoch(key))
     await moveRoles(client, ours, { epoch: view.epoch, primary: view.primary, replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name) }, signal)
-    const update = nextRestart(cluster, view, ours, revisionOf(statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })?.spec.template))
-    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: update.sentence, progress, wallMs }), signal)
+    const madeBy = statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })
+    const kept = await keeper.keep(key.name, madeBy, signal)
+    const update = nextRestart(cluster, view, ours, revisionOf(madeBy?.spec.template))
+    const sentence = kept.sentence === '' ? update.sentence : kept.sentence
+    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs }), signal)
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
-    return result
+    return { requeueAfterMs: Math.min(result?.requeueAfterMs ?? Infinity, kept.requeueAfterMs ?? Infinity) }
   }
 }
 

@@ -13,7 +13,7 @@ import { applySecrets, type ClusterObjectsParts } from './cluster-objects.ts'
 
 export interface RotatePasswordsParts {
   readonly client: KubeClient
-  readonly objects: Omit<ClusterObjectsParts, 'images' | 'yields'>
+  readonly objects: Pick<ClusterObjectsParts, 'client' | 'world'>
   readonly events: Pick<ClusterEvents, 'passwords'>
 }
 
