@@ -81,6 +81,22 @@ describeCharts('the chart that installs the manager', () => {
     expect(isSelected(labels, budget.selector.matchLabels)).toBe(true)
   })
 
+  it('never has both managers on one node while another takes pods, and gives up a lost node within seconds', async () => {
+    const { labels, spec } = podOf(only(objects, 'Deployment'))
+    const [constraint, ...others] = spec['topologySpreadConstraints'] as readonly { readonly labelSelector: { readonly matchLabels: Mapping } }[]
+    expect(others).toEqual([])
+    const wanted = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule', matchLabelKeys: ['pod-template-hash'] }
+    expect(constraint).toMatchObject({ ...wanted, nodeTaintsPolicy: 'Honor' })
+    expect(isSelected(labels, constraint?.labelSelector.matchLabels ?? { missing: '' })).toBe(true)
+    const ours = ['not-ready', 'unreachable'].map((taint) => ({
+      ...{ key: `node.kubernetes.io/${taint}`, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 10 },
+    }))
+    expect(spec['tolerations']).toEqual(ours)
+    const own = { key: 'dedicated', operator: 'Exists' }
+    const given = await render('regent', { tolerations: [own], topologySpreadConstraints: [{ maxSkew: 2 }] })
+    expect(podOf(only(given, 'Deployment')).spec).toMatchObject({ tolerations: [own, ...ours], topologySpreadConstraints: [{ maxSkew: 2 }] })
+  })
+
   it('starts the managers anew when their configuration changes, and only then', async () => {
     const checksumOf = (rendered: readonly Rendered[]) => podOf(only(rendered, 'Deployment')).annotations['checksum/config']
     expect(checksumOf(await render('regent', { replicas: 3 }))).toBe(checksumOf(objects))
