@@ -14,6 +14,12 @@ export function requestTo(tls: ClientTls | undefined, options: RequestOptions): 
   return tlsRequest({ agent: false, ...options, ...material, servername: tls.servername, minVersion: lowestTlsVersion })
 }
 
+/** Whether the agent is there and shows a certificate that is refused. */
+export function isDistrust(error: unknown): boolean {
+  const { code } = error as { readonly code?: string }
+  return code === 'ERR_TLS_CERT_ALTNAME_INVALID' || complaintAboutPeer(code) !== undefined
+}
+
 /** One line about a failed request; certificates are named as what is wrong. */
 export function describeFailure(error: unknown): string {
   const { code, reason } = error as { readonly code?: string; readonly reason?: string }

@@ -48,6 +48,21 @@ describe('the certificates of a cluster', () => {
     expect(textIn(again.get('shop-certificates'), 'tls.crt')).toBe(textIn(made.get('shop-certificates'), 'tls.crt'))
   })
 
+  it('of managers stay the ones that agents trust when the authority’s Secret was deleted, and that is in memory', async () => {
+    const made = await at(start)
+    const agentsTrust = textIn(made.get('shop-certificates'), 'ca.crt')
+    const [remembered, rest] = [made.get('shop-ca'), new Map([...made].filter(([name]) => name !== 'shop-ca'))]
+    const again = byName(await certificatesOf(aCluster(), rest, { wallMs: start, random: realRandom }, remembered))
+    expect(textIn(again.get('shop-ca'), 'tls.crt')).toBe(textIn(remembered, 'tls.crt'))
+    // The authority is another one all the same: deleting it asks for that.
+    expect(textIn(again.get('shop-ca'), 'ca.key')).not.toBe(textIn(remembered, 'ca.key'))
+    expect(isSignedBy(leafOf(again.get('shop-ca')) ?? raise(), certificatesIn(agentsTrust)[0])).toBe(true)
+    expect(textIn(again.get('shop-ca'), 'ca.crt')).toContain(agentsTrust)
+    // Once everybody has heard of the new one, it signs.
+    const later = byName(await certificatesOf(aCluster(), again, { wallMs: start + dayMs, random: realRandom }))
+    expect(isSignedBy(leafOf(later.get('shop-ca')) ?? raise(), certificatesIn(textIn(again.get('shop-ca'), 'ca.crt'))[0])).toBe(true)
+  })
+
   it('are what a manager shows, as the Secret is at that moment', async () => {
     const there = new Map<string, Secret>()
     const tls = managerTlsFor('shop', 'shops', () => there.get('shop-ca'))

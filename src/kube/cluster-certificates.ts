@@ -15,15 +15,22 @@ export const authorityValidMs = 3_650 * dayMs
  * The Secrets with which managers and agents of a cluster know each other, as they are to be: what may stay stays, what is due is renewed. Each cluster has an authority of its own, so that the agents of one are nobody to
  * another; its key and the managers' certificate are in a Secret that no pod mounts. Agents show one certificate, to managers as servers and to each other as clients.
  * @param existing those that are there, by name
+ * @param remembered the authority's Secret as it was before somebody deleted it. Deleting asks for a new authority; until the agents
+ * have heard of that, which takes the kubelets a minute or two, managers show the certificate that they showed before
  */
-export async function certificatesOf(cluster: MySQLCluster, existing: ReadonlyMap<string, Secret>, moment: Moment): Promise<readonly Secret[]> {
+export async function certificatesOf(
+  cluster: MySQLCluster,
+  existing: ReadonlyMap<string, Secret>,
+  moment: Moment,
+  remembered?: Secret,
+): Promise<readonly Secret[]> {
   const names = namesOf(cluster.metadata.name)
   const [authority, agents] = [existing.get(names.authority), existing.get(names.certificates)]
   const found = {
     // Who lost the authority still has agents that trust it.
     bundle: textIn(authority, 'ca.crt') ?? textIn(agents, 'ca.crt'),
     key: textIn(authority, 'ca.key'),
-    leaves: { agents: leafIn(agents), manager: leafIn(authority) },
+    leaves: { agents: leafIn(agents), manager: leafIn(authority ?? remembered) },
   }
   const { bundle, key, leaves } = await renewedChain(found, wishOf(cluster), moment)
   const make = (name: string, texts: Readonly<Record<string, string>>): Secret => ownedBy(cluster, { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name }, data: dataOf(texts) })

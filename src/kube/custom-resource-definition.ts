@@ -4,7 +4,7 @@ import { mysqlClusterStatusSchema } from './status-schema.ts'
 import { structuralSchema } from './structural-schema.ts'
 
 /** Grows with every change of the schema. A manager refuses to start beside an older one: what it writes would be pruned. */
-export const schemaRevision = 2
+export const schemaRevision = 3
 export const schemaRevisionAnnotation = 'regent.dev/schema-revision'
 
 const columns = [
@@ -14,6 +14,8 @@ const columns = [
   { name: 'Instances', type: 'integer', jsonPath: '.spec.instances' },
   { name: 'Sync set', type: 'string', jsonPath: '.status.syncSet', priority: 1 },
   { name: 'Status', type: 'string', jsonPath: '.status.sentence' },
+  // Where nobody renews it, nobody stands for what the others say.
+  { name: 'Observed', type: 'date', jsonPath: '.status.observedAt' },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ] as const
 

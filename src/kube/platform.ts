@@ -10,7 +10,7 @@ import { labels, namesOf } from './names.ts'
 import { PrimaryEndpoints, type EndpointSlice } from './primary-endpoints.ts'
 import { PrimaryLabel } from './primary-label.ts'
 import { giveUp } from './replacement.ts'
-import { agentPort, mysqlPort } from './services.ts'
+import { agentAddress, mysqlPort } from './services.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from './stateful-set.ts'
 
@@ -46,7 +46,7 @@ export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster
     const ip = pods.get({ namespace, name: podName })?.status?.podIP
     if (ip !== undefined && ip !== '') lastAddresses.set(podName, ip)
     const host = lastAddresses.get(podName) ?? ''
-    return { name: podName, host, port: mysqlPort, agent: host === '' ? '' : addressOf(host) }
+    return { name: podName, host, port: mysqlPort, agent: host === '' ? '' : agentAddress(host) }
   }
 
   return {
@@ -89,8 +89,4 @@ export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster
 function facts(object: Pod | StatefulSet): string {
   const status = object.status as Pod['status']
   return `${(object as StatefulSet).spec?.replicas ?? ''} ${status?.podIP ?? ''}`
-}
-
-function addressOf(host: string): string {
-  return host.includes(':') ? `[${host}]:${agentPort}` : `${host}:${agentPort}`
 }

@@ -15,6 +15,11 @@ export const services: Resource<Service> = { group: '', version: 'v1', kind: 'Se
 export const agentPort = 9400
 export const mysqlPort = 3306
 
+/** Where the agent of the pod with this address is reached. */
+export function agentAddress(host: string): string {
+  return host.includes(':') ? `[${host}]:${agentPort}` : `${host}:${agentPort}`
+}
+
 type Reached = MySQLClusterSpec['services']['primary']
 
 /** How a cluster's instances are reached: the primary, the replicas, and each by its name. */

@@ -28,6 +28,7 @@ const instance = Type.Object({
 export const mysqlClusterStatusSchema = Type.Object(
   {
     observedGeneration: Type.Optional(Type.Integer({ description: 'The generation of the spec that all of this is about.' })),
+    observedAt: Type.Optional(Type.String({ format: 'date-time', description: 'When a manager last said all of this. Renewed about once a minute: what is older than two minutes is nobody’s word any more.' })),
     conditions: Type.Optional(Type.Array(condition, { description: 'Ready, Available, Progressing, Degraded, Paused.', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })),
     primary: text('The instance that leads.'),
     epoch: Type.Optional(Type.Integer({ description: 'Grows with every change of the primary.' })),

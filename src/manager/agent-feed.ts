@@ -4,7 +4,8 @@ export interface FeedListener {
   readonly heard: (observation: Observation) => void
   /** A heartbeat: the agent is there and has nothing new to say. */
   readonly alive: () => void
-  readonly lost: (why: string) => void
+  /** @param isDistrusted it is there and refuses this manager, or this manager refuses it: by certificate or by token */
+  readonly lost: (why: string, isDistrusted?: boolean) => void
 }
 
 /** The stream of one agent's observations. */

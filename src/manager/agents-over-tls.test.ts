@@ -98,7 +98,7 @@ describe('an agent that speaks TLS', () => {
     await expect(post(address, tlsWith(client))).rejects.toMatchObject({ code: 'REGENT_UNAUTHORIZED', message: `agent ${address}: the caller’s certificate is refused: ${why}` })
     const lost = vi.fn()
     onTestFinished(createHttpFeed({ token: 'the-token', tls: tlsWith(client) }).follow(address, { heard: vi.fn(), alive: vi.fn(), lost }))
-    await vi.waitFor(() => expect(lost).toHaveBeenCalledWith(`${address} answered 401: the caller’s certificate is refused: ${why}`))
+    await vi.waitFor(() => expect(lost).toHaveBeenCalledWith(`${address} answered 401: the caller’s certificate is refused: ${why}`, true))
   })
 
   it('refuses who shows no certificate, also when asked whether it is live', async () => {

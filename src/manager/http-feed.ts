@@ -1,6 +1,7 @@
 import type { ClientRequest } from 'node:http'
 import { createInterface } from 'node:readline'
-import { describeFailure, requestTo } from '../common/agent-request.ts'
+import { describeFailure, isDistrust, requestTo } from '../common/agent-request.ts'
+import { catalogue } from '../common/error-catalogue.ts'
 import { describeError, RegentError } from '../common/errors.ts'
 import { readText } from '../common/http-transport.ts'
 import type { ClientTls } from '../common/tls.ts'
@@ -27,8 +28,9 @@ export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
       let stopped = false
       let current: ClientRequest | undefined
       let retry: NodeJS.Timeout | undefined
-      const lost = (why: string): void => {
-        listener.lost(why)
+      const lost = (why: string, isDistrusted = false): void => {
+        if (isDistrusted) listener.lost(why, true)
+        else listener.lost(why)
         retry = setTimeout(open, retryMs)
       }
       const open = (): void => {
@@ -49,19 +51,21 @@ export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
   }
 }
 
-function openStream(address: string, { token, tls }: HttpFeedOptions, listener: FeedListener, ended: (why: string) => void): ClientRequest {
+function openStream(address: string, { token, tls }: HttpFeedOptions, listener: FeedListener, ended: (why: string, isDistrusted?: boolean) => void): ClientRequest {
   const [host = '', port = ''] = address.split(':')
   let over = false
-  const end = (why: string): void => {
+  const end = (why: string, isDistrusted = false): void => {
     if (over) return
     over = true
     outgoing.destroy()
-    ended(why)
+    ended(why, isDistrusted)
   }
   const outgoing = requestTo(tls, { host, port, path: agentRoutes.observations, headers: { authorization: `Bearer ${token}` }, timeout: silenceMs })
   outgoing.on('response', (incoming) => {
     if (incoming.statusCode !== 200) {
-      readText(incoming, longestRefusal).then((text) => end(`${address} answered ${incoming.statusCode}${reasonIn(text)}`), (error: unknown) => end(describeError(error)))
+      const isDistrusted = incoming.statusCode === catalogue.REGENT_UNAUTHORIZED.status
+      const refused = (text: string): void => end(`${address} answered ${incoming.statusCode}${reasonIn(text)}`, isDistrusted)
+      readText(incoming, longestRefusal).then(refused, (error: unknown) => end(describeError(error)))
       return
     }
     incoming.on('error', (error) => end(describeError(error)))
@@ -82,7 +86,7 @@ function openStream(address: string, { token, tls }: HttpFeedOptions, listener: 
   })
   outgoing.on('socket', (socket) => socket.setNoDelay(true))
   outgoing.on('timeout', () => end(`${address} sent nothing for ${silenceMs} ms`))
-  outgoing.on('error', (error) => end(`${address}: ${describeFailure(error)}`))
+  outgoing.on('error', (error) => end(`${address}: ${describeFailure(error)}`, isDistrust(error)))
   outgoing.end()
   return outgoing
 }

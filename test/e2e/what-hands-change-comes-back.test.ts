@@ -72,6 +72,27 @@ it('a pod that somebody took the label of its cluster off is taken up by its set
   await cluster.whole()
 })
 
+it('a primary that dies right after the Secret of the authority was deleted is replaced as at any time', async () => {
+  const cluster = demo.current
+  const before = await cluster.primary()
+  const writer = await Writer.start(cluster)
+  const key = { namespace: cluster.namespace, name: namesOf(cluster.name).authority }
+  const uid = (await cluster.client.get(secrets, key))?.metadata.uid
+  await cluster.client.delete(secrets, key)
+  const isMadeAnew = async () => {
+    const now = await cluster.client.get(secrets, key)
+    return now !== undefined && now.metadata.uid !== uid
+  }
+  await cluster.until(() => `another Secret ${key.name}`, isMadeAnew, 15_000)
+  const atMs = monotonicMs()
+  await cluster.killMysqld(before)
+  // The kubelets bring the new authority after a minute or so.
+  expect(await cluster.otherPrimary(before, 20_000)).not.toBe(before)
+  await outageSince(writer, 'killed after the authority was deleted', atMs)
+  await cluster.whole()
+  await expectNothingLost(writer)
+})
+
 it('a resource that is edited while a switchover runs: the switchover ends well, and the last edit holds', async () => {
   const cluster = demo.current
   const writer = await Writer.start(cluster)

@@ -173,6 +173,20 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     expect((await internal()).metadata.annotations).toEqual(annotations)
   })
 
+  it('goes on showing agents a certificate that they trust when the Secret of the authority is deleted', async () => {
+    await cluster()
+    const { reconcile } = manager()
+    await reconcile()
+    const shown = async () => textIn(await api.client.get(secrets, key('shop-ca')), 'tls.crt')
+    const authority = async () => textIn(await api.client.get(secrets, key('shop-ca')), 'ca.key')
+    const before = [await shown(), await authority()]
+    await api.client.delete(secrets, key('shop-ca'))
+    await reconcile(1)
+    expect(await shown()).toBe(before[0])
+    expect(await authority()).not.toBe(before[1])
+    expect(await authority()).toBeDefined()
+  })
+
   it('makes no other secret under the servers’ feet: it says how to get the old one back', async () => {
     await cluster()
     const { reconcile, showStatus, set } = manager()

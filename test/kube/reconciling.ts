@@ -38,11 +38,13 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   const log = createLogger({ level: 'error', name: 'manager', destination: { write: () => undefined } })
   const refusals: string[] = []
   // What is shown stands back for a second while a cluster is made; here that second is over.
-  const afterRecoveries = { ...realWorld.clock, wallMs: () => realWorld.clock.wallMs() + 1_000 }
+  let aheadMs = 1_000
+  const { clock } = realWorld
+  const afterRecoveries = { ...clock, wallMs: () => clock.wallMs() + aheadMs, monotonicMs: () => clock.monotonicMs() + aheadMs }
   const parts = { client: counted, clock: realWorld.clock, clusters, pods: podInformer, statefulSets: sets, leads: () => leading.now }
   const set = new ClusterSet({ ...parts, world: realWorld, slices: testingInformer<EndpointSlice>('endpointslices'), configMaps: testingInformer<ConfigMap>('configmaps'), secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined, declined: () => undefined })
   const options = { reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] }, images: { regent: 'regent:1', ...(image !== null && { mysql: image }) } }
-  const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled), templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }) }
+  const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled), templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }), authorities: new Map<string, Secret>() }
   const told: string[] = []
   const putRight: string[] = []
   const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined, passwords: (_key: object, what: string, note: string) => void told.push(`${what}: ${note}`), putRight: (_key: object, what: string) => void putRight.push(what) }
@@ -65,6 +67,8 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   return {
     key,
     writes,
+    /** For what is shown: so much time has passed. */
+    later: (ms: number) => void (aheadMs += ms),
     refusals,
     /** Of rotations of passwords. */
     told,

@@ -3,7 +3,7 @@ import type { World } from '../../common/ports.ts'
 import { deleteObject } from '../../controller-runtime/delete-object.ts'
 import { isAlreadyExists, isConflict, isInvalid } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
-import { keyOf, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
+import { keyOf, keyText, type KubeObject, type Resource } from '../../controller-runtime/objects.ts'
 import { applyObject } from '../../controller-runtime/server-side-apply.ts'
 import { addedToService, strangersAmong } from '../../kube/added-by-others.ts'
 import { agentConfigOf, configMaps, podPaths } from '../../kube/agent-config.ts'
@@ -36,6 +36,8 @@ export interface ClusterObjectsParts {
   /** What others had added was taken away, in a sentence. */
   readonly putRight: (sentence: string) => void
   readonly templates: Pick<TemplateKeeper, 'keep'>
+  /** The Secrets with the clusters' authorities as they were made last, by cluster: for where somebody deletes one. */
+  readonly authorities: Map<string, Secret>
 }
 
 /** Brings everything a cluster becomes in step with its spec. In this order: what pods need comes before them. */
@@ -158,11 +160,15 @@ async function createInternal({ client, world }: ClusterObjectsParts, cluster: M
 }
 
 /** Made once, renewed when due; agents take new ones without a restart. */
-export async function keepCertificates({ client, world }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+export async function keepCertificates({ client, world, authorities }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
   const { authority, certificates } = namesOf(cluster.metadata.name)
   const found = await Promise.all([authority, certificates].map((name) => client.get(secrets, { ...keyOf(cluster), name }, { signal })))
   const existing = new Map(found.flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const])))
-  const wanted = await certificatesOf(cluster, existing, { wallMs: world.clock.wallMs(), random: world.random })
+  const text = keyText(keyOf(cluster))
+  const isOfIt = ({ metadata }: Secret): boolean => metadata.ownerReferences?.some(({ uid }) => uid === cluster.metadata.uid) ?? false
+  const moment = { wallMs: world.clock.wallMs(), random: world.random }
+  const wanted = await certificatesOf(cluster, existing, moment, [authorities.get(text)].find((one) => one !== undefined && isOfIt(one)))
+  for (const secret of wanted) if (secret.metadata.name === authority) authorities.set(text, secret)
   for (const secret of wanted) await applyObject(client, secrets, secret, { fieldManager, signal })
 }
 

@@ -27,6 +27,7 @@ import type { ManagerMetrics } from '../metrics.ts'
 import { watchRecord } from './record-watch.ts'
 import { askForNoPasswords } from './rotate-passwords.ts'
 import { SpecProgress } from './spec-progress.ts'
+import { watchTrust, type WatchedTrust } from './watch-trust.ts'
 
 export interface ClusterSetParts {
   readonly world: World
@@ -56,6 +57,7 @@ interface Held {
   readonly platform: KubePlatform
   readonly transport: HttpTransport
   readonly store: Store
+  readonly trust: WatchedTrust
   readonly committedEpoch: CommittedEpoch
   readonly endRecordWatch: () => void
   generation: number
@@ -80,6 +82,11 @@ export class ClusterSet {
 
   get(key: ObjectKey): ManagedCluster | undefined {
     return this.#held.get(keyText(key))?.managed
+  }
+
+  /** Which agents of a cluster are there and refuse this manager, or are refused: why, by address. */
+  distrust(key: ObjectKey): ReadonlyMap<string, string> {
+    return this.#held.get(keyText(key))?.trust.distrust ?? new Map()
   }
 
   /** Of its record, read anew; undefined where there is none. */
@@ -145,12 +152,13 @@ export class ClusterSet {
     const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }
     const transport = createHttpTransport(secured)
     const name = `${key.namespace}.${key.name}`
-    const ports = { world, transport, store, platform, feed: createHttpFeed(secured) }
+    const trust = watchTrust(createHttpFeed(secured), () => changed(key))
+    const ports = { world, transport, store, platform, feed: trust.feed }
     const told: Told = { decided: (decision) => decided(key, decision), recovered: (recovery) => recovered(key, recovery), declined: (sentence) => declined(key, sentence) }
     const config = { cluster: key.name, spec, timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
     const endRecordWatch = watchRecord({ records: configMaps, timers: world.timers, cluster: key, revision: () => managed.loop.record?.revision ?? 0, meddled: () => void this.#lookAgain(managed) })
-    const held: Held = { uid, token, managed, platform, transport, store, committedEpoch, endRecordWatch, generation }
+    const held: Held = { uid, token, managed, platform, transport, store, trust, committedEpoch, endRecordWatch, generation }
     this.#held.set(keyText(key), held)
     managed.subscribe(() => changed(key))
     platform.onMeddling(() => void this.#lookAgain(managed))

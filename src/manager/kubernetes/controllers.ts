@@ -96,7 +96,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       set,
       leads,
       options,
-      objects: { client, world, managerNamespace, disabled, templates: new TemplateKeeper({ client, clock: world.clock }) },
+      objects: { client, world, managerNamespace, disabled, templates: new TemplateKeeper({ client, clock: world.clock }), authorities: new Map() },
       events,
       applied: (applied) => status.enqueue(keyOf(applied)),
     }),

@@ -4,7 +4,7 @@ import { TerminalError, type Reconcile, type ReconcileResult } from '../../contr
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import { KubeApiError } from '../../controller-runtime/kube-api-error.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
-import { keyOf } from '../../controller-runtime/objects.ts'
+import { keyOf, keyText } from '../../controller-runtime/objects.ts'
 import { whyUnfollowable } from '../../kube/cluster-validation.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
 import type { ManagedCluster } from '../managed-cluster.ts'
@@ -50,6 +50,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
     if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) {
       set.progress.forget(key)
       events.forget(key)
+      parts.objects.authorities.delete(keyText(key))
       return set.remove(key)
     }
     try {

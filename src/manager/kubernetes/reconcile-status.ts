@@ -31,6 +31,8 @@ export interface ReconcileStatusParts {
 const statusManager = 'regent-status'
 /** GTID sets and lag move all the time, and each write of them is an event for everybody who watches. */
 const figuresMs = 30_000
+/** Each renewal of the time is a write to etcd and an event for everybody who watches, also of a cluster that is quiet. */
+const observedMs = 60_000
 /** Longer than most recoveries take; one that is not through by then is shown while it goes on. */
 const recoveryFirstMs = 1_000
 /** What a decision says may be outdated a moment later. */
@@ -63,7 +65,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const kept = await keeper.keep(key.name, madeBy, signal)
     const update = nextRestart(cluster, view, ours, revisionOf(madeBy?.spec.template))
     const sentence = kept.sentence === '' ? update.sentence : kept.sentence
-    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs }), signal)
+    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs, distrust: set.distrust(key) }), signal)
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
     return { requeueAfterMs: Math.min(result?.requeueAfterMs ?? Infinity, kept.requeueAfterMs ?? Infinity) }
   }
@@ -97,12 +99,19 @@ function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
       const pauseMs = isNews ? settleMs : figuresMs
       if (sinceMs < pauseMs) return { requeueAfterMs: pauseMs - sinceMs }
       written.set(text, { gist, atMs: nowMs })
+      const observedAt = isNews ? status.observedAt : observedTime(cluster.status, status)
       const { apiVersion, kind, metadata } = cluster
-      await applyStatus(client, mysqlClusters, { apiVersion, kind, metadata, status }, { fieldManager: statusManager, signal })
+      await applyStatus(client, mysqlClusters, { apiVersion, kind, metadata, status: { ...status, ...(observedAt !== undefined && { observedAt }) } }, { fieldManager: statusManager, signal })
       return { requeueAfterMs: figuresMs }
     },
     forget: (key) => void written.delete(keyText(key)),
   }
+}
+
+/** The time that is there is good for a minute, whatever this manager's clock says of the one that wrote it. */
+function observedTime(before: MySQLClusterStatus | undefined, { observedAt }: MySQLClusterStatus): string | undefined {
+  const sinceMs = Date.parse(observedAt ?? '') - Date.parse(before?.observedAt ?? '')
+  return sinceMs >= 0 && sinceMs < observedMs ? before?.observedAt : observedAt
 }
 
 function podsOf(pods: InformerPort<Pod>, { namespace, name }: ObjectKey): readonly Pod[] {

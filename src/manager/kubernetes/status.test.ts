@@ -16,6 +16,23 @@ function conditionsOf(status: MySQLClusterStatus): Readonly<Record<string, strin
 
 const settled = { Progressing: 'False Settled: nothing is under way', Paused: 'False NotAsked: Regent acts by itself' }
 
+describe('a status', () => {
+  it('says when it was said, and is no news for that alone', () => {
+    const now = statusWith({})
+    const later = statusWith({ cluster: { ...cluster, status: now }, wallMs: input.wallMs + 90_000 })
+    expect([now.observedAt, later.observedAt]).toEqual(['2026-11-21T00:00:00Z', '2026-11-21T00:01:30Z'])
+    expect(gistOf(later)).toBe(gistOf(now))
+  })
+
+  it('says of agents that do not trust its manager that they do not, and not that they are silent', () => {
+    const view = aView({ writable: false, instances: [aRow(0), aRow(1, { reachable: false }), aRow(2)], sentence: 'shop-1 is not heard' })
+    const why = '10.0.0.2:9400 answered 401: the caller’s certificate is refused: it is of an authority that is not trusted here (ca.crt)'
+    const degraded = statusWith({ view, distrust: new Map([['10.0.0.2:9400', why]]) }).conditions?.find(({ type }) => type === 'Degraded')
+    expect(degraded).toMatchObject({ status: 'True', reason: 'NotTrusted' })
+    expect(degraded?.message).toMatch(/^shop-1: .*do not trust each other.*no failover.*Secret shop-certificates.*not trusted here/)
+  })
+})
+
 describe('the conditions of a cluster', () => {
   it.each<[string, Partial<StatusInput>, Readonly<Record<string, string>>]>([
     [

@@ -1,6 +1,7 @@
 import { describeLag } from '../../../topology/lag.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '../../kube/names.ts'
+import { agentAddress } from '../../kube/services.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { conditionTypes, type MySQLClusterStatus } from '../../kube/status-schema.ts'
 import type { ClusterView, InstanceRow } from '../api/views.ts'
@@ -13,6 +14,8 @@ export interface StatusInput {
   /** What a rolling update does or waits for; '' where none is under way. */
   readonly update: string
   readonly progress: Progress
+  /** Agents that are there, and that this manager and they do not trust: why, by address. */
+  readonly distrust?: ReadonlyMap<string, string>
   readonly wallMs: number
 }
 
@@ -49,9 +52,9 @@ export function refusedStatusOf({ cluster, progress, wallMs }: Pick<StatusInput,
 
 type Conditions = Readonly<Record<(typeof conditionTypes)[number], Said>>
 
-function told({ cluster, progress, wallMs }: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>, said: Conditions): Pick<MySQLClusterStatus, 'observedGeneration' | 'conditions'> {
+function told({ cluster, progress, wallMs }: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>, said: Conditions): Pick<MySQLClusterStatus, 'observedGeneration' | 'observedAt' | 'conditions'> {
   const generation = progress.generation === undefined ? {} : { observedGeneration: progress.generation }
-  return { ...generation, conditions: conditionTypes.map((type) => ({ type, ...said[type], lastTransitionTime: transitionOf(cluster, type, said[type], wallMs), ...generation })) }
+  return { ...generation, observedAt: timeOf(wallMs), conditions: conditionTypes.map((type) => ({ type, ...said[type], lastTransitionTime: transitionOf(cluster, type, said[type], wallMs), ...generation })) }
 }
 
 function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MySQLClusterStatus['instances']>[number] {
@@ -73,8 +76,10 @@ export function takesPart(view: ClusterView, row: InstanceRow): boolean {
   return row.reachable && row.process === 'running' && (row.inSyncSet || (row.name === view.primary && view.writable))
 }
 
-function conditionsOf({ cluster: { spec }, view, update, progress: { trouble } }: StatusInput): Conditions {
+function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }: StatusInput): Conditions {
+  const { spec } = cluster
   const { sentence: message, writable } = view
+  const untrusted = untrustedSentence(cluster.metadata.name, view, distrust)
   const missing = view.instances.filter((row) => !takesPart(view, row)).map(({ name }) => name)
   const behind = view.instances.filter((row) => takesPart(view, row) && row.behind)
   const isComplete = writable && missing.length === 0 && view.instances.length === spec.instances && !view.blocked
@@ -84,9 +89,21 @@ function conditionsOf({ cluster: { spec }, view, update, progress: { trouble } }
     Ready: isWhole ? yes('Whole', message) : no(isComplete ? 'ReplicasLagging' : writable ? 'NotWhole' : 'NotWritable', message),
     Available: writable ? yes('Writable', `${view.primary} takes writes`) : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
     Progressing: trouble !== '' ? no('SpecNotFollowed', trouble) : progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress),
-    Degraded: degradationOf(view, missing, behind, trouble) ?? no(isWhole ? 'Whole' : 'Changing', message),
+    Degraded: untrusted ?? degradationOf(view, missing, behind, trouble) ?? no(isWhole ? 'Whole' : 'Changing', message),
     Paused: view.paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
   }
+}
+
+/** Said before all else: a manager that is not trusted can do nothing, and what it says of the instances is what it does not see. */
+function untrustedSentence(cluster: string, { instances }: ClusterView, distrust: StatusInput['distrust']): Said | undefined {
+  const refusing = instances.filter(({ host }) => host !== '' && distrust?.has(agentAddress(host)))
+  if (refusing.length === 0) return undefined
+  const [first] = refusing
+  const why = distrust?.get(agentAddress(first?.host ?? '')) ?? ''
+  const names = refusing.map(({ name }) => name).join(', ')
+  const { authority, certificates } = namesOf(cluster)
+  const cure = `The kubelets bring the files of Secret ${certificates} to the pods within a minute or two; the authority is in Secret ${authority}`
+  return yes('NotTrusted', `${names}: the agents and this manager do not trust each other, and no failover to or from there is possible until they do. ${cure}. ${why}`)
 }
 
 function degradationOf({ sentence, blocked, writable }: ClusterView, missing: readonly string[], behind: readonly InstanceRow[], trouble: string): Said | undefined {
@@ -112,14 +129,19 @@ function no(reason: string, message: string): Said {
 
 function transitionOf({ status }: MySQLCluster, type: string, { status: now }: Said, wallMs: number): string {
   const before = status?.conditions?.find((condition) => condition.type === type)
-  return before?.status === now ? before.lastTransitionTime : new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  return before?.status === now ? before.lastTransitionTime : timeOf(wallMs)
+}
+
+/** As Kubernetes writes it. */
+function timeOf(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /** The same but for figures that move all the time, also within sentences: those need not be written at once. */
 export function gistOf(status: MySQLClusterStatus | undefined): string {
   if (status === undefined) return ''
   const instances = status.instances?.map(({ executed: _executed, lagSeconds: _lag, ...rest }) => rest)
-  return JSON.stringify({ ...status, instances }, (key, value: unknown) => (isSentence(key, value) ? gistOfSentence(value) : isObject(value) ? sorted(value) : value))
+  return JSON.stringify({ ...status, instances, observedAt: undefined }, (key, value: unknown) => (isSentence(key, value) ? gistOfSentence(value) : isObject(value) ? sorted(value) : value))
 }
 
 /** Without its figures; those in the names of instances stay. */
