@@ -2,14 +2,14 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { frugalNode } from '../src/local/regent-command.ts'
-import { runCommand } from '../src/local/run-command.ts'
-import { binlogFile, dml, gtid, payload, query, rows, xid } from '../test/support/synthetic-binlog.ts'
+import { frugalNode } from '../../src/local/regent-command.ts'
+import { runCommand } from '../../src/local/run-command.ts'
+import { binlogFile, dml, gtid, payload, query, rows, xid } from './synthetic-binlog.ts'
 
 const largeBytes = 20_000_000
 const compressed = 150
 const compressedBytes = 2_000_000
-const script = join(import.meta.dirname, '..', 'test', 'support', 'memory-of-readers.ts')
+const script = join(import.meta.dirname, 'memory-of-readers.ts')
 
 /** What may come on top of an agent's 95 MB: 110 are promised. Decompressed bytes are collected by the engine in portions of tens of megabytes. */
 const cases = {
