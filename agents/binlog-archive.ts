@@ -116,11 +116,18 @@ const descriptionFile = 'description.json'
 const flagsInFile = 4 + 17
 const copyLength = 1_048_576
 
+interface Copying {
+  readonly from: FileHandle
+  readonly to: FileHandle
+  readonly space: Buffer
+}
+
 async function copyRanges(source: ArchiveSource, to: string, seen: (bytes: Buffer) => void): Promise<void> {
   const from = await open(source.path, 'r')
   try {
     await writeDurably(to, async (file) => {
-      for (const range of [{ offset: 0, end: source.headEnd }, ...source.ranges]) await copyRange(from, file, range, seen)
+      const copying = { from, to: file, space: Buffer.allocUnsafe(copyLength) }
+      for (const range of [{ offset: 0, end: source.headEnd }, ...source.ranges]) await copyRange(copying, range, seen)
       // The copy is not in use: without the flag mysqlbinlog adds no ROLLBACK. The event's checksum is made without it.
       await file.write(Buffer.from([0, 0]), 0, 2, flagsInFile)
     })
@@ -129,9 +136,10 @@ async function copyRanges(source: ArchiveSource, to: string, seen: (bytes: Buffe
   }
 }
 
-async function copyRange(from: FileHandle, to: FileHandle, range: ByteRange, seen: (bytes: Buffer) => void): Promise<void> {
+/** A part of the copy at a time, through the same memory: buffers that are made anew pile up to many times the limit of an agent before they are collected. */
+async function copyRange({ from, to, space }: Copying, range: ByteRange, seen: (bytes: Buffer) => void): Promise<void> {
   for (let at = range.offset; at < range.end; ) {
-    const bytes = await readAt(from, at, Buffer.alloc(Math.min(copyLength, range.end - at)))
+    const bytes = await readAt(from, at, space.subarray(0, Math.min(copyLength, range.end - at)))
     if (bytes.length === 0) throw new Error(`a binlog became shorter while it was archived: byte ${at} of ${range.end} is gone`)
     seen(bytes)
     await to.writeFile(bytes)

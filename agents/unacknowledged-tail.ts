@@ -105,7 +105,9 @@ async function groupsFrom(file: string, missing: GtidSet, signal?: AbortSignal):
   })
   await scanBinlog(file, (event) => fold.add(event), { signal, verify: false })
   fold.finish()
-  return Promise.all(groups.map(async (group) => ({ ...group, ending: await endingOfPayload(file, group.ending, signal) })))
+  // One at a time: each decompression takes megabytes while it goes on, and a tail may have hundreds.
+  for (const [at, group] of groups.entries()) groups[at] = { ...group, ending: await endingOfPayload(file, group.ending, signal) }
+  return groups
 }
 
 export interface TrimPlace {

@@ -1,11 +1,10 @@
 import { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
 import { describeError, RegentError } from '../common/errors.ts'
 import { KubeApiError } from './kube-api-error.ts'
 import type { KubeConnection } from './kube-config.ts'
-import { dispatcherFor } from './kube-dispatcher.ts'
 import { unlessAborted } from './kube-transport.ts'
-import { frameOf, MessageReader, opcodes } from './websocket-frames.ts'
-import { upgradeToWebSocket } from './websocket-upgrade.ts'
+import { beginWebSocket, opened } from './websocket-upgrade.ts'
 
 export interface PodPort {
   readonly namespace: string
@@ -37,12 +36,16 @@ export async function openPortForward(connection: KubeConnection, target: PodPor
 
 async function connected(connection: KubeConnection, target: PodPort, signal: AbortSignal, fresh: boolean): Promise<Duplex> {
   const { headers, tls } = await unlessAborted(connection.credentials(fresh), signal)
-  const dispatcher = dispatcherFor(connection, tls)
   const url = `${connection.server}/api/v1/namespaces/${encodeURIComponent(target.namespace)}/pods/${encodeURIComponent(target.pod)}/portforward?ports=${target.port}`
+  const request = { url, headers, protocol }
   try {
-    return new PortForward(await upgradeToWebSocket(dispatcher, { url, headers, protocol }, signal), target)
+    const websocket = await beginWebSocket(connection, tls, request, signal)
+    // Listens before it is open: what the kubelet says may come with the answer.
+    const stream = new PortForward(websocket, target)
+    await opened(websocket, request, signal)
+    stream.begin()
+    return stream
   } catch (error) {
-    await dispatcher.destroy()
     if (signal.aborted || error instanceof RegentError) throw error
     throw new RegentError('REGENT_KUBE_UNREACHABLE', `API server ${connection.server} (GET ${new URL(url).pathname}): ${describeError(error)}`, { cause: error })
   }
@@ -50,46 +53,53 @@ async function connected(connection: KubeConnection, target: PodPort, signal: Ab
 
 /** The data channel as a stream of bytes. It has no half-close: who ends writing hears nothing more. */
 class PortForward extends Duplex {
-  readonly #socket: Duplex
+  readonly #websocket: WebSocket
   readonly #target: PodPort
-  readonly #messages = new MessageReader()
   /** Each channel begins with the port's number, two bytes. */
   readonly #unsaid = { [dataChannel]: 2, [errorChannel]: 2 }
+  #isOpen = false
 
-  constructor(socket: Duplex, target: PodPort) {
+  constructor(websocket: WebSocket, target: PodPort) {
     super()
-    this.#socket = socket
+    this.#websocket = websocket
     this.#target = target
-    socket.on('data', (chunk: Buffer) => this.#take(chunk))
-    socket.on('end', () => this.push(null))
-    socket.on('error', (error) => this.destroy(error))
-    socket.on('close', () => this.push(null))
+    websocket.binaryType = 'nodebuffer'
+    websocket.on('open', () => {
+      this.#isOpen = true
+      websocket.pause()
+    })
+    websocket.on('message', (message: Buffer) => this.#take(message))
+    // Before it is open, whoever opens it is told.
+    websocket.on('error', (error) => void (this.#isOpen && this.destroy(error)))
+    websocket.on('close', () => this.push(null))
+  }
+
+  /** From now on what the kubelet says is heard: a refusal that came with the answer is an error of the stream, and whoever opens the stream can listen for it by then. */
+  begin(): void {
+    setImmediate(() => this.#websocket.resume())
   }
 
   override _read(): void {
-    this.#socket.resume()
+    this.#websocket.resume()
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#socket.write(frameOf(opcodes.binary, Buffer.concat([Uint8Array.of(dataChannel), chunk])), done)
+    this.#websocket.send(Buffer.concat([Uint8Array.of(dataChannel), chunk]), { binary: true }, done)
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.#socket.end(frameOf(opcodes.close, new Uint8Array()), () => done())
+    this.#websocket.close()
+    done()
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#socket.destroy()
+    this.#websocket.terminate()
     done(error)
   }
 
-  #take(chunk: Buffer): void {
+  #take(message: Buffer): void {
     try {
-      for (const { opcode, payload } of this.#messages.push(chunk)) {
-        if (opcode === opcodes.ping) this.#socket.write(frameOf(opcodes.pong, payload))
-        else if (opcode === opcodes.close) this.#socket.end()
-        else if (opcode !== opcodes.pong) this.#carry(payload[0], payload.subarray(1))
-      }
+      this.#carry(message[0], message.subarray(1))
     } catch (error) {
       this.destroy(error as Error)
     }
@@ -102,7 +112,7 @@ class PortForward extends Duplex {
     const bytes = said.subarray(portBytes)
     if (bytes.length === 0) return
     if (channel === dataChannel) {
-      if (!this.push(bytes)) this.#socket.pause()
+      if (!this.push(bytes)) this.#websocket.pause()
       return
     }
     const { namespace, pod, port } = this.#target

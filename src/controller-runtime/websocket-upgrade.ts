@@ -1,6 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
-import type { Duplex } from 'node:stream'
-import type { Dispatcher } from 'undici'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
+import { connect as tlsConnect } from 'node:tls'
+import { WebSocket, type ClientOptions } from 'ws'
+import type { KubeConnection, TlsSettings } from './kube-config.ts'
 import { refusalIn } from './kube-refusal.ts'
 
 export interface UpgradeRequest {
@@ -11,44 +14,63 @@ export interface UpgradeRequest {
 }
 
 const longestRefusalBytes = 64 * 1024
+/** A kubelet sends 32 KiB at a time. */
+const longestMessage = 16 * 1024 * 1024
 
 /**
- * Turns a connection into a WebSocket and gives its bare socket. undici's own WebSocket keeps why a server refused to itself, and gives no
- * way to end a connection whose other side is silent; here a refusal rejects with KubeApiError and the server's words.
+ * Begins a WebSocket to the API server, through the kubeconfig's proxy where it names one. Its listeners can be set before anything arrives; `opened` tells when it is open. Rejects with the signal's reason, or
+ * the error of the proxy.
  */
-export function upgradeToWebSocket(dispatcher: Dispatcher, request: UpgradeRequest, signal: AbortSignal): Promise<Duplex> {
-  const { origin, pathname, search } = new URL(request.url)
-  const path = pathname + search
-  const key = randomBytes(16).toString('base64')
-  const headers = { ...request.headers, 'sec-websocket-version': '13', 'sec-websocket-key': key, 'sec-websocket-protocol': request.protocol }
+export async function beginWebSocket({ proxyUrl }: KubeConnection, tls: TlsSettings, { url, headers, protocol }: UpgradeRequest, signal: AbortSignal): Promise<WebSocket> {
+  const target = new URL(url)
+  const options: ClientOptions = { ...tls, headers, perMessageDeflate: false, followRedirects: false, maxPayload: longestMessage }
+  if (proxyUrl === undefined) return new WebSocket(url, [protocol], options)
+  const socket = await tunnelThrough(new URL(proxyUrl), target, signal)
+  const createConnection = (): Socket => (target.protocol === 'https:' ? tlsConnect({ servername: target.hostname, ...tls, socket }) : socket)
+  return new WebSocket(url, [protocol], { ...options, createConnection })
+}
+
+/** Resolves when it is open. Rejects with KubeApiError and the server's words where it refuses, and with the signal's reason. */
+export function opened(websocket: WebSocket, { url }: UpgradeRequest, signal: AbortSignal): Promise<void> {
+  const { pathname, search } = new URL(url)
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-    let answer: { readonly statusCode: number; readonly headers: Readonly<Record<string, string | string[] | undefined>>; text: string } | undefined
-    dispatcher.dispatch(
-      { origin, path, method: 'GET', headers, upgrade: 'websocket', headersTimeout: 0, bodyTimeout: 0 },
-      {
-        onRequestStart: () => undefined,
-        onRequestUpgrade: (_controller, _statusCode, given, socket) => {
-          const isOurs = given['sec-websocket-accept'] === acceptOf(key) && given['sec-websocket-protocol'] === request.protocol
-          if (isOurs && !signal.aborted) return resolve(socket)
-          socket.destroy()
-          reject(new Error(`the answer to GET ${path} is no WebSocket of ${request.protocol}`))
-        },
-        onResponseStart: (_controller, statusCode, given) => {
-          answer = { statusCode, headers: given, text: '' }
-        },
-        onResponseData: (_controller, chunk) => {
-          if (answer !== undefined && answer.text.length < longestRefusalBytes) answer.text += chunk.toString('utf8')
-        },
-        onResponseEnd: () => reject(answer === undefined ? new Error(`no answer to GET ${path}`) : refusalIn(`GET ${path}`, answer)),
-        onResponseError: (_controller, error) => reject(error),
-      },
-    )
+    const abort = (): void => {
+      reject(signal.reason as Error)
+      websocket.terminate()
+    }
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    websocket.once('open', () => {
+      signal.removeEventListener('abort', abort)
+      resolve()
+    })
+    websocket.once('error', reject)
+    websocket.once('unexpected-response', (request, response) => {
+      beginningOf(response).then((text) => reject(refusalIn(`GET ${pathname}${search}`, { statusCode: response.statusCode ?? 0, headers: response.headers, text })), reject).finally(() => request.destroy())
+    })
   })
 }
 
-/** RFC 6455 §4.2.2: proves that the other side understood. */
-export function acceptOf(key: string): string {
-  return createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    text += chunk
+    if (text.length >= longestRefusalBytes) break
+  }
+  return text
+}
+
+function tunnelThrough(proxy: URL, target: URL, signal: AbortSignal): Promise<Socket> {
+  const authority = `${target.hostname}:${target.port || (target.protocol === 'https:' ? '443' : '80')}`
+  const login = proxy.username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64')}` }
+  const request = (proxy.protocol === 'https:' ? httpsRequest : httpRequest)({ host: proxy.hostname, port: proxy.port || undefined, method: 'CONNECT', path: authority, headers: { host: authority, ...login }, signal })
+  return new Promise((resolve, reject) => {
+    request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error))
+    request.on('connect', ({ statusCode }, socket) => {
+      if (statusCode === 200) return resolve(socket)
+      socket.destroy()
+      reject(new Error(`the proxy ${proxy.host} answered HTTP ${statusCode} to CONNECT ${authority}`))
+    })
+    request.end()
+  })
 }

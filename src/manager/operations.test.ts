@@ -100,6 +100,15 @@ describe('a failover to an instance that cannot lead', () => {
   })
 })
 
+describe('a change of size', () => {
+  it('to one instance says that protection ends, and to no other number', async () => {
+    const { operations } = operationsOn({})
+    const planned = (instances: number) => operations.scale({ instances, dryRun: true }).then(({ plan }) => plan?.join('\n'))
+    expect(await planned(1)).toContain('protection ends: one instance has nobody to fail over to')
+    for (const instances of [2, 3, 5]) expect(await planned(instances)).not.toContain('protection ends')
+  })
+})
+
 describe('what is refused', () => {
   it('is told to others than who asked, unless that was only a question', async () => {
     const { operations, declined } = operationsOn({ record: { syncSet: [shop2] } })

@@ -144,10 +144,11 @@ export class Operations {
     if (situation.notes.paused) throw this.#refusal(request, `no scaling to ${request.instances}: the cluster is paused (${situation.notes.paused.reason}); regent resume first`)
     const plan = planScale(situation, request.instances)
     if ('refusal' in plan) throw this.#refusal(request, `no scaling to ${request.instances}: ${plan.refusal}`)
-    if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: plan.steps }
+    const steps = [...plan.steps, ...protectionAfter(request.instances)]
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: steps }
     if (this.#platform.wish) await this.#platform.wish(request.instances)
     else await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
-    return { done: true, dryRun: false, sentence: `scaling to ${request.instances} instances has begun`, plan: plan.steps }
+    return { done: true, dryRun: false, sentence: `scaling to ${request.instances} instances has begun`, plan: steps }
   }
 
   /** Returns once its pod and volume are on their way out; topology shows how the new one is seeded. */
@@ -194,4 +195,9 @@ export class Operations {
     if (recovery.outcome === 'succeeded') return { done: true, dryRun: false, sentence: recovery.sentence, recovery: recovery.id }
     throw new RegentError(/deadline|timed out|REGENT_TIMED_OUT/i.test(recovery.sentence) ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED', `${recovery.sentence} (recovery ${recovery.id})`)
   }
+}
+
+/** With nobody left to copy to, what is promised elsewhere ends; whoever asks for that hears it before. */
+function protectionAfter(instances: number): readonly string[] {
+  return instances === 1 ? ['protection ends: one instance has nobody to fail over to, and its volume holds the only copy; "2" is the least that survives the loss of one'] : []
 }
