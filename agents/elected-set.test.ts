@@ -76,7 +76,7 @@ describe('a replica under which received transactions were thrown away', () => {
 
   it('counts for nothing until it holds them again', async () => {
     const { parts, server, look } = await seen()
-    parts.memory.sourceHolds = gtids('shop-0', 100)
+    parts.memory.catchUpTo = gtids('shop-0', 100)
     await look('')
     expect(parts.file.current.forgetful).toBe(true)
     expect(parts.notices.list.map(({ code }) => code)).toContain('ReceivedThrownAway')

@@ -37,7 +37,7 @@ function failing(sentence: string, actions: readonly Action[], more: Partial<Flo
 export function failoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const revoked = revocation(situation, situation.record.epoch + 1)
   if (revoked.revoked) return electAndCommit(situation, verdict, revoked, to)
-  if (isUnsettled(situation) && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica that could lead holds them all' })
+  if (isUnsettled(situation) && verdict.kind !== 'unable' && !tailIsHeld(situation)) return restartInPlace(situation, verdict, { missing: 'its last writes may have been acknowledged and no replica that could lead holds them all' })
   if (!enoughCould(situation, verdict)) return restartInPlace(situation, verdict, revoked)
   if (notYetPromised(situation, verdict).length > 0) return askForPromises(situation, verdict, to)
   return restartInPlace(situation, verdict, { missing: 'nobody who could lead can get all that its last writes may have acknowledged' })

@@ -36,8 +36,6 @@ export interface AgentFlaws {
   readonly callsKeptOrderly: boolean
   /** An elected primary opens with less than what it was elected for. */
   readonly opensWithLess: boolean
-  /** A replica that holds less than before does not notice. */
-  readonly overlooksThrownAway: boolean
 }
 
 export const noFlaws: AgentFlaws = {
@@ -59,5 +57,4 @@ export const noFlaws: AgentFlaws = {
   opensTwice: false,
   callsKeptOrderly: false,
   opensWithLess: false,
-  overlooksThrownAway: false,
 }

@@ -136,7 +136,7 @@ export function noticeThrownAway(world: ModelWorld, instance: Instance): void {
   const { memory, held } = instance
   const missing = (memory.seenToHold ?? 0) & ~held
   memory.seenToHold = held
-  if (missing === 0 || world.flaws.overlooksThrownAway) return
+  if (missing === 0) return
   memory.thrownAway |= missing
   store(world, instance, { forgetful: true })
 }
