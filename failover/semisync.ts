@@ -221,6 +221,7 @@ function analyseInput(input: DecisionInput): readonly Analysis[] {
     acks: record?.acks ?? 0,
     fenced: notes.fenced.map(({ instance }) => instance),
     paused: notes.paused !== null,
+    notesDamage: input.notesDamage ?? '',
   }
   return analyse(snapshot, expected, { frozenMs: timings.frozenMs, maxLagSeconds: spec.maxLagSeconds })
 }

@@ -21,6 +21,8 @@ export interface DecisionInput {
   readonly snapshot: Snapshot
   readonly record: ClusterRecord | undefined
   readonly notes: ClusterNotes
+  /** Why the stored notes cannot be used, in a sentence with the cure: `notes` are then what this manager knew last. Absent or '' where they can. */
+  readonly notesDamage?: string
   readonly spec: ClusterSpec
   readonly timings: Timings
   readonly requests: readonly Request[]

@@ -9,7 +9,8 @@ export function analyseStanding({ snapshot, expected }: AnalysisInput): readonly
     const consequence = name === expected.primary ? 'nobody can write until it is unfenced' : 'it takes no connections until it is unfenced'
     return warning('Fenced', name, `${name} is fenced by a person: ${consequence}`)
   })
-  return [...analyseReach(snapshot.instances), ...snapshot.instances.flatMap((view) => analyseRecord(view, expected)), ...paused, ...fenced]
+  const damaged = expected.notesDamage ? [critical('NotesDamaged', null, expected.notesDamage)] : []
+  return [...analyseReach(snapshot.instances), ...snapshot.instances.flatMap((view) => analyseRecord(view, expected)), ...damaged, ...paused, ...fenced]
 }
 
 /** A manager that can reach nobody. It must suspect itself, and judge nobody. */

@@ -56,6 +56,7 @@ test('every code there is appears in the tables', () => {
     MixedVersions: true,
     RecordFromThePast: true,
     RecordOfAnotherHistory: true,
+    NotesDamaged: true,
     NotProtected: true,
     Paused: true,
     Fenced: true,

@@ -12,6 +12,8 @@ export interface Expected {
   readonly acks: number
   readonly fenced: readonly InstanceName[]
   readonly paused: boolean
+  /** Why the notes of the cluster cannot be used; '' or absent where they can. */
+  readonly notesDamage?: string
 }
 
 export interface Limits {

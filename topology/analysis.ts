@@ -48,6 +48,7 @@ export type AnalysisCode =
   | 'MixedVersions'
   | 'RecordFromThePast'
   | 'RecordOfAnotherHistory'
+  | 'NotesDamaged'
   | 'NotProtected'
   | 'Paused'
   | 'Fenced'

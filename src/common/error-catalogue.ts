@@ -38,6 +38,7 @@ export const catalogue = {
   REGENT_BINLOG_UNREADABLE: { status: 500, title: 'A binlog cannot be read', remedy: 'The message names the file; nothing of it is cut: archive the volume, then seed the instance again from a healthy one.' },
   REGENT_STORE_CONFLICT: { status: 409, title: 'Somebody else changed the record first', remedy: 'Nothing to do: the newer record is read and the decision made again.' },
   REGENT_STORE_UNAVAILABLE: { status: 503, title: 'The record cannot be read or written', remedy: 'Bring the store back; primaries stay writable meanwhile.' },
+  REGENT_STORE_DAMAGED: { status: 500, title: 'What is stored cannot be used', remedy: 'The message names the object and its cure. Nothing else changes it: a damaged record decides nothing, damaged notes hold nothing up.' },
   REGENT_STORE_UNSAFE: { status: 500, title: 'The store could lose what it confirmed', remedy: 'Configure it as the message says, or accept the risk with --allow-volatile-store of regent manager.' },
   REGENT_MYSQL_MISSING: { status: 500, title: 'No usable mysqld', remedy: 'Install a MySQL server ≥ 8.0.26 or set REGENT_MYSQLD to its path.' },
   REGENT_LAUNCHER_SILENT: { status: 503, title: 'The launcher of mysqld does not answer', remedy: 'It runs in the mysql container of the pod; look why that container does not run. The agent tries again by itself.' },

@@ -99,8 +99,8 @@ export class ClusterLoop {
     this.#beganMs = ports.world.clock.monotonicMs()
     this.#sightings = new Sightings(config.timings)
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
-    this.#runs = new RunBook((change) => this.changeNotes(change))
-    this.#notes = new NotesDesk({ store: ports.store, timers: ports.world.timers, cluster: config.cluster, failed: (error) => this.#listener.failed('writing the notes', error) })
+    this.#runs = new RunBook((change) => this.changeNotes(change), () => this.#notes.damage !== '')
+    this.#notes = new NotesDesk({ store: ports.store, timers: ports.world.timers, cluster: config.cluster, failed: (error) => this.#listener.failed('reading or writing the notes', error), mended: () => this.wake() })
     this.#agents = new FollowedAgents(ports.feed, (name) => ({ heard: (observation) => this.#heard(observation), alive: () => this.#beat(name), lost: () => this.wake() }))
     this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name))
     this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
@@ -180,6 +180,7 @@ export class ClusterLoop {
       snapshot,
       record: this.#record,
       notes: this.notes,
+      notesDamage: this.#notes.damage,
       requests: this.#requests,
       nowMs,
       wallMs: clock.wallMs(),
@@ -220,9 +221,8 @@ export class ClusterLoop {
   async reread(): Promise<void> {
     const { store, platform } = this.#ports
     const { cluster } = this.#config
-    const [record, notes, published] = await this.#trouble.read(Promise.all([store.readRecord(cluster), store.readNotes(cluster), platform.publishedPrimary()]))
+    const [record, published] = await this.#trouble.read(Promise.all([store.readRecord(cluster), platform.publishedPrimary(), this.#notes.read()]))
     this.#record = record
-    this.#notes.are(notes)
     this.#published = published
     const unanswered = this.#unanswered
     this.#unanswered = undefined

@@ -19,24 +19,28 @@ export interface Heard {
 export class RunBook {
   readonly #runs = new Set<string>()
   readonly #change: (change: (notes: ClusterNotes) => ClusterNotes) => Promise<void>
+  readonly #isBlind: () => boolean
   #writing = false
 
-  constructor(change: (change: (notes: ClusterNotes) => ClusterNotes) => Promise<void>) {
+  /** @param isBlind the notes cannot be used: then nothing can be noted, and nobody is suspected */
+  constructor(change: (change: (notes: ClusterNotes) => ClusterNotes) => Promise<void>, isBlind: () => boolean) {
     this.#change = change
+    this.#isBlind = isBlind
   }
 
   /** The snapshot as far as it may be believed. */
   believed(snapshot: Snapshot, notes: ClusterNotes): Snapshot {
     for (const { observation } of snapshot.instances) if (observation && standingOf(notes, observation) === 'known') this.#runs.add(observation.agentRun)
-    return believed(snapshot, notes, this.#runs)
+    return this.#isBlind() ? snapshot : believed(snapshot, notes, this.#runs)
   }
 
   believes(observation: Observation, notes: ClusterNotes): boolean {
     const standing = standingOf(notes, observation)
-    return standing === 'known' || (standing === 'new' && this.#runs.has(observation.agentRun))
+    return this.#isBlind() || standing === 'known' || (standing === 'new' && this.#runs.has(observation.agentRun))
   }
 
   nextNotingMs(heard: Snapshot, notes: ClusterNotes, record: ClusterRecord | undefined): number | null {
+    if (this.#isBlind()) return null
     return unnoted(heard, notes).length > 0 || withUnsettled(notes, heard, record) !== notes ? notingRetryMs : null
   }
 
@@ -48,7 +52,7 @@ export class RunBook {
     const fresh = unnoted(snapshot, notes)
     const pressing = saysUnsettled(notes, snapshot, record) || fresh.some(({ agentRun }) => !this.#runs.has(agentRun))
     const waiting = fresh.length > 0 || withUnsettled(notes, snapshot, record) !== notes
-    if (this.#writing || !(pressing || (isQuiet && waiting))) return
+    if (this.#writing || this.#isBlind() || !(pressing || (isQuiet && waiting))) return
     this.#writing = true
     try {
       await this.#change((now) => withUnsettled(fresh.reduce(withIncarnation, now), snapshot, record))

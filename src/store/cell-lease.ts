@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Clock, Machine } from '../common/ports.ts'
-import type { Cells, Lease } from './cells.ts'
+import { codeOf } from '../common/errors.ts'
+import type { Cell, Cells, Lease } from './cells.ts'
 import { checkShape, parseVersioned } from './shape.ts'
 import type { Leadership } from './store.ts'
 
@@ -29,6 +30,27 @@ interface Held {
 
 const nobody: Held = { manager: '', fencingToken: 0, bootId: '', expiresMonotonicMs: 0 }
 
+/** Where not even the place of a text is left, the lease is taken away and begins anew. */
+async function soundLease(cells: Cells, signal: AbortSignal): Promise<Cell | undefined> {
+  try {
+    return await cells.read('leader', signal)
+  } catch (error) {
+    if (codeOf(error) !== 'REGENT_BAD_FILE') throw error
+    await cells.remove('leader', signal)
+    return undefined
+  }
+}
+
+/** A damaged lease is nobody's. Safety rests on the record: at worst two managers work for a moment. Each taking raised the revision, so no token was above it. */
+function leaseIn({ text, revision }: Cell, where: string): Held {
+  try {
+    return checkShape(leaseShape, parseVersioned(text, leaseVersion, where), where)
+  } catch (error) {
+    if (codeOf(error) !== 'REGENT_BAD_FILE') throw error
+    return { ...nobody, fencingToken: revision }
+  }
+}
+
 /**
  * A leader's lease kept in a cell, for managers on one machine: its end is counted on the machine's monotonic clock, which all
  * processes share, and it ends with the boot it was taken in. The token grows with every taking that is not a renewal in time.
@@ -39,8 +61,8 @@ export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly
   async function change(wanted: (held: Held, now: { bootId: string; monotonicMs: number }) => Held | undefined, signal: AbortSignal): Promise<Held | undefined> {
     const bootId = await world.machine.bootId()
     for (;;) {
-      const cell = await cells.read('leader', signal)
-      const held = cell === undefined ? nobody : checkShape(leaseShape, parseVersioned(cell.text, leaseVersion, where), where)
+      const cell = await soundLease(cells, signal)
+      const held = cell === undefined ? nobody : leaseIn(cell, where)
       const next = wanted(held, { bootId, monotonicMs: world.clock.monotonicMs() })
       if (next === undefined) return undefined
       const revision = cell?.revision ?? 0

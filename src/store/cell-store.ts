@@ -1,5 +1,6 @@
 import { emptyNotes } from '../../failover/notes.ts'
-import { describeError, RegentError } from '../common/errors.ts'
+import type { ClusterRecord } from '../../failover/record.ts'
+import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import type { Timers } from '../common/ports.ts'
 import type { Cells, Lease } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
@@ -18,6 +19,12 @@ const updateAttempts = 200
 
 const longestLeaseMs = 3_600_000
 
+/** Of an object that cannot be used, by the command that removes it. */
+const cures = {
+  record: (removal: string) => `Nothing is decided with it. Restore it from a copy; where there is none: ${removal}, and once every instance answers the record is built again from what they hold`,
+  notes: (removal: string) => `The cluster goes on without them; pauses, fences and what was noted of each volume are not known. Restore them from a copy; where there is none, they begin anew with: ${removal}`,
+} as const
+
 /**
  * A store over a place that holds cells: names checked, texts parsed and printed, a deadline on everything, and every failure
  * of the place as `REGENT_STORE_UNAVAILABLE`.
@@ -26,26 +33,43 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
   const within = <Result>(what: string, work: (signal: AbortSignal) => Promise<Result>) =>
     withDeadline(`${cells.place}: ${what}`, limits, work)
 
-  async function notesOf(cluster: string) {
-    const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
-    return {
-      revision: cell?.revision ?? 0,
-      notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`),
+  /** Where what is stored cannot be used: says so, which object it is, and what a person can do. */
+  async function sound<Result>(kind: 'record' | 'notes', cluster: string, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      const code = codeOf(error)
+      if (code !== 'REGENT_BAD_FILE' && code !== 'REGENT_NEWER_VERSION') throw error
+      const { object, removal } = cells.whereIs(`${kind}.${cluster}`)
+      if (code === 'REGENT_NEWER_VERSION') throw new RegentError(code, `${object}: ${describeError(error)}`, { cause: error })
+      throw new RegentError('REGENT_STORE_DAMAGED', `the ${kind} of ${cluster}, ${object}, cannot be used: ${describeError(error)}. ${cures[kind](removal)}`, { cause: error })
     }
+  }
+
+  async function notesOf(cluster: string) {
+    return sound('notes', cluster, async () => {
+      const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
+      return {
+        revision: cell?.revision ?? 0,
+        notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`),
+      }
+    })
+  }
+
+  async function recordOf(cluster: string): Promise<ClusterRecord | undefined> {
+    const cell = await within(`reading the record of ${cluster}`, (signal) => cells.read(`record.${cluster}`, signal))
+    if (cell === undefined) return undefined
+    const where = `${cells.place}: record of ${cluster}`
+    const record = parseRecord(cell.text, where)
+    if (record.cluster !== cluster) throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
+    if (record.revision !== cell.revision) throw new RegentError('REGENT_BAD_FILE', `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`)
+    return record
   }
 
   return {
     async readRecord(cluster) {
       checkCluster(cluster)
-      const cell = await within(`reading the record of ${cluster}`, (signal) => cells.read(`record.${cluster}`, signal))
-      if (cell === undefined) return undefined
-      const where = `${cells.place}: record of ${cluster}`
-      const record = parseRecord(cell.text, where)
-      if (record.cluster !== cluster) throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
-      if (record.revision !== cell.revision) {
-        throw new RegentError('REGENT_BAD_FILE', `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`)
-      }
-      return record
+      return sound('record', cluster, () => recordOf(cluster))
     },
 
     async compareAndSwap(cluster, expectedRevision, next) {
@@ -56,7 +80,7 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
         throw new RegentError('REGENT_INTERNAL', `${where}: revision ${next.revision} does not follow ${expectedRevision}`)
       }
       const cell = { revision: next.revision, text: printRecord(next, where) }
-      return within(`writing the record of ${cluster}`, (signal) => cells.swap(`record.${cluster}`, expectedRevision, cell, signal))
+      return sound('record', cluster, () => within(`writing the record of ${cluster}`, (signal) => cells.swap(`record.${cluster}`, expectedRevision, cell, signal)))
     },
 
     async readNotes(cluster) {

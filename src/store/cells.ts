@@ -15,6 +15,8 @@ export type CellName = `record.${string}` | `notes.${string}` | 'leader'
 export interface Cells {
   /** How errors name the place; never with a password. */
   readonly place: string
+  /** How a person finds the object that holds a cell, and the command that removes it. */
+  whereIs(name: CellName): { readonly object: string; readonly removal: string }
   /** The newest committed text, durable before it is returned. */
   read(name: CellName, signal: AbortSignal): Promise<Cell | undefined>
   /** Replaces the text if its revision is still `expectedRevision` (0 = there is none); false when it is not. Durable before it resolves. */

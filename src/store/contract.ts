@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyNotes } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
+import type { CellName } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
 
 /** Two stores on the same place, as two managers have them. */
@@ -194,6 +195,75 @@ export function itSettlesWhoLeads(open: () => Promise<TwoStores<LeadingStore>>):
     it.each([0, -1, Number.NaN, 4_000_000])('is refused for %d ms', async (ttlMs) => {
       await expect(stores.first.lead('a', ttlMs)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
     })
+  })
+}
+
+/** A store whose stored texts a test can replace. */
+export interface DamagedStore<Kind extends Store = Store> {
+  readonly store: Kind
+  readonly damage: (name: CellName, text: string) => Promise<void>
+  /** How a person finds the object that holds a cell. */
+  readonly objectOf: (name: CellName) => string
+  readonly end: () => Promise<void>
+}
+
+const damages = { 'nothing at all': '', 'half of a text': '{"version":1,"clus', 'another kind of thing': '[]', 'no version': '{}', 'another shape': '{"version":1,"primary":7,"paused":7}' } as const
+
+/** A record or notes that cannot be used are told as that, with the object and the cure, in every store; a lease that cannot is nobody's. */
+export function itNamesWhatIsDamaged(open: () => Promise<DamagedStore>): void {
+  describe.each(['record', 'notes'] as const)('a damaged object: the %s', (kind) => {
+    const read = (store: Store): Promise<unknown> => (kind === 'record' ? store.readRecord('shop') : store.readNotes('shop'))
+    const saved = async (store: Store): Promise<void> => {
+      await store.compareAndSwap('shop', 0, shop)
+      await store.updateNotes('shop', (notes) => ({ ...notes, instances: 5 }))
+    }
+
+    it.each(Object.entries(damages))('that holds %s', async (_, text) => {
+      const { store, damage, objectOf, end } = await open()
+      await saved(store)
+      await damage(`${kind}.shop`, text)
+      const refused = { code: 'REGENT_STORE_DAMAGED', message: expect.stringMatching(/ cannot be used: .+\. .*Restore (it|them) from a copy; where there is none[:,] .+/) as string }
+      await expect(read(store)).rejects.toMatchObject(refused)
+      await expect(read(store)).rejects.toThrow(`the ${kind} of shop, ${objectOf(`${kind}.shop`)}`)
+      if (kind === 'notes') {
+        await expect(store.updateNotes('shop', (notes) => notes)).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
+        expect(await store.readRecord('shop')).toEqual(shop)
+      }
+      await store.close()
+      await end()
+    })
+
+    it('of a newer Regent is named, and left as it is', async () => {
+      const { store, damage, objectOf, end } = await open()
+      await saved(store)
+      await damage(`${kind}.shop`, '{"version":99}')
+      await expect(read(store)).rejects.toMatchObject({ code: 'REGENT_NEWER_VERSION', message: expect.stringContaining(objectOf(`${kind}.shop`)) as string })
+      await store.close()
+      await end()
+    })
+  })
+
+  it('a damaged object: the record of another cluster', async () => {
+    const { store, damage, end } = await open()
+    await store.compareAndSwap('shop', 0, shop)
+    await damage('record.shop', JSON.stringify(other('else')))
+    await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED', message: expect.stringContaining('cluster is "else"; it must be "shop"') as string })
+    await store.close()
+    await end()
+  })
+}
+
+/** A lease decides who works, and nothing that safety rests on: one that cannot be read stops nobody. */
+export function itTakesADamagedLease(open: () => Promise<DamagedStore<LeadingStore>>): void {
+  it.each(Object.entries(damages))('a lease that holds %s is taken by the next manager, with a newer token', async (_, text) => {
+    const { store, damage, end } = await open()
+    const before = await store.lead('a', 60_000)
+    await damage('leader', text)
+    const next = await store.lead('b', 60_000)
+    expect(next?.manager).toBe('b')
+    expect(next?.fencingToken).toBeGreaterThan(before?.fencingToken ?? Number.POSITIVE_INFINITY)
+    await store.close()
+    await end()
   })
 }
 

@@ -23,6 +23,7 @@ import { decodeText } from './shape.ts'
 export function fileCells(root: string): Cells {
   return {
     place: `store ${root}`,
+    whereIs: (name) => ({ object: join(root, name), removal: `rm -r ${join(root, name)}` }),
     read: (name, signal) => readCell(join(root, name), signal),
     swap: (name, expectedRevision, next, signal) => swapCell({ root, name, folder: join(root, name) }, expectedRevision, next, signal),
     remove: (name, signal) => removeCell({ root, name, folder: join(root, name) }, signal),

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { after, itKeepsTheContract, itSettlesWhoLeads, shop } from './contract.ts'
+import type { CellName } from './cells.ts'
+import { after, itKeepsTheContract, itNamesWhatIsDamaged, itSettlesWhoLeads, itTakesADamagedLease, shop } from './contract.ts'
 import { fileStore } from './file.ts'
 
 describe('The file store', () => {
@@ -12,6 +13,24 @@ describe('The file store', () => {
   }
   itKeepsTheContract(two)
   itSettlesWhoLeads(two)
+  const damaged = async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'regent-store-'))
+    const damage = async (name: CellName, text: string): Promise<void> => {
+      const files = (await readdir(join(folder, name))).filter((file) => file.endsWith('.json'))
+      for (const file of files) await writeFile(join(folder, name, file), text)
+    }
+    return { store: fileStore(folder), damage, objectOf: (name: CellName) => join(folder, name), end: () => rm(folder, { recursive: true }) }
+  }
+  itNamesWhatIsDamaged(damaged)
+  itTakesADamagedLease(damaged)
+
+  it('takes a lease whose folder has lost its head', async () => {
+    const store = fileStore(folder)
+    await store.lead('a', 60_000)
+    const cell = join(folder, 'leader')
+    for (const file of await readdir(cell)) if (file.endsWith('.head')) await rm(join(cell, file))
+    expect(await store.lead('b', 60_000)).toMatchObject({ manager: 'b' })
+  })
 
   let folder: string
   beforeEach(async () => {
@@ -58,10 +77,10 @@ describe('The file store', () => {
     await writeFile(join(cell, text), Uint8Array.of(0xff, 0xfe))
     await expect(store.readRecord('shop')).rejects.toThrow(`${join(cell, text)} is not UTF-8 text`)
     await rm(join(cell, text))
-    await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+    await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
     await rm(join(cell, text.replace('.json', '.head')))
     await expect(store.readRecord('shop')).rejects.toThrow(`${cell} is damaged`)
-    await expect(store.compareAndSwap('shop', 0, shop)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+    await expect(store.compareAndSwap('shop', 0, shop)).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
   })
 
   it('that cannot write says so, with the path', async () => {

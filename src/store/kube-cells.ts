@@ -67,6 +67,7 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
 
   return {
     place: `Kubernetes namespace ${namespace}`,
+    whereIs: (name) => ({ object: `ConfigMap ${namespace}/${objectNameOf(name)}`, removal: `kubectl -n ${namespace} delete configmap ${objectNameOf(name)}` }),
     read: look,
 
     async swap(name, expectedRevision, next, signal) {
@@ -98,7 +99,7 @@ function dataOf({ revision, text }: Cell): Readonly<Record<string, string>> {
 function cellIn({ data = {} }: ConfigMap, where: string): Cell {
   const revision = Number(data['revision'])
   if (data['text'] === undefined || !Number.isSafeInteger(revision) || revision < 1) {
-    throw new RegentError('REGENT_BAD_FILE', `ConfigMap ${where} is none of Regent's: its "revision" is ${JSON.stringify(data['revision'])?.slice(0, 40) ?? 'missing'}; delete it only if every instance of the cluster can answer, then it is made again`)
+    throw new RegentError('REGENT_BAD_FILE', `ConfigMap ${where} is none of Regent's: its "revision" is ${JSON.stringify(data['revision'])?.slice(0, 40) ?? 'missing'}`)
   }
   return { revision, text: data['text'] }
 }

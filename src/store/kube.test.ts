@@ -3,7 +3,8 @@ import { createKubeClient } from '../controller-runtime/http-kube-client.ts'
 import { FakeApiServer } from '../controller-runtime/testing-api-server.ts'
 import { configMaps } from '../controller-runtime/testing-kinds.ts'
 import { realWorld } from '../common/real-world.ts'
-import { after, itKeepsTheContract, shop } from './contract.ts'
+import type { CellName } from './cells.ts'
+import { after, itKeepsTheContract, itNamesWhatIsDamaged, shop } from './contract.ts'
 import { kubeStore } from './kube.ts'
 
 const where = { namespace: 'shops' }
@@ -22,6 +23,21 @@ describe('The Kubernetes store', () => {
       second: kubeStore(clients[1], where),
       end: async () => {
         await Promise.all(clients.map((client) => client.close()))
+        await server[Symbol.asyncDispose]()
+      },
+    }
+  })
+
+  itNamesWhatIsDamaged(async () => {
+    const server = await FakeApiServer.start()
+    const client = clientOf(server)
+    const nameOf = (name: CellName): string => name.split('.').toReversed().join('-')
+    return {
+      store: kubeStore(client, where),
+      damage: async (name, text) => void (await client.patch(configMaps, { namespace: 'shops', name: nameOf(name) }, { data: { text } })),
+      objectOf: (name) => `ConfigMap shops/${nameOf(name)}`,
+      end: async () => {
+        await client.close()
         await server[Symbol.asyncDispose]()
       },
     }
@@ -67,7 +83,7 @@ describe('The Kubernetes store', () => {
     it('refuses an object that somebody else wrote', async () => {
       const store = kubeStore(client, where)
       await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: recordKey, data: { text: '{}' } })
-      await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_BAD_FILE', message: expect.stringContaining('ConfigMap shops/shop-record is none of Regent') as string })
+      await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED', message: expect.stringContaining('ConfigMap shops/shop-record is none of Regent') as string })
     })
 
     it('answers by its deadline when the API server does not', async () => {

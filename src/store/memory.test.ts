@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { itKeepsTheContract, itSettlesWhoLeads, shop, after } from './contract.ts'
+import type { CellName } from './cells.ts'
+import { itKeepsTheContract, itNamesWhatIsDamaged, itSettlesWhoLeads, itTakesADamagedLease, shop, after } from './contract.ts'
 import { memoryStore, type MemoryCells } from './memory.ts'
 
 describe('The memory store', () => {
@@ -9,6 +10,13 @@ describe('The memory store', () => {
   }
   itKeepsTheContract(two)
   itSettlesWhoLeads(two)
+  const damaged = () => {
+    const cells: MemoryCells = new Map()
+    const damage = async (name: CellName, text: string): Promise<void> => void cells.set(name, { revision: cells.get(name)?.revision ?? 1, text })
+    return Promise.resolve({ store: memoryStore({ cells }), damage, objectOf: (name: CellName) => `${name} in memory`, end: () => Promise.resolve() })
+  }
+  itNamesWhatIsDamaged(damaged)
+  itTakesADamagedLease(damaged)
 
   it('that fails before a write has written nothing', async () => {
     const cells: MemoryCells = new Map()

@@ -38,6 +38,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeadingStore {
 
   const place: Cells = {
     place: 'memory store',
+    whereIs: (name) => ({ object: `${name} in memory`, removal: 'start the manager again' }),
     read: (name, signal) => access({ kind: 'read', name }, signal, () => cells.get(name)),
     swap: (name, expectedRevision, next, signal) =>
       access({ kind: 'swap', name }, signal, () => {

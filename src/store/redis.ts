@@ -62,10 +62,12 @@ return true`
 function redisCells(connection: RedisConnection, place: string, guarded: boolean): Cells {
   return {
     place,
+    whereIs: (name) => ({ object: `the key ${keyOf(name)} of ${place}`, removal: `DEL '${keyOf(name)}' in redis-cli` }),
     read: (name, signal) =>
       connection.run(signal, async (client) => {
         const [revision, text] = await client.hmgetBuffer(keyOf(name), 'revision', 'text')
-        if (!revision || !text) return undefined
+        if (!revision && !text) return undefined
+        if (!revision || !text || !/^[0-9]{1,15}$/.test(revision.toString())) throw new RegentError('REGENT_BAD_FILE', `${place}: ${keyOf(name)} has ${revision ? `the revision "${revision.toString().slice(0, 40)}"` : 'no revision'} and ${text ? 'a' : 'no'} text`)
         return { revision: Number(revision.toString()), text: decodeText(text, `${place}: ${keyOf(name)}`) }
       }),
     swap: (name, expectedRevision, next, signal) =>

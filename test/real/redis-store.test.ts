@@ -2,7 +2,8 @@ import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { describeError } from '../../src/common/errors.ts'
-import { after, itKeepsTheContract, itSettlesWhoLeads, pause, shop } from '../../src/store/contract.ts'
+import type { CellName } from '../../src/store/cells.ts'
+import { after, itKeepsTheContract, itNamesWhatIsDamaged, itSettlesWhoLeads, pause, shop } from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open.ts'
 import { redisStore } from '../../src/store/redis.ts'
 import type { LeadingStore } from '../../src/store/store.ts'
@@ -43,6 +44,24 @@ describe('The Redis store', () => {
   const two = async () => ({ first: await redisStore(redis.url), second: await openStore(`${redis.url}/0`), end: () => Promise.resolve() })
   itKeepsTheContract(two)
   itSettlesWhoLeads(two)
+  itNamesWhatIsDamaged(async () => {
+    const keyOf = (name: CellName): string => `regent:{${name.split('.')[1] ?? ''}}:${name.split('.')[0] ?? ''}`
+    return {
+      store: await redisStore(redis.url),
+      damage: (name, text) => withClient(redis, async (client) => void (await client.hset(keyOf(name), 'text', text))),
+      objectOf: (name) => `the key ${keyOf(name)} of `,
+      end: () => withClient(redis, async (client) => void (await client.flushall())),
+    }
+  })
+
+  it('takes no record for lost of which a part is there', async () => {
+    const store = await redisStore(redis.url)
+    opened.push(store)
+    await store.compareAndSwap('shop', 0, shop)
+    await withClient(redis, (client) => client.hdel('regent:{shop}:record', 'text'))
+    await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
+  })
+
 
   it('has everything it confirmed after Redis was killed and started again, and goes on by itself', async () => {
     const store = await open(redis.url)

@@ -8,6 +8,10 @@ export const standingCases: Cases = {
         'Paused warning -: automatic actions are paused: nothing fails over until they are resumed',
       ],
     },
+    'the notes cannot be used': {
+      expected: { notesDamage: 'the notes of shop cannot be used' },
+      findings: ['NotesDamaged critical -: the notes of shop cannot be used'],
+    },
     'a fenced primary is a deliberate outage, a fenced replica is no fault': {
       views: { 'shop-0': { server: { readOnly: true, superReadOnly: true, offlineMode: true } } },
       expected: { fenced: ['shop-0', 'shop-2'] },
