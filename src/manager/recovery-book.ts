@@ -3,6 +3,7 @@ import type { Clock, Random } from '../common/ports.ts'
 import type { FlowKind } from '../../failover/decision.ts'
 import type { Recovery, TimelineEntry } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
+import { abbreviated } from '../../topology/analysis-input.ts'
 import type { Snapshot } from '../../topology/snapshot.ts'
 
 export interface RecoveryStart {
@@ -10,6 +11,19 @@ export interface RecoveryStart {
   readonly sentence: string
   readonly analysis: string
   readonly record: ClusterRecord | undefined
+}
+
+/** What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused again and again, is no longer. */
+const firstKept = 20
+const lastKept = 20
+
+/** One entry between them says how many are left out, since when. */
+function bounded(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  if (timeline.length <= firstKept + lastKept + 1) return timeline
+  const [gap, dropped] = timeline.slice(firstKept)
+  const before = Number(/^(\d+) steps left out$/.exec(gap?.what ?? '')?.[1] ?? 1)
+  const left = dropped === undefined ? [] : [{ atMs: gap?.atMs ?? 0, what: `${before + 1} steps left out` }]
+  return [...timeline.slice(0, firstKept), ...left, ...timeline.slice(firstKept + 2)]
 }
 
 /** Keeps the timeline of the recovery that is under way: every step with its monotonic milliseconds since detection. */
@@ -52,8 +66,8 @@ export class RecoveryBook {
   /** Adds a step that ended now. */
   note(what: string): void {
     if (this.#open === null) return
-    const entry: TimelineEntry = { atMs: this.#sinceBegan(), what }
-    this.#open = { ...this.#open, timeline: [...this.#open.timeline, entry] }
+    const entry: TimelineEntry = { atMs: this.#sinceBegan(), what: abbreviated(what) }
+    this.#open = { ...this.#open, timeline: bounded([...this.#open.timeline, entry]) }
   }
 
   committed(record: ClusterRecord, why: string): void {
