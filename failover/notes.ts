@@ -2,6 +2,8 @@ import type { InstanceName, MemberId } from '../topology/member.ts'
 
 export const notesVersion = 1
 
+export const recoveriesKept = 50
+
 /** The second object beside the record: what no order depends on for safety. Survives managers. */
 export interface ClusterNotes {
   readonly version: number
@@ -19,7 +21,7 @@ export interface ClusterNotes {
   readonly incarnations: Readonly<Record<MemberId, readonly string[]>>
   /** Primaries that may have acknowledged what no replica holds (`unsettled.ts`), oldest first. Absent for none. */
   readonly unsettled?: readonly UnsettledNote[]
-  /** Newest first, at most 50. */
+  /** Newest first, at most so many (`recoveriesKept`). Stored apart from the rest, which must not grow with them. */
   readonly recoveries: readonly Recovery[]
 }
 

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts'
 import { decide } from '../../failover/decide.ts'
 import type { Action, Decision } from '../../failover/decision.ts'
 import { automaticFailoverAt } from '../../failover/failover-budget.ts'
-import type { ClusterNotes, Recovery } from '../../failover/notes.ts'
+import { recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import { fetchKey } from '../../failover/crash-failover.ts'
 import type { FetchOrder } from '../../failover/order.ts'
 import { isSameRecord, type ClusterRecord } from '../../failover/record.ts'
@@ -409,7 +409,7 @@ export class ClusterLoop {
 
   #file(recovery: Recovery): void {
     this.#listener.recovered(recovery)
-    this.#notes.changeSoon((notes) => ({ ...notes, recoveries: [recovery, ...notes.recoveries].slice(0, 50) }))
+    this.#notes.changeSoon((notes) => ({ ...notes, recoveries: [recovery, ...notes.recoveries].slice(0, recoveriesKept) }))
   }
 
   async #readInstances(): Promise<void> {

@@ -1,9 +1,10 @@
-import { emptyNotes } from '../../failover/notes.ts'
+import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
 import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import type { Timers } from '../common/ports.ts'
 import type { Cells, Lease } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
+import { isSameApart, joined, readRecoveries, writeRecoveries } from './stored-recoveries.ts'
 import { parseNotes, parseRecord, printNotes, printRecord } from './wire.ts'
 
 export interface StoreLimits {
@@ -47,13 +48,26 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
   }
 
   async function notesOf(cluster: string) {
-    return sound('notes', cluster, async () => {
-      const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
-      return {
-        revision: cell?.revision ?? 0,
-        notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`),
-      }
-    })
+    const [stored, apart] = await Promise.all([
+      sound('notes', cluster, async () => {
+        const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
+        return { revision: cell?.revision ?? 0, notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`) }
+      }),
+      within(`reading the recoveries of ${cluster}`, (signal) => readRecoveries(cells, cluster, signal)),
+    ])
+    return { stored, apart, notes: { ...stored.notes, recoveries: joined(stored.notes.recoveries, apart.recoveries) } }
+  }
+
+  /** The recoveries first: those that the notes still hold are gone from there only when they are kept apart. False when somebody wrote meanwhile. */
+  async function writeNotes(cluster: string, { stored, apart }: Awaited<ReturnType<typeof notesOf>>, next: ClusterNotes): Promise<boolean> {
+    const recoveries = joined(next.recoveries, [])
+    const isMoved = stored.notes.recoveries.length > 0 && apart.revision !== null
+    const text = printNotes({ ...next, recoveries: apart.revision === null ? stored.notes.recoveries : [] }, `next notes of ${cluster}`)
+    const hasNew = recoveries.length !== apart.recoveries.length || recoveries.some(({ id }, index) => id !== apart.recoveries[index]?.id)
+    if (hasNew && !(await within(`writing the recoveries of ${cluster}`, (signal) => writeRecoveries(cells, cluster, { ...apart, recoveries }, signal)))) return false
+    if (!isMoved && isSameApart(next, stored.notes)) return true
+    const cell = { revision: stored.revision + 1, text }
+    return sound('notes', cluster, () => within(`writing the notes of ${cluster}`, (signal) => cells.swap(`notes.${cluster}`, stored.revision, cell, signal)))
   }
 
   async function recordOf(cluster: string): Promise<ClusterRecord | undefined> {
@@ -91,19 +105,17 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     async updateNotes(cluster, change) {
       checkCluster(cluster)
       for (let attempt = 0; attempt < updateAttempts; attempt++) {
-        const { revision, notes } = await notesOf(cluster)
-        const next = change(notes)
-        if (next === notes) return notes
-        const cell = { revision: revision + 1, text: printNotes(next, `next notes of ${cluster}`) }
-        if (await within(`writing the notes of ${cluster}`, (signal) => cells.swap(`notes.${cluster}`, revision, cell, signal))) return next
+        const before = await notesOf(cluster)
+        const next = change(before.notes)
+        if (next === before.notes || (await writeNotes(cluster, before, next))) return next
       }
       throw new RegentError('REGENT_STORE_CONFLICT', `${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`)
     },
 
     async forget(cluster) {
       checkCluster(cluster)
-      // The notes first: a record without notes is whole, notes without their record are another cluster's.
-      for (const kind of ['notes', 'record'] as const) await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
+      // The record last: a record without notes is whole, notes without their record are another cluster's.
+      for (const kind of ['recoveries', 'notes', 'record'] as const) await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
     },
 
     close: () => cells.close(),

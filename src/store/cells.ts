@@ -6,7 +6,7 @@ export interface Cell {
   readonly text: string
 }
 
-export type CellName = `record.${string}` | `notes.${string}` | 'leader'
+export type CellName = `record.${string}` | `notes.${string}` | `recoveries.${string}` | 'leader'
 
 /**
  * What a place must be able to do to be a store: hold small texts and swap them atomically. Everything else about records

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { emptyNotes } from '../../failover/notes.ts'
+import { emptyNotes, recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
 import type { CellName } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
@@ -125,6 +125,31 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
       ).rejects.toThrow('not this time')
       await expect(stores.first.updateNotes('shop', (notes) => ({ ...notes, instances: 17 }))).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
       expect(await stores.first.readNotes('shop')).toEqual(emptyNotes)
+    })
+  })
+
+  describe('recoveries', () => {
+    const recovery = (id: string): Recovery => ({ id, kind: 'failover', startedWallMs: 1, analysis: '', sentence: id, from: null, to: null, fromEpoch: 1, toEpoch: 2, outcome: 'succeeded', timeline: [{ atMs: 1, what: 'noticed' }] })
+    const filed = (id: string) => (notes: ClusterNotes): ClusterNotes => ({ ...notes, recoveries: [recovery(id), ...notes.recoveries].slice(0, recoveriesKept) })
+    const idsIn = async (store: Store) => (await store.readNotes('shop')).recoveries.map(({ id }) => id)
+
+    it('are read with the notes by any manager, newest first, each once, however many write at a time, and not more than are kept', async () => {
+      await stores.first.updateNotes('shop', filed('first'))
+      await stores.second.updateNotes('shop', (notes) => ({ ...notes, instances: 4 }))
+      expect(await idsIn(stores.second)).toEqual(['first'])
+      expect((await stores.first.readNotes('shop')).instances).toBe(4)
+      await Promise.all(['a', 'b', 'c', 'd'].map((id, number) => (number % 2 === 0 ? stores.first : stores.second).updateNotes('shop', (notes) => ({ ...filed(id)(notes), lastFailoverWallMs: number }))))
+      const ids = await idsIn(stores.first)
+      expect(ids.toSorted()).toEqual(['a', 'b', 'c', 'd', 'first'])
+      expect(ids.at(-1)).toBe('first')
+      await stores.first.updateNotes('shop', (notes) => Array.from({ length: 60 }, (_, number) => `r${number}`).reduce((before, id) => filed(id)(before), notes))
+      expect(await idsIn(stores.second)).toHaveLength(recoveriesKept)
+    })
+
+    it('go with their cluster', async () => {
+      await stores.first.updateNotes('shop', filed('first'))
+      await stores.first.forget('shop')
+      expect(await idsIn(stores.second)).toEqual([])
     })
   })
 

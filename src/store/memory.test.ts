@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { emptyNotes } from '../../failover/notes.ts'
 import type { CellName } from './cells.ts'
 import { itKeepsTheContract, itNamesWhatIsDamaged, itSettlesWhoLeads, itTakesADamagedLease, shop, after } from './contract.ts'
 import { memoryStore, type MemoryCells } from './memory.ts'
@@ -17,6 +18,29 @@ describe('The memory store', () => {
   }
   itNamesWhatIsDamaged(damaged)
   itTakesADamagedLease(damaged)
+
+  it('keeps recoveries apart from the notes, moves those that an older manager wrote into them, and begins damaged ones anew', async () => {
+    const cells: MemoryCells = new Map()
+    const store = memoryStore({ cells })
+    const old = { id: 'old', kind: 'failover', startedWallMs: 1, analysis: '', sentence: '', from: null, to: null, fromEpoch: 1, toEpoch: 2, outcome: 'succeeded', timeline: [] } as const
+    cells.set('notes.shop', { revision: 3, text: JSON.stringify({ ...emptyNotes, recoveries: [old] }) })
+    const ids = async () => (await store.readNotes('shop')).recoveries.map(({ id }) => id)
+    expect(await ids()).toEqual(['old'])
+    await store.updateNotes('shop', (notes) => ({ ...notes, recoveries: [{ ...old, id: 'new' }, ...notes.recoveries] }))
+    expect(await ids()).toEqual(['new', 'old'])
+    expect(JSON.parse(cells.get('notes.shop')?.text ?? '')).toEqual(emptyNotes)
+    const before = cells.get('notes.shop')
+    await store.updateNotes('shop', (notes) => ({ ...notes, recoveries: [{ ...old, id: 'newer' }, ...notes.recoveries] }))
+    expect(cells.get('notes.shop')).toBe(before)
+    cells.set('recoveries.shop', { revision: 2, text: 'half' })
+    expect(await ids()).toEqual([])
+    await store.updateNotes('shop', (notes) => ({ ...notes, recoveries: [old], instances: 4 }))
+    expect([await ids(), (await store.readNotes('shop')).instances]).toEqual([['old'], 4])
+    cells.set('recoveries.shop', { revision: 9, text: '{"version":99}' })
+    await store.updateNotes('shop', (notes) => ({ ...notes, instances: 5, recoveries: [{ ...old, id: 'lost' }] }))
+    expect(cells.get('recoveries.shop')?.revision).toBe(9)
+    expect((await store.readNotes('shop')).instances).toBe(5)
+  })
 
   it('that fails before a write has written nothing', async () => {
     const cells: MemoryCells = new Map()

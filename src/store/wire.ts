@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { notesVersion, type ClusterNotes } from '../../failover/notes.ts'
+import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import { recordVersion, type ClusterRecord, type Intent } from '../../failover/record.ts'
 import type { MemberId } from '../../topology/member.ts'
 import { RegentError } from '../common/errors.ts'
@@ -85,11 +85,25 @@ const notesShape = Compile(
       automaticFailovers: Type.Optional(Type.Array(wallMs, { maxItems: 32 })),
       incarnations: Type.Record(Type.String({ pattern: memberPattern }), Type.Array(name), strict),
       unsettled: Type.Optional(Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict))),
-      recoveries: Type.Array(recoveryShape, { maxItems: 50 }),
+      recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }),
     },
     strict,
   ),
 )
+
+const recoveriesShape = Compile(Type.Object({ version: count(1), recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }) }, strict))
+
+/** Reads stored recoveries; errors as those of `parseRecord`. */
+export function parseRecoveries(text: string, where: string): readonly Recovery[] {
+  return checkShape(recoveriesShape, parseVersioned(text, notesVersion, where), where).recoveries
+}
+
+/** The recoveries as they are stored; errors as those of `printRecord`. */
+export function printRecoveries(recoveries: readonly Recovery[], where: string): string {
+  const text = JSON.stringify({ version: notesVersion, recoveries })
+  parseRecoveries(text, where)
+  return text
+}
 
 /**
  * Reads a stored record.

@@ -130,7 +130,7 @@ function ledAstrayBy(clusters: InformerPort<MySQLCluster>): (slice: EndpointSlic
   }
 }
 
-const isNoRecord = objectsThat(({ metadata: { name } }) => !name.endsWith('-record') && !name.endsWith('-notes'))
+const isNoRecord = objectsThat(({ metadata: { name } }) => !/-(record|notes|recoveries)$/.test(name))
 
 function failureLogger(log: Logger): ControllerOptions['failed'] {
   return ({ key, error, failures, willRetry }) => log.warn({ err: error, cluster: keyText(key), failures }, `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`)
