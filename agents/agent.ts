@@ -249,12 +249,13 @@ export class Agent implements AgentHandlers {
 
   /** What no event brings: space on the disk, and a goal that is not reached yet. */
   #tend(): void {
-    const { process, memory, file, clientCertificate } = this.#parts
+    const { process, memory, file, clientCertificate, observer } = this.#parts
     guardSpace(this.#parts)
     void this.#events.look()
     void this.#hung.look().catch((error: unknown) => this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`))
     const { forgetful, unsettled } = file.current
-    if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled || clientCertificate?.isDue) this.#converger.wake()
+    const isOtherwise = forgetful || unsettled || observer.server?.changedSettings !== undefined
+    if (process.state !== 'running' || !memory.converged.done || isOtherwise || clientCertificate?.isDue) this.#converger.wake()
   }
 
   #leaseChanged(): void {
