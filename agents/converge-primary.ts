@@ -6,6 +6,7 @@ import type { GtidText, ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { staysClosedWithout } from './elected-set.ts'
 import { leaseLost } from './lease.ts'
+import { keepSettings } from './managed-settings.ts'
 import type { Markers } from './marker.ts'
 import type { Memory, Parts, Pass } from './parts.ts'
 import { isPreparedFor } from './preparation.ts'
@@ -28,6 +29,7 @@ export async function convergePrimary(parts: Parts, assignment: PrimaryAssignmen
   const now = await applyAssignment(parts, assignment, state)
   await keepGates(parts, assignment, now)
   await keepAcknowledgements(parts, assignment, now)
+  await keepSettings(parts, now, () => doubt(parts, assignment))
   keepMarked(parts, assignment, now, markers)
   await keepOpen(parts, assignment, now)
   return { again: false, afterMs: await tidyUp(parts, now) }

@@ -4,6 +4,7 @@ import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
 import { unionOf } from '../topology/holdings.ts'
 import { instancesOf } from './accounts.ts'
+import { keepSettings } from './managed-settings.ts'
 import type { Parts, Pass } from './parts.ts'
 import { replicationUser } from './server-port.ts'
 import { noticeThrownAway } from './thrown-away.ts'
@@ -34,6 +35,7 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
   memory.reopening = false
   await stayClosed(parts, assignment, state)
   await noticeThrownAway(parts, unionOf([state.executed, state.received]))
+  await keepSettings(parts, state, () => Promise.resolve())
   const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)
   if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
   if (state.channel?.filtered) await removeFilter(parts)

@@ -94,6 +94,8 @@ export interface ServerPort {
   /** `SHUTDOWN`, in order, after everybody's sessions were ended; resolves when the server has begun, with the agent's own connections closed. Never sent to a primary: it would acknowledge what waits (design §5). */
   shutdown(): Promise<void>
   /** Closes connections; the next verb connects again. */
+  /** Sets a managed setting that a running server takes; rejects when it does not within its deadline. */
+  setSetting(name: string, value: string): Promise<void>
   disconnect(): void
 }
 

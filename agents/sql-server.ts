@@ -1,4 +1,5 @@
 import { passwordFor } from '../src/common/account-password.ts'
+import { wantedAtRuntime } from '../failover/runtime-settings.ts'
 import type { Clock, Timers } from '../src/common/ports.ts'
 import { agentUser } from './accounts.ts'
 import type { AgentConfig } from './config.ts'
@@ -13,6 +14,7 @@ import { showCertificate } from './sql-certificate.ts'
 import { recordEvents, setEvents } from './sql-events.ts'
 import { setGates } from './sql-gates.ts'
 import { writeMarker } from './sql-marker.ts'
+import { setSetting } from './sql-settings.ts'
 import { setPasswords } from './sql-passwords.ts'
 import { SqlPool } from './sql-pool.ts'
 import { ReplicationSql } from './sql-replication.ts'
@@ -55,7 +57,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   const client = new SqlPool([{ host: config.host, port: config.port, overTls, ...login }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
-  const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock) })
+  const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock), wanted: wantedAtRuntime({ ...config, ...layout }) })
   const replication = new ReplicationSql(sql, { encrypts })
 
   const disconnect = () => {
@@ -101,6 +103,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, encrypts, progress }),
     showCertificate: (files) => showCertificate(sql, files),
     beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
+    setSetting: (name, value) => setSetting(sql, name, value),
     purgeBinlogsBefore: (file) => purgeBinlogsBefore(sql, file),
     async shutdown() {
       try {

@@ -1,6 +1,7 @@
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { instanceName } from '../topology/member.ts'
-import type { ServerState } from '../topology/observation.ts'
+import { isSameValue, runtimeSettings, type RuntimeSetting } from '../failover/runtime-settings.ts'
+import type { ChangedSetting, ServerState } from '../topology/observation.ts'
 import { replicationUserPrefix } from './server-port.ts'
 import { channelFrom, channelStatements, type ChannelPulse } from './sql-channel.ts'
 import { dialectOf } from './dialect.ts'
@@ -15,7 +16,8 @@ const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.
   @@global.offline_mode AS offlineMode, @@global.gtid_executed AS executed, @@global.gtid_purged AS purged,
   @@global.rpl_semi_sync_source_timeout >= 31536000000 AND @@global.rpl_semi_sync_source_wait_no_replica = 1
     AND @@global.rpl_semi_sync_source_wait_point = 'AFTER_SYNC' AS intact,
-  @@global.rpl_semi_sync_source_enabled AS semiSync, @@global.rpl_semi_sync_source_wait_for_replica_count AS acks`
+  @@global.rpl_semi_sync_source_enabled AS semiSync, @@global.rpl_semi_sync_source_wait_for_replica_count AS acks,
+  ${runtimeSettings.map((name) => `@@global.${name} AS ${name}`).join(', ')}`
 
 const statuses = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status
   WHERE VARIABLE_NAME IN ('Rpl_semi_sync_source_wait_sessions', 'Rpl_semi_sync_source_no_tx', 'Rpl_semi_sync_replica_status', 'Threads_running')
@@ -31,22 +33,26 @@ const foreignTables = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM
 /** A dictionary of a hundred thousand tables takes seconds; nothing waits for it. */
 const foreignTablesMs = 30_000
 
+type Wanted = ReadonlyMap<RuntimeSetting, string>
+
 /** Reads what is reported of the server, keeping between two reads what is dear or what only a comparison tells. */
 export class StateReader {
   readonly #cluster: string
   readonly #sql: Sql
   readonly #persisted: PersistedSettings
   readonly #pulse: ChannelPulse
+  readonly #wanted: Wanted
   #foreignTables: ForeignTables | null = null
   #showBinlog: string | null = null
   /** How often events were changed since this server started, as it was seen last. */
   eventChanges = 0
 
-  constructor(cluster: string, sql: Sql, { persisted, pulse }: { persisted: PersistedSettings; pulse: ChannelPulse }) {
+  constructor(cluster: string, sql: Sql, { persisted, pulse, wanted }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted }) {
     this.#cluster = cluster
     this.#sql = sql
     this.#persisted = persisted
     this.#pulse = pulse
+    this.#wanted = wanted
   }
 
   /** The server may be another one from now on. */
@@ -88,6 +94,7 @@ export class StateReader {
       binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
       foreignTables: await this.#foreign(left()),
       persisted: await this.#persisted.names(),
+      ...changedIn(row, this.#wanted),
       passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
     }
   }
@@ -114,6 +121,14 @@ interface ForeignTables {
   names: readonly string[] | undefined
   /** Then it is asked again at the next read. */
   failed: boolean
+}
+
+function changedIn(row: Row | undefined, wanted: Wanted): Pick<ServerState, 'changedSettings'> {
+  const changed = [...wanted].flatMap(([name, value]): readonly ChangedSetting[] => {
+    const seen = textOf(row, name)
+    return isSameValue(seen, value) ? [] : [{ name, seen, wanted: value }]
+  })
+  return changed.length === 0 ? {} : { changedSettings: changed }
 }
 
 function factsFrom(row: Row | undefined): Pick<ServerState, 'uuid' | 'version' | 'readOnly' | 'superReadOnly' | 'offlineMode' | 'executed' | 'purged'> {

@@ -138,6 +138,7 @@ export class ScriptedServer implements ServerPort {
   showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)
   beginBinlogAfter: ServerPort['beginBinlogAfter'] = async () => void this.calls.push('beginBinlog')
   readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) => void this.calls.push(`purge before ${file}`)
+  setSetting: ServerPort['setSetting'] = async (name, value) => void this.calls.push(`set ${name} ${value}`)
   readonly shutdown = async (): Promise<void> => void this.calls.push('shutdown')
   readonly disconnect = (): void => void this.calls.push('disconnect')
 }

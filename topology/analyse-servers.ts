@@ -60,12 +60,13 @@ function spaceOf(freeBytes: number | null, code: AnalysisCode): string {
 function analyseSettings({ name, observation }: HeardView): readonly Analysis[] {
   const { server, stored } = observation
   if (server === null) return []
-  const { foreignTables, persisted, binlogNumber } = server
+  const { foreignTables, persisted, binlogNumber, changedSettings = [] } = server
   const filtered = server.channel?.filtered === true
   const findings: readonly (readonly [boolean, AnalysisCode, string])[] = [
     [filtered || stored.filterSeen, 'ReplicationFilter', `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`],
     [foreignTables.length > 0, 'ForeignTables', `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`],
     [persisted.length > 0, 'PersistedVariables', `${name} has settings persisted that Regent manages: ${persisted.join(', ')}`],
+    [changedSettings.length > 0, 'SettingsChanged', `${name} has settings that another hand changed and its agent puts right: ${changedSettings.map((one) => `${one.name} is ${one.seen}, to be ${one.wanted}`).join('; ')}`],
     [binlogNumber >= highBinlogNumber, 'BinlogNumberHigh', `${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`],
   ]
   return findings.filter(([applies]) => applies).map(([, code, sentence]) => warning(code, name, sentence))

@@ -48,6 +48,7 @@ test('every code there is appears in the tables', () => {
     ReplicationFilter: true,
     ForeignTables: true,
     PersistedVariables: true,
+    SettingsChanged: true,
     DiskFull: true,
     LowSpace: true,
     ReadOnlyFilesystem: true,

@@ -40,6 +40,7 @@ export type AnalysisCode =
   | 'ReplicationFilter'
   | 'ForeignTables'
   | 'PersistedVariables'
+  | 'SettingsChanged'
   | 'DiskFull'
   | 'LowSpace'
   | 'ReadOnlyFilesystem'

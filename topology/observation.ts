@@ -82,8 +82,17 @@ export interface ServerState {
   readonly foreignTables: readonly string[]
   /** Managed variables somebody persisted with SET PERSIST, by name. */
   readonly persisted: readonly string[]
+  /** Managed settings that are otherwise than they are to be. Absent for none, and from older agents. */
+  readonly changedSettings?: readonly ChangedSetting[]
   /** Of those accounts that are there of the two that people and applications use. Absent from older agents. */
   readonly passwords?: readonly AccountPassword[]
+}
+
+/** A setting that somebody changed while the server runs. */
+export interface ChangedSetting {
+  readonly name: string
+  readonly seen: string
+  readonly wanted: string
 }
 
 /** Which password an account has here. */

@@ -80,7 +80,7 @@ export const durabilityCases: Cases = {
     'a stop that nobody ordered left its mark, also on an agent that is silent now': {
       views: { 'shop-2': { reachable: false, stored: { unsettled: true } } },
       findings: [
-        'UnsettledTail warning shop-2: shop-2 stopped without an order and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled',
+        'UnsettledTail warning shop-2: shop-2 stopped without an order, or was changed by another hand, and may have acknowledged writes that no replica holds; its binlog belongs to any failover until that is settled',
         'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable; its server is still connected to the primary',
       ],
     },

@@ -65,6 +65,12 @@ export const serversCases: Cases = {
         'PersistedVariables warning shop-0: shop-0 has settings persisted that Regent manages: super_read_only',
       ],
     },
+    'a managed setting was changed while the server runs': {
+      views: { 'shop-0': { server: { changedSettings: [{ name: 'sync_binlog', seen: '0', wanted: '1' }] } } },
+      findings: [
+        'SettingsChanged warning shop-0: shop-0 has settings that another hand changed and its agent puts right: sync_binlog is 0, to be 1',
+      ],
+    },
     'binlog numbers run out': {
       views: { 'shop-0': { server: { binlogNumber: 900000 } }, 'shop-1': { server: { binlogNumber: 899999 } } },
       findings: [
