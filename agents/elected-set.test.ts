@@ -59,7 +59,7 @@ it('An old primary whose mysqld is down promises without being started, and repo
 })
 
 describe('a replica under which received transactions were thrown away', () => {
-  const follows = { channel: { sourceHost: hostOf('shop-1'), ioRunning: 'yes', sqlRunning: true, semiSync: false }, readOnly: true, superReadOnly: true } as const
+  const follows = { channel: { sourceHost: hostOf('shop-1'), ioRunning: 'yes', sqlRunning: true, semiSync: false }, semiSyncSource: { enabled: false }, readOnly: true, superReadOnly: true } as const
 
   async function seen() {
     const server = new ScriptedServer(aServerState({ ...follows, received: gtids('shop-0', 120) }))
