@@ -1,4 +1,5 @@
 import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
+import { counted } from '../topology/analysis-input.ts'
 import { holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { orderFor, assignmentOrders } from './assignments.ts'
@@ -209,7 +210,7 @@ function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promis
     return failing(`failing over: ${why}`, [{ kind: 'commit', next, why }], { reasons: election.reasons })
   }
   const order = { ...orderFor(situation, candidate.member, record.epoch + 1), from: endpointOf(from.view), until: revoked.union.toString(), deadlineMs: situation.timings.orderDeadlineMs }
-  return failing(`failing over: ${name} fetches ${lacking.count()} transactions from ${instanceOf(from.member)}`, [{ kind: 'fetch', to: name, order }], { reasons: election.reasons })
+  return failing(`failing over: ${name} fetches ${counted(lacking.count(), 'transaction')} from ${instanceOf(from.member)}`, [{ kind: 'fetch', to: name, order }], { reasons: election.reasons })
 }
 
 /** Too few can promise: if the primary's own agent is there, its server starts again where it was; nothing is lost by that. */
@@ -224,7 +225,9 @@ export function restartInPlace(situation: Situation, verdict: Verdict, revoked: 
   const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
   if (!isLive(view)) {
     const asItIs = viewNamed(situation.snapshot, name)?.past === record.primary ? ` (with --to ${name} it is taken as it is now)` : ''
-    const sentence = `no automatic failover: ${verdict.sentence}, and ${revoked.missing}; bring back ${names(missingMembers(situation))} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
+    // A person who asked knows that it is not automatic.
+    const what = situation.requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
+    const sentence = `${what}: ${verdict.sentence}, and ${revoked.missing}; bring back ${names(missingMembers(situation))} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
     return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
   }
   if (view.observation.stored.promise > record.epoch) return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)

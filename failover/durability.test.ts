@@ -22,7 +22,7 @@ describe('an epoch is revoked', () => {
   const cases: Readonly<Record<string, readonly [revoked: boolean, given: SituationOverrides, says?: string]>> = {
     'by |S| − k + 1 members of S': [true, { views: { 'shop-1': promised(), 'shop-2': promised() } }],
     'not by one fewer': [false, { views: { 'shop-1': promised() } }, '2 members of the sync set must promise and 1 did'],
-    'not by somebody outside of S': [false, { record: { syncSet: [shop1] , acks: 1 }, views: { 'shop-2': promised() } }, '1 members of the sync set must promise and 0 did'],
+    'not by somebody outside of S': [false, { record: { syncSet: [shop1] , acks: 1 }, views: { 'shop-2': promised() } }, '1 member of the sync set must promise and 0 did'],
     'not by a forgetful member': [false, { views: { 'shop-1': promised(), 'shop-2': promised(100, { stored: { forgetful: true } }) } }],
     'not by a promise of another epoch': [false, { views: { 'shop-1': promised(), 'shop-2': promised(100, { epoch: 3 }) } }],
     'not by a promise whose report is of an older one': [false, { views: { 'shop-1': promised(), 'shop-2': promised(100, { stored: { promise: 3 } }) } }],

@@ -76,8 +76,9 @@ function missingSentence(situation: Situation, given: number, unsettled: boolean
   const { record } = situation
   if (unsettled) return `the agent of the primary must promise, because its mysqld was stopped by another hand and may have acknowledged what no replica holds`
   const quorum = revocationQuorum(record)
+  if (record.acks === 0) return 'writes needed no acknowledgement, so only the primary’s own agent can say what clients were told'
   if (quorum === null) {
     return `the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
   }
-  return `${quorum} members of the sync set must promise and ${given} did`
+  return `${quorum} ${quorum === 1 ? 'member' : 'members'} of the sync set must promise and ${given} did`
 }

@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import type { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { seriesOf } from '../topology/series.ts'
@@ -72,12 +73,12 @@ export function whyUnfit(situation: Situation, member: MemberId, view: LiveView)
 
 function whyBehind(situation: Situation, loser: Promised, winner: Promised | null, union: GtidSet): string {
   const lacking = union.subtract(loser.holds).count()
-  if (lacking > 0) return `it lacks ${lacking} transactions`
+  if (lacking > 0) return `it lacks ${counted(lacking, 'transaction')}`
   if (winner === null) return 'nobody was'
   if (rankOf(winner.view) < rankOf(loser.view)) return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
   if (comparePolicy(situation, winner.member, loser.member) < 0) return `${instanceOf(winner.member)} is preferred by policy`
   return backlogOf(winner) < backlogOf(loser)
-    ? `it has ${backlogOf(loser)} transactions to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
+    ? `it has ${counted(backlogOf(loser), 'transaction')} to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
     : `equal, and ${instanceOf(winner.member)} has the lower ordinal`
 }
 

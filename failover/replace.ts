@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import { errantOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
@@ -51,7 +52,7 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName, givenUp: 
   return [
     ...(others.length < needed ? [`what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: beside ${instance} ${needed} must follow and count, and ${others.length} of them do`] : []),
     ...(others.length >= needed && leavesUnproven(situation, instance) ? [`${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`] : []),
-    ...(errant > 0 ? [`${errant} errant transactions are on ${instance} alone; Regent archives them and seeds it again by itself`] : []),
+    ...(errant > 0 ? [`${counted(errant, 'errant transaction')} ${errant === 1 ? 'is' : 'are'} on ${instance} alone; Regent archives what is errant and seeds it again by itself`] : []),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { parseGtidSet } from '../topology/gtid-set.ts'
+import { counted } from '../topology/analysis-input.ts'
 import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { countedMembers } from './record.ts'
@@ -69,14 +70,14 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   if (situation.inFlight.get(view.name)?.order === 'reseed') return 'is being told to give up what it has'
   if (observation.stored.fromThePast) return 'went back in time, so that what its GTIDs name may be something else elsewhere'
   const errant = errantOf(observation, primary.observation)
-  if (!errant.isEmpty()) return `has ${errant.count()} errant transactions (${errant.toString().slice(0, 120)})`
+  if (!errant.isEmpty()) return `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
   const holds = holdsOf(observation)
   if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? ''))) return 'lacks transactions that the primary no longer has in its binlogs'
   if (observation.stored.filterSeen) return 'has had a replication filter'
   const broken = brokenApplier(situation, view)
   if (broken !== '') return `cannot apply what it receives (${broken.slice(0, 120)})`
   const behind = lacksAll(situation, view, primary)
-  return behind > 0 ? `is empty and lacks ${behind} transactions` : null
+  return behind > 0 ? `is empty and lacks ${counted(behind, 'transaction')}` : null
 }
 
 /** How many transactions it would have to apply who holds none, where that is more than are applied rather than copied and somebody can be copied; else 0. */

@@ -16,7 +16,7 @@ import { passwordsOrders } from './passwords.ts'
 import { reseedStep } from './reseeding.ts'
 import { copiesDue } from './seeding-plan.ts'
 import { scalingStep } from './scaling.ts'
-import { isLive, isServing, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
+import { isFenced, isLive, isServing, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
@@ -175,14 +175,28 @@ function soonest(...waits: readonly (number | null)[]): number | null {
 function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const shortfall = syncSetShortfall(situation)
   const { record, spec } = situation
-  const state = `no action: primary ${verdict.sentence}, ${record.syncSet.length} of ${situation.snapshot.instances.length - 1} replicas in the sync set`
   const primary = liveView(situation.snapshot, record.primary)
+  const state = `no action: ${stateOfPrimary(situation, verdict)}, ${countedReplicas(situation)} in the sync set`
   const behind = replicasBehind(situation)
   const budget = spec.failover.automatic ? failoverBudget(situation) : null
   const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)].filter((part) => part !== '').join('; ')
   const closed = primary?.observation.server && !primary.observation.converged.done ? `; ${primary.observation.converged.sentence}` : ''
   const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
   return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: soonest(verdict.revisitMs, budgetMs) })
+}
+
+/** Well is not healthy: one that a person fenced runs, and takes no writes. Where others testify, the sentence begins with whom it is about. */
+function stateOfPrimary({ notes, record }: Situation, verdict: Verdict): string {
+  if (verdict.kind !== 'well') return verdict.sentence
+  const name = instanceOf(record.primary)
+  return isFenced(notes, name) ? `primary ${name} runs and is fenced by a person` : `primary ${verdict.sentence}`
+}
+
+/** Instances that are there: a member whose volume is gone may stand beside its successor for a while. */
+function countedReplicas({ record, snapshot }: Situation): string {
+  const replicas = snapshot.instances.map(({ name }) => name).filter((name) => name !== instanceOf(record.primary))
+  const members = new Set(record.syncSet.map(instanceOf))
+  return `${replicas.filter((name) => members.has(name)).length} of ${replicas.length} ${replicas.length === 1 ? 'replica' : 'replicas'}`
 }
 
 /** They count: what they acknowledged they have received. They are not whole: a failover to one of them, and whoever reads there, waits until it has applied it. */

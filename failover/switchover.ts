@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import { errantOf } from '../topology/holdings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { maxBacklog } from '../topology/lag.ts'
@@ -70,7 +71,7 @@ function whyNotTo(situation: Situation, to: InstanceName): string | null {
   if (!isFollowing(view, record, timings)) return `${to} does not follow the primary`
   const primary = liveView(situation.snapshot, record.primary)
   const errant = primary ? errantOf(view.observation, primary.observation) : undefined
-  if (errant && !errant.isEmpty()) return `${to} has ${errant.count()} errant transactions`
+  if (errant && !errant.isEmpty()) return `${to} has ${counted(errant.count(), 'errant transaction')}`
   if (isFenced(situation.notes, to)) return `${to} is fenced`
   if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
   return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)

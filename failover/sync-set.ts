@@ -1,4 +1,5 @@
 import { errantOf, holdsOf } from '../topology/holdings.ts'
+import { eachOf } from '../topology/words.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { step, type FlowStep } from './crash-failover.ts'
@@ -192,7 +193,7 @@ export function syncSetShortfall(situation: Situation): string {
   }
   if (record.acks < wantedAcks(situation)) return `writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
   if (record.acks === 0) return 'not protected: writes need no acknowledgement'
-  return live.length === record.acks ? `the loss of ${names(live)} would make writes wait` : ''
+  return live.length === record.acks ? `the loss of ${eachOf(live.map(instanceOf))} would make writes wait` : ''
 }
 
 function counted(acks: number): string {

@@ -1,5 +1,6 @@
 import type { Observation } from '../topology/observation.ts'
 import { instanceOf } from '../topology/member.ts'
+import { lasting } from '../topology/words.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
 /**
@@ -67,18 +68,19 @@ function judgeRunning(name: string, seen: Observation, { frozenMs, startMs }: Si
 
 function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: number): Verdict {
   return sinceMs >= frozenMs
-    ? verdict('frozen', `mysqld of ${name} ${what} for ${Math.round(sinceMs)} ms`, ['its own agent'])
-    : verdict('unknown', `mysqld of ${name} ${what} for ${Math.round(sinceMs)} ms, frozen after ${frozenMs} ms`, ['its own agent'], frozenMs - sinceMs)
+    ? verdict('frozen', `mysqld of ${name} ${what} ${lasting(sinceMs)}`, ['its own agent'])
+    : verdict('unknown', `mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${frozenMs} ms`, ['its own agent'], frozenMs - sinceMs)
 }
 
 function judgeByOthers(situation: Situation, name: string, heardAtMs: number | null): Verdict {
   const { timings, nowMs, snapshot } = situation
   const silent = nowMs - (heardAtMs ?? situation.managerSinceMs)
-  if (silent < timings.unreachableMs) return verdict('unknown', `the agent of ${name} is silent for ${Math.round(silent)} ms`, [], timings.unreachableMs - silent)
+  if (silent < timings.unreachableMs) return verdict('unknown', `the agent of ${name} is silent ${lasting(silent)}`, [], timings.unreachableMs - silent)
   const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
   const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
   if (hearing.length > 0) {
-    return verdict('agentLost', `the agent of ${name} is unreachable but ${hearing.map((view) => view.name).join(', ')} still hear its server: no failover`, [], timings.unreachableMs)
+    const hear = hearing.length === 1 ? 'hears' : 'hear'
+    return verdict('agentLost', `the agent of ${name} is unreachable but ${hearing.map((view) => view.name).join(', ')} still ${hear} its server: no failover`, [], timings.unreachableMs)
   }
   const lost = replicas.filter((view) => view.observation.stored.assignment?.source === name && hasTried(view.observation))
   if (lost.length === 0) return verdict('unknown', `the agent of ${name} is unreachable and no replica can testify`, ['this manager'], timings.unreachableMs)

@@ -1,6 +1,7 @@
 import type { Limits } from './analysis-input.ts'
 import type { Observation, ServerState } from './observation.ts'
 import type { InstanceView } from './snapshot.ts'
+import { lasting } from './words.ts'
 
 /** An instance whose agent speaks now. */
 export interface HeardView extends InstanceView {
@@ -41,9 +42,9 @@ export function isWritable(view: InstanceView, limits: Limits): boolean {
 /** What keeps a server from serving, as the end of a sentence: `its mysqld is dead for 20 ms (killed by signal 9)`. */
 export function describeProcess(seen: Observation): string {
   const note = seen.processNote === '' ? '' : ` (${seen.processNote})`
-  const since = `${Math.round(seen.processSinceMs)} ms`
-  if (seen.process === 'stopped') return `its mysqld is stopped for ${since}${note}`
-  if (seen.process !== 'running') return `its mysqld is ${seen.process} for ${since}${note}`
-  if (seen.server === null) return `its mysqld runs for ${since} and has not answered yet`
-  return `its server has not answered for ${Math.round(seen.silentMs)} ms`
+  const since = lasting(seen.processSinceMs)
+  if (seen.process === 'stopped') return `its mysqld is stopped ${since}${note}`
+  if (seen.process !== 'running') return `its mysqld is ${seen.process} ${since}${note}`
+  if (seen.server === null) return `its mysqld runs ${since} and has not answered yet`
+  return seen.silentMs < 1 ? 'its server has not answered at its last look' : `its server has not answered for ${Math.round(seen.silentMs)} ms`
 }

@@ -27,7 +27,7 @@ test('recoveries are a table, newest first as the manager gives them', () => {
     "
     id  started (UTC)        kind       outcome    from → to        took   because
     r1  2026-01-02 03:04:05  failover   succeeded  demo-0 → demo-1  31 ms  DeadPrimary
-    r0  2026-01-02 03:04:05  bootstrap  succeeded  none → demo-1           DeadPrimary
+    r0  2026-01-02 03:04:05  bootstrap  succeeded  demo-1                  DeadPrimary
     "
   `)
   expect(renderRecoveries([])).toEqual(['nothing was recovered yet'])

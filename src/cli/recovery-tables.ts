@@ -1,5 +1,5 @@
 import type { Recovery } from '../../failover/notes.ts'
-import { instanceOf, type MemberId } from '../../topology/member.ts'
+import { instanceOf } from '../../topology/member.ts'
 import { renderTable } from './table.ts'
 
 /** One line per recovery, in the order given. */
@@ -10,7 +10,7 @@ export function renderRecoveries(recoveries: readonly Recovery[]): readonly stri
     timeOf(recovery),
     recovery.kind,
     recovery.outcome,
-    `${nameOf(recovery.from)} → ${nameOf(recovery.to)}`,
+    wayOf(recovery),
     durationOf(recovery),
     recovery.analysis,
   ])
@@ -25,7 +25,7 @@ export function renderTimeline(recovery: Recovery): readonly string[] {
     return `${entry.atMs.toFixed(1).padStart(10)} ms  ${`+${(entry.atMs - before).toFixed(1)}`.padStart(9)}  ${entry.what}`
   })
   return [
-    `${recovery.kind} ${recovery.id}: ${recovery.outcome}, ${nameOf(recovery.from)} → ${nameOf(recovery.to)}, ${epochs}`,
+    `${recovery.kind} ${recovery.id}: ${recovery.outcome}, ${wayOf(recovery)}, ${epochs}`,
     `started ${timeOf(recovery)} UTC because of ${recovery.analysis}`,
     recovery.sentence,
     '',
@@ -33,8 +33,10 @@ export function renderTimeline(recovery: Recovery): readonly string[] {
   ]
 }
 
-function nameOf(member: MemberId | null): string {
-  return member === null ? 'none' : instanceOf(member)
+/** `demo-0 → demo-1`; one name where the primary stayed the same, or there was none before. */
+function wayOf({ from, to }: Recovery): string {
+  const names = [from, to].filter((member) => member !== null).map(instanceOf)
+  return [...new Set(names)].join(' → ') || 'nobody'
 }
 
 function timeOf(recovery: Recovery): string {
