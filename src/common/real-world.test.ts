@@ -122,3 +122,17 @@ describe('the real randomness and machine', () => {
     expect(await realMachine().bootId()).toMatch(/^[0-9a-f-]{36}$/)
   })
 })
+
+it('A timer for a moment that is over, or for no number, runs at once, and Node warns of nothing', async () => {
+  const warnings: string[] = []
+  const listen = (warning: Error): void => void warnings.push(warning.name)
+  process.on('warning', listen)
+  await Promise.all([-5, Number.NaN, Number.NEGATIVE_INFINITY].map((ms) => realTimers.sleep(ms)))
+  await new Promise<void>((resolve) => {
+    const timer = realTimers.every(-1, () => resolve(timer.cancel()))
+  })
+  // Warnings are told on the next tick.
+  await realTimers.sleep(10)
+  process.off('warning', listen)
+  expect(warnings).toEqual([])
+})

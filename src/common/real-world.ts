@@ -16,18 +16,23 @@ export const realClock: Clock = {
 /** Node runs anything longer than this after 1 ms instead, so no timer is set beyond it. */
 const longestTimerMs = 2_147_483_647
 
+/** What is due already is done at once. Node would print a warning for a negative time and for one that is no number, in the middle of a log that is JSON. */
+function timerMs(ms: number): number {
+  return Math.min(Math.max(Number.isNaN(ms) ? 0 : ms, 0), longestTimerMs)
+}
+
 /** A timer that runs so late was held up together with everything else in this process. */
 const lateMs = 100
 
 export const realTimers: Timers = {
   after(ms, task) {
-    const { run, cancel } = hearingFirst(ms, task)
-    const timer = setTimeout(run, Math.min(ms, longestTimerMs))
+    const { run, cancel } = hearingFirst(timerMs(ms), task)
+    const timer = setTimeout(run, timerMs(ms))
     return { cancel: () => (clearTimeout(timer), cancel()) }
   },
   every(ms, task) {
-    const { run, cancel } = hearingFirst(ms, task)
-    const timer = setInterval(run, Math.min(ms, longestTimerMs))
+    const { run, cancel } = hearingFirst(timerMs(ms), task)
+    const timer = setInterval(run, timerMs(ms))
     return { cancel: () => (clearInterval(timer), cancel()) }
   },
   sleep(ms, signal) {

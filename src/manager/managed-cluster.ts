@@ -1,4 +1,6 @@
+import { describeError } from '../common/errors.ts'
 import type { Logger } from '../common/logger.ts'
+import { Repeats } from '../common/repeats.ts'
 import type { Decision, Action } from '../../failover/decision.ts'
 import type { Recovery } from '../../failover/notes.ts'
 import type { ClusterEvent } from './cluster-service.ts'
@@ -31,6 +33,7 @@ export class ManagedCluster {
   readonly operations: Operations
   readonly #ports: LoopPorts
   readonly #log: Logger
+  readonly #repeats: Repeats
   readonly #metrics: ManagerMetrics
   readonly #told: Told | undefined
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
@@ -44,6 +47,7 @@ export class ManagedCluster {
     this.name = tools.name ?? config.cluster
     this.#ports = ports
     this.#log = tools.log
+    this.#repeats = new Repeats(ports.world.clock)
     this.#metrics = tools.metrics
     this.#told = tools.told
     this.loop = new ClusterLoop(ports, config, {
@@ -51,7 +55,7 @@ export class ManagedCluster {
       acted: (action) => this.#acted(action),
       answered: (outcome) => this.#answered(outcome),
       recovered: (recovery) => this.#recovered(recovery),
-      failed: (what, error) => this.#log.warn({ err: error }, `${what} failed`),
+      failed: (what, error) => this.#failed(what, error),
     })
     this.operations = new Operations(this.loop, ports, { ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs), declined: (sentence) => this.#declined(sentence) })
   }
@@ -105,7 +109,13 @@ export class ManagedCluster {
 
   #answered({ action, ms, error }: OrderOutcome): void {
     this.#metrics.agentAnswered(action.kind, ms)
-    if (error) this.#log.warn(`${action.kind} of ${action.to}: ${error}`)
+    const leftOut = error ? this.#repeats.toTell(`${action.kind} of ${action.to}: ${error}`) : null
+    if (leftOut !== null) this.#log.warn(`${action.kind} of ${action.to}: ${error}${before(leftOut)}`)
+  }
+
+  #failed(what: string, error: unknown): void {
+    const leftOut = this.#repeats.toTell(`${what}: ${describeError(error)}`)
+    if (leftOut !== null) this.#log.warn({ err: error }, `${what} failed${before(leftOut)}`)
   }
 
   #recovered(recovery: Recovery): void {
@@ -149,4 +159,8 @@ export class ManagedCluster {
       for (const listener of this.#listeners) listener({ type: 'state', view })
     })
   }
+}
+
+function before(leftOut: number): string {
+  return leftOut === 0 ? '' : ` (${leftOut} times more since this was last said)`
 }
