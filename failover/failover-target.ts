@@ -10,6 +10,8 @@ import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation }
  */
 export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): string | null {
   const { record } = situation
+  // A person may take a volume that went back in time as it is now, the old primary's too.
+  if (acceptLoss && viewNamed(situation.snapshot, to)?.past !== undefined) return null
   if (to === instanceOf(record.primary)) return `${to} is the primary that is to be replaced; name another instance, or none`
   const view = viewNamed(situation.snapshot, to)
   const silent = whySilent(situation, to, view)
