@@ -120,6 +120,8 @@ const refused: Readonly<Record<string, string>> = {
   binlog_format: 'a tail can be judged only in row format',
   expire_logs_days: 'the agent purges binlogs (keepBinlogsSeconds)',
   gtid_executed_compression_period: 'belongs to GTIDs, which are Regent’s',
+  innodb_force_recovery: 'a server that starts so refuses writes or has lost some, and is no proof of what it holds: take a copy of the volume and use it there',
+  tc_heuristic_recover: 'it settles by guess what a crash left open: the binary log says it',
   init_file: 'statements at start would write GTIDs of their own',
   init_replica: 'statements at start would write GTIDs of their own',
   log_bin_index: 'the agent reads the binary logs from the data folder',

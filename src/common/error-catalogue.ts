@@ -15,7 +15,7 @@ export const catalogue = {
   REGENT_BAD_FILE: { status: 400, title: 'A file is not valid', remedy: 'The message names the file, the field and what is allowed.' },
   REGENT_SECRET_LOST: { status: 500, title: 'The secret of all passwords is gone', remedy: 'Put the file back from a copy. Without one: docs/operations.md, "The secret of all passwords".' },
   REGENT_NEWER_VERSION: { status: 409, title: 'Written by a newer Regent', remedy: 'Upgrade this Regent; it never guesses at formats it does not know.' },
-  REGENT_UNAUTHORIZED: { status: 401, title: 'No valid token', remedy: 'Send "Authorization: Bearer <token>"; regent local status shows the token file.' },
+  REGENT_UNAUTHORIZED: { status: 401, title: 'No valid token', remedy: 'Send "Authorization: Bearer <token>"; regent local status shows the token file; on Kubernetes it is in Secret regent-api of the managers’ namespace.' },
   REGENT_NOT_FOUND: { status: 404, title: 'No such thing', remedy: 'The message lists what there is.' },
   REGENT_METHOD_NOT_ALLOWED: { status: 405, title: 'The route does not take this method', remedy: 'Use one of the methods in the Allow header.' },
   REGENT_TOO_LARGE: { status: 413, title: 'The request is too large', remedy: 'Send less than the limit the message names.' },

@@ -5,6 +5,8 @@ import type { MySQLClusterStatus } from './status-schema.ts'
 import { aCluster } from './testing.ts'
 
 const safe = { image: 'mysql:8.4.3' }
+const siblings = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { 'regent.dev/cluster': 'shop' } } }
+const required = { requiredDuringSchedulingIgnoredDuringExecution: [siblings] }
 const refusalsOf = (next: MySQLCluster, before?: MySQLCluster) => validateMySQLCluster(next, before).refusals.map(({ code, message }) => [code, message])
 
 describe('a new cluster', () => {
@@ -32,10 +34,20 @@ describe('a new cluster', () => {
     ['no version of TLS', { settings: { tls_version: '' } }, 'REGENT_BAD_REQUEST', 'spec.settings.tls_version is ""; allowed is TLSv1.2, TLSv1.3 or both: replicas need TLS'],
     ['a second agent', { pod: { containers: [{ name: 'agent' }] } }, 'REGENT_BAD_REQUEST', 'spec.pod.containers is "agent"; allowed is names other than mysql, agent, launcher'],
     ['another volume of the same name', { pod: { volumes: [{ name: 'data' }] } }, 'REGENT_BAD_REQUEST', 'spec.pod.volumes is "data"'],
+    ['a container twice', { pod: { containers: [{ name: 'log' }, { name: 'log' }] } }, 'REGENT_BAD_REQUEST', 'spec.pod.containers is "log"; allowed is each name once'],
+    ['servers that take no writes', { settings: { 'innodb-force-recovery': '1' } }, 'REGENT_BAD_REQUEST', 'innodb-force-recovery is not for you to set'],
+    ['servers that guess after a crash', { settings: { tc_heuristic_recover: 'COMMIT' } }, 'REGENT_BAD_REQUEST', 'tc_heuristic_recover is not for you to set'],
+    ['places that contradict each other', { scheduling: { affinity: { podAffinity: required, podAntiAffinity: required } } }, 'REGENT_BAD_REQUEST', 'spec.scheduling: required podAffinity wants the instances in one kubernetes.io/hostname'],
     ['labels in Regent’s name', { pod: { labels: { 'regent.dev/role': 'primary' } } }, 'REGENT_BAD_REQUEST', 'spec.pod is "regent.dev/role"'],
   ]
   it.each(refusals)('is refused with %s', (_, said, code, message) => {
     expect(refusalsOf(aCluster({ ...safe, ...said }))).toEqual([[code, expect.stringContaining(message)]])
+  })
+
+  it('is refused where nobody may lead, and not where one may', () => {
+    const never = (...ordinals: readonly number[]) => refusalsOf(aCluster({ ...safe, primary: { never: ordinals.map((one) => `shop-${one}`) } }))
+    expect(never(0, 1, 2).map(([code]) => code)).toContain('REGENT_BAD_REQUEST')
+    expect(never(0, 2, 3)).toEqual([])
   })
 
   it('hears of everything that is wrong at once', () => {

@@ -10,8 +10,9 @@ import { instanceName } from '../../topology/member.ts'
 import { coreSpecOf } from './core-spec.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { isDowngrade, isPinned, namesTooOld } from './mysql-image.ts'
-import { group, longestClusterName, namesOf } from './names.ts'
+import { commonLabels, group, longestClusterName, namesOf } from './names.ts'
 import { agentContainer, clientCertificateVolume, mysqlContainer } from './pod-template.ts'
+import { whyNowhere } from './impossible-places.ts'
 import { quantityOf } from './quantity.ts'
 import { mysqlClusterSpecSchema, type MySQLClusterSpec } from './spec-schema.ts'
 
@@ -63,6 +64,8 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
     () => judgeResources('spec.agentResources', spec.agentResources),
     () => judgeTls(cluster),
     () => judgePod(spec),
+    () => judgePrimary(cluster),
+    () => judgeScheduling(cluster),
   ]
 }
 
@@ -126,6 +129,10 @@ const takenContainers = [mysqlContainer, agentContainer, 'launcher']
 const takenVolumes = ['data', 'regent', 'tmp', 'config', 'secrets', 'certificates', clientCertificateVolume]
 
 function* judgePod({ pod }: MySQLClusterSpec): Generator<RegentError> {
+  for (const [field, entries] of [['containers', pod.containers], ['volumes', pod.volumes]] as const) {
+    const twice = twiceIn(((entries ?? []) as readonly { readonly name?: unknown }[]).map(({ name }) => String(name)))
+    if (twice !== undefined) yield bad(`spec.pod.${field}`, twice, 'each name once')
+  }
   for (const { name } of (pod.containers ?? []) as readonly { readonly name?: unknown }[]) {
     if (takenContainers.includes(String(name))) yield bad('spec.pod.containers', name, `names other than ${takenContainers.join(', ')}`)
   }
@@ -135,6 +142,22 @@ function* judgePod({ pod }: MySQLClusterSpec): Generator<RegentError> {
   for (const name of [...Object.keys(pod.labels), ...Object.keys(pod.annotations)]) {
     if (name.startsWith(`${group}/`)) yield bad('spec.pod', name, `labels and annotations that do not begin with ${group}/, which are Regent’s`)
   }
+}
+
+function twiceIn(names: readonly string[]): string | undefined {
+  return names.find((name, index) => names.indexOf(name) !== index)
+}
+
+/** Those of `never` that the spec names beyond its instances do no harm. */
+function* judgePrimary({ metadata: { name }, spec: { instances, primary } }: MySQLCluster): Generator<RegentError> {
+  const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
+  if (!all.every((instance) => primary.never.includes(instance))) return
+  yield bad('spec.primary.never', primary.never, `any but all of ${all.join(', ')}: nobody could lead`)
+}
+
+function* judgeScheduling({ metadata: { name }, spec }: MySQLCluster): Generator<RegentError> {
+  const why = whyNowhere(spec.scheduling, { ...spec.pod.labels, ...commonLabels(name) })
+  if (why !== '') yield refusal('REGENT_BAD_REQUEST', `spec.scheduling: ${why}; no instance could run anywhere`)
 }
 
 function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generator<RegentError> {

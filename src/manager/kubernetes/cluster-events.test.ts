@@ -14,8 +14,10 @@ function aRecovery(overrides: Partial<Recovery> = {}): Recovery {
 
 function events(leads = true) {
   const happenings: Happening[] = []
-  const made = new ClusterEvents({ recorder: { record: (happening) => void happenings.push(happening) }, clusters: testingInformer('mysqlclusters', [aCluster()]), leads: () => leads })
-  return { events: made, told: () => happenings.splice(0).map(({ type, reason, action, note }) => `${type} ${reason} ${action}: ${note}`), happenings }
+  const lines: string[] = []
+  const debug = (line: string): void => void lines.push(line)
+  const made = new ClusterEvents({ debug, recorder: { record: (happening) => void happenings.push(happening) }, clusters: testingInformer('mysqlclusters', [aCluster()]), leads: () => leads })
+  return { events: made, debugged: () => lines.splice(0), told: () => happenings.splice(0).map(({ type, reason, action, note }) => `${type} ${reason} ${action}: ${note}`), happenings }
 }
 
 describe('the Events of a cluster', () => {
@@ -30,16 +32,28 @@ describe('the Events of a cluster', () => {
     expect(told()).toEqual(['Normal SwitchoverBegan Switchover: asked by a person', 'Warning SwitchoverUndone Switchover: after 0 ms: its deadline passed'])
   })
 
-  it('tell of each step once, while it goes on and when it has ended', () => {
-    const { events: all, told } = events()
+  it('tell the whole story of a recovery in the one that ends it, and its steps nowhere else but in the debug log', () => {
+    const { events: all, told, debugged } = events()
     const timeline = [{ atMs: 0, what: 'noticed: failing over: shop-0 is dead' }, { atMs: 41.6, what: 'promise shop-1: 41.4 ms' }]
     all.decided(key, well, aRecovery({ timeline }))
     all.decided(key, well, aRecovery({ timeline }))
-    expect(told()).toEqual(['Warning FailoverBegan Failover: shop-0 is dead', 'Normal FailoverStep Promise: at 42 ms: promise shop-1: 41.4 ms'])
-    all.ended(key, aRecovery({ outcome: 'succeeded', sentence: 'shop-1 leads epoch 2', timeline: [...timeline, { atMs: 49.7, what: 'committed revision 9, epoch 2' }, { atMs: 80, what: 'ended: succeeded' }] }))
-    expect(told()).toEqual(['Normal FailoverStep Committed: at 50 ms: committed revision 9, epoch 2', 'Normal FailoverSucceeded Failover: after 80 ms: shop-1 leads epoch 2'])
-    all.decided(key, well, aRecovery({ id: 'r2', kind: 'switchover', sentence: 'asked by a person', timeline: [{ atMs: 0, what: 'noticed: switching over' }, { atMs: 8, what: 'demote shop-1: 7 ms' }] }))
-    expect(told()).toEqual(['Normal SwitchoverBegan Switchover: asked by a person', 'Normal SwitchoverStep Demote: at 8 ms: demote shop-1: 7 ms'])
+    expect(told()).toEqual(['Warning FailoverBegan Failover: shop-0 is dead'])
+    expect(debugged()).toEqual(['shops/shop: failover at 0 ms: noticed: failing over: shop-0 is dead', 'shops/shop: failover at 42 ms: promise shop-1: 41.4 ms'])
+    const whole = [...timeline, { atMs: 49.7, what: 'committed revision 9, epoch 2' }, { atMs: 80, what: 'ended: succeeded' }]
+    all.ended(key, aRecovery({ outcome: 'succeeded', sentence: 'shop-1 leads epoch 2', timeline: whole }))
+    const story = 'after 80 ms: shop-1 leads epoch 2. At 42 ms promise shop-1: 41.4 ms; at 50 ms committed revision 9, epoch 2'
+    expect(told()).toEqual([`Normal FailoverSucceeded Failover: ${story}`])
+    expect(debugged()).toEqual(['shops/shop: failover at 50 ms: committed revision 9, epoch 2'])
+  })
+
+  it('leave out steps in the middle of a story that is longer than an Event may be', () => {
+    const { events: all, told } = events()
+    const steps = Array.from({ length: 60 }, (_, step) => ({ atMs: step, what: `promise shop-1 once more, for the time ${step}` }))
+    all.ended(key, aRecovery({ outcome: 'abandoned', sentence: 'nobody answers', timeline: steps }))
+    const [story = ''] = told()
+    const note = story.slice(story.indexOf(': ') + 2)
+    expect(new TextEncoder().encode(note).length).toBeLessThanOrEqual(1_024)
+    expect(note).toMatch(/^after 59 ms: nobody answers\. At 0 ms .*; … \d+ steps …; .*for the time 59$/)
   })
 
   it.each([true, false])('say what was refused, by a manager that leads (%s) or not', (leads) => {

@@ -11,13 +11,21 @@ export interface ClusterEventsParts {
   readonly recorder: Pick<EventRecorder, 'record'>
   readonly clusters: InformerPort<MySQLCluster>
   readonly leads: () => boolean
+  /** Each step of a recovery, while it goes on: too much for Events. */
+  readonly debug: (line: string) => void
 }
 
 /** The word for a recovery in the reason of an Event: `FailoverBegan`. */
 const words: Readonly<Record<FlowKind, string>> = { bootstrap: 'Bootstrap', failover: 'Failover', switchover: 'Switchover', restart: 'Restart' }
 const ends: Readonly<Record<Recovery['outcome'], string>> = { running: 'Began', succeeded: 'Succeeded', undone: 'Undone', abandoned: 'Abandoned' }
 
-/** Tells `kubectl describe` what became of a cluster: each recovery as it begins, step by step, and as it ended; what was refused; and why something stands still, once for each reason. */
+/** Of `events.k8s.io/v1`, in bytes: the API server refuses a longer note. */
+const longestNote = 1_024
+
+/**
+ * Tells `kubectl describe` what became of a cluster: of each recovery one Event as it begins, and one with the whole story as it
+ * ended; what was refused; and why something stands still, once for each reason.
+ */
 export class ClusterEvents {
   readonly #parts: ClusterEventsParts
   /** By cluster and what is told: the last of it. */
@@ -32,13 +40,13 @@ export class ClusterEvents {
   /** @param recovery the one that is under way */
   decided(key: ObjectKey, { blocked, sentence }: Pick<Decision, 'blocked' | 'sentence'>, recovery: Recovery | null): void {
     if (recovery !== null && this.#isNews(key, 'recovery', recovery.id)) this.#recovery(key, recovery, recovery.sentence)
-    if (recovery !== null) this.#tellSteps(key, recovery)
+    if (recovery !== null) this.#logSteps(key, recovery)
     if (this.#isNews(key, 'blocked', blocked ? gistOfSentence(sentence) : '') && blocked) this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
   }
 
   ended(key: ObjectKey, recovery: Recovery): void {
-    this.#tellSteps(key, recovery)
-    this.#recovery(key, recovery, `after ${Math.round(recovery.timeline.at(-1)?.atMs ?? 0)} ms: ${recovery.sentence}`)
+    this.#logSteps(key, recovery)
+    this.#recovery(key, recovery, storyOf(recovery))
   }
 
   /** The spec cannot be followed, and why; '' where it can. */
@@ -66,14 +74,12 @@ export class ClusterEvents {
     this.#steps.delete(keyText(key))
   }
 
-  /** Its first step is how it began and its last how it ended: these are told by themselves. */
-  #tellSteps(key: ObjectKey, { id, kind, timeline }: Recovery): void {
+  #logSteps(key: ObjectKey, { id, kind, timeline }: Recovery): void {
     const before = this.#steps.get(keyText(key))
     const told = before?.id === id ? before.told : 0
     this.#steps.set(keyText(key), { id, told: timeline.length })
     for (const { atMs, what } of timeline.slice(told)) {
-      const [action = ''] = what.split(/\W/, 1)
-      if (action !== 'noticed' && action !== 'ended') this.#tell(key, { type: 'Normal', reason: `${words[kind]}Step`, action: capitalised(action), note: `at ${Math.round(atMs)} ms: ${what}` })
+      if (!what.startsWith('ended')) this.#parts.debug(`${keyText(key)}: ${kind} at ${Math.round(atMs)} ms: ${what}`)
     }
   }
 
@@ -100,6 +106,18 @@ export class ClusterEvents {
   }
 }
 
-function capitalised(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1)
+/** How it ended, and its steps; its first step is how it began and its last how it ended, which are told anyway. */
+function storyOf({ sentence, timeline }: Recovery): string {
+  const end = `after ${Math.round(timeline.at(-1)?.atMs ?? 0)} ms: ${sentence}`
+  const isStep = ({ what }: Recovery['timeline'][number]): boolean => !/^(noticed|ended)\b/.test(what)
+  const steps = timeline.filter(isStep).map(({ atMs, what }) => `at ${Math.round(atMs)} ms ${what}`)
+  const told = (left: number): string => {
+    const keep = steps.length - left
+    const first = Math.ceil(keep / 2)
+    const gap = left === 0 ? [] : [`… ${left} step${left === 1 ? '' : 's'} …`]
+    const words = [...steps.slice(0, first), ...gap, ...steps.slice(steps.length - (keep - first))].join('; ')
+    return words === '' ? end : `${end}. ${words.charAt(0).toUpperCase()}${words.slice(1)}`
+  }
+  for (let left = 0; left <= steps.length; left += 1) if (Buffer.byteLength(told(left)) <= longestNote) return told(left)
+  return end
 }

@@ -42,7 +42,7 @@ import { KubeLeader } from './kube-leader.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
-/** A recovery has a dozen steps, each an Event, and an autoscaler that is refused asks again every 15 s: neither keeps the next recovery from being told. */
+/** An autoscaler that is refused asks again every 15 s, and a cluster that flaps has two Events each time: neither keeps the next recovery from being told. */
 const eventLimits = { ...defaultLimits, burst: 100, refillMs: 10_000 }
 
 /** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
@@ -93,7 +93,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const leads = (): boolean => leader.holds()
 
   const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, limits: eventLimits, settleMs: eventsSettleMs, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
-  const clusterEvents = new ClusterEvents({ recorder: options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder, clusters, leads })
+  const clusterEvents = new ClusterEvents({ recorder: options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder, clusters, leads, debug: (line) => log.debug(line) })
 
   const set: ClusterSet = new ClusterSet({
     world,
