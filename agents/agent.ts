@@ -95,7 +95,7 @@ export class Agent implements AgentHandlers {
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
-    this.#locks = new LockWatch(this.#parts, () => this.#converger.distrustMarkers())
+    this.#locks = new LockWatch(this.#parts)
     this.#events = new EventKeeper(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)

@@ -56,11 +56,6 @@ export class Converger {
     })
   }
 
-  /** Something may be acknowledged from now on that nobody holds: no marker under way proves anything. */
-  distrustMarkers(): void {
-    this.#markers.distrust()
-  }
-
   stop(): void {
     this.#stopped = true
   }

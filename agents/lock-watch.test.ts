@@ -22,21 +22,20 @@ async function blocked(blocking: readonly Blocker[], overrides: ServerOverrides)
   parts.memory.markedRevision = 10
   server.blocking = blocking
   server.oldestMs = 1_000
-  const distrusted = { times: 0 }
-  const watch = new LockWatch(parts, () => void (distrusted.times += 1))
+  const watch = new LockWatch(parts)
   const lookAfter = async (ms: number) => {
     time.nowMs += ms
     await watch.look()
   }
   await watch.look()
-  return { parts, server, process, watch, lookAfter, distrusted, graceMs: parts.timings.lockGraceMs }
+  return { parts, server, process, watch, lookAfter, graceMs: parts.timings.lockGraceMs }
 }
 
 const ended = (server: ScriptedServer) => server.calls.filter((call) => call.startsWith('end session'))
 
 describe('a lock in the way of what ends a wait', () => {
   it('is named at once, and ended after its grace and no sooner', async () => {
-    const { parts, server, lookAfter, graceMs, distrusted } = await blocked([backup], starved)
+    const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
     expect(parts.memory.lockedBy).toBe('session 12 of admin@10.0.0.7 waits for the global read lock for 4 s; ALTER USER waits behind it')
     await lookAfter(graceMs - 1)
     expect(ended(server)).toEqual([])
@@ -45,7 +44,7 @@ describe('a lock in the way of what ends a wait', () => {
     expect(parts.notices.list.map(({ code }) => code)).toEqual(['GlobalLock'])
     // A global read lock commits nothing.
     expect(parts.file.current.unsettled).toBe(false)
-    expect(distrusted.times).toBe(0)
+    expect(parts.memory.doubts).toBe(0)
   })
 
   it('is left alone, and named, while enough replicas are connected and nobody waits', async () => {
@@ -94,12 +93,12 @@ describe('a lock in the way of what ends a wait', () => {
   })
 
   it('puts acknowledgements in doubt before it is ended, where its session might begin to commit', async () => {
-    const { parts, server, lookAfter, distrusted, graceMs } = await blocked([{ ...backup, waits: false, mayCommit: true }], starved)
+    const { parts, server, lookAfter, graceMs } = await blocked([{ ...backup, waits: false, mayCommit: true }], starved)
     await lookAfter(graceMs)
     expect(ended(server)).toEqual(['end session 12'])
     expect(parts.file.current.unsettled).toBe(true)
     expect(parts.memory.markedRevision).toBe(9)
-    expect(distrusted.times).toBe(1)
+    expect(parts.memory.doubts).toBe(1)
   })
 })
 

@@ -2,6 +2,7 @@ import { describeError } from '../src/common/errors.ts'
 import { isCounted } from './acknowledgers.ts'
 import type { Parts } from './parts.ts'
 import type { Blocker } from './server-port.ts'
+import { keepUnsettled } from './unsettled.ts'
 
 /** How often it is looked whether a statement of the agent's does not get on. */
 export const lockLookMs = 250
@@ -21,15 +22,13 @@ const mostTold = 3
  */
 export class LockWatch {
   readonly #parts: Parts
-  readonly #distrustMarkers: () => void
   readonly #seen = new Map<number, { readonly sinceMs: number; lastMs: number }>()
   #need: string | null = null
   #neededSinceMs = 0
   #looking = false
 
-  constructor(parts: Parts, distrustMarkers: () => void) {
+  constructor(parts: Parts) {
     this.#parts = parts
-    this.#distrustMarkers = distrustMarkers
   }
 
   /** Never rejects; one at a time. */
@@ -134,9 +133,8 @@ export class LockWatch {
    */
   async #doubt(): Promise<void> {
     const { file, memory } = this.#parts
-    this.#distrustMarkers()
     memory.markedRevision = Math.min(memory.markedRevision, (file.current.assignment?.revision ?? 0) - 1)
-    if (!file.current.unsettled) await file.update({ unsettled: true })
+    await keepUnsettled(this.#parts)
   }
 
   /** A gate is to be set for somebody, or enough others are there again who would acknowledge, and cannot log in. */
