@@ -1,7 +1,10 @@
 import { describeError } from '../src/common/errors.ts'
 import type { Parts } from './parts.ts'
 
-/** Keeps the record of which events a person disabled, at the primary, where they run: a replica cannot tell them from those that replication disabled. */
+/**
+ * Keeps the record of which events a person disabled, at the primary, where they run: a replica cannot tell them from
+ * those that replication disabled.
+ */
 export class EventKeeper {
   readonly #parts: Parts
   /** How often events had been changed when they were recorded last, and by which mysqld (pid) that was counted. */
@@ -16,13 +19,15 @@ export class EventKeeper {
   async look(): Promise<void> {
     const { server, process: { pid }, notices } = this.#parts
     const changes = server.eventChanges()
-    if (this.#recording || !this.#runsEvents() || (this.#recorded?.pid === pid && this.#recorded.changes === changes)) return
+    const isKnown = this.#recorded?.pid === pid && this.#recorded.changes === changes
+    if (this.#recording || isKnown || !this.#runsEvents()) return
     this.#recording = true
     try {
       await server.recordEvents()
       this.#recorded = { pid, changes }
     } catch (error) {
-      notices.add('EventsNotRecorded', `which events are disabled could not be recorded for the next primary: ${describeError(error)}`)
+      const why = describeError(error)
+      notices.add('EventsNotRecorded', `which events are disabled could not be recorded for the next primary: ${why}`)
     }
     this.#recording = false
   }

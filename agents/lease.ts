@@ -4,7 +4,8 @@ import type { Timer } from '../src/common/ports.ts'
 import type { Parts } from './parts.ts'
 
 /**
- * The primary's lease (design §5): it stays writable while, within the lease time, either the manager confirmed its epoch or a majority of the cluster's
+ * The primary's lease (design §5): it stays writable while, within the lease time, either the manager confirmed its
+ * epoch or a majority of the cluster's
  * agents did. Time is counted from when it *asked*, on the monotonic clock. Run out, the primary fences itself.
  */
 export class Lease {
@@ -17,7 +18,10 @@ export class Lease {
   #heldUntilMs: number
   #epoch = 0
   #tickedAtMs: number
-  /** This agent stood still, and the lease may have run out meanwhile: until then it asks and does not close. One such time between two confirmations. */
+  /**
+   * This agent stood still, and the lease may have run out meanwhile: until then it asks and does not close. One such
+   * time between two confirmations.
+   */
   #asksUntilMs: number | null = null
 
   constructor(parts: Parts, wake: () => void) {
@@ -72,14 +76,18 @@ export class Lease {
   }
 
   /**
-   * A machine that was paused (a live migration, a snapshot) wakes with a lease that ran out while nobody here could ask. What the server did meanwhile it has done: a fence protects from nothing that it would not protect from a
-   * moment later, and would end every session. So it asks first. Safe, since in semisync mode no safety rests on the lease (docs/safety.md, "The lease").
+   * A machine that was paused (a live migration, a snapshot) wakes with a lease that ran out while nobody here could
+   * ask. What the server did meanwhile it has done: a fence protects from nothing that it would not protect from a
+   * moment later, and would end every session. So it asks first. Safe, since in semisync mode no safety rests on the
+   * lease (docs/safety.md, "A pause").
    */
   #stoodStill(stoodStillMs: number, nowMs: number): void {
     const { memory, notices, timings } = this.#parts
     if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || memory.closedBecause === leaseLost) return
     this.#asksUntilMs = nowMs + timings.leaseAfterPauseMs
-    notices.add('AgentPaused', `this agent was paused for ${(stoodStillMs / 1_000).toFixed(1)} s, and the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`)
+    const paused = `this agent was paused for ${(stoodStillMs / 1_000).toFixed(1)} s`
+    const what = `the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`
+    notices.add('AgentPaused', `${paused}, and ${what}`)
   }
 
   /** A new epoch begins with a full lease: it was just assigned. */

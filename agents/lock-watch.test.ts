@@ -81,10 +81,11 @@ describe('a lock in the way of what ends a wait', () => {
   })
 
   it('is ended while a primary is being opened, while its writes are in doubt, and while it cannot be seen', async () => {
-    for (const change of ['opening', 'in doubt']) {
+    for (const change of ['opening', 'in doubt', 'unseen']) {
       const { parts, server, lookAfter, graceMs } = await blocked([backup], well)
       if (change === 'opening') parts.memory.openedPid = null
-      else await parts.file.update({ unsettled: true })
+      if (change === 'in doubt') await parts.file.update({ unsettled: true })
+      if (change === 'unseen') Object.defineProperty(parts.observer, 'silentMs', { value: parts.timings.frozenMs })
       await lookAfter(0)
       await lookAfter(graceMs)
       expect(ended(server)).toEqual(['end session 12'])
