@@ -57,16 +57,16 @@ function wrongStep(before: ClusterRecord | undefined, after: ClusterRecord | und
 /** While the primary’s volume is gone, or went back in time, nobody holds what the record says: the next primary must. */
 function acknowledgedIsHeldByPrimary(world: ModelWorld): string | undefined {
   const primary = world.memberOf(world.record.primary)
-  if (primary === undefined || hasGoneBackAsPrimary(primary, world)) return undefined
+  if (primary === undefined || hasGoneBack(primary, world)) return undefined
   // It was elected, somebody threw away what it had received, and it has not opened: the next primary must hold that.
   const excused = primary.server.open ? 0 : primary.lost & world.ledger.writesIn(world.record.elected ?? '')
   const missing = world.acknowledged & ~primary.held & ~excused
   return missing === 0 ? undefined : `S1: acknowledged ${world.ledger.textOf(missing)} is missing from the primary of the record`
 }
 
-/** One that went back and was made primary after that is not excused. */
-function hasGoneBackAsPrimary(primary: Instance, { record }: ModelWorld): boolean {
-  return isPast(primary) && primary.past?.epoch === record.epoch
+/** Whose volume went back and who was made primary, or member, by an election after that is not excused. */
+function hasGoneBack(instance: Instance, { record }: ModelWorld): boolean {
+  return isPast(instance) && instance.past?.epoch === record.epoch
 }
 
 /** It could tell a client OK: it takes writes or lets some wait, and enough replicas acknowledge to it. */
@@ -113,12 +113,15 @@ function countedAreMembers(world: ModelWorld): string | undefined {
   return stranger === undefined ? undefined : `S3: ${stranger.name} acknowledges and is not in S`
 }
 
-/** A member of S holds nothing that the primary lacks; a follower may, but then its observation shows it. */
+/** A member of S holds nothing that the primary lacks; a follower may, but then its observation shows it. So does a member whose volume went back in time, until the next epoch. */
 function nobodyIsErrant(world: ModelWorld): string | undefined {
   const { record } = world
   const primary = world.memberOf(record.primary)
-  if (!primary || hasGoneBackAsPrimary(primary, world)) return undefined
+  if (!primary || hasGoneBack(primary, world)) return undefined
   const held = primary.held | world.ledger.writesIn(record.elected ?? '') | world.byHand
-  const errant = record.syncSet.find((member) => !isWithin(world.memberOf(member)?.held ?? 0, held))
+  const errant = record.syncSet.find((member) => {
+    const instance = world.memberOf(member)
+    return instance !== undefined && !hasGoneBack(instance, world) && !isWithin(instance.held, held)
+  })
   return errant === undefined ? undefined : `S4: ${instanceOf(errant)} is in S and holds what the primary lacks`
 }
