@@ -19,6 +19,7 @@ import { Observer } from './observer.ts'
 import { checkWire, type WireName } from './order-wire.ts'
 import { Orders } from './orders.ts'
 import { freshMemory, type Parts } from './parts.ts'
+import { PurgedNote } from './purged-note.ts'
 import type { ProcessPort } from './process-port.ts'
 import { Seeding } from './seeding.ts'
 import type { ServerPort } from './server-port.ts'
@@ -64,6 +65,7 @@ export class Agent implements AgentHandlers {
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
   readonly #hung: HungServerWatch
+  readonly #purged: PurgedNote
   readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
@@ -91,6 +93,7 @@ export class Agent implements AgentHandlers {
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
+    this.#purged = new PurgedNote(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
@@ -231,6 +234,7 @@ export class Agent implements AgentHandlers {
   }
 
   #observed(): void {
+    this.#purged.look()
     if (this.#parts.observer.silentMs > 0) this.#silence.look()
     this.#publish()
     this.#converger.wake()

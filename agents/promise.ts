@@ -50,9 +50,11 @@ export async function rememberStop({ file, memory }: Parts): Promise<void> {
 }
 
 /** A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself. */
-async function stopAsPrimary({ process, volume, memory }: Parts, epoch: number): Promise<PromiseReport> {
+async function stopAsPrimary({ process, volume, memory, observer }: Parts, epoch: number): Promise<PromiseReport> {
+  // Known of the server that runs, and perhaps not noted yet.
+  const purged = observer.server?.purged
   if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
-  const holds = await volume.readBinlogSet()
+  const holds = unionOf([await volume.readBinlogSet(), purged]).toString()
   memory.binlogSet = holds
   return { epoch, holds, executed: holds, asPrimary: true }
 }
