@@ -9,6 +9,7 @@ import { ObservationBuilder } from './agent-observation.ts'
 import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './ending.ts'
+import { GtidResetWatch } from './gtid-reset.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { HungServerWatch } from './hung-server.ts'
 import { Lease } from './lease.ts'
@@ -66,6 +67,7 @@ export class Agent implements AgentHandlers {
   readonly #silence: SilenceWatch
   readonly #hung: HungServerWatch
   readonly #purged: PurgedNote
+  readonly #resets: GtidResetWatch
   readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
@@ -94,6 +96,7 @@ export class Agent implements AgentHandlers {
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
     this.#purged = new PurgedNote(this.#parts)
+    this.#resets = new GtidResetWatch(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
@@ -234,8 +237,12 @@ export class Agent implements AgentHandlers {
   }
 
   #observed(): void {
+    const { observer, process, memory } = this.#parts
     this.#purged.look()
-    if (this.#parts.observer.silentMs > 0) this.#silence.look()
+    this.#resets.look()
+    // What its files said, or a promise, is older than what the server says of itself.
+    if (observer.isFresh && process.state === 'running') memory.binlogSet = null
+    if (observer.silentMs > 0) this.#silence.look()
     this.#publish()
     this.#converger.wake()
   }

@@ -121,7 +121,7 @@ async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state:
 }
 
 /** The rest of the relay log is applied before anybody writes: false while that goes on. */
-async function applyEverything({ server, memory }: Parts, state: ServerState): Promise<boolean> {
+async function applyEverything({ server, memory, observer }: Parts, state: ServerState): Promise<boolean> {
   if (state.channel === null) return true
   await server.stopReceiver()
   if (!state.channel.sqlRunning) await server.startApplier()
@@ -129,6 +129,7 @@ async function applyEverything({ server, memory }: Parts, state: ServerState): P
   const { executed, received } = await server.readHolds()
   // What was observed may be older than that: who holds everything of this primary is judged by at least this.
   memory.binlogSet = parseGtidSet(executed).union(parseGtidSet(received)).toString()
+  observer.outdate()
   const applied = await server.waitExecuted(received, 200)
   if (!applied) memory.converged = { ...memory.converged, done: false, sentence: `applying ${state.channel.backlogTransactions} received transactions before opening` }
   return applied

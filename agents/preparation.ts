@@ -26,6 +26,7 @@ export async function prepareToLead(parts: Parts): Promise<void> {
     // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
     if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
     memory.binlogSet = unionOf([executed, received]).toString()
+    observer.outdate()
     memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise }
   } catch (error) {
     notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)

@@ -38,10 +38,16 @@ export async function writePurgedNote(dataDir: string, gtids: GtidText): Promise
   await syncFolder(dataDir)
 }
 
+interface Noted {
+  /** In a container two servers after each other may have the same pid; a copy has a uuid of its own. */
+  readonly server: string
+  readonly gtids: GtidText
+}
+
 /** Notes what the running server has purged whenever that is something else, beside everything else that goes on. */
 export class PurgedNote {
   readonly #parts: Parts
-  #noted: { readonly pid: number | null; readonly gtids: GtidText } | null = null
+  #noted: Noted | null = null
   #writing = false
 
   constructor(parts: Parts) {
@@ -53,11 +59,11 @@ export class PurgedNote {
     if (!this.#writing && this.#due() !== null) void this.#write()
   }
 
-  #due(): { readonly pid: number | null; readonly gtids: GtidText } | null {
+  #due(): Noted | null {
     const { observer, process } = this.#parts
     if (observer.server === null || process.state !== 'running') return null
-    const seen = { pid: process.pid, gtids: observer.server.purged }
-    return this.#noted?.pid === seen.pid && this.#noted.gtids === seen.gtids ? null : seen
+    const seen = { server: `${process.pid} ${observer.server.uuid}`, gtids: observer.server.purged }
+    return this.#noted?.server === seen.server && this.#noted.gtids === seen.gtids ? null : seen
   }
 
   async #write(): Promise<void> {

@@ -109,6 +109,7 @@ export class Seeding {
     memory.seedingProgress = null
     memory.seedingFailures.clear()
     memory.binlogSet = null
+    memory.gtidsReset = false
     // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
     memory.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
@@ -120,7 +121,7 @@ export class Seeding {
     const { volume, file } = this.#parts
     await this.#startOn(() => volume.swapIn(folder))
     await this.#verify(order, own)
-    await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
+    await file.update({ seeding: false, filterSeen: false, fromThePast: false, gtidsReset: false, forgetful: false, mayHaveTail: false, unsettled: false })
   }
 
   /** @param swap puts the copy in place of what mysqld ran on */

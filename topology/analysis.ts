@@ -33,6 +33,7 @@ export type AnalysisCode =
   | 'UnsettledTail'
   | 'ForgetfulReplica'
   | 'VolumeFromThePast'
+  | 'GtidsReset'
   | 'StrangerAcknowledges'
   | 'UnacknowledgedCommits'
   | 'WrongSource'

@@ -187,7 +187,7 @@ export class ClusterLoop {
       leadsSinceMs: this.#leadsSinceMs,
       published: this.#published,
       strayingSince: this.#sightings.straying,
-      inFlight: this.#desk.inFlight,
+      ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
       failedRequests: this.#failedRequests,
     }
   }
