@@ -60,14 +60,20 @@ function seedStep(situation: Situation, primary: LiveView, { view, why, donor, b
   if (donor.view.name === primary.name && (beside || primaryDonates(situation, primary)) && !isReadyAsDonor(primary)) {
     return step(`${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`, [], blocked)
   }
-  const refusal = situation.refused.get(view.name)
-  if (refusal !== undefined && refusal.times >= patience) {
-    const restMs = refusal.atMs + refusedAgainMs - situation.nowMs
-    if (restMs > 0) return step(`${because}; it is not seeded: its agent refused that ${refusal.times} times (${refusal.error}), and is asked again after ${refusedAgainMs / 1_000} s`, [], { blocked: true, revisitMs: restMs })
-  }
+  const refused = refusedStep(situation, view, because)
+  if (refused) return refused
   const how = beside ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has` : `it is archived and seeded again from ${donor.view.name}`
   const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
   return step(`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
+}
+
+/** Its agent has refused so often, for the same reason, that it is asked again only after a while. */
+function refusedStep(situation: Situation, view: LiveView, because: string): FlowStep | undefined {
+  const refusal = situation.refused.get(view.name)
+  const restMs = refusal === undefined || refusal.times < patience ? 0 : refusal.atMs + refusedAgainMs - situation.nowMs
+  if (refusal === undefined || restMs <= 0) return undefined
+  const why = `its agent refused that ${refusal.times} times (${refusal.error}), and is asked again after ${refusedAgainMs / 1_000} s`
+  return step(`${because}; it is not seeded: ${why}`, [], { blocked: true, revisitMs: restMs })
 }
 
 function reseedOrder(situation: Situation, primary: LiveView, { observation }: LiveView, donor: Donor): ReseedOrder {
