@@ -27,7 +27,7 @@ async function watched(assignment: ReplicaAssignment | typeof primaryOfEpoch3) {
     await parts.file.update({})
   }
   await sees(before)
-  const shown = (agent: Parts) => new ObservationBuilder(agent, new Lease(agent, () => undefined), { run: 'run', version: '0' }).build()
+  const shown = (agent: Parts) => new ObservationBuilder(agent, new Lease(agent, () => undefined), '0').build()
   return { parts, process, server, sees, shown }
 }
 
