@@ -1,4 +1,4 @@
-import { unionOf } from '../topology/holdings.ts'
+import { holdsOf } from '../topology/holdings.ts'
 import { memberId } from '../topology/member.ts'
 import { observationVersion, type Observation, type ProcessState, type StoredSummary } from '../topology/observation.ts'
 import { isEndingUnseen, shownSilenceMs } from './ending.ts'
@@ -78,7 +78,7 @@ export class ObservationBuilder {
   #stored(): StoredSummary {
     const { file, memory, process } = this.#parts
     const stopping = memory.shutdownSeenPid !== null && memory.shutdownSeenPid === process.pid && file.current.assignment?.role === 'primary'
-    const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}) }
+    const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}), ...(memory.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}) }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
     const unseen = summary.assignment?.counted === true && !memory.trustsAssignment
     const waits = unseen || (memory.sourceHolds === null && tailInDoubt) || (memory.catchUpTo === null && file.current.forgetful)
@@ -86,10 +86,8 @@ export class ObservationBuilder {
   }
 }
 
-/** Everything this instance holds, as far as it was seen, as text; null before its server answered. */
-export function holdsText({ observer, memory }: Parts): string | null {
-  if (memory.promiseReport) return memory.promiseReport.holds
-  const { server } = observer
-  if (server === null) return memory.binlogSet
-  return unionOf([server.executed, server.received, server.owned]).toString()
+/** Everything this instance holds, as far as it was seen, as text, by the rule that the manager has; null before its server answered. */
+export function holdsText({ observer, memory, file }: Parts): string | null {
+  const seen = { promiseReport: memory.promiseReport, server: file.current.unproven ? null : observer.server, binlogSet: memory.binlogSet }
+  return Object.values(seen).every((one) => one === null) ? null : holdsOf(seen).toString()
 }

@@ -9,6 +9,7 @@ import { ObservationBuilder } from './agent-observation.ts'
 import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './ending.ts'
+import { GtidResetWatch } from './gtid-reset.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { EventKeeper } from './event-keeper.ts'
 import { HungServerWatch } from './hung-server.ts'
@@ -21,6 +22,7 @@ import { Observer } from './observer.ts'
 import { checkWire, type WireName } from './order-wire.ts'
 import { Orders } from './orders.ts'
 import { freshMemory, type Parts } from './parts.ts'
+import { PurgedNote } from './purged-note.ts'
 import type { ProcessPort } from './process-port.ts'
 import { Seeding } from './seeding.ts'
 import type { ServerPort } from './server-port.ts'
@@ -68,6 +70,8 @@ export class Agent implements AgentHandlers {
   readonly #hung: HungServerWatch
   readonly #locks: LockWatch
   readonly #events: EventKeeper
+  readonly #purged: PurgedNote
+  readonly #resets: GtidResetWatch
   readonly #termination: Termination | null
   readonly #listeners = new Set<StreamListener>()
   #timers: Timer[] = []
@@ -97,6 +101,8 @@ export class Agent implements AgentHandlers {
     this.#hung = new HungServerWatch(this.#parts)
     this.#locks = new LockWatch(this.#parts)
     this.#events = new EventKeeper(this.#parts)
+    this.#purged = new PurgedNote(this.#parts)
+    this.#resets = new GtidResetWatch(this.#parts)
     this.#termination = ports.termination ? new Termination(this.#parts, this.#converger, ports.termination) : null
     const orders = new Orders(this.#parts, this.#converger, new Seeding(this.#parts, this.#converger), this.#lease)
     this.orders = this.#routes(orders)
@@ -237,7 +243,12 @@ export class Agent implements AgentHandlers {
   }
 
   #observed(): void {
-    if (this.#parts.observer.silentMs > 0) this.#silence.look()
+    const { observer, process, memory } = this.#parts
+    this.#purged.look()
+    this.#resets.look()
+    // What its files said, or a promise, is older than what the server says of itself.
+    if (observer.isFresh && process.state === 'running') memory.binlogSet = null
+    if (observer.silentMs > 0) this.#silence.look()
     this.#publish()
     this.#converger.wake()
   }

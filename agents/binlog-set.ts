@@ -8,6 +8,7 @@ import type { BinlogFile } from './binlog-keeping.ts'
 import { scanBinlog, stopScan, type BinlogScan, type ScanOptions } from './binlog-file.ts'
 import { GroupFold } from './binlog-groups.ts'
 import { GtidCollector } from './gtid-collector.ts'
+import { readPurgedNote } from './purged-note.ts'
 
 /** The binlog files of a data directory, oldest first, as absolute paths: the lines of its index file. */
 export async function binlogFiles(dataDir: string, indexName = 'binlog.index'): Promise<readonly string[]> {
@@ -29,7 +30,9 @@ export async function lastBinlogFile(dataDir: string): Promise<string | undefine
 }
 
 export interface BinlogSet {
-  /** Everything in the binlogs ever: executed, and prepared by transactions that a crash cut short; and what was received and perhaps not applied yet. */
+  /**
+   * Everything in the binlogs ever: executed, and prepared by transactions that a crash cut short; what was received and perhaps not applied yet; and what was executed and is in no binlog.
+   */
   readonly set: GtidText
   readonly lastFile: string
 }
@@ -37,6 +40,7 @@ export interface BinlogSet {
 /**
  * All transactions an instance has: those in its binlogs, read from the last file: what was there before it (Previous_gtids) and what
  * is in it. A server that runs may be ahead of it. A transaction that the file ends within is not counted: the server forgets it too.
+ * What a CLONE copied is in none of its files: a note tells (`purged-note.ts`).
  * To them belongs what its relay logs have: a replica that was promoted and died before it had applied everything holds that as well.
  *
  * Throws `REGENT_BINLOG_UNREADABLE`, also where there is no binlog.
@@ -46,7 +50,8 @@ export async function readBinlogSet(dataDir: string, signal?: AbortSignal): Prom
   if (lastFile === undefined) throw unreadable(`the binlog index in ${dataDir} lists no file`)
   const { previous, own } = await readFileSets(lastFile, { signal })
   const received = await readReceivedSet(dataDir, signal)
-  return { set: previous.union(own).union(received).toString(), lastFile }
+  const purged = await readPurgedNote(dataDir)
+  return { set: previous.union(own).union(received).union(purged).toString(), lastFile }
 }
 
 /**

@@ -151,7 +151,7 @@ async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state:
 }
 
 /** The rest of the relay log is applied before anybody writes. What is executed then; null while that goes on. */
-async function applyEverything({ server, memory }: Parts, state: ServerState): Promise<GtidText | null> {
+async function applyEverything({ server, memory, observer }: Parts, state: ServerState): Promise<GtidText | null> {
   if (state.channel === null) return state.executed
   await server.stopReceiver()
   if (!state.channel.sqlRunning) await server.startApplier()
@@ -160,6 +160,7 @@ async function applyEverything({ server, memory }: Parts, state: ServerState): P
   // What was observed may be older than that: who holds everything of this primary is judged by at least this.
   const everything = unionOf([executed, received]).toString()
   memory.binlogSet = everything
+  observer.outdate()
   const applied = await server.waitExecuted(received, 200)
   if (!applied) memory.converged = { ...memory.converged, done: false, sentence: `applying ${state.channel.backlogTransactions} received transactions before opening` }
   return applied ? everything : null

@@ -38,6 +38,7 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
   await keepSettings(parts, state, () => Promise.resolve())
   const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)
   if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
+  if (memory.gtidsReset || parts.file.current.gtidsReset) return standBy(parts, assignment, 'has had its GTIDs reset by another hand and waits to be seeded again', state)
   if (state.channel?.filtered) await removeFilter(parts)
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
   if (isPointed(parts, assignment) && fresh.channel?.ioRunning !== 'yes') return assignment.sourceReady === false ? { again: false } : connect(parts, assignment)

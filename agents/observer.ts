@@ -71,6 +71,11 @@ export class Observer {
     return this.#server
   }
 
+  /** What `server` shows was said after all that the agent did to it. */
+  get isFresh(): boolean {
+    return this.#server !== null && !this.#unanswered && this.#serverGeneration === this.#generation
+  }
+
   get probe(): Probe {
     return this.#probe
   }
@@ -96,7 +101,7 @@ export class Observer {
 
   /** What the server said at most `maxAgeMs` ago and after all that the agent changed, else what it says now. */
   async recent(maxAgeMs: number): Promise<ServerState> {
-    const fresh = this.#serverGeneration === this.#generation && !this.#unanswered && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
+    const fresh = this.isFresh && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
     return fresh && this.#server ? this.#server : this.refresh()
   }
 

@@ -1,4 +1,4 @@
-import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PasswordsOrder, PromiseOrder, RenounceOrder, ReplicaAssignment, ReseedOrder, Step } from '../failover/order.ts'
+import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PasswordsOrder, PrimaryAssignment, PromiseOrder, RenounceOrder, ReplicaAssignment, ReseedOrder, Step } from '../failover/order.ts'
 import type { OrderName } from '../failover/order.ts'
 import { holdsText } from './agent-observation.ts'
 import type { Converger } from './converger.ts'
@@ -38,15 +38,23 @@ export class Orders {
       const newEpoch = now?.epoch !== order.epoch
       if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
       this.#dropPromiseReport()
-      if (order.role === 'primary') memory.mayRestart = order.mayRestart
+      if (order.role === 'primary') this.#leads(order, now)
       else hearOfSource(memory, order, newEpoch)
       rememberElected(memory, order, newEpoch)
-      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...this.#notedBy(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...this.#notedBy(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: memory.gtidsReset } : {}) })
       memory.trustsAssignment = true
       if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
       if (observer.server !== null) void observer.refresh().catch(() => undefined)
     })
+  }
+
+  #leads(order: PrimaryAssignment, now: Assignment | null): void {
+    const { memory, process, file } = this.#parts
+    // A server that its own agent killed to start it again needs nobody's word.
+    memory.mayRestart = order.mayRestart || (memory.restartsPid !== null && memory.restartsPid === process.pid)
+    // Who is promoted says what is what from now on; of a primary that goes on nobody can tell.
+    memory.gtidsReset = now?.role === 'primary' && (memory.gtidsReset || file.current.gtidsReset)
   }
 
   async promise(order: PromiseOrder): Promise<readonly Step[]> {

@@ -93,6 +93,8 @@ export interface Memory {
   /** How the primary's mysqld ended was already looked at, for this pid. */
   judgedPid: number | null
   binlogSet: string | null
+  /** Its GTIDs were reset while its server ran; on disk as well, but for a moment. */
+  gtidsReset: boolean
   /** The mysqld that its agent has killed to start it again at once: that is no death. */
   restartsPid: number | null
   /** The manager allowed the primary's server to start again although it ended by itself. */
@@ -152,6 +154,7 @@ export function freshMemory(nowMs: number): Memory {
     shutdownSeenPid: null,
     judgedPid: null,
     binlogSet: null,
+    gtidsReset: false,
     restartsPid: null,
     mayRestart: false,
     switchingOff: null,

@@ -27,6 +27,7 @@ export async function prepareToLead(parts: Parts): Promise<void> {
     if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
     const applied = unionOf([executed, received]).toString()
     memory.binlogSet = applied
+    observer.outdate()
     memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise, executed: applied }
   } catch (error) {
     notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)

@@ -2,7 +2,7 @@ import { parseGtidSet } from '../topology/gtid-set.ts'
 import { unionOf } from '../topology/holdings.ts'
 import type { PromiseOrder } from '../failover/order.ts'
 import type { InstanceName } from '../topology/member.ts'
-import type { PromiseReport } from '../topology/observation.ts'
+import type { GtidText, PromiseReport } from '../topology/observation.ts'
 import type { Parts } from './parts.ts'
 import { noticeThrownAway } from './thrown-away.ts'
 
@@ -52,14 +52,16 @@ export async function rememberStop({ file, memory }: Parts): Promise<void> {
 
 /** A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself. */
 async function stopAsPrimary(parts: Parts, epoch: number): Promise<PromiseReport> {
-  const { process } = parts
+  const { process, observer } = parts
+  // Known of the server that runs, and perhaps not noted yet.
+  const purged = observer.server?.purged
   if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
-  return whatTheDeadHold(parts, epoch)
+  return whatTheDeadHold(parts, epoch, purged)
 }
 
 /** It was primary, and nobody started its server since: what it holds may be all that is left of an election's set. */
-async function whatTheDeadHold({ volume, memory }: Parts, epoch: number): Promise<PromiseReport> {
-  const holds = await volume.readBinlogSet()
+async function whatTheDeadHold({ volume, memory }: Parts, epoch: number, purged?: GtidText): Promise<PromiseReport> {
+  const holds = unionOf([await volume.readBinlogSet(), purged]).toString()
   memory.binlogSet = holds
   return { epoch, holds, executed: holds, asPrimary: true }
 }

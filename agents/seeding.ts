@@ -111,6 +111,7 @@ export class Seeding {
     memory.binlogSet = null
     memory.seenToHold = null
     memory.thrownAway = ''
+    memory.gtidsReset = false
     // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
     memory.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
@@ -122,7 +123,7 @@ export class Seeding {
     const { volume, file } = this.#parts
     await this.#startOn(() => volume.swapIn(folder))
     await this.#verify(order, own)
-    await file.update({ seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
+    await file.update({ seeding: false, filterSeen: false, fromThePast: false, gtidsReset: false, forgetful: false, mayHaveTail: false, unsettled: false })
   }
 
   /** @param swap puts the copy in place of what mysqld ran on */

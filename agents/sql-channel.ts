@@ -11,6 +11,8 @@ export interface ChannelStatus {
   readonly silentMs: number | null
   readonly lagSeconds: number | null
   readonly workerError: string
+  /** It has got something, or has never failed, since it connected last. */
+  readonly proven: boolean
 }
 
 type Read = (statement: string) => Promise<readonly Row[]>
@@ -18,7 +20,7 @@ type Read = (statement: string) => Promise<readonly Row[]>
 const showReplica = 'SHOW REPLICA STATUS'
 
 /** Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have none. */
-const pulse = `SELECT TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
+const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats, TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
   (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
     WHERE w.CHANNEL_NAME = '' AND w.APPLYING_TRANSACTION <> '') AS lagMicros,
   (SELECT w.LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError
@@ -32,6 +34,8 @@ export class ChannelPulse {
   readonly #clock: Clock
   #position = ''
   #movedAtMs = 0
+  /** What it had got when it was first seen connected after it had stopped with an error, '' before; null where it has not stopped so, or has got something since. */
+  #doubt: string | null = null
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -41,11 +45,17 @@ export class ChannelPulse {
     this.#position = ''
   }
 
+  /** Another server, or another channel. */
+  forgetAll(): void {
+    this.forget()
+    this.#doubt = null
+  }
+
   /** Null without a channel. */
   from(rows: readonly Row[], [beat]: readonly Row[]): ChannelStatus | null {
     const row = channelRowIn(rows)
     if (row === undefined) {
-      this.forget()
+      this.forgetAll()
       return null
     }
     const lagMicros = beat?.['lagMicros'] ?? null
@@ -55,7 +65,22 @@ export class ChannelPulse {
       silentMs: textOf(row, 'Replica_IO_Running') === 'Yes' ? Math.min(this.#sinceMoved(row), microsToMs(numberOf(beat, 'silentMicros'))) : this.#notConnected(),
       lagSeconds: lagMicros === null ? null : Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10),
       workerError: textOf(beat, 'workerError'),
+      proven: this.#isProven(row, beat),
     }
+  }
+
+  /**
+   * A receiver whose source refuses what it asks for (error 1236: purged) connects, is shown as running, and stops within milliseconds, again and again. So one that has stopped with an error counts as connected only once anything
+   * has come, a heartbeat at least. One that was merely not let in yet, which goes on trying, is not doubted.
+   */
+  #isProven(row: Row, beat: Row | undefined): boolean {
+    const running = textOf(row, 'Replica_IO_Running')
+    if (running === 'No' && numberOf(row, 'Last_IO_Errno') !== 0) this.#doubt = ''
+    if (running !== 'Yes' || this.#doubt === null) return this.#doubt === null
+    const got = `${textOf(beat, 'heartbeats')} ${textOf(row, 'Retrieved_Gtid_Set')}`
+    if (this.#doubt === '') this.#doubt = got
+    else if (this.#doubt !== got) this.#doubt = null
+    return this.#doubt === null
   }
 
   #notConnected(): null {
@@ -93,13 +118,13 @@ const filters = [
   'Replicate_Ignore_Server_Ids',
 ] as const
 
-export function channelFrom({ row, silentMs, lagSeconds, workerError }: ChannelStatus, { semiSync, backlog }: { semiSync: boolean; backlog: number }): Channel {
+export function channelFrom({ row, silentMs, lagSeconds, workerError, proven }: ChannelStatus, { semiSync, backlog }: { semiSync: boolean; backlog: number }): Channel {
   return {
     sourceHost: textOf(row, 'Source_Host'),
     sourcePort: numberOf(row, 'Source_Port'),
     sourceUser: textOf(row, 'Source_User'),
     sourceUuid: textOf(row, 'Source_UUID'),
-    ioRunning: ioStateOf(textOf(row, 'Replica_IO_Running')),
+    ioRunning: ioStateOf(textOf(row, 'Replica_IO_Running'), proven),
     sqlRunning: textOf(row, 'Replica_SQL_Running') === 'Yes',
     ioError: textOf(row, 'Last_IO_Error'),
     // The coordinator's own words only say that a worker has an error.
@@ -113,8 +138,8 @@ export function channelFrom({ row, silentMs, lagSeconds, workerError }: ChannelS
   }
 }
 
-function ioStateOf(text: string): Channel['ioRunning'] {
-  if (text === 'Yes') return 'yes'
+function ioStateOf(text: string, proven: boolean): Channel['ioRunning'] {
+  if (text === 'Yes') return proven ? 'yes' : 'connecting'
   return text === 'Connecting' ? 'connecting' : 'no'
 }
 

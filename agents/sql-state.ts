@@ -59,7 +59,7 @@ export class StateReader {
   forget(): void {
     this.#foreignTables = null
     this.#showBinlog = null
-    this.#pulse.forget()
+    this.#pulse.forgetAll()
   }
 
   /**

@@ -92,8 +92,10 @@ async function settleTail(parts: Parts): Promise<boolean> {
 /** Perhaps acknowledged, and the new primary does not hold it: never cut. It starts, shows as errant, and is archived loudly. */
 async function keepUnsettledTail(parts: Parts, extra: GtidSet): Promise<boolean> {
   const { notices, file, volume } = parts
-  const archives = await volume.archiveErrant(extra.toString())
-  notices.add('UnsettledTail', `${extra.count()} transactions that may have been acknowledged are not on the new primary; they are archived in ${archives.join(', ')}`)
+  // What is in no binlog is no tail, and can be archived by nobody.
+  const tail = extra.subtract(parseGtidSet(await volume.readPurged()))
+  const archives = tail.isEmpty() ? [] : await volume.archiveErrant(tail.toString())
+  notices.add('UnsettledTail', `${extra.count()} transactions that may have been acknowledged are not on the new primary; ${archives.length === 0 ? 'they are in no binlog that could be archived' : `they are archived in ${archives.join(', ')}`}`)
   await pruneArchives(parts, archives)
   await file.update({ mayHaveTail: false })
   return true

@@ -36,6 +36,8 @@ export interface StoredState {
   readonly filterSeen: boolean
   /** It went back in time and was told so; it has not been seeded since. */
   readonly fromThePast: boolean
+  /** Its GTIDs were reset while its server ran; it has not been seeded since. */
+  readonly gtidsReset: boolean
   /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
 }
@@ -164,10 +166,12 @@ export function summaryOf(stored: StoredState): StoredSummary {
     },
     countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
     unsettled: stored.unsettled,
-    forgetful: stored.forgetful,
+    // What it acknowledged it holds, perhaps, and cannot name.
+    forgetful: stored.forgetful || stored.gtidsReset,
     seeding: stored.seeding,
     filterSeen: stored.filterSeen,
-    fromThePast: stored.fromThePast,
+    fromThePast: stored.fromThePast || stored.gtidsReset,
+    ...(stored.gtidsReset ? { gtidsReset: true as const } : {}),
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
@@ -204,7 +208,7 @@ function readSlot(bytes: Uint8Array, index: number): { state: StoredState; seque
 }
 
 /** What a file of an earlier agent does not say. */
-const addedLater = { earlierIncarnations: [], notedIncarnations: [], fromThePast: false, medium: null, unproven: false } as const
+const addedLater = { earlierIncarnations: [], notedIncarnations: [], fromThePast: false, gtidsReset: false, medium: null, unproven: false } as const
 
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
   return createHash('sha256').update(String(sequence)).update(payload).digest()
@@ -230,6 +234,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     unproven: false,
     filterSeen: false,
     fromThePast: false,
+    gtidsReset: false,
     mayHaveTail: false,
   }
 }

@@ -161,6 +161,8 @@ export class ScriptedProcess implements ProcessPort {
 export const quietVolume: VolumePort = {
   syncRelayLogs: async () => undefined,
   readBinlogSet: async () => '',
+  notePurged: async () => undefined,
+  readPurged: async () => '',
   listBinlogs: async () => [],
   previousGtids: async () => '',
   glanceAtEnding: async () => ({ how: 'crashed', sentence: 'killed' }),

@@ -8,6 +8,7 @@ import { scanBinlog } from './binlog-file.ts'
 import { endingOfPayload, GroupFold, type TransactionGroup } from './binlog-groups.ts'
 import { lastBinlogFile, readBinlogHead, readFileSets } from './binlog-set.ts'
 import { GtidCollector, GtidMatcher, printGtid } from './gtid-collector.ts'
+import { readPurgedNote } from './purged-note.ts'
 import { isProvenVersion, provenSeries, whyNotTrimmable } from './trimmable.ts'
 
 /**
@@ -30,6 +31,7 @@ export interface LastBinlog {
   readonly serverVersion: string
   /** Where its Previous_gtids event ends. */
   readonly headEnd: number
+  /** What was executed before it began, in an older binlog or copied. */
   readonly previous: GtidSet
   /** Transactions without a GTID in it. */
   readonly anonymous: number
@@ -61,7 +63,7 @@ function missingOf(tail: readonly TransactionGroup[], isHeld: GtidMatcher): Gtid
 function whyRefused(last: LastBinlog, earlier: GtidSet, tail: readonly TransactionGroup[], isHeld: GtidMatcher): string | undefined {
   const file = basename(last.file)
   if (last.anonymous > 0) return `${file} has ${last.anonymous} transactions without a GTID: nobody can tell who holds them`
-  if (!earlier.isEmpty()) return `${earlier.toString()} is in a binlog older than ${file}: only the last one can end in what was never acknowledged`
+  if (!earlier.isEmpty()) return `${earlier.toString()} is in a binlog older than ${file}, or was copied: only the last one can end in what was never acknowledged`
   if (tail.length > 0 && !isProvenVersion(last.serverVersion)) {
     return `cutting is proven for MySQL ${provenSeries.join(', ')}; ${file} was written by ${last.serverVersion}`
   }
@@ -81,7 +83,7 @@ export async function readTrimPlan(dataDir: string, held: GtidSet, signal?: Abor
   const file = await lastBinlogFile(dataDir)
   if (file === undefined) return { kind: 'nothing' }
   try {
-    return planTrim(await readLastBinlog(file, held, signal), held)
+    return planTrim(await readLastBinlog(dataDir, file, { held, signal }), held)
   } catch (error) {
     if (error instanceof RegentError && error.code === 'REGENT_BINLOG_UNREADABLE') return { kind: 'refuse', reason: describeError(error), gtids: '' }
     throw error
@@ -89,12 +91,13 @@ export async function readTrimPlan(dataDir: string, held: GtidSet, signal?: Abor
 }
 
 /** Two passes, so that of a large file only the transactions from the first missing one on are kept in memory. */
-async function readLastBinlog(file: string, held: GtidSet, signal?: AbortSignal): Promise<LastBinlog> {
+async function readLastBinlog(dataDir: string, file: string, { held, signal }: { readonly held: GtidSet; readonly signal: AbortSignal | undefined }): Promise<LastBinlog> {
   const { previous, own, anonymous, scan } = await readFileSets(file, { signal })
   const head = await readBinlogHead(file)
   const missing = own.subtract(held)
   const groups = missing.isEmpty() ? [] : await groupsFrom(file, missing, signal)
-  return { file, size: scan.size, serverVersion: scan.serverVersion, headEnd: head.end, previous, anonymous, groups }
+  const purged = await readPurgedNote(dataDir)
+  return { file, size: scan.size, serverVersion: scan.serverVersion, headEnd: head.end, previous: previous.union(purged), anonymous, groups }
 }
 
 async function groupsFrom(file: string, missing: GtidSet, signal?: AbortSignal): Promise<readonly TransactionGroup[]> {

@@ -15,7 +15,7 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
     await startOnCopy()
     const missing = parseGtidSet(order.sourceHolds).subtract(parseGtidSet((await server.readHolds()).executed))
     if (!missing.isEmpty()) throw new Error(`the copy lacks ${missing.count()} transactions that the primary has (${missing.toString().slice(0, 120)})`)
-    await file.update({ unproven: false, filterSeen: false })
+    await file.update({ unproven: false, filterSeen: false, fromThePast: false, gtidsReset: false })
   } catch (error) {
     await takeBack(parts)
     throw error

@@ -18,8 +18,12 @@ export type TailJudgement =
 export interface VolumePort {
   /** Fsyncs the relay logs and their index: what is reported as held must survive a power cut. */
   syncRelayLogs(): Promise<void>
-  /** Every GTID in the binlogs, from the files. */
+  /** Everything that a dead server holds: every GTID in its binlogs, from the files, and what was noted to be in none of them. */
   readBinlogSet(): Promise<GtidText>
+  /** Notes what the running server executed and no binlog of it names (`gtid_purged`). */
+  notePurged(gtids: GtidText): Promise<void>
+  /** What was noted so; '' for nothing. */
+  readPurged(): Promise<GtidText>
   /** Its binlog files, oldest first. */
   listBinlogs(): Promise<readonly BinlogFile[]>
   /** What was executed before this file began; null where the file cannot be read. */

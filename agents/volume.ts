@@ -9,6 +9,7 @@ import type { AgentConfig } from './config.ts'
 import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { noteFullFileSystem } from './error-log.ts'
 import { archiveErrant } from './errant-archive.ts'
+import { readPurgedNote, writePurgedNote } from './purged-note.ts'
 import { syncRelayLogs } from './relay-logs.ts'
 import { forgetServerUuid, readTrimPlan, trimTail } from './unacknowledged-tail.ts'
 import type { VolumePort } from './volume-port.ts'
@@ -21,6 +22,8 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
   return {
     syncRelayLogs: () => syncRelayLogs(dataDir),
     readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
+    notePurged: (gtids) => writePurgedNote(dataDir, gtids),
+    readPurged: async () => (await readPurgedNote(dataDir)).toString(),
     listBinlogs: () => listBinlogs(dataDir),
     previousGtids: (name) => previousGtids(join(dataDir, name)),
     endedHow: () => endedHow(layout),

@@ -56,7 +56,7 @@ describe('existing data', () => {
   it('that went separate ways is left to a person', () => {
     const decision = begin({ views: { 'shop-1': has(9, `,${gtids('shop-1', 2)}`), 'shop-2': has(9, `,${gtids('shop-2', 3)}`) } })
     expect(decision).toMatchObject({ actions: [], blocked: true })
-    expect(decision.sentence).toContain('no instance holds everything the others hold (shop-0 lacks 14, shop-1 lacks 3, shop-2 lacks 2 transactions)')
+    expect(decision.sentence).toContain('no instance holds everything the others hold (shop-0 lacks 14, shop-1 lacks 3, shop-2 lacks 2 transactions): or choose who leads: regent failover --accept-loss --to <instance>')
   })
 })
 
@@ -109,5 +109,55 @@ describe('a record that was lost', () => {
     const decision = begin({ notes: { instances: 2 }, views: { ...reports, 'shop-0': reported(members['shop-0'], true), 'shop-2': reported(members['shop-2'], false, 105) } })
     expect(decision.sentence).toContain('no instance holds everything')
     expect(committed(begin({ notes: { instances: 2 }, views: { ...reports, 'shop-0': reported(members['shop-0'], true) } })).primary).not.toBe(shop2)
+  })
+})
+
+describe('who leads without a record because a person says so', () => {
+  const chosen = (to: string) => [{ kind: 'failover' as const, id: 'asked', to, acceptLoss: true }]
+  const has = (last: number, more = ''): ViewOverrides => fresh({ server: { executed: `${gtids('shop-0', last)}${more}` } })
+  const apart = { 'shop-0': has(7), 'shop-1': has(9, `,${gtids('shop-1', 2)}`), 'shop-2': has(9, `,${gtids('shop-2', 3)}`) }
+  const stored = (promise: number, revision: number): NonNullable<ViewOverrides['stored']> => ({
+    promise,
+    revision,
+    assignment: { epoch: 4, revision: 9, role: 'replica', counted: true, fenced: false, source: 'shop-0' },
+  })
+
+  it('leads, and it is named what only others hold', () => {
+    const decision = begin({ requests: chosen('shop-1'), views: apart })
+    expect(committed(decision)).toMatchObject({ epoch: 1, revision: 1, primary: shop1, syncSet: [] })
+    expect(decision.sentence).toBe(`forced: shop-1 leads; given up: 3 transactions of shop-2 that shop-1 lacks (${gtids('shop-2', 3)})`)
+  })
+
+  it('leads also while the cluster is paused', () => {
+    expect(committed(begin({ requests: chosen('shop-2'), notes: { paused: { reason: 'moving', wallMs: 0 } }, views: apart }))).toMatchObject({ primary: shop2 })
+  })
+
+  it('leads once all who answer have promised, in an epoch above what a silent instance may have promised', () => {
+    const views = { 'shop-0': { reachable: false }, 'shop-1': { stored: stored(4, 9) }, 'shop-2': { stored: stored(4, 9) } }
+    const asks = begin({ requests: chosen('shop-1'), views })
+    expect(ordersOf(asks)).toEqual(['promise shop-1 1000@1000000000', 'promise shop-2 1000@1000000000'])
+    expect(asks.sentence).toContain('given up: whatever shop-0 alone holds: its agent is silent')
+    const gave = (last: number): ViewOverrides => {
+      const { stored: kept, ...report } = promised(last, { epoch: 1_000 })
+      return { ...report, stored: { ...stored(1_000, 1_000_000_000), ...kept, promise: 1_000 } }
+    }
+    const half = begin({ requests: chosen('shop-1'), views: { ...views, 'shop-1': gave(100) } })
+    expect(ordersOf(half)).toEqual(['promise shop-2 1000@1000000000'])
+    expect(committed(begin({ requests: chosen('shop-1'), views: { ...views, 'shop-1': gave(100), 'shop-2': gave(103) } }))).toMatchObject({ epoch: 1_000, revision: 1_000_000_001, primary: shop1 })
+  })
+
+  it.each<readonly [why: string, given: ViewOverrides]>([
+    ['its agent is silent', { reachable: false }],
+    ['it has tables that are not InnoDB (app.log)', fresh({ server: { foreignTables: ['app.log'] } })],
+    ['it began to be seeded and holds nothing that counts', fresh({ stored: { seeding: true } })],
+    ['its mysqld runs for', fresh({ server: null })],
+  ])('cannot lead: %s', (why, given) => {
+    const decision = begin({ requests: chosen('shop-1'), views: { 'shop-1': given } })
+    expect(decision).toMatchObject({ actions: [], blocked: true })
+    expect(decision.sentence).toContain(`shop-1 cannot lead: ${why}`)
+  })
+
+  it('is not whom a failover without acceptance of loss names', () => {
+    expect(begin({ requests: [{ kind: 'failover', id: 'asked', to: 'shop-1', acceptLoss: false }], views: apart })).toMatchObject({ actions: [], blocked: true })
   })
 })

@@ -58,7 +58,8 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   const remembering = members.filter(({ view }) => !view.observation.stored.forgetful)
   const primary = promisedBy(situation, record.primary, epoch)
   const quorum = revocationQuorum(record)
-  const byPrimary = primary?.report.asPrimary === true
+  // One whose GTIDs were reset cannot say what it acknowledged.
+  const byPrimary = primary?.report.asPrimary === true && primary.view.observation.stored.gtidsReset !== true
   const bySyncSet = quorum !== null && remembering.length >= quorum
   const unsettled = isUnsettled(situation)
   const revoked = unsettled ? byPrimary : byPrimary || bySyncSet

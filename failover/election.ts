@@ -70,6 +70,7 @@ export function whyUnfit(situation: Situation, member: MemberId, view: LiveView)
   if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
   const { stored, probe, process } = view.observation
   if (process !== 'running' && !isDeadHolder(view)) return `its mysqld is ${process}`
+  if (stored.gtidsReset) return 'its GTIDs were reset by another hand and it has not been seeded since'
   if (stored.forgetful) return 'it may have forgotten what it received and has not caught up since'
   if (stored.fromThePast) return 'its volume went back in time and it has not been seeded since'
   if (stored.filterSeen) return 'it has had a replication filter'

@@ -20,6 +20,7 @@ describe('an instance is seeded again', () => {
   const cases: Readonly<Record<string, readonly [says: string, view: ViewOverrides, given?: SituationOverrides]>> = {
     'when it has errant transactions': [`shop-2 has 3 errant transactions (${gtids('shop-2', 3)}); it is archived and seeded again from shop-1`, errant],
     'when it lacks what the primary purged': ['lacks transactions that the primary no longer has in its binlogs', { server: { executed: `${uuidOf('shop-0')}:1-40`, received: '', channel: { ioRunning: 'no' } } }, { views: { 'shop-0': { server: { purged: `${uuidOf('shop-0')}:1-60` } } } }],
+    'when its GTIDs were reset by hand': ['has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds', { stored: { forgetful: true, fromThePast: true, gtidsReset: true } }],
     'when it had a replication filter': ['has had a replication filter', { stored: { filterSeen: true } }],
     'when it is empty and there is much to copy': ['is empty and lacks 100 transactions', { server: { executed: '', received: '', channel: null } }, { spec: { cloneAboveTransactions: 50 } }],
     'when an earlier seeding has not ended': ['began a seeding that has not ended', { process: 'dead', server: null, stored: { seeding: true } }],
@@ -38,6 +39,18 @@ describe('an instance is seeded again', () => {
   it('also in the sync set, if it began to be before it heard that it joined: it holds nothing any more', () => {
     const seeding: ViewOverrides = { process: 'dead', server: null, stored: { seeding: true } }
     expect(ordersOf(decisionFor(seeding, { record: { syncSet: ['shop-2@volume-2'] }, views: { 'shop-1': outside({ server: { channel: { ioRunning: 'connecting' } } }) } }))[0]).toMatch(/^reseed shop-2 /)
+  })
+
+  it('after a pause, and says so, where its agent refuses that for the same reason again and again', () => {
+    const refused = (times: number, agoMs: number) => {
+      const { nowMs } = aSituation({})
+      return decisionFor(errant, { refused: new Map([['shop-2', { error: 'it holds A, the order destroys B', times, atMs: nowMs - agoMs }]]) })
+    }
+    const rests = refused(5, 100)
+    expect(ordersOf(rests)).not.toContainEqual(expect.stringMatching(/^reseed/))
+    expect(rests).toMatchObject({ blocked: true, sentence: expect.stringContaining('it is not seeded: its agent refused that 5 times (it holds A, the order destroys B), and is asked again after 10 s') as string })
+    expect(ordersOf(refused(5, 10_000))[0]).toMatch(/^reseed shop-2 /)
+    expect(ordersOf(refused(4, 100))[0]).toMatch(/^reseed shop-2 /)
   })
 
   it('by an order that names exactly what it destroys', () => {

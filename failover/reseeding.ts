@@ -6,6 +6,11 @@ import type { ReseedOrder } from './order.ts'
 import { copiesDue, isReadyAsDonor, primaryDonates, seedingsDue, unsparedMembers, type DueSeeding } from './seeding-plan.ts'
 import { endpointOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 
+/** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
+const patience = 5
+/** One that refuses for the same reason again and again is not asked twice a second. */
+const refusedAgainMs = 10_000
+
 /**
  * An instance that cannot follow as it is gets a copy of another: it went back in time, has errant transactions, lacks what the primary purged,
  * is empty while there is much to copy, or had a replication filter. What it alone has is archived first by its agent (safety rule 8).
@@ -56,9 +61,20 @@ function seedStep(situation: Situation, primary: LiveView, { view, why, donor, b
   if (donor.view.name === primary.name && (beside || primaryDonates(situation, primary)) && !isReadyAsDonor(primary)) {
     return step(`${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`, [], blocked)
   }
+  const refused = refusedStep(situation, view, because)
+  if (refused) return refused
   const how = beside ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has` : `it is archived and seeded again from ${donor.view.name}`
   const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
   return step(`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
+}
+
+/** Its agent has refused so often, for the same reason, that it is asked again only after a while. */
+function refusedStep(situation: Situation, view: LiveView, because: string): FlowStep | undefined {
+  const refusal = situation.refused.get(view.name)
+  const restMs = refusal === undefined || refusal.times < patience ? 0 : refusal.atMs + refusedAgainMs - situation.nowMs
+  if (refusal === undefined || restMs <= 0) return undefined
+  const why = `its agent refused that ${refusal.times} times (${refusal.error}), and is asked again after ${refusedAgainMs / 1_000} s`
+  return step(`${because}; it is not seeded: ${why}`, [], { blocked: true, revisitMs: restMs })
 }
 
 function reseedOrder(situation: Situation, primary: LiveView, { observation }: LiveView, donor: Donor): ReseedOrder {

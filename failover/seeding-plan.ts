@@ -69,6 +69,7 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   const { observation } = view
   if (observation.stored.seeding) return 'began a seeding that has not ended'
   if (situation.inFlight.get(view.name)?.order === 'reseed') return 'is being told to give up what it has'
+  if (observation.stored.gtidsReset) return 'has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds'
   if (observation.stored.fromThePast) return 'went back in time, so that what its GTIDs name may be something else elsewhere'
   if (!isMeasure(situation.record, primary)) return null
   const errant = errantOf(observation, primary.observation)

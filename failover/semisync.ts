@@ -35,13 +35,18 @@ function flowStep(input: DecisionInput): FlowStep {
     if (isBeingMade) return step(`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], { revisitMs: 1_000 })
     return step('no action: this manager reaches no instance at all and suspects itself', [], { blocked: true, revisitMs: 1_000 })
   }
-  if (input.record === undefined) return input.notes.paused ? step('no action: paused before the first primary was chosen') : { ...bootstrapStep(input), flow: 'bootstrap' }
+  if (input.record === undefined) return bootstrapFlow(input)
   const situation: Situation = { ...input, record: input.record }
   const past = fromThePast(situation) ?? namingAnother(situation)
   if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
   const always = [...routeActions(situation), ...renounceOrders(situation)]
   const flow = primaryFlow(situation)
   return { ...flow, actions: [...always, ...flow.actions, ...passwordsOrders(situation)] }
+}
+
+function bootstrapFlow(input: DecisionInput): FlowStep {
+  const next = bootstrapStep(input)
+  return next.actions.length === 0 && !next.blocked ? next : { ...next, flow: 'bootstrap' }
 }
 
 /** What an agent stored is newer than the record: the store was put back. Nothing is ordered; a person decides. */

@@ -39,8 +39,17 @@ export interface DecisionInput {
   readonly strayingSince: ReadonlyMap<InstanceName, number>
   /** Orders sent and not answered yet, by instance, with when (monotonic) they were sent. */
   readonly inFlight: ReadonlyMap<InstanceName, { readonly order: string; readonly sinceMs: number }>
+  /** Orders to be seeded that were refused, by instance. */
+  readonly refused: ReadonlyMap<InstanceName, Refusal>
   /** Why a request cannot go on, by its id: an order that served it was refused or timed out. Fetches of a failover are in it for a while too, by `fetchKey`. */
   readonly failedRequests: ReadonlyMap<string, string>
+}
+
+/** An order that an agent refused, how often in a row for that reason, and when the last time (monotonic). */
+export interface Refusal {
+  readonly error: string
+  readonly times: number
+  readonly atMs: number
 }
 
 /** A decision's input once there is a record. */

@@ -48,6 +48,7 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
     spec: aSpec({ instances, ...spec }),
     timings: defaultTimings,
     requests: [],
+    refused: new Map(),
     nowMs: 1_100,
     wallMs: 1_000_000,
     manager: 'me',

@@ -91,11 +91,14 @@ function analyseTail({ stored }: Observation, name: string): readonly Analysis[]
 
 function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {
   if (past !== undefined) return [critical('VolumeFromThePast', name, `the volume of ${name} went back in time (a snapshot put back?): it counts for nothing, and becomes a new member that is seeded again as soon as another instance leads. If its data is what is wanted, and nobody leads: regent failover --accept-loss --to ${name}`)]
+  if (observation?.stored.gtidsReset === true) {
+    return [critical('GtidsReset', name, `the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded again`)]
+  }
   if (observation?.stored.fromThePast !== true) return []
   return [warning('VolumeFromThePast', name, `the volume of ${name} went back in time; it is a new member and counts for nothing until it has been seeded again`)]
 }
 
 function analyseForgetful({ stored }: Observation, name: string): readonly Analysis[] {
-  if (!stored.forgetful) return []
+  if (!stored.forgetful || stored.gtidsReset) return []
   return [warning('ForgetfulReplica', name, `the machine of ${name} crashed, or its volume was cut off: it may have forgotten what it acknowledged and counts for nothing until it has caught up`)]
 }

@@ -20,6 +20,7 @@ describe.each(Object.entries(cases))('%s', (_, group) => {
 test('every code there is appears in the tables', () => {
   const codes: Readonly<Record<AnalysisCode, true>> = {
     DeadPrimary: true,
+    GtidsReset: true,
     UnreachablePrimary: true,
     DeadPrimaryAndSomeReplicas: true,
     DeadPrimaryAndReplicas: true,

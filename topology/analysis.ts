@@ -34,6 +34,7 @@ export type AnalysisCode =
   | 'UnsettledTail'
   | 'ForgetfulReplica'
   | 'VolumeFromThePast'
+  | 'GtidsReset'
   | 'StrangerAcknowledges'
   | 'UnacknowledgedCommits'
   | 'WrongSource'

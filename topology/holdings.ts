@@ -2,7 +2,7 @@ import { GtidSet, parseGtidSet } from './gtid-set.ts'
 import type { GtidText, Observation } from './observation.ts'
 
 /** Everything an instance has, executed, received or waiting for an acknowledgement, as far as it was seen. */
-export function holdsOf(seen: Observation): GtidSet {
+export function holdsOf(seen: Pick<Observation, 'promiseReport' | 'server' | 'binlogSet'>): GtidSet {
   if (seen.promiseReport !== null) return parseGtidSet(seen.promiseReport.holds)
   return unionOf([seen.server?.executed, seen.server?.received, seen.server?.owned, seen.binlogSet])
 }

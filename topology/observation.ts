@@ -140,8 +140,10 @@ export interface StoredSummary {
   readonly seeding: boolean
   /** A replication filter was seen on it since it was last seeded. */
   readonly filterSeen: boolean
-  /** It was seen to have gone back in time, and has not been seeded since: what its GTIDs claim may be something else elsewhere. */
+  /** Its volume, or what its GTIDs name, was seen to have gone back in time, and it has not been seeded since: what its GTIDs claim may be something else elsewhere. */
   readonly fromThePast: boolean
+  /** That is so because somebody reset its GTIDs while its server ran. Absent for no. */
+  readonly gtidsReset?: true
   /** New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back in time. */
   readonly incarnation: string
   /** Those before it, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be judged. */
@@ -193,7 +195,7 @@ export interface Observation {
   readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: string }
   /** The newest revision at which a marker was acknowledged by k counted members with that revision's gates in force. */
   readonly markedRevision: number
-  /** The GTIDs in the binlog of a primary whose mysqld is dead, read from its files; null where not applicable. */
+  /** What a primary whose mysqld is dead holds, read from its files; null where not applicable, and once a server has said what it holds. */
   readonly binlogSet: GtidText | null
   /** The lease question to be confirmed by the manager; null when the lease needs no answer. */
   readonly lease: { readonly question: number; readonly remainingMs: number } | null

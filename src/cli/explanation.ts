@@ -9,7 +9,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
     `${paint.bold(cluster)}: ${sentence}`,
     ...section('what is seen', view.analyses.map((analysis) => `${severity[analysis.severity](analysis.code)}  ${analysis.sentence}`)),
     ...section('why not otherwise', view.reasons),
-    ...section('the record', view.record === null ? ['there is none yet: the cluster was never bootstrapped'] : recordLines(view.record)),
+    ...section('the record', view.record === null ? ['there is none: it is made, or made anew, once it is known who holds everything'] : recordLines(view.record)),
   ]
 }
 

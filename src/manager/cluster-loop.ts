@@ -188,7 +188,7 @@ export class ClusterLoop {
       leadsSinceMs: this.#leadsSinceMs,
       published: this.#published,
       strayingSince: this.#sightings.straying,
-      inFlight: this.#desk.inFlight,
+      ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
       failedRequests: this.#failedRequests,
     }
   }
@@ -324,12 +324,12 @@ export class ClusterLoop {
 
   #committed(before: ClusterRecord | undefined, action: Extract<Action, { kind: 'commit' }>): void {
     this.#listener.acted(action)
-    this.#book.note(`committed revision ${action.next.revision}, epoch ${action.next.epoch}`)
     this.#book.committed(action.next, action.why)
     if (before?.intent?.kind === 'switchover' && action.next.intent === null) this.dropRequest(before.intent.request)
-    if (before === undefined || before.primary === action.next.primary || this.#book.current?.kind !== 'failover') return
-    if (this.#requests.every(({ kind }) => kind !== 'failover')) this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
-    else this.#requests = this.#requests.filter(({ kind }) => kind !== 'failover')
+    if (before?.primary === action.next.primary) return
+    const isAutomatic = before !== undefined && this.#book.current?.kind === 'failover' && this.#requests.every(({ kind }) => kind !== 'failover')
+    if (isAutomatic) this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
+    this.#requests = this.#requests.filter(({ kind }) => kind !== 'failover')
   }
 
   async #publish(route: PrimaryRoute): Promise<void> {

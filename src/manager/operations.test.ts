@@ -2,19 +2,23 @@ import { describe, expect, it } from 'vitest'
 import type { ClusterNotes } from '../../failover/notes.ts'
 import { aSituation, deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../failover/testing.ts'
 import type { ViewOverrides } from '../../topology/testing.ts'
+import type { Request } from '../../failover/situation.ts'
 import { realWorld } from '../common/real-world.ts'
 import type { Platform } from '../common/platform.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
 import { Operations } from './operations.ts'
 
 /** Operations of a cluster in this situation, on a platform that makes volumes anew and writes down what it was told; or on one that cannot. */
-function operationsOn(given: SituationOverrides, makesVolumes = true) {
+function operationsOn(given: SituationOverrides, makesVolumes = true, hasRecord = true) {
   const replaced: (readonly [string, boolean])[] = []
   let notes = aSituation(given).notes
-  const loop = { input: () => aSituation(given), decision: null, changeNotes: async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes)) } as Partial<ClusterLoop> as ClusterLoop
+  const asked: Request[] = []
+  const input = () => ({ ...aSituation(given), ...(hasRecord ? {} : { record: undefined }) })
+  const changeNotes = async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes))
+  const loop = { input, decision: null, record: undefined, changeNotes, addRequest: (request: Request) => void asked.push(request), dropRequest: () => undefined } as Partial<ClusterLoop> as ClusterLoop
   const platform: Pick<Platform, 'replace'> = makesVolumes ? { replace: async (...told) => void replaced.push(told) } : {}
   const declined: string[] = []
-  return { replaced, declined, notes: () => notes, operations: new Operations(loop, { world: realWorld, platform }, { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) }) }
+  return { replaced, declined, asked, notes: () => notes, operations: new Operations(loop, { world: realWorld, platform }, { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) }) }
 }
 
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
@@ -139,5 +143,30 @@ describe('a failover to an instance whose volume went back in time', () => {
     const { operations, notes } = operationsOn(wentBack)
     await expect(operations.failover({ ...failover, acceptLoss: false })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('Only --accept-loss takes it as it is') as string })
     expect(notes().incarnations).toHaveProperty([shop0])
+  })
+})
+
+describe('a failover of a cluster without a record', () => {
+  const silent: SituationOverrides = { views: { 'shop-2': lostAgent } }
+  const force = { to: 'shop-1', acceptLoss: true, dryRun: true }
+
+  it('with its loss accepted names, in a dry run, what is given up, and asks nobody', async () => {
+    const { operations, asked } = operationsOn(silent, true, false)
+    expect(await operations.failover(force)).toMatchObject({ done: false, dryRun: true, sentence: 'would make a record in which shop-1 leads; given up: whatever shop-2 alone holds: its agent is silent' })
+    expect(asked).toEqual([])
+  })
+
+  it('is what the cluster is asked for otherwise', async () => {
+    const { operations, asked } = operationsOn(silent, true, false)
+    await expect(operations.failover({ ...force, dryRun: false })).rejects.toMatchObject({ code: 'REGENT_TIMED_OUT' })
+    expect(asked).toMatchObject([{ kind: 'failover', to: 'shop-1', acceptLoss: true }])
+  })
+
+  it.each([
+    [{ ...force, to: undefined }, 'choose who leads with --to, one of shop-0, shop-1, shop-2'],
+    [{ ...force, to: 'shop-2' }, 'shop-2 cannot lead: its agent is silent'],
+    [{ ...force, acceptLoss: false }, 'has no primary yet'],
+  ])('%j is refused', async (request, why) => {
+    await expect(operationsOn(silent, true, false).operations.failover(request)).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining(why) as string })
   })
 })

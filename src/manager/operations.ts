@@ -7,7 +7,8 @@ import { decide } from '../../failover/decide.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
 import { whyNeverTo } from '../../failover/failover-target.ts'
 import { withoutIncarnations } from '../../failover/incarnations.ts'
-import { isFenced, viewNamed, type Situation } from '../../failover/situation.ts'
+import { planForcedBootstrap } from '../../failover/forced-bootstrap.ts'
+import { isFenced, viewNamed, type DecisionInput, type Situation } from '../../failover/situation.ts'
 import { planReplace } from '../../failover/replace.ts'
 import { planScale } from '../../failover/scaling.ts'
 import { planSwitchover } from '../../failover/switchover.ts'
@@ -61,7 +62,12 @@ export class Operations {
     }
   }
 
-  async failover(request: FailoverRequest): Promise<OperationResult> {
+  failover(request: FailoverRequest): Promise<OperationResult> {
+    const input = this.#loop.input()
+    return input.record === undefined && request.acceptLoss ? this.#bootstrap(input, request) : this.#failOver(request)
+  }
+
+  async #failOver(request: FailoverRequest): Promise<OperationResult> {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     const verdict = judgePrimary(situation)
@@ -96,6 +102,28 @@ export class Operations {
     if (request.dryRun) return { done: false, dryRun: true, sentence: `would fail over: ${what}`, plan: [`${name} is believed again, under its own name`, 'whoever can lead then is decided as after any other failure'] }
     await this.#loop.changeNotes((notes) => withoutIncarnations(notes, member))
     return { done: true, dryRun: false, sentence: what }
+  }
+
+  /** Without a record a person chooses who leads. */
+  async #bootstrap(input: DecisionInput, request: FailoverRequest): Promise<OperationResult> {
+    const { to, dryRun } = request
+    if (to === undefined) throw this.#refusal(request, `no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${input.snapshot.instances.map(({ name }) => name).join(', ')}`)
+    this.#mustExist(input, to)
+    const plan = planForcedBootstrap(input, to)
+    if ('refusal' in plan) throw this.#refusal(request, `no failover: ${plan.refusal}`)
+    const asked = plan.asked.map(({ name }) => name).join(', ')
+    if (dryRun) return { done: false, dryRun: true, sentence: `would make a record in which ${to} leads; given up: ${plan.givenUp}`, plan: [`${asked} must promise a new epoch`, `${to} is committed as primary`, 'it opens, the others follow; what only they hold is archived, and they are seeded again'] }
+    const id = this.#world.random.hex(12)
+    this.#loop.addRequest({ kind: 'failover', id, to, acceptLoss: true })
+    try {
+      const recovery = await this.#cluster.ended(({ kind }) => kind === 'bootstrap', patienceMs)
+      const { record } = this.#loop
+      // That its server is dead, or that others are to be seeded first, is another recovery.
+      if (record !== undefined && instanceOf(record.primary) === to) return { done: true, dryRun: false, sentence: `${to} leads; given up: ${plan.givenUp}` }
+      return this.#resultOf(recovery, 'a forced choice of who leads')
+    } finally {
+      this.#loop.dropRequest(id)
+    }
   }
 
   /** A primary is moved first, unless the outage is wished for. */
@@ -180,7 +208,7 @@ export class Operations {
     return { ...input, record: input.record }
   }
 
-  #mustExist({ snapshot }: Situation, instance: string): void {
+  #mustExist({ snapshot }: DecisionInput, instance: string): void {
     const known = snapshot.instances.map(({ name }) => name)
     if (!known.includes(instance)) throw new RegentError('REGENT_NOT_FOUND', `there is no instance ${instance}; there are ${known.join(', ')}`)
   }

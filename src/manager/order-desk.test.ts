@@ -26,3 +26,32 @@ it('Of several orders on their way to an instance, that it is to be seeded count
   desk.send(promise)
   expect(desk.inFlight.get('shop-1')?.order).toBe('reseed')
 })
+
+it('Who refuses to be seeded again for the same reason is counted, whatever the figures in it, until it obeys', async () => {
+  const answers = ['it holds 3, the order destroys 4', 'it holds 5, the order destroys 6', 'mysqld is dead', '']
+  const transport = {
+    post: async () => {
+      const error = answers.shift()
+      if (error !== '') throw new Error(error)
+      return {}
+    },
+  }
+  const seen: (number | undefined)[] = []
+  for (const revision of [1, 2, 3, 4]) {
+    const order = { ...reseed, order: { ...reseed.order, revision } } as OrderAction
+    await new Promise<void>((resolve) => {
+      answered = resolve
+      desk(transport).send(order)
+    })
+    seen.push(counting?.refused.get('shop-1')?.times)
+  }
+  expect(seen).toEqual([1, 2, 1, undefined])
+})
+
+let counting: OrderDesk | undefined
+let answered: () => void = () => undefined
+
+function desk(transport: { post: () => Promise<unknown> }): OrderDesk {
+  counting ??= new OrderDesk({ world: realWorld, transport, timings: defaultTimings }, () => 'agent', () => answered())
+  return counting
+}

@@ -3,6 +3,7 @@ import type { Transport, World } from '../common/ports.ts'
 import { agentRoutes, type OrderAnswer } from '../../failover/order.ts'
 import type { Timings } from '../../failover/timings.ts'
 import type { Action } from '../../failover/decision.ts'
+import type { Refusal } from '../../failover/situation.ts'
 import type { Observation } from '../../topology/observation.ts'
 
 /** The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has to show first. */
@@ -30,6 +31,7 @@ export class OrderDesk {
   readonly #answered: (outcome: OrderOutcome) => void
   readonly #flying = new Map<string, { order: string; sinceMs: number }>()
   readonly #answeredLast = new Map<string, { text: string; atMs: number }>()
+  readonly #refused = new Map<string, Refusal>()
 
   constructor(ports: { world: World; transport: Transport; timings: Timings }, addressOf: (instance: string) => string | undefined, answered: (outcome: OrderOutcome) => void) {
     this.#world = ports.world
@@ -47,6 +49,11 @@ export class OrderDesk {
       if (byInstance.get(instance)?.order !== 'reseed') byInstance.set(instance, flying)
     }
     return byInstance
+  }
+
+  /** By instance, the order to be seeded that its agent refuses again and again, for the same reason. */
+  get refused(): ReadonlyMap<string, Refusal> {
+    return this.#refused
   }
 
   /** Sends unless the same is under way or was just refused. False when it was held back. */
@@ -77,7 +84,16 @@ export class OrderDesk {
     }
     this.#answeredLast.set(key, { text, atMs: clock.monotonicMs() })
     this.#flying.delete(key)
+    this.#count(action, error)
     this.#answered({ action, ms: clock.monotonicMs() - began, answer, error })
+  }
+
+  /** Figures in a reason change all the time. */
+  #count({ kind, to }: OrderAction, error: string): void {
+    if (kind !== 'reseed') return
+    const before = this.#refused.get(to)
+    if (error === '') this.#refused.delete(to)
+    else this.#refused.set(to, { error, times: before !== undefined && gistOf(before.error) === gistOf(error) ? before.times + 1 : 1, atMs: this.#world.clock.monotonicMs() })
   }
 
   #deadlineFor(action: OrderAction): number {
@@ -87,6 +103,10 @@ export class OrderDesk {
     if (action.kind === 'fetch') return action.order.deadlineMs + orderDeadlineMs
     return action.kind === 'reseed' ? orderDeadlineMs * 12 : orderDeadlineMs
   }
+}
+
+function gistOf(error: string): string {
+  return error.replace(/[0-9a-f-]{36}|\d+/g, '0')
 }
 
 /** The observation in an answer, if it came with one. */

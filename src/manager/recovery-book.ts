@@ -72,6 +72,7 @@ export class RecoveryBook {
 
   committed(record: ClusterRecord, why: string): void {
     if (this.#open === null) return
+    this.note(`committed revision ${record.revision}, epoch ${record.epoch}`)
     const moved = record.epoch > this.#open.fromEpoch
     this.#open = { ...this.#open, sentence: why, ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}) }
   }

@@ -135,6 +135,7 @@ export class ModelManager {
       published: undefined,
       strayingSince: this.#strayingSince,
       inFlight: this.#inFlight(),
+      refused: new Map(),
       failedRequests: new Map([...this.#failedRequests, ...this.#fetchesThatFailed()]),
     }
   }

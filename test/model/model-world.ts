@@ -308,6 +308,7 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     unproven: false,
     filterSeen: false,
     fromThePast: false,
+    gtidsReset: false,
     mayHaveTail: isPrimary,
   }
   return {

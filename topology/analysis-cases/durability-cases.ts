@@ -96,6 +96,12 @@ export const durabilityCases: Cases = {
         'VolumeFromThePast warning shop-1: the volume of shop-1 went back in time; it is a new member and counts for nothing until it has been seeded again',
       ],
     },
+    'the GTIDs of an instance were reset by hand': {
+      views: { 'shop-1': { stored: { forgetful: true, fromThePast: true, gtidsReset: true } } },
+      findings: [
+        'GtidsReset critical shop-1: the GTIDs of shop-1 were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded again',
+      ],
+    },
     'a machine crashed': {
       views: { 'shop-1': { stored: { forgetful: true } } },
       findings: [

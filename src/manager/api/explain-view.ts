@@ -10,7 +10,7 @@ export interface ExplainView {
   /** Reasons for what was not chosen or not done, one line each. */
   readonly reasons: readonly string[]
   readonly analyses: readonly Analysis[]
-  /** Null before the cluster was bootstrapped. */
+  /** Null while there is none: before the first primary, or after it was lost. */
   readonly record: ClusterRecord | null
 }
 
