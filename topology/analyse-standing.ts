@@ -37,5 +37,6 @@ function analyseRecord({ name, observation }: InstanceView, { epoch, revision, p
   const isNewer = promise > epoch + 1 || stored > revision || (assignment !== null && assignment.epoch > epoch)
   if (!isNewer) return []
   const knows = `epoch ${Math.max(promise, assignment?.epoch ?? 0)}, revision ${stored}`
+  if (revision === 0) return [critical('RecordLost', name, `there is no record, and ${name} acted on one (${knows}): the record is rebuilt once all known members have answered`)]
   return [critical('RecordFromThePast', name, `the record (epoch ${epoch}, revision ${revision}) is older than what ${name} stored (${knows}): a person must decide`)]
 }

@@ -58,6 +58,7 @@ test('every code there is appears in the tables', () => {
     BinlogNumberHigh: true,
     MixedVersions: true,
     RecordFromThePast: true,
+    RecordLost: true,
     RecordOfAnotherHistory: true,
     NotesDamaged: true,
     NotProtected: true,

@@ -50,6 +50,7 @@ export type AnalysisCode =
   | 'BinlogNumberHigh'
   | 'MixedVersions'
   | 'RecordFromThePast'
+  | 'RecordLost'
   | 'RecordOfAnotherHistory'
   | 'NotesDamaged'
   | 'NotProtected'

@@ -50,9 +50,10 @@ it('A lost record is rebuilt above every epoch there was, once all have answered
   await rm(cluster.layout.records, { recursive: true })
   await manager('start')
   await Promise.all(['shop-1', 'shop-2'].map((name) => cluster.fault(name, 'start')))
-  const waiting = await cluster.waitFor('only shop-0 is waited for', ({ sentence }) => sentence === 'waiting for the agents of shop-0 before anything is believed')
+  const waiting = await cluster.waitFor('only shop-0 is waited for', ({ sentence }) => sentence.startsWith('waiting for the agents of shop-0 before anything is believed: the record is lost'))
   expect(waiting).toMatchObject({ blocked: true, primary: null, writable: false })
-  for (const { name, reachable } of waiting.instances) {
+  for (const { name, reachable, problems } of waiting.instances) {
+    expect(problems.join()).not.toContain('a person must decide')
     expect(reachable).toBe(name !== 'shop-0')
     await expect(cluster.sql(name, 'insert into app.orders values (4)', { user: 'client' })).rejects.toThrow()
   }

@@ -25,7 +25,7 @@ export const standingCases: Cases = {
       shape: { instances: 1 },
       findings: [
         'NoWritablePrimary critical -: no primary is recorded yet for 1 instance',
-        'RecordFromThePast critical shop-0: the record (epoch 0, revision 0) is older than what shop-0 stored (epoch 1, revision 1): a person must decide',
+        'RecordLost critical shop-0: there is no record, and shop-0 acted on one (epoch 1, revision 1): the record is rebuilt once all known members have answered',
       ],
     },
     'an agent knows a newer revision than the record': {
