@@ -111,6 +111,8 @@ it('A replica whose promise went back makes no primary, and nobody else one with
   await writer.next()
   await Promise.all([cluster.fault(name, 'kill'), cluster.fault(other, 'kill')])
   await putBack(cluster, name)
+  // While the primary counts as well, the replica may be told at once.
+  await cluster.waitFor(`${other} is gone`, ({ instances }) => instances.some((row) => row.name === other && !row.reachable))
   await cluster.fault(name, 'start')
   const view = await cluster.waitFor('the manager says why', ({ blocked, sentence }) => blocked && sentence.includes('no automatic failover'), 20_000)
   expect(view).toMatchObject({ primary: other, writable: false })
