@@ -45,11 +45,12 @@ async function hasVolumes(layout: StateLayout): Promise<boolean> {
   return contents.some((entries) => entries.includes('data'))
 }
 
+/** A file in the place of a folder has no names in it. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder)
   } catch (error) {
-    if (isMissing(error)) return []
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return []
     throw error
   }
 }

@@ -84,7 +84,9 @@ async function whatIsWrong(scene: Scene, writers: readonly Writer[], epochBefore
   if (stuck !== undefined) return [`stuck: ${stuck}; ${cluster.views.latest?.sentence ?? 'the manager says nothing'}`]
   const wrong: string[] = []
   for (const writer of writers) {
-    const { lost, duplicated, differing } = await writer.check()
+    const checked = await writer.check().catch((error: unknown) => String(error))
+    if (typeof checked === 'string') return [...wrong, `stuck: ${writer.table} cannot be read: ${checked}`]
+    const { lost, duplicated, differing } = checked
     if (lost.length > 0) wrong.push(`lost: ${lost.length} acknowledged writes of ${writer.table}, ${lost.slice(0, 5).join(', ')} …`)
     if (duplicated.length > 0) wrong.push(`twice: ${duplicated.length} writes of ${writer.table}`)
     if (differing.length > 0) wrong.push(`split: ${differing.join(', ')} has other rows of ${writer.table} than the primary`)

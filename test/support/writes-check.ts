@@ -22,7 +22,7 @@ export async function checkWrites(cluster: WrittenCluster, table: string, acknow
   const differing: string[] = []
   const replicas = await cluster.replicas()
   for (const replica of replicas) {
-    await cluster.value(replica, `select wait_for_executed_gtid_set('${executed.replaceAll('\n', '')}', ${deadlineMs / 1000})`)
+    await cluster.sql(replica, `select wait_for_executed_gtid_set('${executed.replaceAll('\n', '')}', ${deadlineMs / 1000})`, { deadlineMs: deadlineMs + 5_000 })
     if (String(await idsOn(cluster, replica, table)) !== String(ids)) differing.push(replica)
   }
   const there = new Set(ids)
