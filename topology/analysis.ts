@@ -20,6 +20,8 @@ export type AnalysisCode =
   | 'PrimaryAgentUnreachable'
   | 'AllReplicasNotReplicating'
   | 'LockedSemiSyncPrimary'
+  | 'PrimarySemiSyncMustBeSet'
+  | 'ReplicaSemiSyncMustBeSet'
   | 'NotEnoughSyncReplicas'
   | 'NoWritablePrimary'
   | 'ElectedSetLost'
