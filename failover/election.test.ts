@@ -18,6 +18,7 @@ function winnerOf(election: Election): string | null {
 const behind = (backlogTransactions: number): ViewOverrides => promised(100, { server: { channel: { backlogTransactions } } })
 const of = (version: string, last = 100): ViewOverrides => promised(last, { server: { version } })
 const prefer = { promotion: 'prefer', priority: 0 } as const
+const downtime = (instance: string, untilWallMs = 1_000_001) => ({ instance, untilWallMs, reason: 'new disk', owner: '' })
 const never = { promotion: 'never', priority: 0 } as const
 
 describe('the winner', () => {
@@ -32,6 +33,11 @@ describe('the winner', () => {
     'is of the older series although policy prefers the newer': ['shop-2', { spec: { policies: { 'shop-1': prefer } }, views: { 'shop-1': of('9.7.4'), 'shop-2': of('8.4.6') } }, 'shop-1 is not chosen: it runs MySQL 9.7'],
     'is of the newer series where only that holds everything': ['shop-1', { views: { 'shop-1': of('9.7.4'), 'shop-2': of('8.4.6', 98) } }, 'shop-2 is not chosen: it lacks 2 transactions'],
     'may be of a newer release of the same series': ['shop-1', { views: { 'shop-1': of('9.7.5'), 'shop-2': of('9.7.4') } }, 'shop-2 is not chosen: equal, and shop-1 has the lower ordinal'],
+    'is not in downtime where another one holds as much': ['shop-2', { notes: { downtimes: [downtime('shop-1')] } }, 'shop-1 is not chosen: it is in downtime'],
+    'is not in downtime although policy prefers that one, and its backlog is shorter': ['shop-2', { spec: { policies: { 'shop-1': prefer } }, views: { 'shop-2': behind(9) }, notes: { downtimes: [downtime('shop-1')] } }, 'shop-1 is not chosen: it is in downtime'],
+    'is in downtime where only that one holds everything': ['shop-1', { views: { 'shop-2': promised(98) }, notes: { downtimes: [downtime('shop-1')] } }, 'shop-2 is not chosen: it lacks 2 transactions'],
+    'is in downtime where the other one could not be followed by it': ['shop-1', { views: { 'shop-1': of('8.4.6'), 'shop-2': of('9.7.4') }, notes: { downtimes: [downtime('shop-1')] } }, 'shop-2 is not chosen: it runs MySQL 9.7'],
+    'is as ever once a downtime has ended': ['shop-1', { notes: { downtimes: [downtime('shop-1', 1_000_000)] } }, 'shop-2 is not chosen: equal, and shop-1 has the lower ordinal'],
     'is not one whose policy is never': ['shop-2', { spec: { policies: { 'shop-1': never } } }, 'shop-1 is not chosen: its policy is never'],
     'is not one that a person fenced': ['shop-2', { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } }, 'shop-1 is not chosen: it is fenced'],
     'is not one with a full disk': ['shop-2', { views: { 'shop-1': promised(100, { probe: 'diskFull', probeDetail: 'errno 28' }) } }, 'shop-1 is not chosen: its disk: errno 28'],
@@ -92,4 +98,7 @@ it('plans with the member that policy prefers, then the one with less to apply, 
   expect(preferredOf(aSituation({ views: applying(618) }), [shop1, shop2])).toBe(shop2)
   expect(preferredOf(aSituation({ views: applying(9) }), [shop1, shop2])).toBe(shop1)
   expect(preferredOf(aSituation({ spec: { policies: { 'shop-1': never } } }), [shop1])).toBeNull()
+  const expecting = { spec: { policies: { 'shop-1': prefer } }, notes: { downtimes: [downtime('shop-1')] } }
+  expect(preferredOf(aSituation(expecting), [shop1, shop2])).toBe(shop2)
+  expect(preferredOf(aSituation(expecting), [shop1])).toBe(shop1)
 })

@@ -3,6 +3,7 @@ import type { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { seriesOf } from '../topology/series.ts'
 import type { Promised } from './durability.ts'
+import { downtimeOf } from './downtime.ts'
 import { isDeadHolder } from './elected-set.ts'
 import { isFenced, liveView, type LiveView, type Situation } from './situation.ts'
 
@@ -23,7 +24,7 @@ export interface Wishes {
 }
 
 /**
- * Elects among `promised`. Order: older series of MySQL (decision 19), preferred before neutral, higher priority, shorter applier backlog (the backlog is outage), lower ordinal.
+ * Elects among `promised`. Order: older series of MySQL (decision 19), not in downtime, preferred before neutral, higher priority, shorter applier backlog (the backlog is outage), lower ordinal.
  */
 export function elect(situation: Situation, promised: readonly Promised[], union: GtidSet, wishes: Wishes): Election {
   const allowed: Promised[] = []
@@ -54,7 +55,7 @@ export function preferredOf(situation: Situation, members: readonly MemberId[]):
   const allowed = members.filter((member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)))
   const waiting = (member: MemberId) => Math.floor(backlogIn(liveView(situation.snapshot, member)) / mindedBacklog)
   const series = (member: MemberId) => rankOf(liveView(situation.snapshot, member))
-  return allowed.toSorted((a, b) => series(a) - series(b) || comparePolicy(situation, a, b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
+  return allowed.toSorted((a, b) => series(a) - series(b) || compareDowntime(situation, a, b) || comparePolicy(situation, a, b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
 }
 
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
@@ -83,6 +84,7 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
   if (winner === null) return 'nobody was'
   if (isDeadHolder(loser.view)) return 'its mysqld is down'
   if (rankOf(winner.view) < rankOf(loser.view)) return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
+  if (compareDowntime(situation, winner.member, loser.member) < 0) return 'it is in downtime'
   if (comparePolicy(situation, winner.member, loser.member) < 0) return `${instanceOf(winner.member)} is preferred by policy`
   return backlogOf(winner) < backlogOf(loser)
     ? `it has ${counted(backlogOf(loser), 'transaction')} to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
@@ -90,7 +92,7 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
 }
 
 function compare(situation: Situation, a: Promised, b: Promised): number {
-  return rankOf(a.view) - rankOf(b.view) || comparePolicy(situation, a.member, b.member) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
+  return rankOf(a.view) - rankOf(b.view) || compareDowntime(situation, a.member, b.member) || comparePolicy(situation, a.member, b.member) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
 }
 
 /** A version that is not known yet comes before all others: it is no reason against anybody. */
@@ -100,6 +102,12 @@ function rankOf(view: LiveView | undefined): number {
 
 function seriesNameOf(view: LiveView): string {
   return seriesOf(view.observation)?.name ?? 'of an unknown version'
+}
+
+/** It will be in trouble soon, as a person said. Among those that hold everything that is a reason for another one, never a reason for nobody. */
+function compareDowntime(situation: Situation, a: MemberId, b: MemberId): number {
+  const [left, right] = [a, b].map((member) => Number(downtimeOf(situation, instanceOf(member)) !== undefined))
+  return (left ?? 0) - (right ?? 0)
 }
 
 function comparePolicy(situation: Situation, a: MemberId, b: MemberId): number {

@@ -21,6 +21,8 @@ export interface ClusterNotes {
   readonly incarnations: Readonly<Record<MemberId, readonly string[]>>
   /** Primaries that may have acknowledged what no replica holds (`unsettled.ts`), oldest first. Absent for none. */
   readonly unsettled?: readonly UnsettledNote[]
+  /** Instances whose trouble is known and expected (`downtime.ts`), one each. Absent for none, and from older notes. */
+  readonly downtimes?: readonly Downtime[]
   /** Newest first, at most so many (`recoveriesKept`). Stored apart from the rest, which must not grow with them. */
   readonly recoveries: readonly Recovery[]
 }
@@ -33,6 +35,15 @@ export const emptyNotes: ClusterNotes = {
   lastFailoverWallMs: null,
   incarnations: {},
   recoveries: [],
+}
+
+/** Until when an instance may be in trouble without anybody being called, why, and who said so. */
+export interface Downtime {
+  readonly instance: InstanceName
+  readonly untilWallMs: number
+  readonly reason: string
+  /** '' where nobody gave a name. */
+  readonly owner: string
 }
 
 /** What one agent said of its tail, and which of its words that was. */

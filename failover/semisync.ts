@@ -7,6 +7,7 @@ import { bootstrapStep } from './bootstrap.ts'
 import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type FlowStep } from './crash-failover.ts'
 import type { Action, Decision } from './decision.ts'
 import { revocation } from './durability.ts'
+import { describeDowntime, downtimesAt, untilADowntimeEnds } from './downtime.ts'
 import { isToBeStarted } from './elected-set.ts'
 import { budgetSentence, failoverBudget, whySpent } from './failover-budget.ts'
 import type { Intent } from './record.ts'
@@ -25,7 +26,11 @@ import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
 /** The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything else. */
 export function decideSemisync(input: DecisionInput): Decision {
   const analyses = analyseInput(input)
-  return { analyses, ...flowStep(input) }
+  return { analyses, ...revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), flowStep(input)) }
+}
+
+function revisitedBy(ms: number | null, flow: FlowStep): FlowStep {
+  return ms === null ? flow : { ...flow, revisitMs: Math.min(ms, flow.revisitMs ?? ms) }
 }
 
 function flowStep(input: DecisionInput): FlowStep {
@@ -245,6 +250,7 @@ function analyseInput(input: DecisionInput): readonly Analysis[] {
     fenced: notes.fenced.map(({ instance }) => instance),
     paused: notes.paused !== null,
     notesDamage: input.notesDamage ?? '',
+    downtimes: new Map(downtimesAt(notes, input.wallMs).map((each) => [each.instance, describeDowntime(each)])),
   }
   return analyse(snapshot, expected, { frozenMs: timings.frozenMs, maxLagSeconds: spec.maxLagSeconds })
 }

@@ -1,19 +1,49 @@
 import type { Analysis } from './analysis.ts'
 import { counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { holdsOf } from './holdings.ts'
-import { isHeard, isServing, type ServingView } from './instance-state.ts'
-import type { DumpThread, Observation } from './observation.ts'
+import { isHeard, isServing, isWritable, type ServingView } from './instance-state.ts'
+import type { DumpThread, Observation, ServerState } from './observation.ts'
 import { readsFromPrimary, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
 import type { InstanceView } from './snapshot.ts'
 
 /** Whether what clients were told is safe, and whether writes can be acknowledged at all. */
 export function analyseDurability(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
   const atPrimary = condition.kind === 'serving' ? analyseAcknowledging(condition.view, input) : []
-  return [...atPrimary, ...analyseSyncSet(condition, input), ...input.snapshot.instances.flatMap(analyseMemory)]
+  return [...atPrimary, ...analyseReceivers(input), ...analyseSyncSet(condition, input), ...input.snapshot.instances.flatMap(analyseMemory)]
 }
 
 function analyseAcknowledging(view: ServingView, input: AnalysisInput): readonly Analysis[] {
-  return [...analyseWaiting(view), ...analyseStrangers(view, input), ...analyseUnacknowledged(view, input)]
+  return [...analyseSemiSync(view, input), ...analyseWaiting(view), ...analyseStrangers(view, input), ...analyseUnacknowledged(view, input)]
+}
+
+/** The record asks for no more than what was in force before it said so: less is another hand's doing, from the first moment on. */
+function analyseSemiSync(view: ServingView, { expected: { acks }, limits }: AnalysisInput): readonly Analysis[] {
+  const why = whyNotInForce(view.observation.server.semiSyncSource, acks)
+  if (acks === 0 || why === null || !isWritable(view, limits)) return []
+  const sentence = `primary ${view.name} takes writes and must wait for ${counted(acks, 'acknowledgement')} of each: ${why}`
+  return [critical('PrimarySemiSyncMustBeSet', view.name, sentence)]
+}
+
+function whyNotInForce(semiSync: ServerState['semiSyncSource'], acks: number): string | null {
+  if (!semiSync.enabled) return 'semi-sync is off'
+  if (semiSync.acks < acks) return `it waits for ${semiSync.acks}`
+  return semiSync.intact ? null : 'its time-out, wait point or wait_no_replica was changed, and it may go on without'
+}
+
+/** One that has just joined the sync set acknowledges once it was told so and has connected anew. */
+function analyseReceivers(input: AnalysisInput): readonly Analysis[] {
+  const { syncSet, acks, primary, epoch } = input.expected
+  if (acks === 0 || primary === null) return []
+  const members = servingReplicas(input).filter(({ name }) => syncSet.includes(name))
+  const mute = members.filter(({ observation: { stored, server } }) => {
+    const told = stored.assignment
+    const knows = told?.counted === true && told.epoch === epoch && told.source === primary
+    return knows && server.channel?.ioRunning === 'yes' && !server.channel.semiSync
+  })
+  return mute.map(({ name }) => {
+    const sentence = `replica ${name} is in the sync set and receives from primary ${primary}, but acknowledges nothing`
+    return warning('ReplicaSemiSyncMustBeSet', name, `${sentence}: semi-sync of its receiver is not in force`)
+  })
 }
 
 function analyseWaiting({ name, observation }: ServingView): readonly Analysis[] {

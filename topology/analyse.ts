@@ -18,13 +18,21 @@ export function analyse(snapshot: Snapshot, expected: Expected, limits: Limits):
   const input = { snapshot, expected, limits }
   if (isIsolated(snapshot.instances)) return bySeverity(analyseStanding(input))
   const condition = primaryCondition(input)
-  return bySeverity([
+  const findings = [
     ...analysePrimary(condition, input),
     ...analyseDurability(condition, input),
     ...analyseStanding(input),
     ...analyseReplicas(condition, input),
     ...analyseServers(input),
-  ])
+  ]
+  return bySeverity(findings.map((finding) => asExpected(finding, expected)))
+}
+
+/** Trouble of an instance in downtime calls nobody. What is critical is about the writes of the whole cluster, whichever instance it names: that nobody can expect. */
+function asExpected(finding: Analysis, { downtimes }: Expected): Analysis {
+  const words = finding.instance === null ? undefined : downtimes?.get(finding.instance)
+  if (words === undefined || finding.severity === 'critical') return finding
+  return { ...finding, severity: 'info', sentence: `${finding.sentence} (expected: ${words})`, expected: true }
 }
 
 const ranks: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }

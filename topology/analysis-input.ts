@@ -12,6 +12,8 @@ export interface Expected {
   readonly acks: number
   readonly fenced: readonly InstanceName[]
   readonly paused: boolean
+  /** Instances in downtime, with the words for it. Absent for none. */
+  readonly downtimes?: ReadonlyMap<InstanceName, string>
   /** Why the notes of the cluster cannot be used; '' or absent where they can. */
   readonly notesDamage?: string
 }

@@ -7,6 +7,8 @@ export interface Analysis {
   readonly severity: Severity
   readonly instance: InstanceName | null
   readonly sentence: string
+  /** A person said that trouble of that instance is expected now. Absent where not. */
+  readonly expected?: true
 }
 
 /** What can be wrong with a cluster of a primary and replicas; orchestrator's vocabulary in source/replica terms. */
@@ -20,6 +22,8 @@ export type AnalysisCode =
   | 'PrimaryAgentUnreachable'
   | 'AllReplicasNotReplicating'
   | 'LockedSemiSyncPrimary'
+  | 'PrimarySemiSyncMustBeSet'
+  | 'ReplicaSemiSyncMustBeSet'
   | 'NotEnoughSyncReplicas'
   | 'NoWritablePrimary'
   | 'ElectedSetLost'

@@ -31,6 +31,26 @@ export function durationFrom(minimumMs: number, maximumMs: number): (text: strin
   }
 }
 
+const longUnitsMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90s`, `30m`, `2h`, `7d` as milliseconds, within limits: for what people wait for, not programs. */
+export function spanFrom(minimumMs: number, maximumMs: number): (text: string) => number {
+  return (text) => {
+    const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+    const value = Number(digits) * (longUnitsMs[unit ?? ''] ?? NaN)
+    if (value >= minimumMs && value <= maximumMs) return value
+    throw new InvalidArgumentError(`Allowed is a number with its unit (s, m, h or d) from ${minimumMs / 1_000}s to ${maximumMs / 86_400_000}d, for example 2h.`)
+  }
+}
+
+/** Words that go into logs and sentences. */
+export function lineArgument(longest: number): (text: string) => string {
+  return (text) => {
+    if (text.trim() !== '' && text.length <= longest && !/[\u0000-\u001f\u007f]/.test(text)) return text
+    throw new InvalidArgumentError(`Allowed is one line of 1 to ${longest} characters.`)
+  }
+}
+
 export function clusterArgument(text: string): string {
   if (/^[a-z](?:[a-z0-9-]{0,37}[a-z0-9])?$/.test(text)) return text
   throw new InvalidArgumentError('Allowed are 1 to 39 lower-case letters, digits and dashes, a letter first and no dash last.')

@@ -3,6 +3,7 @@ import { regentVersion } from '../common/version.ts'
 import { addAgent } from './agent-command.ts'
 import { addCompletion } from './completion-command.ts'
 import { exitCodeMeanings } from './exit-codes.ts'
+import { addDowntime } from './downtime-command.ts'
 import { addExplain } from './explain-command.ts'
 import { addFailover } from './failover-command.ts'
 import { addFence } from './fence-command.ts'
@@ -33,7 +34,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText('after', helpEnd)
-  for (const add of [addLocal, addTopology, addExplain, addRecoveries, addSwitchover, addFailover, addFence, addReplace, addPause, addManager, addAgent, addCompletion]) add(program, io)
+  for (const add of [addLocal, addTopology, addExplain, addRecoveries, addSwitchover, addFailover, addFence, addReplace, addPause, addDowntime, addManager, addAgent, addCompletion]) add(program, io)
   return program
 }
 

@@ -71,6 +71,12 @@ describe('the command line', () => {
     ['unfence DEMO-0', /named <cluster>-<ordinal>/],
     ['replace', /missing required argument 'instance'/],
     ['replace demo-2 --accept-losses', /Did you mean --accept-loss/],
+    ['downtime', /missing required argument 'instance'/],
+    ['downtime demo-2 --for 2h', /needs --for and --reason/],
+    ['downtime demo-2 --reason x --for 2', /with its unit \(s, m, h or d\)/],
+    ['downtime demo-2 --reason x --for 31d', /from 1s to 30d/],
+    ['downtime demo-2 --reason= --for 2h', /one line of 1 to 200/],
+    ['downtime demo-2 --end --for 2h', /cannot be used with option/],
     ['pause Demo', /lower-case letters/],
     ['manager', /images.regent is not said, and has no default: give --images-regent/],
     ['manager --images-regent x --leader-election-lease-seconds 2.5', /--leader-election-lease-seconds: leaderElection.leaseSeconds is 2.5; allowed is an integer/],
@@ -184,6 +190,9 @@ describe('the command line', () => {
     await regent(['resume', 'demo'], env)
     await regent(['fence', 'demo-2', '--dry-run'], env)
     await regent(['unfence', 'demo-2', '--dry-run'], env)
+    await regent(['downtime', 'demo-2', '--for', '2h', '--reason', 'new disk', '--owner', 'ann'], env)
+    await regent(['downtime', 'demo-2', '--for', '90s', '--reason', 'x', '--dry-run'], { ...env, USER: 'bob' })
+    await regent(['downtime', 'demo-2', '--end'], env)
     await regent(['pause', 'demo', '--dry-run'], env)
     await regent(['resume', 'demo', '--dry-run'], env)
     expect(asked.map((one) => [one.method, one.path, one.body])).toEqual([
@@ -197,6 +206,9 @@ describe('the command line', () => {
       ['POST', '/api/v1/clusters/demo/resume', {}],
       ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', dryRun: true }],
       ['POST', '/api/v1/clusters/demo/unfence', { instance: 'demo-2', dryRun: true }],
+      ['POST', '/api/v1/clusters/demo/downtime', { instance: 'demo-2', forMs: 7_200_000, reason: 'new disk', owner: 'ann' }],
+      ['POST', '/api/v1/clusters/demo/downtime', { instance: 'demo-2', forMs: 90_000, reason: 'x', owner: 'bob', dryRun: true }],
+      ['POST', '/api/v1/clusters/demo/end-downtime', { instance: 'demo-2' }],
       ['POST', '/api/v1/clusters/demo/pause', { reason: 'asked for with regent pause', dryRun: true }],
       ['POST', '/api/v1/clusters/demo/resume', { dryRun: true }],
     ])

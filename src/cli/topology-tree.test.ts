@@ -70,6 +70,14 @@ describe('the tree of a cluster', () => {
     `)
   })
 
+  test('shows until when trouble of an instance is expected, and does not cry over that', () => {
+    const downtime = { untilWallMs: 1_795_435_390_000, reason: 'new disk', owner: 'ann' }
+    const shown = drawn({ instances: [row('demo-0', { downtime, process: 'dead', problems: ['replica demo-0 is dead'] }), row('demo-1', { role: 'primary' }), row('demo-2')] })
+    expect(shown).toContain('· downtime until 2026-11-23 12:03:10 UTC by ann: new disk')
+    expect(shown).toContain('· replica demo-0 is dead')
+    expect(shown).not.toContain('! ')
+  })
+
   test('has colours only where they are wanted', () => {
     expect(renderTopology(topology(), paintFor(true)).join('')).toContain('\u001b[32m')
     expect(drawn()).not.toContain('\u001b')
@@ -87,6 +95,8 @@ describe('the tree of a cluster', () => {
     [row('a-0', { role: 'primary', readOnly: true }), 'read-only'],
     [row('a-0'), 'ok'],
     [row('a-0', { problems: ['x'] }), 'ailing'],
+    [row('a-0', { problems: ['x'], downtime: { untilWallMs: 1, reason: 'x', owner: '' } }), 'downtime'],
+    [row('a-0', { downtime: { untilWallMs: 1, reason: 'x', owner: '' } }), 'ok'],
   ])('names the one thing about an instance that matters most (%#)', (instance, words) => {
     expect(stateOf(instance).words).toBe(words)
   })

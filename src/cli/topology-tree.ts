@@ -1,4 +1,5 @@
 import type { InstanceRow, TopologyView, TreeNode } from '../manager/api/views.ts'
+import { describeDowntime } from '../../failover/downtime.ts'
 import type { Paint } from './paint.ts'
 
 /**
@@ -66,7 +67,9 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
   const colours = [row.role === 'primary' ? paint.bold : plain, plain, { good: plain, doubtful: paint.yellow, bad: paint.red }[stateOf(row).level], plain, plain]
   const address = paint.dim(`${row.host}:${row.port}${row.version === null ? '' : `  ${row.version}`}`)
   const line = [...padded.map((cell, column) => (colours[column] ?? plain)(cell)), address].join('  ')
-  return [line, ...row.problems.map((problem) => `${placed.below}  ${paint.red('!')} ${problem}`)]
+  const mark = row.downtime === undefined ? paint.red('!') : paint.yellow('·')
+  const downtime = row.downtime === undefined ? [] : [`${placed.below}  ${mark} ${describeDowntime(row.downtime)}`]
+  return [line, ...downtime, ...row.problems.map((problem) => `${placed.below}  ${mark} ${problem}`)]
 }
 
 interface StateWords {
@@ -82,6 +85,7 @@ export function stateOf(row: InstanceRow): StateWords {
   if (row.role === 'none') return { level: 'doubtful', words: 'no role yet' }
   if (row.offline === true) return { level: row.role === 'primary' ? 'bad' : 'doubtful', words: 'offline' }
   if (row.role === 'primary') return row.readOnly === false ? { level: 'good', words: 'writable' } : { level: 'bad', words: 'read-only' }
+  if (row.downtime !== undefined && row.problems.length > 0) return { level: 'doubtful', words: 'downtime' }
   if (row.behind) return { level: 'doubtful', words: 'behind' }
   return row.problems.length === 0 ? { level: 'good', words: 'ok' } : { level: 'doubtful', words: 'ailing' }
 }

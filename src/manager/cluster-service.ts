@@ -28,6 +28,8 @@ export interface ClusterService {
   unfence(cluster: string, request: UnfenceRequest): Promise<OperationResult>
   pause(cluster: string, request: PauseRequest): Promise<OperationResult>
   resume(cluster: string, request: ResumeRequest): Promise<OperationResult>
+  downtime(cluster: string, request: DowntimeRequest): Promise<OperationResult>
+  endDowntime(cluster: string, request: EndDowntimeRequest): Promise<OperationResult>
   scale(cluster: string, request: ScaleRequest): Promise<OperationResult>
   replace(cluster: string, request: ReplaceRequest): Promise<OperationResult>
 
@@ -66,6 +68,18 @@ export interface PauseRequest extends Request {
 }
 
 export type ResumeRequest = Request
+
+export interface DowntimeRequest extends Request {
+  readonly instance: string
+  readonly forMs: number
+  readonly reason: string
+  /** '' where nobody gave a name. */
+  readonly owner: string
+}
+
+export interface EndDowntimeRequest extends Request {
+  readonly instance: string
+}
 
 export interface ScaleRequest extends Request {
   readonly instances: number

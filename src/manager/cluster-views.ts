@@ -4,6 +4,7 @@ import { instanceOf } from '../../topology/member.ts'
 import type { ServerState } from '../../topology/observation.ts'
 import type { InstanceView } from '../../topology/snapshot.ts'
 import { isFenced, isServing, isWritable, type DecisionInput } from '../../failover/situation.ts'
+import { downtimeOf } from '../../failover/downtime.ts'
 import { countedMembers } from '../../failover/record.ts'
 import type { Decision } from '../../failover/decision.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from './api/views.ts'
@@ -52,9 +53,15 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
     acknowledging: seen?.server?.channel?.semiSync ?? false,
     behind: isFurtherBehind(input, view),
     fenced: isFenced(notes, view.name),
+    ...downtimeField(input, view),
     ...serverFields(seen?.server ?? null),
     problems: problemsOf(decision, view),
   }
+}
+
+function downtimeField(input: DecisionInput, { name }: InstanceView): Pick<InstanceRow, 'downtime'> {
+  const found = downtimeOf(input, name)
+  return found === undefined ? {} : { downtime: { untilWallMs: found.untilWallMs, reason: found.reason, owner: found.owner } }
 }
 
 function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): boolean {
@@ -75,7 +82,7 @@ function roleOf({ record }: DecisionInput, { observation }: InstanceView): Insta
 }
 
 function problemsOf(decision: Decision | null, view: InstanceView): readonly string[] {
-  const analyses = decision?.analyses.filter(({ instance, severity }) => instance === view.name && severity !== 'info').map(({ sentence }) => sentence) ?? []
+  const analyses = decision?.analyses.filter(({ instance, severity, expected }) => instance === view.name && (severity !== 'info' || expected === true)).map(({ sentence }) => sentence) ?? []
   const seen = view.observation
   if (seen === null) return ['its agent was never heard']
   const seeding = seen.seedingProgress ? [`seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`] : []

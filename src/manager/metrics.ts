@@ -62,10 +62,11 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
   }
   const role = gauge('regent_instance_role', '1 for the role an instance has.', 'namespace', 'cluster', 'instance', 'role')
   const lag = gauge('regent_replica_lag_seconds', 'How far a replica is behind; absent when idle or unknown.', 'namespace', 'cluster', 'instance')
+  const downtime = gauge('regent_instance_downtime', '1 while trouble of an instance is expected; absent otherwise.', 'namespace', 'cluster', 'instance')
 
   return (views, leads) => {
     leader.set(Number(leads))
-    for (const each of [...Object.values(perCluster), role, lag]) each.reset()
+    for (const each of [...Object.values(perCluster), role, lag, downtime]) each.reset()
     for (const view of views) {
       const cluster = labelsOf(view.name)
       perCluster.epoch.set(cluster, view.epoch)
@@ -74,6 +75,8 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
       perCluster.acks.set(cluster, view.acks)
       for (const instance of view.instances) {
         role.set({ ...cluster, instance: instance.name, role: instance.role }, 1)
+        // The notes of one that does not lead may be old: an alert would stay silent after a person ended a downtime.
+        if (leads && instance.downtime !== undefined) downtime.set({ ...cluster, instance: instance.name }, 1)
         if (instance.lagSeconds !== null) lag.set({ ...cluster, instance: instance.name }, instance.lagSeconds)
       }
     }

@@ -1,9 +1,10 @@
 import { RegentError } from '../common/errors.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
 import type { OperationResult } from './api/operation-result.ts'
-import type { FailoverRequest, FenceRequest, PauseRequest, ReplaceRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
+import type { DowntimeRequest, EndDowntimeRequest, FailoverRequest, FenceRequest, PauseRequest, ReplaceRequest, ResumeRequest, ScaleRequest, SwitchoverRequest, UnfenceRequest } from './cluster-service.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
 import { decide } from '../../failover/decide.ts'
+import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../failover/downtime.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
 import { whyNeverTo } from '../../failover/failover-target.ts'
 import { withoutIncarnations } from '../../failover/incarnations.ts'
@@ -151,6 +152,29 @@ export class Operations {
     if (request.dryRun) return { done: false, dryRun: true, sentence: `would unfence ${request.instance}` }
     await this.#loop.changeNotes((notes) => ({ ...notes, fenced: notes.fenced.filter((fence) => fence.instance !== request.instance) }))
     return { done: true, dryRun: false, sentence: `${request.instance} is no longer fenced` }
+  }
+
+  async downtime({ instance, forMs, reason, owner, dryRun }: DowntimeRequest): Promise<OperationResult> {
+    const input = this.#loop.input()
+    this.#mustExist(input, instance)
+    const downtime = { instance, untilWallMs: input.wallMs + forMs, reason, owner }
+    const leads = input.record !== undefined && instanceOf(input.record.primary) === instance
+    const note = leads ? `; it is the primary: if it fails, another one takes over as ever. Without an interruption: regent switchover` : ''
+    const sentence = `${instance} ${dryRun ? 'would be' : 'is'} in ${describeDowntime(downtime)}${note}`
+    if (dryRun) return { done: false, dryRun: true, sentence }
+    await this.#loop.changeNotes((notes) => withDowntime(notes, downtime, input.wallMs))
+    return { done: true, dryRun: false, sentence }
+  }
+
+  async endDowntime({ instance, dryRun }: EndDowntimeRequest): Promise<OperationResult> {
+    const input = this.#loop.input()
+    const present = downtimeOf(input, instance)
+    // One that was scaled away may have left a downtime behind.
+    if (present === undefined) this.#mustExist(input, instance)
+    if (present === undefined) return { done: false, dryRun, sentence: `${instance} is not in downtime` }
+    if (dryRun) return { done: false, dryRun: true, sentence: `would end the ${describeDowntime(present)}` }
+    await this.#loop.changeNotes((notes) => withoutDowntime(notes, instance, input.wallMs))
+    return { done: true, dryRun: false, sentence: `${instance} is no longer in downtime` }
   }
 
   async pause(request: PauseRequest): Promise<OperationResult> {

@@ -103,6 +103,11 @@ describe('Stored notes', () => {
     expect(parseNotes(printNotes(unsettled, 'here'), 'here')).toEqual(unsettled)
   })
 
+  it('hold downtimes of instances, one each', () => {
+    const with1 = { ...notes, downtimes: [{ instance: 'shop-1', untilWallMs: 5, reason: 'new disk', owner: 'ann' }] }
+    expect(parseNotes(printNotes(with1, 'here'), 'here')).toEqual(with1)
+  })
+
   it('of an older manager, which knew of the last failover only, are read', () => {
     const { automaticFailovers: _, ...older } = notes
     expect(parseNotes(JSON.stringify(older), 'here')).toEqual(older)
@@ -114,6 +119,8 @@ describe('Stored notes', () => {
     ['paused without a reason', notesWith({ paused: { wallMs: 1 } }), 'paused lacks "reason"'],
     ['an unknown key', notesWith({ fence: [] }), 'unknown key "fence"'],
     ['a fence without a name', notesWith({ fenced: [{ instance: '', keepPrimary: true, wallMs: 1 }] }), 'fenced.0.instance is ""'],
+    ['a downtime that ends never', notesWith({ downtimes: [{ instance: 'shop-1', untilWallMs: 1e17, reason: '', owner: '' }] }), 'downtimes.0.untilWallMs is 100000000000000000'],
+    ['more downtimes than instances', notesWith({ downtimes: Array(17).fill({ instance: 'shop-1', untilWallMs: 1, reason: '', owner: '' }) }), 'downtimes'],
     ['an unsettled tail of nobody', notesWith({ unsettled: [{ member: 'shop-0', epoch: 1, agentRun: 'x', sequence: 1 }] }), 'unsettled.0.member is "shop-0"'],
     ['an incarnation of nobody', notesWith({ incarnations: { shop: 'x' } }), 'unknown key "shop"'],
     ['too many recoveries', notesWith({ recoveries: Array(51).fill(notes.recoveries[0]) }), 'recoveries'],

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
 import { recordVersion, type ClusterRecord, type Intent } from '../../failover/record.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
-import type { MemberId } from '../../topology/member.ts'
+import { mostInstances, type MemberId } from '../../topology/member.ts'
 import { RegentError } from '../common/errors.ts'
 import { checkShape, excerpt, parseVersioned } from './shape.ts'
 
@@ -76,6 +76,19 @@ const recoveryShape = Type.Object(
   strict,
 )
 
+/** Of the calendar of JavaScript: what is later cannot be shown. */
+const lastMoment = 8.64e15
+
+const downtimeShape = Type.Object(
+  {
+    instance: Type.String({ pattern: instanceNamePattern }),
+    untilWallMs: Type.Number({ minimum: 0, maximum: lastMoment }),
+    reason: Type.String({ maxLength: 200 }),
+    owner: Type.String({ maxLength: 100 }),
+  },
+  strict,
+)
+
 const notesShape = Compile(
   Type.Object(
     {
@@ -87,6 +100,7 @@ const notesShape = Compile(
       automaticFailovers: Type.Optional(Type.Array(wallMs, { maxItems: 32 })),
       incarnations: Type.Record(Type.String({ pattern: memberPattern }), Type.Array(name), strict),
       unsettled: Type.Optional(Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict))),
+      downtimes: Type.Optional(Type.Array(downtimeShape, { maxItems: mostInstances })),
       recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }),
     },
     strict,

@@ -20,6 +20,53 @@ export const durabilityCases: Cases = {
       views: { 'shop-0': { server: { semiSyncSource: { waiting: 4 } } } },
       findings: [],
     },
+    'a primary that takes writes does not wait for acknowledgements that the record asks for': {
+      views: { 'shop-0': { server: { semiSyncSource: { enabled: false } } } },
+      findings: [
+        'PrimarySemiSyncMustBeSet critical shop-0: primary shop-0 takes writes and must wait for 1 acknowledgement of each: semi-sync is off',
+      ],
+    },
+    'a primary waits for fewer acknowledgements than the record asks for': {
+      views: { 'shop-0': { server: { semiSyncSource: { acks: 1 } } } },
+      expected: { acks: 2 },
+      findings: [
+        'PrimarySemiSyncMustBeSet critical shop-0: primary shop-0 takes writes and must wait for 2 acknowledgements of each: it waits for 1',
+      ],
+    },
+    'a primary may go on without acknowledgements since its time-out was changed': {
+      views: { 'shop-0': { server: { semiSyncSource: { intact: false } } } },
+      findings: [
+        'PrimarySemiSyncMustBeSet critical shop-0: primary shop-0 takes writes and must wait for 1 acknowledgement of each: its time-out, wait point or wait_no_replica was changed, and it may go on without',
+      ],
+    },
+    'a primary that is closed is not yet asked to wait': {
+      views: { 'shop-0': { server: { offlineMode: true, semiSyncSource: { enabled: false } } } },
+      findings: [
+        'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: offline_mode is on',
+      ],
+    },
+    'a counted replica receives and does not acknowledge': {
+      views: { 'shop-1': { server: { channel: { semiSync: false } } } },
+      findings: [
+        'ReplicaSemiSyncMustBeSet warning shop-1: replica shop-1 is in the sync set and receives from primary shop-0, but acknowledges nothing: semi-sync of its receiver is not in force',
+      ],
+    },
+    'a replica that has not heard yet that it counts, or is not connected, is not asked to acknowledge': {
+      views: {
+        'shop-1': { stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0' } }, server: { channel: { semiSync: false } } },
+        'shop-2': { server: { channel: { ioRunning: 'connecting', semiSync: false } } },
+      },
+      findings: [
+        'ReplicaNotReplicating warning shop-2: replica shop-2 does not replicate: its IO thread cannot connect',
+      ],
+    },
+    'nobody is asked to acknowledge where nothing is waited for': {
+      views: { 'shop-0': { server: { semiSyncSource: { enabled: false } } }, 'shop-1': { server: { channel: { semiSync: false } } } },
+      expected: { acks: 0 },
+      findings: [
+        'NotProtected warning shop-0: writes at primary shop-0 wait for no acknowledgement: a failover may lose them',
+      ],
+    },
     'fewer of the sync set are alive than a write needs': {
       views: { 'shop-1': { process: 'dead', processSinceMs: 50 } },
       expected: { syncSet: ['shop-1'] },

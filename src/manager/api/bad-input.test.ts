@@ -51,6 +51,8 @@ const operations: readonly Route[] = [
   { url: `${shop}/unfence`, body: { instance: 'shop-1', dryRun: true }, bad: { instance: notInstance, dryRun: notBoolean } },
   { url: `${shop}/pause`, body: { reason: 'why', dryRun: true }, bad: { reason: notReason, dryRun: notBoolean } },
   { url: `${shop}/resume`, body: { dryRun: true }, bad: { dryRun: notBoolean } },
+  { url: `${shop}/downtime`, body: { instance: 'shop-1', forMs: 7_200_000, reason: 'new disk', owner: 'ann', dryRun: true }, bad: { instance: notInstance, forMs: ['2h', 999, 2_592_000_001, 1.5, -1, null], reason: [...notReason, ''], owner: [1, 'two\nlines', 'x'.repeat(101), null], dryRun: notBoolean } },
+  { url: `${shop}/end-downtime`, body: { instance: 'shop-1', dryRun: true }, bad: { instance: notInstance, dryRun: notBoolean } },
   { url: `${shop}/scale`, body: { instances: 5, dryRun: true }, bad: { instances: ['5', 0, 17, -3, 2.5, null], dryRun: notBoolean } },
   { url: `${shop}/replace`, body: { instance: 'shop-1', acceptLoss: true, dryRun: true }, bad: { instance: notInstance, acceptLoss: notBoolean, dryRun: notBoolean } },
 ]

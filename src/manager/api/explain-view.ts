@@ -19,6 +19,7 @@ const analysisSchema = Type.Object({
   severity: Type.Enum(['info', 'warning', 'critical']),
   instance: nullable(Type.String()),
   sentence: Type.String(),
+  expected: Type.Optional(Type.Literal(true, { description: 'The instance is in downtime.' })),
 })
 
 const intentSchema = Type.Object({

@@ -44,6 +44,8 @@ const routes = [
   'get /healthz',
   'get /metrics',
   'get /readyz',
+  'post /api/v1/clusters/{cluster}/downtime',
+  'post /api/v1/clusters/{cluster}/end-downtime',
   'post /api/v1/clusters/{cluster}/failover',
   'post /api/v1/clusters/{cluster}/fence',
   'post /api/v1/clusters/{cluster}/pause',

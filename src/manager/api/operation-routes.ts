@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import { RegentError } from '../../common/errors.ts'
 import type { ClusterService } from '../cluster-service.ts'
 import { operationResultSchema, type OperationResult } from './operation-result.ts'
-import { clusterParams, failoverBody, fenceBody, pauseBody, replaceBody, resumeBody, scaleBody, switchoverBody, unfenceBody, type ClusterParams } from './requests.ts'
+import { clusterParams, downtimeBody, endDowntimeBody, failoverBody, fenceBody, pauseBody, replaceBody, resumeBody, scaleBody, switchoverBody, unfenceBody, type ClusterParams } from './requests.ts'
 import { routeSchema } from './route-schema.ts'
 import { refTo } from './views.ts'
 
@@ -53,6 +53,18 @@ export function operationRoutes(app: FastifyInstance, clusters: ClusterService):
     run: (cluster, { dryRun = false }) => clusters.resume(cluster, { dryRun }),
   })
   operation(app, clusters, {
+    name: 'downtime',
+    summary: 'Expect trouble of an instance for a while: it calls nobody, and another one is preferred as primary',
+    body: downtimeBody,
+    run: (cluster, { instance, forMs, reason, owner = '', dryRun = false }) => clusters.downtime(cluster, { instance, forMs, reason, owner, dryRun }),
+  })
+  operation(app, clusters, {
+    name: 'end-downtime',
+    summary: 'End the downtime of an instance before its time',
+    body: endDowntimeBody,
+    run: (cluster, { instance, dryRun = false }) => clusters.endDowntime(cluster, { instance, dryRun }),
+  })
+  operation(app, clusters, {
     name: 'scale',
     summary: 'Change the number of instances',
     body: scaleBody,
@@ -69,7 +81,7 @@ export function operationRoutes(app: FastifyInstance, clusters: ClusterService):
 function operation<Body extends TSchema>(app: FastifyInstance, clusters: ClusterService, { name, summary, body, run }: Operation<Body>): void {
   app.post<{ Params: ClusterParams; Body: Static<Body> }>(
     `/clusters/:cluster/${name}`,
-    { schema: routeSchema({ operationId: name, tag: 'operations', summary, params: clusterParams, body, answer: refTo(operationResultSchema) }) },
+    { schema: routeSchema({ operationId: name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()), tag: 'operations', summary, params: clusterParams, body, answer: refTo(operationResultSchema) }) },
     async (request, reply) => {
       if (!clusters.leads) {
         void reply.header('retry-after', 1)

@@ -1,4 +1,5 @@
 import { Type, type Static, type TProperties } from 'typebox'
+import { longestDowntimeMs, shortestDowntimeMs } from '../../../failover/downtime.ts'
 
 /** Bodies of the operations. All are strict: a key that is not understood is refused, never ignored. */
 const strict = <Properties extends TProperties>(properties: Properties) => Type.Object(properties, { additionalProperties: false })
@@ -8,7 +9,8 @@ const instance = (description: string) => Type.String({ pattern: '^[a-z][a-z0-9-
 const dryRun = Type.Optional(Type.Boolean({ default: false, description: 'Change nothing; say what would be done.' }))
 
 /** One line: it goes into logs and the record. */
-const reason = Type.Optional(Type.String({ maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]*$', default: '', description: 'Kept in the recovery, for who reads it later.' }))
+const oneLine = '^[^\\u0000-\\u001f\\u007f]*$'
+const reason = Type.Optional(Type.String({ maxLength: 200, pattern: oneLine, default: '', description: 'Kept in the recovery, for who reads it later.' }))
 
 export const switchoverBody = strict({
   to: Type.Optional(instance('New primary; the best one unless given.')),
@@ -34,6 +36,16 @@ export const unfenceBody = strict({ instance: instance('Opened again.'), dryRun 
 export const pauseBody = strict({ reason, dryRun })
 
 export const resumeBody = strict({ dryRun })
+
+export const downtimeBody = strict({
+  instance: instance('Its trouble is known and expected.'),
+  forMs: Type.Integer({ minimum: shortestDowntimeMs, maximum: longestDowntimeMs, description: 'For so long from now; it ends by itself. Milliseconds.' }),
+  reason: Type.String({ minLength: 1, maxLength: 200, pattern: oneLine, description: 'Shown with everything that is expected.' }),
+  owner: Type.Optional(Type.String({ maxLength: 100, pattern: oneLine, default: '', description: 'Who says so.' })),
+  dryRun,
+})
+
+export const endDowntimeBody = strict({ instance: instance('Its trouble is unexpected again.'), dryRun })
 
 export const scaleBody = strict({ instances: Type.Integer({ minimum: 1, maximum: 16, description: 'How many there shall be.' }), dryRun })
 

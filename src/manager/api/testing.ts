@@ -131,6 +131,8 @@ export function memoryClusters(): MemoryClusters {
     unfence: operate('unfence'),
     pause: operate('pause'),
     resume: operate('resume'),
+    downtime: operate('downtime'),
+    endDowntime: operate('end-downtime'),
     scale: operate('scale'),
     replace: operate('replace'),
     subscribe(cluster, listener) {

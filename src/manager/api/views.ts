@@ -16,6 +16,15 @@ export function refTo<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema>>({ $ref: `${(schema as { $id?: string }).$id}#` })
 }
 
+const downtimeSchema = Type.Object(
+  {
+    untilWallMs: Type.Number({ description: 'Wall time in milliseconds at which it ends by itself.' }),
+    reason: Type.String(),
+    owner: Type.String({ description: 'Who said so; may be empty.' }),
+  },
+  { description: 'Its trouble is known and expected; absent otherwise.' },
+)
+
 export const instanceRowSchema = Type.Object(
   {
     name: Type.String(),
@@ -34,6 +43,7 @@ export const instanceRowSchema = Type.Object(
     readOnly: nullable(Type.Boolean()),
     offline: nullable(Type.Boolean({ description: 'offline_mode: clients are refused.' })),
     fenced: Type.Boolean({ description: 'By a person.' }),
+    downtime: Type.Optional(downtimeSchema),
     version: nullable(Type.String({ description: 'Of MySQL.' })),
     executed: nullable(Type.String({ description: 'gtid_executed.' })),
     problems: Type.Array(Type.String()),

@@ -14,6 +14,7 @@ function conditionsOf(status: MySQLClusterStatus): Readonly<Record<string, strin
   return Object.fromEntries((status.conditions ?? []).map(({ type, status: is, reason, message }) => [type, `${is} ${reason}: ${message === status.sentence ? 'the sentence' : message}`]))
 }
 
+const downtime = { untilWallMs: Date.UTC(2026, 10, 21, 2), reason: 'new disk', owner: 'ann' }
 const settled = { Progressing: 'False Settled: nothing is under way', Paused: 'False NotAsked: Regent acts by itself' }
 
 describe('a status', () => {
@@ -54,6 +55,21 @@ describe('the conditions of a cluster', () => {
       'that has lost a replica',
       { view: aView({ instances: [aRow(0), aRow(1), aRow(2, { reachable: false })], sentence: 'shop-2 is not heard' }) },
       { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'True InstancesMissing: shop-2 does not take part; shop-2 is not heard', ...settled },
+    ],
+    [
+      'that has lost a replica in downtime: it is not whole, and nobody is called for that',
+      { view: aView({ instances: [aRow(0), aRow(1), aRow(2, { reachable: false, downtime })], sentence: 'shop-2 is not heard' }) },
+      { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'False Downtime: shop-2: downtime until 2026-11-21 02:00:00 UTC by ann: new disk', ...settled },
+    ],
+    [
+      'that has lost a replica in downtime, and another one',
+      { view: aView({ instances: [aRow(0), aRow(1, { reachable: false }), aRow(2, { reachable: false, downtime })], sentence: 'both are not heard' }) },
+      { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'True InstancesMissing: shop-1 does not take part; both are not heard', ...settled },
+    ],
+    [
+      'that is whole while one is in downtime',
+      { view: aView({ instances: [aRow(0), aRow(1), aRow(2, { downtime })] }) },
+      { Ready: 'True Whole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'False Whole: the sentence', ...settled },
     ],
     [
       'one of whose replicas counts and is far behind',

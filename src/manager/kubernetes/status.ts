@@ -1,3 +1,4 @@
+import { describeDowntime } from '../../../failover/downtime.ts'
 import { describeLag } from '../../../topology/lag.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '../../kube/names.ts'
@@ -89,7 +90,7 @@ function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }
     Ready: isWhole ? yes('Whole', message) : no(isComplete ? 'ReplicasLagging' : writable ? 'NotWhole' : 'NotWritable', message),
     Available: writable ? yes('Writable', `${view.primary} takes writes`) : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
     Progressing: trouble !== '' ? no('SpecNotFollowed', trouble) : progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress),
-    Degraded: untrusted ?? degradationOf(view, missing, behind, trouble) ?? no(isWhole ? 'Whole' : 'Changing', message),
+    Degraded: untrusted ?? degradationOf(view, missing, behind, trouble) ?? notDegraded(view, isWhole),
     Paused: view.paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
   }
 }
@@ -106,7 +107,18 @@ function untrustedSentence(cluster: string, { instances }: ClusterView, distrust
   return yes('NotTrusted', `${names}: the agents and this manager do not trust each other, and no failover to or from there is possible until they do. ${cure}. ${why}`)
 }
 
-function degradationOf({ sentence, blocked, writable }: ClusterView, missing: readonly string[], behind: readonly InstanceRow[], trouble: string): Said | undefined {
+/** Nobody is called for what a person expects. */
+function notDegraded({ instances, sentence }: ClusterView, isWhole: boolean): Said {
+  if (isWhole) return no('Whole', sentence)
+  const words = instances.flatMap(({ name, downtime }) => (downtime === undefined ? [] : [`${name}: ${describeDowntime(downtime)}`]))
+  return words.length === 0 ? no('Changing', sentence) : no('Downtime', words.join('; '))
+}
+
+function degradationOf(view: ClusterView, missingOnes: readonly string[], behindOnes: readonly InstanceRow[], trouble: string): Said | undefined {
+  const { sentence, blocked, writable, instances } = view
+  const expected = instances.filter(({ downtime }) => downtime !== undefined).map(({ name }) => name)
+  const missing = missingOnes.filter((name) => !expected.includes(name))
+  const behind = behindOnes.filter(({ name }) => !expected.includes(name))
   if (blocked) return yes('Blocked', sentence)
   if (writable && missing.length > 0) return yes('InstancesMissing', `${missing.join(', ')} ${missing.length === 1 ? 'does' : 'do'} not take part; ${sentence}`)
   if (writable && behind.length > 0) return yes('ReplicasLagging', `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 })}`).join(', ')}; ${sentence}`)
