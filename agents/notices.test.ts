@@ -1,13 +1,41 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Notices } from './notices.ts'
 
-it('The same sentence twice in a row is one notice within a minute, and said again after it', () => {
-  let nowMs = 0
+function said() {
+  const clock = { nowMs: 0 }
   const log: string[] = []
-  const notices = new Notices({ monotonicMs: () => nowMs, wallMs: () => nowMs }, (sentence) => log.push(sentence))
-  for (nowMs of [0, 500, 59_999, 60_000, 60_500]) notices.add('GatesSet', 'unlocked again')
-  notices.add('Opened', 'open again')
-  notices.add('GatesSet', 'unlocked again')
-  expect(log).toEqual(['unlocked again', 'unlocked again', 'open again', 'unlocked again'])
-  expect(notices.list.map(({ id, code }) => `${id} ${code}`)).toEqual(['1 GatesSet', '2 GatesSet', '3 Opened', '4 GatesSet'])
+  const notices = new Notices({ monotonicMs: () => clock.nowMs, wallMs: () => clock.nowMs }, (sentence) => log.push(sentence))
+  return { clock, log, notices }
+}
+
+describe('A notice', () => {
+  it('that is the same twice in a row is one within a minute, and said again after it with how often it was left out', () => {
+    const { clock, log, notices } = said()
+    for (clock.nowMs of [0, 500, 59_999, 60_000, 60_500]) notices.add('GatesSet', 'unlocked again')
+    notices.add('Opened', 'open again')
+    notices.add('GatesSet', 'unlocked again')
+    expect(log).toEqual(['unlocked again', 'unlocked again (2 times more since this was last said)', 'open again', 'unlocked again (1 more of GatesSet left out)'])
+    expect(notices.list.map(({ id, code, sentence }) => `${id} ${code}: ${sentence}`)).toEqual(['1 GatesSet: unlocked again', '2 GatesSet: unlocked again', '3 Opened: open again', '4 GatesSet: unlocked again'])
+  })
+
+  it('is said ten times a minute for each code at most, by turns with others too', () => {
+    const { clock, log, notices } = said()
+    for (let round = 0; round < 120; round += 1) {
+      notices.add('GatesSet', 'unlocked again')
+      notices.add('Opened', 'open again')
+      clock.nowMs += 499
+    }
+    expect(log).toHaveLength(20)
+    clock.nowMs = 60_000
+    notices.add('GatesSet', 'unlocked again')
+    expect(log.at(-1)).toBe('unlocked again (110 more of GatesSet left out)')
+  })
+
+  it('of another code is said at once while one that has other words each time fills the log', () => {
+    const { log, notices } = said()
+    for (let id = 0; id < 500; id += 1) notices.add('GlobalLock', `session ${id} was ended`)
+    notices.add('Opened', 'open again')
+    expect(log).toHaveLength(11)
+    expect(log.at(-1)).toBe('open again')
+  })
 })

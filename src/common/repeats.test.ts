@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Repeats } from './repeats.ts'
+import { Repeats, seldom } from './repeats.ts'
 
 test('What repeats is told once, then once a minute with how often it was left out; figures make it no other thing', () => {
   let nowMs = 0
@@ -11,6 +11,14 @@ test('What repeats is told once, then once a minute with how often it was left o
   nowMs = 60_000
   expect(repeats.toTell('commit failed: no answer within 1 ms')).toBe(8)
   expect(repeats.toTell('commit failed: no answer within 1 ms')).toBeNull()
+})
+
+test('A sentence that fails again and again is told seldom: what was left out is counted', () => {
+  let nowMs = 0
+  const log: string[] = []
+  const tell = seldom({ monotonicMs: () => nowMs, wallMs: () => nowMs }, (sentence) => log.push(sentence))
+  for (nowMs = 0; nowMs <= 60_000; nowMs += 500) tell(`leadership: the store did not answer within ${nowMs} ms`)
+  expect(log).toEqual(['leadership: the store did not answer within 0 ms', 'leadership: the store did not answer within 60000 ms (119 times more since this was last said)'])
 })
 
 test('Only so many different things are remembered: the oldest is told again', () => {

@@ -30,3 +30,17 @@ export class Repeats {
     return last?.leftOut ?? 0
   }
 }
+
+/** Behind what is told again. */
+export function timesLeftOut(leftOut: number): string {
+  return leftOut === 0 ? '' : ` (${leftOut} times more since this was last said)`
+}
+
+/** Tells each kind of sentence once, then once a minute with how often it was left out. */
+export function seldom(clock: Clock, tell: (sentence: string) => void): (sentence: string) => void {
+  const repeats = new Repeats(clock)
+  return (sentence) => {
+    const leftOut = repeats.toTell(sentence)
+    if (leftOut !== null) tell(`${sentence}${timesLeftOut(leftOut)}`)
+  }
+}

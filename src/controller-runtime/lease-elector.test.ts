@@ -20,6 +20,7 @@ class Candidate {
   readonly stop = new AbortController()
   readonly elector: LeaseElector
   readonly holders: string[] = []
+  readonly lines: string[] = []
   leadership: Leadership | undefined
   outcome: string | undefined
   /** The leader's work ends when this is called, or when leadership is lost. */
@@ -30,7 +31,7 @@ class Candidate {
     if (options.shared !== undefined) Object.defineProperty(this.client, 'state', { value: options.shared.client.state })
     const durations = options.durations === undefined ? {} : { durations: options.durations }
     const own = this.#freezable(world, options.wallAheadMs ?? 0)
-    this.elector = new LeaseElector({ client: this.client, lease: key, identity, world: own, logger: pino({ level: 'silent' }), onHolder: (holder) => void this.holders.push(holder), ...durations })
+    this.elector = new LeaseElector({ client: this.client, lease: key, identity, world: own, logger: pino({ level: 'warn' }, { write: (line) => void this.lines.push(line) }), onHolder: (holder) => void this.holders.push(holder), ...durations })
   }
 
   get leads(): boolean {
@@ -168,11 +169,12 @@ describe('acquiring', () => {
     expect(b.leads).toBe(true)
   })
 
-  test('tries go on while the API server refuses, each period or up to 2.2 of them later', async () => {
+  test('tries go on while the API server refuses, each period or up to 2.2 of them later, and one line a minute tells', async () => {
     a.client.before = () => Promise.reject(new KubeApiError('no', { status: 500 }))
     a.start()
     await world.advance(60_000)
     expect(a.client.calls).toHaveLength(31)
+    expect(a.lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([expect.stringMatching(/^cannot acquire lease regent\/manager: /), expect.stringMatching(/\(29 times more since this was last said\)$/)])
     a.client.before = () => undefined
     await world.advance(2_000)
     expect(a.leads).toBe(true)

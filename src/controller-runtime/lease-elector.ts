@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describeError, RegentError } from '../common/errors.ts'
+import { Repeats, timesLeftOut } from '../common/repeats.ts'
 import type { Logger } from '../common/logger.ts'
 import type { Timer, World } from '../common/ports.ts'
 import { jittered } from './backoff.ts'
@@ -44,6 +45,7 @@ export interface LeaseElectorParts {
 export class LeaseElector {
   readonly #parts: LeaseElectorParts
   readonly #durations: LeaseDurations
+  readonly #repeats: Repeats
   /** The lease as last seen, and when it was last seen to change. */
   #seen: { readonly lease: Lease; readonly changedAtMs: number } | undefined
   /** When the last renewal that succeeded was sent: others count from when they see it, which is later. */
@@ -52,6 +54,7 @@ export class LeaseElector {
   /** Throws `REGENT_BAD_REQUEST` for durations with which two could lead at once, or none for long. */
   constructor(parts: LeaseElectorParts) {
     this.#parts = parts
+    this.#repeats = new Repeats(parts.world.clock)
     this.#durations = parts.durations ?? defaultLeaseDurations
     const contradiction = contradictionInDurations(this.#durations)
     if (contradiction !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `leader election: ${contradiction}`)
@@ -93,7 +96,7 @@ export class LeaseElector {
           return true
         }
       } catch (error) {
-        if (!signal.aborted) logger.warn({ lease: keyText(lease), err: error }, `cannot acquire lease ${keyText(lease)}: ${describeError(error)}`)
+        if (!signal.aborted) this.#warn(`cannot acquire lease ${keyText(lease)}: ${describeError(error)}`, error)
       }
       await world.timers.sleep(jittered(this.#durations.retryMs, retryJitter, world.random), signal).catch(() => undefined)
     }
@@ -146,7 +149,7 @@ export class LeaseElector {
 
   /** Until `ended`, or until the term is lost. */
   async #renew(term: Term, ended: AbortSignal): Promise<void> {
-    const { world, logger, lease } = this.#parts
+    const { world, lease } = this.#parts
     const { retryMs, renewDeadlineMs } = this.#durations
     const over = AbortSignal.any([ended, term.lost])
     while (!over.aborted) {
@@ -158,9 +161,16 @@ export class LeaseElector {
         if (holder === this.#parts.identity) term.extend()
         else term.end(`lease ${keyText(lease)} is held by ${holder === '' ? 'nobody' : holder} now`)
       } catch (error) {
-        if (!term.lost.aborted) logger.warn({ lease: keyText(lease), err: error }, `cannot renew lease ${keyText(lease)}, ${Math.round(term.leftMs())} ms are left: ${describeError(error)}`)
+        if (!term.lost.aborted) this.#warn(`cannot renew lease ${keyText(lease)}, ${Math.round(term.leftMs())} ms are left: ${describeError(error)}`, error)
       }
     }
+  }
+
+  /** Tried every half second: one that fails for long fails a thousand times. */
+  #warn(sentence: string, error: unknown): void {
+    const { logger, lease } = this.#parts
+    const leftOut = this.#repeats.toTell(sentence)
+    if (leftOut !== null) logger.warn({ lease: keyText(lease), err: error }, `${sentence}${timesLeftOut(leftOut)}`)
   }
 
   /** @returns who holds the lease now. */

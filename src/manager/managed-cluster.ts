@@ -1,6 +1,6 @@
 import { describeError } from '../common/errors.ts'
 import type { Logger } from '../common/logger.ts'
-import { Repeats } from '../common/repeats.ts'
+import { Repeats, timesLeftOut } from '../common/repeats.ts'
 import type { Decision, Action } from '../../failover/decision.ts'
 import type { Recovery } from '../../failover/notes.ts'
 import type { ClusterEvent } from './cluster-service.ts'
@@ -71,13 +71,14 @@ export class ManagedCluster {
       await this.loop.reread()
       this.loop.wake()
     } catch (error) {
-      this.#log.warn({ err: error }, `reading the record of ${this.name} and what is published failed`)
+      this.#failed(`reading the record of ${this.name} and what is published`, error)
     }
   }
 
   /** Tells in the log, and for a while to those who ask why, what another hand did. */
   remark(sentence: string): void {
-    this.#log.warn(sentence)
+    const leftOut = this.#repeats.toTell(sentence)
+    if (leftOut !== null) this.#log.warn(`${sentence}${timesLeftOut(leftOut)}`)
     this.#remark = { sentence, atMs: this.#ports.world.clock.monotonicMs() }
   }
 
@@ -110,12 +111,12 @@ export class ManagedCluster {
   #answered({ action, ms, error }: OrderOutcome): void {
     this.#metrics.agentAnswered(action.kind, ms)
     const leftOut = error ? this.#repeats.toTell(`${action.kind} of ${action.to}: ${error}`) : null
-    if (leftOut !== null) this.#log.warn(`${action.kind} of ${action.to}: ${error}${before(leftOut)}`)
+    if (leftOut !== null) this.#log.warn(`${action.kind} of ${action.to}: ${error}${timesLeftOut(leftOut)}`)
   }
 
   #failed(what: string, error: unknown): void {
     const leftOut = this.#repeats.toTell(`${what}: ${describeError(error)}`)
-    if (leftOut !== null) this.#log.warn({ err: error }, `${what} failed${before(leftOut)}`)
+    if (leftOut !== null) this.#log.warn({ err: error }, `${what} failed${timesLeftOut(leftOut)}`)
   }
 
   #recovered(recovery: Recovery): void {
@@ -159,8 +160,4 @@ export class ManagedCluster {
       for (const listener of this.#listeners) listener({ type: 'state', view })
     })
   }
-}
-
-function before(leftOut: number): string {
-  return leftOut === 0 ? '' : ` (${leftOut} times more since this was last said)`
 }

@@ -1,5 +1,6 @@
 import { readTokenFile } from '../common/bearer-token.ts'
 import { describeError, RegentError } from '../common/errors.ts'
+import { seldom } from '../common/repeats.ts'
 import { createHttpTransport } from '../common/http-transport.ts'
 import { createLogger } from '../common/logger.ts'
 import { realWorld } from '../common/real-world.ts'
@@ -45,7 +46,8 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   const platform = localPlatform(options.clusterDir, async () => (await store.readRecord(name))?.epoch)
   const manager = world.random.hex(16)
   const cluster = new ManagedCluster({ world, transport, store, platform, feed: createHttpFeed({ token: agentToken }) }, { cluster: name, spec, timings: defaultTimings, manager }, { log, metrics })
-  const leader = new Leader({ store, world, manager, leadershipMs: defaultTimings.leadershipMs, changed: (leads) => cluster.loop.lead(leads), failed: (error) => log.warn(`leadership: ${describeError(error)}`), storeIs: (trouble) => cluster.loop.storeIs(trouble) })
+  const warn = seldom(world.clock, (sentence) => log.warn(sentence))
+  const leader = new Leader({ store, world, manager, leadershipMs: defaultTimings.leadershipMs, changed: (leads) => cluster.loop.lead(leads), failed: (error) => warn(`leadership: ${describeError(error)}`), storeIs: (trouble) => cluster.loop.storeIs(trouble) })
   const app = await createApi({ clusters: serviceFor(() => [cluster], () => leader.leads), token, log, metrics })
   await app.listen({ host: options.host, port: options.port }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${options.host}:${options.port} (--port) is taken`, { cause: error }) : error

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { readTokenFile } from '../../common/bearer-token.ts'
 import { describeError, RegentError } from '../../common/errors.ts'
+import { seldom } from '../../common/repeats.ts'
 import { realWorld } from '../../common/real-world.ts'
 import { aborted, toldToStop } from '../../common/signals.ts'
 import { regentVersion } from '../../common/version.ts'
@@ -80,7 +81,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const leader = new KubeLeader({
     elector,
     timers: world.timers,
-    failed: (sentence) => log.warn(sentence),
+    failed: seldom(world.clock, (sentence) => log.warn(sentence)),
     changed: (leads) => {
       log.info({ identity }, leads ? 'this manager leads' : 'this manager does not lead')
       runtimeMetrics.leads(names.lease, leads)
