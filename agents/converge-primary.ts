@@ -4,6 +4,7 @@ import { parseGtidSet } from '../topology/gtid-set.ts'
 import { unionOf } from '../topology/holdings.ts'
 import type { GtidText, ServerState } from '../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
+import { keepApplierOptions } from './channel-options.ts'
 import { staysClosedWithout } from './elected-set.ts'
 import { leaseLost } from './lease.ts'
 import { keepSettings } from './managed-settings.ts'
@@ -151,9 +152,11 @@ async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state:
 }
 
 /** The rest of the relay log is applied before anybody writes. What is executed then; null while that goes on. */
-async function applyEverything({ server, memory, observer }: Parts, state: ServerState): Promise<GtidText | null> {
+async function applyEverything(parts: Parts, state: ServerState): Promise<GtidText | null> {
+  const { server, memory, observer } = parts
   if (state.channel === null) return state.executed
   await server.stopReceiver()
+  await keepApplierOptions(parts, state.channel)
   if (!state.channel.sqlRunning) await server.startApplier()
   // Read again now that nothing more arrives: what `state` lacks would be thrown away with the channel, acknowledged or not.
   const { executed, received } = await server.readHolds()

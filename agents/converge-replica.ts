@@ -3,7 +3,9 @@ import type { Endpoint, ReplicaAssignment } from '../failover/order.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import type { Channel, ServerState } from '../topology/observation.ts'
 import { unionOf } from '../topology/holdings.ts'
+import { nobodysAddress } from '../topology/replication-tree.ts'
 import { instancesOf } from './accounts.ts'
+import { hasDueOptions, keepApplierOptions, keepStoppedOptions, putOptionsRight } from './channel-options.ts'
 import { keepSettings } from './managed-settings.ts'
 import type { Parts, Pass } from './parts.ts'
 import { replicationUser } from './server-port.ts'
@@ -42,7 +44,7 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
   if (state.channel?.filtered) await removeFilter(parts)
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
   if (isPointed(parts, assignment) && fresh.channel?.ioRunning !== 'yes') return assignment.sourceReady === false ? { again: false } : connect(parts, assignment)
-  if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision)) return follow(parts, assignment, fresh)
+  if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision) || hasDueOptions(parts, fresh.channel, 'receiver')) return follow(parts, assignment, fresh)
   return watchChannel(parts, assignment, fresh)
 }
 
@@ -137,12 +139,12 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
   const { server, memory, process, world, observer, file, notices } = parts
   const { source, counted } = assignment
   memory.pointed = null
-  const strayed = state.channel !== null && state.channel.sourceHost !== source.host && memory.pointedTo === source.host
+  const strayed = state.channel !== null && ![source.host, nobodysAddress.host].includes(state.channel.sourceHost) && memory.pointedTo === source.host
   if (strayed) notices.add('WrongSource', `it followed ${state.channel.sourceHost} and follows ${source.instance} again`)
   if (file.current.stoppedInOrder) await file.update({ stoppedInOrder: false })
   if (state.channel && state.channel.ioRunning !== 'no') await server.stopReceiver()
   await server.setSemiSyncReplica(counted)
-  await pointTo(parts, source, state.channel)
+  await keepPointed(parts, source, state.channel)
   memory.pointedTo = source.host
   const ready = assignment.sourceReady !== false
   if (ready) await startReceiver(parts)
@@ -183,6 +185,12 @@ async function pointTo({ server, config, replicationPassword }: Parts, source: E
   await server.pointTo({ host: source.host, port: source.port, user, password: replicationPassword })
 }
 
+/** Options that are changed with the receiver stopped are in the statement that names the source. */
+async function keepPointed(parts: Parts, source: Endpoint, channel: Channel | null): Promise<void> {
+  if (!hasDueOptions(parts, channel, 'receiver')) return pointTo(parts, source, channel)
+  await putOptionsRight(parts, channel, 'receiver', () => pointTo(parts, source, null).then(() => true))
+}
+
 async function startReceiver({ server, memory, world }: Parts): Promise<void> {
   memory.receiverStartedAtMs = world.clock.monotonicMs()
   await server.startReceiver()
@@ -193,9 +201,10 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   const channel = state.channel
   memory.pointedTo = assignment.source.host
   const switching = stopsAcknowledging(parts, state)
+  if (!switching && (await keepOptions(parts, channel))) return { again: true }
   if (channel?.ioRunning !== 'yes') {
     // A locked account or a closed port is tried again only after a second by the server itself.
-    if (channel?.ioError) await restartReceiver(parts)
+    if (channel?.ioError) await restartReceiver(parts, assignment, isRefused(channel))
     memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}${channel?.ioError ? `: ${channel.ioError.slice(0, 200)}` : ''}` }
     return { again: true }
   }
@@ -219,9 +228,23 @@ function isCatchingUp({ memory, world }: Parts, { counted }: ReplicaAssignment):
   return !counted && world.clock.monotonicMs() - memory.receiverStartedAtMs < catchUpMs
 }
 
-async function restartReceiver(parts: Parts): Promise<void> {
+/** True when something of the channel was changed: it is looked at again. */
+async function keepOptions(parts: Parts, channel: Channel | null): Promise<boolean> {
+  if (await keepApplierOptions(parts, channel)) return true
+  if (!(await keepStoppedOptions(parts, channel))) return false
+  await startReceiver(parts)
+  return true
+}
+
+/** With the password that it has, the source does not know it: somebody changed one of both. Nothing shows which. */
+function isRefused({ ioError }: Channel): boolean {
+  return ioError.includes('Access denied')
+}
+
+async function restartReceiver(parts: Parts, { source }: ReplicaAssignment, withPassword: boolean): Promise<void> {
   if (parts.world.clock.monotonicMs() - parts.memory.receiverStartedAtMs < connectMs) return
   await parts.server.stopReceiver()
+  if (withPassword) await pointTo(parts, source, null)
   await startReceiver(parts)
 }
 

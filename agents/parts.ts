@@ -1,3 +1,4 @@
+import type { StoppedThread } from '../failover/channel-options.ts'
 import type { Assignment } from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Transport, World } from '../src/common/ports.ts'
@@ -105,6 +106,8 @@ export interface Memory {
   cuttingOff: Promise<void> | null
   /** Address that its channel was pointed to, or found to be: another one is somebody's hand. */
   pointedTo: string | null
+  /** Options of its channel that were to be put right, by the thread that is stopped for it: as they were seen, and until when (monotonic) that is not tried again. */
+  readonly optionsTried: Map<StoppedThread, { readonly what: string; readonly untilMs: number }>
   /** When the receiver was started last, monotonic. */
   receiverStartedAtMs: number
   /** Its pod was told to end, since when (monotonic), and whether its server is being stopped: it is not started any more. */
@@ -160,6 +163,7 @@ export function freshMemory(nowMs: number): Memory {
     switchingOff: null,
     cuttingOff: null,
     pointedTo: null,
+    optionsTried: new Map(),
     receiverStartedAtMs: 0,
     termination: null,
     closedBecause: null,

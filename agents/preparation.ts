@@ -1,5 +1,6 @@
 import { describeError } from '../src/common/errors.ts'
 import { unionOf } from '../topology/holdings.ts'
+import { keepApplierOptions } from './channel-options.ts'
 import type { Parts } from './parts.ts'
 
 /** A replica that connects reads so much in a few milliseconds. */
@@ -18,6 +19,7 @@ export async function prepareToLead(parts: Parts): Promise<void> {
   try {
     await server.setOffline(true)
     await server.killForeignSessions()
+    await keepApplierOptions(parts, observer.server?.channel ?? null)
     await server.startApplier()
     // The receiver is stopped: nothing arrives any more.
     const { executed, received } = await server.readHolds()

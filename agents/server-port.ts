@@ -37,6 +37,13 @@ export interface ServerPort {
    * the applier stays running and SOURCE_AUTO_POSITION is left out of the statement (design §5, "More ways to lose"). Receiver must be stopped before; it does not start it.
    */
   pointTo(source: { host: string; port: number; user: string; password: string }): Promise<void>
+  /**
+   * Puts right the options of the channel that are changed with the applier stopped, a delay among them (`failover/channel-options.ts`). Nothing received may be lost: a receiver that is stopped goes on, meanwhile, at an address
+   * where nobody is, and the channel points there then. The applier runs afterwards.
+   */
+  setApplierOptions(): Promise<void>
+  /** The same for those that are changed with both threads stopped. Resolves to false when not everything received is applied within `waitMs`: then nothing was changed. The receiver is stopped afterwards. */
+  setStoppedOptions(waitMs: number): Promise<boolean>
   /** `STOP REPLICA; RESET REPLICA ALL`: only once everything received is applied. */
   forgetSource(): Promise<void>
   /** Removes replication filters set by hand. */

@@ -12,7 +12,7 @@ interface Look {
 
 /** What is shown of a receiver at one look after the other. */
 function shownAt(looks: readonly Look[]): readonly string[] {
-  const pulse = new ChannelPulse(realWorld.clock)
+  const pulse = new ChannelPulse(realWorld.clock, { encrypts: true })
   return looks.map(({ io, errno = 0, heartbeats = 0, received = '' }) => {
     const row = { Channel_Name: '', Source_Host: '127.24.1.1', Replica_IO_Running: io, Last_IO_Errno: errno, Retrieved_Gtid_Set: received }
     const status = pulse.from([row], [{ heartbeats, silentMicros: 0 }])

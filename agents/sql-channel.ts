@@ -1,7 +1,8 @@
 import type { Clock } from '../src/common/ports.ts'
-import type { Channel } from '../topology/observation.ts'
+import type { ChangedSetting, Channel } from '../topology/observation.ts'
 import type { Row } from './sql-connection.ts'
-import { gtidsOf, numberOf, textOf } from './sql.ts'
+import { gtidsOf, numberOf, textOf, type Sql } from './sql.ts'
+import { changedOptionsIn, optionsStatement, reported } from './sql-channel-options.ts'
 
 /** The default channel as the server shows it; channels of other names are nobody's business here, and `forgetSource` ends them. */
 export interface ChannelStatus {
@@ -11,11 +12,11 @@ export interface ChannelStatus {
   readonly silentMs: number | null
   readonly lagSeconds: number | null
   readonly workerError: string
+  /** Options that are otherwise than they are to be. */
+  readonly changedOptions: readonly ChangedSetting[]
   /** It has got something, or has never failed, since it connected last. */
   readonly proven: boolean
 }
-
-type Read = (statement: string) => Promise<readonly Row[]>
 
 const showReplica = 'SHOW REPLICA STATUS'
 
@@ -23,8 +24,10 @@ const showReplica = 'SHOW REPLICA STATUS'
 const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats, TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
   (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
     WHERE w.CHANNEL_NAME = '' AND w.APPLYING_TRANSACTION <> '') AS lagMicros,
-  (SELECT w.LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError
-  FROM performance_schema.replication_connection_status s WHERE s.CHANNEL_NAME = ''`
+  (SELECT w.LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError,
+  c.*, a.* FROM performance_schema.replication_connection_status s
+  LEFT JOIN performance_schema.replication_connection_configuration c ON c.CHANNEL_NAME = s.CHANNEL_NAME
+  LEFT JOIN performance_schema.replication_applier_configuration a ON a.CHANNEL_NAME = s.CHANNEL_NAME WHERE s.CHANNEL_NAME = ''`
 
 /** What `ChannelPulse` is to be given the answers of. */
 export const channelStatements = [showReplica, pulse] as const
@@ -32,13 +35,16 @@ export const channelStatements = [showReplica, pulse] as const
 /** Understands what is said of the channel, and remembers when it last moved: the server gives no time to single events, and a large transaction has many. */
 export class ChannelPulse {
   readonly #clock: Clock
+  readonly #encrypts: boolean
   #position = ''
   #movedAtMs = 0
   /** What it had got when it was first seen connected after it had stopped with an error, '' before; null where it has not stopped so, or has got something since. */
   #doubt: string | null = null
 
-  constructor(clock: Clock) {
+  /** @param options `encrypts`: what is received comes over TLS, or not at all */
+  constructor(clock: Clock, { encrypts }: { readonly encrypts: boolean }) {
     this.#clock = clock
+    this.#encrypts = encrypts
   }
 
   forget(): void {
@@ -65,6 +71,7 @@ export class ChannelPulse {
       silentMs: textOf(row, 'Replica_IO_Running') === 'Yes' ? Math.min(this.#sinceMoved(row), microsToMs(numberOf(beat, 'silentMicros'))) : this.#notConnected(),
       lagSeconds: lagMicros === null ? null : Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10),
       workerError: textOf(beat, 'workerError'),
+      changedOptions: reported(changedOptionsIn(beat, this.#encrypts)),
       proven: this.#isProven(row, beat),
     }
   }
@@ -98,9 +105,10 @@ export class ChannelPulse {
   }
 }
 
-/** The default channel's row of SHOW REPLICA STATUS; undefined where it has no source. */
-export async function readChannelRow(read: Read): Promise<Row | undefined> {
-  return channelRowIn(await read(showReplica))
+/** The default channel's row of SHOW REPLICA STATUS, undefined where it has no source, and its options. */
+export async function readChannel({ readAll }: Pick<Sql, 'readAll'>): Promise<{ channel: Row | undefined; options: Row | undefined }> {
+  const [rows, [options]] = await readAll([showReplica, optionsStatement])
+  return { channel: channelRowIn(rows), options }
 }
 
 function channelRowIn(rows: readonly Row[]): Row | undefined {
@@ -118,7 +126,7 @@ const filters = [
   'Replicate_Ignore_Server_Ids',
 ] as const
 
-export function channelFrom({ row, silentMs, lagSeconds, workerError, proven }: ChannelStatus, { semiSync, backlog }: { semiSync: boolean; backlog: number }): Channel {
+export function channelFrom({ row, silentMs, lagSeconds, workerError, changedOptions, proven }: ChannelStatus, { semiSync, backlog }: { semiSync: boolean; backlog: number }): Channel {
   return {
     sourceHost: textOf(row, 'Source_Host'),
     sourcePort: numberOf(row, 'Source_Port'),
@@ -135,6 +143,7 @@ export function channelFrom({ row, silentMs, lagSeconds, workerError, proven }: 
     filtered: filters.some((name) => textOf(row, name) !== ''),
     silentMs,
     encrypted: textOf(row, 'Source_SSL_Allowed') === 'Yes',
+    ...(changedOptions.length === 0 ? {} : { changedOptions }),
   }
 }
 

@@ -57,7 +57,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   const client = new SqlPool([{ host: config.host, port: config.port, overTls, ...login }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
-  const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock), wanted: wantedAtRuntime({ ...config, ...layout }) })
+  const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock, { encrypts }), wanted: wantedAtRuntime({ ...config, ...layout }) })
   const replication = new ReplicationSql(sql, { encrypts })
 
   const disconnect = () => {
@@ -82,6 +82,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     startApplier: () => replication.startApplier(),
     stopApplier: () => replication.stopApplier(),
     pointTo: (source) => replication.pointTo(source),
+    setApplierOptions: () => replication.setApplierOptions(),
+    setStoppedOptions: (waitMs) => replication.setStoppedOptions(waitMs),
     forgetSource: () => replication.forgetSource(),
     clearFilters: () => replication.clearFilters(),
     waitExecuted: (set, waitMs) => replication.waitExecuted(set, waitMs),

@@ -110,6 +110,8 @@ export class ScriptedServer implements ServerPort {
   readonly startApplier = async (): Promise<void> => void this.calls.push('startApplier')
   readonly stopApplier = async (): Promise<void> => void this.calls.push('stopApplier')
   readonly pointTo: ServerPort['pointTo'] = async ({ host }) => void this.calls.push(`pointTo ${host}`)
+  setApplierOptions: ServerPort['setApplierOptions'] = async () => void this.calls.push('setApplierOptions')
+  setStoppedOptions: ServerPort['setStoppedOptions'] = async () => this.calls.push('setStoppedOptions') > 0
   readonly forgetSource = async (): Promise<void> => void this.calls.push('forgetSource')
   readonly clearFilters = async (): Promise<void> => void this.calls.push('clearFilters')
   readonly waitExecuted: ServerPort['waitExecuted'] = async (set) => {

@@ -16,6 +16,7 @@ function winnerOf(election: Election): string | null {
 }
 
 const behind = (backlogTransactions: number): ViewOverrides => promised(100, { server: { channel: { backlogTransactions } } })
+const delayed = promised(100, { server: { channel: { changedOptions: [{ name: 'SOURCE_DELAY', seen: '600', wanted: '0' }] } } })
 const of = (version: string, last = 100): ViewOverrides => promised(last, { server: { version } })
 const prefer = { promotion: 'prefer', priority: 0 } as const
 const downtime = (instance: string, untilWallMs = 1_000_001) => ({ instance, untilWallMs, reason: 'new disk', owner: '' })
@@ -26,6 +27,8 @@ describe('the winner', () => {
     'is the one with the lower ordinal among equals': ['shop-1', {}, 'shop-2 is not chosen: equal, and shop-1 has the lower ordinal'],
     'holds everything': ['shop-2', { views: { 'shop-1': promised(98) } }, 'shop-1 is not chosen: it lacks 2 transactions'],
     'has the shorter applier backlog': ['shop-2', { views: { 'shop-1': behind(7), 'shop-2': behind(2) } }, 'shop-1 is not chosen: it has 7 transactions to apply, shop-2 2'],
+    'is not one that was told to apply later, whatever it has to apply': ['shop-2', { views: { 'shop-1': delayed, 'shop-2': behind(2) } }, 'shop-1 is not chosen: it was told to apply 600 s later than it receives'],
+    'is one that was told to apply later where only that holds everything': ['shop-1', { views: { 'shop-1': delayed, 'shop-2': promised(98) } }, 'shop-2 is not chosen: it lacks 2 transactions'],
     'is preferred by policy': ['shop-2', { spec: { policies: { 'shop-2': prefer } } }, 'shop-1 is not chosen: shop-2 is preferred by policy'],
     'has the higher priority': ['shop-2', { spec: { policies: { 'shop-2': { promotion: 'neutral', priority: 5 } } } }, 'shop-1 is not chosen: shop-2 is preferred by policy'],
     'is preferred although its backlog is longer': ['shop-2', { spec: { policies: { 'shop-2': prefer } }, views: { 'shop-2': behind(9) } }, 'shop-2 is preferred by policy'],

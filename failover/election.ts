@@ -1,6 +1,8 @@
 import { counted } from '../topology/analysis-input.ts'
+import { delaySecondsOf } from '../topology/channel-delay.ts'
 import type { GtidSet } from '../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
+import type { Channel } from '../topology/observation.ts'
 import { seriesOf } from '../topology/series.ts'
 import type { Promised } from './durability.ts'
 import { downtimeOf } from './downtime.ts'
@@ -24,7 +26,7 @@ export interface Wishes {
 }
 
 /**
- * Elects among `promised`. Order: older series of MySQL (decision 19), not in downtime, preferred before neutral, higher priority, shorter applier backlog (the backlog is outage), lower ordinal.
+ * Elects among `promised`. Order: older series of MySQL (decision 19), not in downtime, preferred before neutral, higher priority, not delayed by hand, shorter applier backlog (the backlog is outage), lower ordinal.
  */
 export function elect(situation: Situation, promised: readonly Promised[], union: GtidSet, wishes: Wishes): Election {
   const allowed: Promised[] = []
@@ -54,8 +56,9 @@ const mindedBacklog = 100
 export function preferredOf(situation: Situation, members: readonly MemberId[]): MemberId | null {
   const allowed = members.filter((member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)))
   const waiting = (member: MemberId) => Math.floor(backlogIn(liveView(situation.snapshot, member)) / mindedBacklog)
+  const delayed = (member: MemberId) => isDelayed(liveView(situation.snapshot, member))
   const series = (member: MemberId) => rankOf(liveView(situation.snapshot, member))
-  return allowed.toSorted((a, b) => series(a) - series(b) || compareDowntime(situation, a, b) || comparePolicy(situation, a, b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
+  return allowed.toSorted((a, b) => series(a) - series(b) || compareDowntime(situation, a, b) || comparePolicy(situation, a, b) || delayed(a) - delayed(b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
 }
 
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
@@ -86,13 +89,14 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
   if (rankOf(winner.view) < rankOf(loser.view)) return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
   if (compareDowntime(situation, winner.member, loser.member) < 0) return 'it is in downtime'
   if (comparePolicy(situation, winner.member, loser.member) < 0) return `${instanceOf(winner.member)} is preferred by policy`
+  if (isDelayed(winner.view) < isDelayed(loser.view)) return `it was told to apply ${delaySecondsOf(channelOf(loser.view))} s later than it receives`
   return backlogOf(winner) < backlogOf(loser)
     ? `it has ${counted(backlogOf(loser), 'transaction')} to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
     : `equal, and ${instanceOf(winner.member)} has the lower ordinal`
 }
 
 function compare(situation: Situation, a: Promised, b: Promised): number {
-  return rankOf(a.view) - rankOf(b.view) || compareDowntime(situation, a.member, b.member) || comparePolicy(situation, a.member, b.member) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
+  return rankOf(a.view) - rankOf(b.view) || compareDowntime(situation, a.member, b.member) || comparePolicy(situation, a.member, b.member) || isDelayed(a.view) - isDelayed(b.view) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
 }
 
 /** A version that is not known yet comes before all others: it is no reason against anybody. */
@@ -124,7 +128,16 @@ function backlogOf({ view }: Promised): number {
 }
 
 function backlogIn(view: LiveView | undefined): number {
-  return view?.observation.server?.channel?.backlogTransactions ?? 0
+  return channelOf(view)?.backlogTransactions ?? 0
+}
+
+/** The delay is lifted before it opens, which takes a moment more. */
+function isDelayed(view: LiveView | undefined): number {
+  return Number(delaySecondsOf(channelOf(view)) > 0)
+}
+
+function channelOf(view: LiveView | undefined): Channel | null {
+  return view?.observation.server?.channel ?? null
 }
 
 function policyOf(situation: Situation, member: MemberId): { promotion: string; priority: number } {

@@ -1,7 +1,8 @@
 import type { Analysis, AnalysisCode } from './analysis.ts'
 import { critical, info, warning, type AnalysisInput } from './analysis-input.ts'
 import { isHeard, type HeardView } from './instance-state.ts'
-import type { WriteProbe } from './observation.ts'
+import { delaySecondsOf } from './channel-delay.ts'
+import type { ChangedSetting, WriteProbe } from './observation.ts'
 import { compareSeries, seriesOf } from './series.ts'
 
 /** From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself off. */
@@ -61,13 +62,21 @@ function analyseSettings({ name, observation }: HeardView): readonly Analysis[] 
   const { server, stored } = observation
   if (server === null) return []
   const { foreignTables, persisted, binlogNumber, changedSettings = [] } = server
+  const delayed = delaySecondsOf(server.channel)
+  const options = (server.channel?.changedOptions ?? []).filter(({ name }) => delayed === 0 || name !== 'SOURCE_DELAY')
   const filtered = server.channel?.filtered === true
   const findings: readonly (readonly [boolean, AnalysisCode, string])[] = [
     [filtered || stored.filterSeen, 'ReplicationFilter', `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`],
     [foreignTables.length > 0, 'ForeignTables', `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`],
     [persisted.length > 0, 'PersistedVariables', `${name} has settings persisted that Regent manages: ${persisted.join(', ')}`],
-    [changedSettings.length > 0, 'SettingsChanged', `${name} has settings that another hand changed and its agent puts right: ${changedSettings.map((one) => `${one.name} is ${one.seen}, to be ${one.wanted}`).join('; ')}`],
+    [changedSettings.length > 0, 'SettingsChanged', `${name} has settings that another hand changed and its agent puts right: ${described(changedSettings)}`],
+    [delayed > 0, 'ReplicaDelayed', `${name} was told to apply ${delayed} s later than it receives (SOURCE_DELAY); its agent ends that`],
+    [options.length > 0, 'ChannelOptionsChanged', `the replication channel of ${name} has options that another hand changed and its agent puts right: ${described(options)}`],
     [binlogNumber >= highBinlogNumber, 'BinlogNumberHigh', `${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`],
   ]
   return findings.filter(([applies]) => applies).map(([, code, sentence]) => warning(code, name, sentence))
+}
+
+function described(changed: readonly ChangedSetting[]): string {
+  return changed.map(({ name, seen, wanted }) => `${name} is ${seen || 'empty'}, to be ${wanted || 'empty'}`).join('; ')
 }

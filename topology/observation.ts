@@ -46,6 +46,8 @@ export interface Channel {
   readonly silentMs: number | null
   /** It is to come over TLS. Absent from older agents. */
   readonly encrypted?: boolean
+  /** Options that are otherwise than they are to be. Absent for none, and from older agents. */
+  readonly changedOptions?: readonly ChangedSetting[]
 }
 
 /** What mysqld itself answered. */
@@ -88,7 +90,7 @@ export interface ServerState {
   readonly passwords?: readonly AccountPassword[]
 }
 
-/** A setting that somebody changed while the server runs. */
+/** A setting of the server, or an option of its channel, that somebody changed while the server runs. */
 export interface ChangedSetting {
   readonly name: string
   readonly seen: string

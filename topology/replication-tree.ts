@@ -46,12 +46,16 @@ export function buildReplicationTree(snapshot: Snapshot): ReplicationTree {
   }
 }
 
+/** Where nobody is. The channel of one that is to lead points there while its options are put right: its receiver must hear nobody. */
+export const nobodysAddress = { host: '127.0.0.1', port: 1 } as const
+
 /** Sources are matched by the address their followers connect to. A channel counts whether or not it runs. */
 export function sourceLinkOf(view: InstanceView, snapshot: Snapshot): SourceLink {
   const server = view.observation?.server
   if (server === null || server === undefined) return { kind: 'unknown' }
   if (server.channel === null) return { kind: 'none' }
   const { sourceHost: host, sourcePort: port, ioRunning } = server.channel
+  if (host === nobodysAddress.host && port === nobodysAddress.port) return { kind: 'none' }
   const running = ioRunning === 'yes'
   const source = snapshot.instances.find((other) => other.host === host && other.port === port)
   return source === undefined ? { kind: 'stranger', host, port, running } : { kind: 'instance', instance: source.name, running }

@@ -71,6 +71,16 @@ export const serversCases: Cases = {
         'SettingsChanged warning shop-0: shop-0 has settings that another hand changed and its agent puts right: sync_binlog is 0, to be 1',
       ],
     },
+    'a replica was told to apply later, and another option of its channel was changed': {
+      views: {
+        'shop-1': { server: { channel: { changedOptions: [{ name: 'SOURCE_DELAY', seen: '3600', wanted: '0' }] } } },
+        'shop-2': { server: { channel: { changedOptions: [{ name: 'SOURCE_BIND', seen: '10.0.0.9', wanted: '' }, { name: 'SOURCE_RETRY_COUNT', seen: '1', wanted: '1000000000' }] } } },
+      },
+      findings: [
+        'ReplicaDelayed warning shop-1: shop-1 was told to apply 3600 s later than it receives (SOURCE_DELAY); its agent ends that',
+        'ChannelOptionsChanged warning shop-2: the replication channel of shop-2 has options that another hand changed and its agent puts right: SOURCE_BIND is 10.0.0.9, to be empty; SOURCE_RETRY_COUNT is 1, to be 1000000000',
+      ],
+    },
     'binlog numbers run out': {
       views: { 'shop-0': { server: { binlogNumber: 900000 } }, 'shop-1': { server: { binlogNumber: 899999 } } },
       findings: [
