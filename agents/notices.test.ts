@@ -18,24 +18,24 @@ describe('A notice', () => {
     expect(notices.list.map(({ id, code, sentence }) => `${id} ${code}: ${sentence}`)).toEqual(['1 GatesSet: unlocked again', '2 GatesSet: unlocked again', '3 Opened: open again', '4 GatesSet: unlocked again'])
   })
 
-  it('is said ten times a minute for each code at most, by turns with others too', () => {
+  it('is said thirty times a minute for each code at most, by turns with others too', () => {
     const { clock, log, notices } = said()
     for (let round = 0; round < 120; round += 1) {
       notices.add('GatesSet', 'unlocked again')
       notices.add('Opened', 'open again')
       clock.nowMs += 499
     }
-    expect(log).toHaveLength(20)
+    expect(log).toHaveLength(60)
     clock.nowMs = 60_000
     notices.add('GatesSet', 'unlocked again')
-    expect(log.at(-1)).toBe('unlocked again (110 more of GatesSet left out)')
+    expect(log.at(-1)).toBe('unlocked again (90 more of GatesSet left out)')
   })
 
   it('of another code is said at once while one that has other words each time fills the log', () => {
     const { log, notices } = said()
     for (let id = 0; id < 500; id += 1) notices.add('GlobalLock', `session ${id} was ended`)
     notices.add('Opened', 'open again')
-    expect(log).toHaveLength(11)
+    expect(log).toHaveLength(31)
     expect(log.at(-1)).toBe('open again')
   })
 })

@@ -6,7 +6,7 @@ const kept = 20
 /** So long the same sentence is not said again. */
 const quietMs = 60_000
 /** Of one code so many are said in that time: what somebody does by hand again and again, or what fails by turns, fills no log. */
-const mostOfACode = 10
+const mostOfACode = 30
 
 /** What was said of one code in the present minute. */
 interface Said {
@@ -16,7 +16,7 @@ interface Said {
   readonly leftOut: number
 }
 
-/** Things put right or noticed, for the topology and the log. The same sentence twice in a row, within a minute, is one notice; and of one code there are ten a minute at most. */
+/** Things put right or noticed, for the topology and the log. The same sentence twice in a row, within a minute, is one notice; and of one code there are thirty a minute at most. */
 export class Notices {
   readonly #clock: Clock
   readonly #log: (sentence: string) => void

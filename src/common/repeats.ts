@@ -14,9 +14,11 @@ export class Repeats {
     this.#clock = clock
   }
 
-  /** How often this was left out since it was told last, if it is to be told now; null if it is to be left out. Figures in `what` do not make it another thing, those in names do. */
-  toTell(what: string): number | null {
-    const key = what.replace(/(?<![\w-])\d+(\.\d+)?/g, '0')
+  /**
+   * How often this was left out since it was told last, if it is to be told now; null if it is to be left out. Figures in `what` do not make it another thing, those in names do.
+   * @param key what makes it another thing, where figures do
+   */
+  toTell(what: string, key = what.replace(/(?<![\w-])\d+(\.\d+)?/g, '0')): number | null {
     const nowMs = this.#clock.monotonicMs()
     const last = this.#told.get(key)
     if (last !== undefined && nowMs - last.atMs < windowMs) {

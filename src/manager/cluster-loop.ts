@@ -77,6 +77,7 @@ export class ClusterLoop {
   #requests: readonly Request[] = []
   #record: ClusterRecord | undefined
   #published: PrimaryRoute | undefined
+  #publishedReads = 0
   #decision: Decision | null = null
   #leads = false
   /** What it was told last of leadership: another object for each word. */
@@ -101,7 +102,7 @@ export class ClusterLoop {
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
     this.#runs = new RunBook((change) => this.changeNotes(change), () => this.#notes.damage !== '')
     this.#notes = new NotesDesk({ store: ports.store, timers: ports.world.timers, cluster: config.cluster, failed: (error) => this.#listener.failed('reading or writing the notes', error), mended: () => this.wake() })
-    this.#agents = new FollowedAgents(ports.feed, (name) => ({ heard: (observation) => this.#heard(observation), alive: () => this.#beat(name), lost: () => this.wake() }))
+    this.#agents = new FollowedAgents(ports.feed, (name) => ({ heard: (observation) => this.#heard(observation), alive: () => void (this.#sightings.touch(name, ports.world.clock.monotonicMs()) && this.wake()), lost: () => this.wake() }))
     this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name))
     this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
   }
@@ -224,6 +225,7 @@ export class ClusterLoop {
     const [record, published] = await this.#trouble.read(Promise.all([store.readRecord(cluster), platform.publishedPrimary(), this.#notes.read()]))
     this.#record = record
     this.#published = published
+    this.#publishedReads += 1
     const unanswered = this.#unanswered
     this.#unanswered = undefined
     if (unanswered === undefined || record === undefined || !isSameRecord(record, unanswered.action.next)) return
@@ -336,8 +338,10 @@ export class ClusterLoop {
     if (this.#routing) return
     this.#routing = true
     try {
+      const reads = this.#publishedReads
       if (await this.#ports.platform.publishPrimary(route)) {
-        this.#published = route
+        // What was read meanwhile may be what another hand wrote after this.
+        if (reads === this.#publishedReads) this.#published = route
         this.#book.note(`route moved to ${route.instance}`)
       } else this.#published = await this.#ports.platform.publishedPrimary()
       this.wake()
@@ -417,10 +421,6 @@ export class ClusterLoop {
     this.#sightings.setInstances(instances)
     this.#agents.are(instances)
     this.wake()
-  }
-
-  #beat(name: string): void {
-    if (this.#sightings.touch(name, this.#ports.world.clock.monotonicMs())) this.wake()
   }
 
   #heard(observation: Observation): void {

@@ -77,7 +77,7 @@ export class ManagedCluster {
 
   /** Tells in the log, and for a while to those who ask why, what another hand did. */
   remark(sentence: string): void {
-    const leftOut = this.#repeats.toTell(sentence)
+    const leftOut = this.#repeats.toTell(sentence, sentence)
     if (leftOut !== null) this.#log.warn(`${sentence}${timesLeftOut(leftOut)}`)
     this.#remark = { sentence, atMs: this.#ports.world.clock.monotonicMs() }
   }
