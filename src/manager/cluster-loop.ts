@@ -18,6 +18,7 @@ import type { Snapshot } from '../../topology/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { FollowedAgents } from './followed-agents.ts'
 import { LeaseDesk } from './lease-desk.ts'
+import { NewestFirst } from './newest-first.ts'
 import { NotesDesk } from './notes-desk.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
 import { isWhole, outcomeOf, RecoveryBook } from './recovery-book.ts'
@@ -77,7 +78,7 @@ export class ClusterLoop {
   #requests: readonly Request[] = []
   #record: ClusterRecord | undefined
   #published: PrimaryRoute | undefined
-  #publishedReads = 0
+  readonly #routeLooks = new NewestFirst()
   #decision: Decision | null = null
   #leads = false
   /** What it was told last of leadership: another object for each word. */
@@ -220,12 +221,10 @@ export class ClusterLoop {
   }
 
   async reread(): Promise<void> {
-    const { store, platform } = this.#ports
-    const { cluster } = this.#config
+    const [{ store, platform }, { cluster }, isNewest] = [this.#ports, this.#config, this.#routeLooks.begin()]
     const [record, published] = await this.#trouble.read(Promise.all([store.readRecord(cluster), platform.publishedPrimary(), this.#notes.read()]))
     this.#record = record
-    this.#published = published
-    this.#publishedReads += 1
+    if (isNewest()) this.#published = published
     const unanswered = this.#unanswered
     this.#unanswered = undefined
     if (unanswered === undefined || record === undefined || !isSameRecord(record, unanswered.action.next)) return
@@ -338,10 +337,9 @@ export class ClusterLoop {
     if (this.#routing) return
     this.#routing = true
     try {
-      const reads = this.#publishedReads
+      const isNewest = this.#routeLooks.begin()
       if (await this.#ports.platform.publishPrimary(route)) {
-        // What was read meanwhile may be what another hand wrote after this.
-        if (reads === this.#publishedReads) this.#published = route
+        if (isNewest()) this.#published = route
         this.#book.note(`route moved to ${route.instance}`)
       } else this.#published = await this.#ports.platform.publishedPrimary()
       this.wake()
