@@ -85,14 +85,14 @@ onApiServer('Leader election', (api) => {
     await stop()
   })
 
-  it('in a namespace that is not there says so, again and again, instead of waiting in silence', async () => {
+  it('in a namespace that is not there says so, instead of waiting in silence', async () => {
     const lines: string[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
     const durations = { leaseMs: 2_000, renewDeadlineMs: 1_400, retryMs: 100 }
     const elector = new LeaseElector({ client: api.client, lease: { namespace: 'gone', name: 'manager' }, identity: 'a', world: realWorld, logger, durations })
     const over = new AbortController()
     const running = elector.run(over.signal, () => expect.fail('nobody can lead here'))
-    await vi.waitFor(() => expect(lines.length).toBeGreaterThan(1), soon).finally(() => over.abort())
+    await vi.waitFor(() => expect(lines.length).toBeGreaterThan(0), soon).finally(() => over.abort())
     expect(await running).toBe('stopped')
     expect(lines[0]).toContain('namespaces \\"gone\\" not found')
   })
