@@ -1,4 +1,5 @@
 import type { Assignment, PrimaryAssignment } from '../failover/order.ts'
+import { counted } from '../topology/analysis-input.ts'
 import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
 import type { GtidText } from '../topology/observation.ts'
 import type { Memory, Parts, Pass } from './parts.ts'
@@ -36,8 +37,7 @@ export function staysClosedWithout(parts: Parts, assignment: PrimaryAssignment, 
   const isNews = lacks !== memory.lacksElected
   memory.lacksElected = lacks
   if (lacks === '') return null
-  const count = parseGtidSet(lacks).count()
-  const what = `${count} ${count === 1 ? 'transaction' : 'transactions'} of the set that it was elected for (${lacks.slice(0, 120)})`
+  const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
   // Revision 0: no replica connects to it.
   memory.converged = { revision: 0, done: false, sentence: `stays closed: it lacks ${what}` }
   if (isNews) {

@@ -2,10 +2,8 @@ import type { Channel, ChangedSetting } from '../topology/observation.ts'
 
 /**
  * Which thread of a replica is stopped while the option is changed. With the other thread running the server keeps
- * what was received and not
- * applied; with both stopped it throws that away, whatever the statement says (tried on 9.7.4). What only a server
- * takes that has both stopped
- * waits until everything is applied.
+ * what was received and not applied; with both stopped it throws that away, whatever the statement says (tried on
+ * 9.7.4). What only a server takes that has both stopped waits until everything is applied.
  */
 export type StoppedThread = 'receiver' | 'applier' | 'both'
 

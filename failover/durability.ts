@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
 import type { MemberId } from '../topology/member.ts'
 import type { PromiseReport } from '../topology/observation.ts'
@@ -89,5 +90,5 @@ function missingSentence(situation: Situation, given: number, unsettled: boolean
   if (quorum === null) {
     return `the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
   }
-  return `${quorum} ${quorum === 1 ? 'member' : 'members'} of the sync set must promise and ${given} did`
+  return `${counted(quorum, 'member')} of the sync set must promise and ${given} did`
 }
