@@ -1,5 +1,6 @@
 import { describeError } from '../src/common/errors.ts'
 import type { Parts } from './parts.ts'
+import { leads } from './stored-state.ts'
 
 /**
  * Keeps the record of which events a person disabled, at the primary, where they run: a replica cannot tell them from
@@ -35,8 +36,7 @@ export class EventKeeper {
   /** Not before this primary has enabled what ran at the one before. */
   #runsEvents(): boolean {
     const { file, process, memory } = this.#parts
-    const { assignment, promise } = file.current
-    const leads = process.state === 'running' && assignment?.role === 'primary' && assignment.epoch === promise
-    return leads && memory.converged.done && memory.openedPid === process.pid && memory.untidy === null
+    const isPrimary = process.state === 'running' && leads(file.current)
+    return isPrimary && memory.converged.done && memory.openedPid === process.pid && memory.untidy === null
   }
 }

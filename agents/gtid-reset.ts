@@ -1,7 +1,7 @@
 import { parseGtidSet } from '../topology/gtid-set.ts'
 import { describeError } from '../src/common/errors.ts'
 import type { GtidText } from '../topology/observation.ts'
-import type { Parts } from './parts.ts'
+import { serverLife, type Parts } from './parts.ts'
 
 /**
  * `gtid_executed` of a running server only grows, unless somebody runs `RESET BINARY LOGS AND GTIDS`. The data stays, and nobody can tell any more what it is: a replica would receive everything once more and apply it to what it
@@ -17,11 +17,10 @@ export class GtidResetWatch {
 
   /** To be called whenever the server has answered. */
   look(): void {
-    const { observer, process, memory } = this.#parts
-    if (observer.server === null || process.state !== 'running') return
-    const { uuid, executed } = observer.server
-    // In a container two servers after each other may have the same pid; a copy has a uuid of its own.
-    const [before, now] = [this.#seen, { server: `${process.pid} ${uuid}`, executed }]
+    const { observer, memory } = this.#parts
+    const server = serverLife(this.#parts)
+    if (server === null || observer.server === null) return
+    const [before, now] = [this.#seen, { server, executed: observer.server.executed }]
     this.#seen = now
     if (before?.server !== now.server || before.executed === now.executed) return
     const lost = parseGtidSet(before.executed).subtract(parseGtidSet(now.executed))

@@ -2,6 +2,7 @@ import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } fro
 import { describeError } from '../src/common/errors.ts'
 import type { Timer } from '../src/common/ports.ts'
 import type { Parts } from './parts.ts'
+import { leads } from './stored-state.ts'
 
 /**
  * The primary's lease (design §5): it stays writable while, within the lease time, either the manager confirmed its
@@ -53,8 +54,7 @@ export class Lease {
   }
 
   #isPrimary(): boolean {
-    const { assignment, promise } = this.#parts.file.current
-    return assignment?.role === 'primary' && assignment.epoch === promise
+    return leads(this.#parts.file.current)
   }
 
   #tick(): void {

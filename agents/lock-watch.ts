@@ -2,6 +2,7 @@ import { describeError } from '../src/common/errors.ts'
 import { isCounted } from './acknowledgers.ts'
 import type { Parts } from './parts.ts'
 import type { Blocker } from './server-port.ts'
+import { leads } from './stored-state.ts'
 import { keepUnsettled } from './unsettled.ts'
 
 /** How often it is looked whether a statement of the agent's does not get on. */
@@ -71,8 +72,7 @@ export class LockWatch {
 
   #isPrimary(): boolean {
     const { file, process } = this.#parts
-    const { assignment, promise } = file.current
-    return process.state === 'running' && assignment?.role === 'primary' && assignment.epoch === promise
+    return process.state === 'running' && leads(file.current)
   }
 
   #remember(blockers: readonly Blocker[], nowMs: number): void {

@@ -44,6 +44,13 @@ export interface Pass {
   readonly afterMs?: number | undefined
 }
 
+/**
+ * Which server answers, and in which of its lives: in a container two after each other may have the same pid, and a copy has a uuid of its own. Null while none does.
+ */
+export function serverLife({ observer, process }: Parts): string | null {
+  return observer.server === null || process.state !== 'running' ? null : `${process.pid} ${observer.server.uuid}`
+}
+
 /** Not on disk: found out again after a restart. */
 export interface Memory {
   promiseReport: PromiseReport | null

@@ -5,7 +5,7 @@ import { GtidSet } from '../topology/gtid-set.ts'
 import type { GtidText } from '../topology/observation.ts'
 import { syncFolder } from './binlog-archive.ts'
 import { unreadable } from './binlog-events.ts'
-import type { Parts } from './parts.ts'
+import { serverLife, type Parts } from './parts.ts'
 
 /** In the data folder itself: a copy that takes the place of that folder brings no note of another server. */
 const fileName = 'regent-purged-gtids'
@@ -39,7 +39,7 @@ export async function writePurgedNote(dataDir: string, gtids: GtidText): Promise
 }
 
 interface Noted {
-  /** In a container two servers after each other may have the same pid; a copy has a uuid of its own. */
+  /** `serverLife`. */
   readonly server: string
   readonly gtids: GtidText
 }
@@ -60,9 +60,10 @@ export class PurgedNote {
   }
 
   #due(): Noted | null {
-    const { observer, process } = this.#parts
-    if (observer.server === null || process.state !== 'running') return null
-    const seen = { server: `${process.pid} ${observer.server.uuid}`, gtids: observer.server.purged }
+    const { observer } = this.#parts
+    const server = serverLife(this.#parts)
+    if (server === null || observer.server === null) return null
+    const seen = { server, gtids: observer.server.purged }
     return this.#noted?.server === seen.server && this.#noted.gtids === seen.gtids ? null : seen
   }
 

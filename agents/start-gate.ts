@@ -1,6 +1,7 @@
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { pruneArchives } from './archive-keeping.ts'
 import type { Parts } from './parts.ts'
+import { leads } from './stored-state.ts'
 import { doubtsOf, keepUnsettled, settle } from './unsettled.ts'
 
 /**
@@ -49,7 +50,7 @@ async function mayStartWithTail(parts: Parts): Promise<boolean> {
   const { file, memory } = parts
   const { assignment, promise } = file.current
   if (assignment?.role === 'replica' && promise === assignment.epoch) return settleTail(parts)
-  const own = assignment?.role === 'primary' && promise === assignment.epoch
+  const own = leads(file.current)
   if (own && (memory.mayRestart || isAlone(parts))) {
     // What its recovery commits is nobody's to read before a marker proves it, also where it was down when it was elected.
     memory.reopening = true

@@ -147,6 +147,11 @@ export function promisedIncarnation(before: Incarnations, incarnation: string): 
   return { ...newIncarnation(before, incarnation), notedIncarnations: noted.includes(before.incarnation) ? [incarnation, ...noted].slice(0, notedKept) : noted }
 }
 
+/** It was made primary, and has promised nothing newer since. */
+export function leads({ assignment, promise }: Pick<StoredState, 'assignment' | 'promise'>): boolean {
+  return assignment?.role === 'primary' && assignment.epoch === promise
+}
+
 /** The part of it that is reported. */
 export function summaryOf(stored: StoredState): StoredSummary {
   const { assignment } = stored
