@@ -49,6 +49,7 @@ export class ObservationBuilder {
       seedingProgress: memory.seedingProgress,
       ...(memory.seedingFailures.size === 0 ? {} : { seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({ donor, times, error, agoMs: nowMs - atMs })) }),
       lacksElected: memory.lacksElected,
+      ...openingFor(this.#parts, nowMs),
       ...(memory.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === '' ? {} : { certificateTrouble: clientCertificate.trouble }),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
@@ -84,6 +85,12 @@ export class ObservationBuilder {
     const waits = unseen || (memory.sourceHolds === null && tailInDoubt) || (memory.catchUpTo === null && file.current.forgetful)
     return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
   }
+}
+
+/** Of this epoch: what was left of an earlier one says nothing. */
+function openingFor({ file, memory: { openingSince } }: Parts, nowMs: number): Pick<Observation, 'openingMs'> {
+  const { assignment } = file.current
+  return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch ? {} : { openingMs: nowMs - openingSince.atMs }
 }
 
 /** Everything this instance holds, as far as it was seen, as text, by the rule that the manager has; null before its server answered. */

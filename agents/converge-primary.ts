@@ -71,6 +71,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   const { memory, process, observer, world } = parts
   const pid = process.pid ?? 0
   const prepared = isPreparedFor(parts, assignment.epoch)
+  if (memory.openingSince?.epoch !== assignment.epoch) memory.openingSince = { epoch: assignment.epoch, atMs: world.clock.monotonicMs() }
   if (memory.opening?.pid !== pid) {
     memory.applied = null
     if (!prepared) await clearTheWay(parts, state, () => doubt(parts, assignment))
@@ -89,6 +90,8 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     parts.changed()
   } else await applyAssignment(parts, assignment, state)
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
+    // It waits for replicas: another one would wait for them too.
+    memory.openingSince = null
     const why = whyClosed(memory, assignment, state)
     memory.converged = { ...memory.converged, sentence: why === null ? `offline until ${assignment.acks} replicas acknowledge a marker` : `closed: ${why}` }
     keepMarked(parts, assignment, state, markers)
@@ -97,6 +100,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   await letIn(parts, assignment, state)
   memory.openedPid = pid
   memory.opening = null
+  memory.openingSince = null
   memory.prepared = null
   memory.seenToHold = null
   memory.reopening = false

@@ -71,6 +71,8 @@ export interface Memory {
   openedPid: number | null
   /** The opening of a primary under way: decided once, so that a pass that failed half-way goes on as it began. */
   opening: { pid: number; inPlace: boolean } | null
+  /** Since when (monotonic) the primary of this epoch does not take writes because it opens; null once it does. */
+  openingSince: { readonly epoch: number; readonly atMs: number } | null
   /** The mysqld (pid) that was opened as primary a moment ago, until when (monotonic) nothing is done to it that nobody waits for; null once that is done. */
   untidy: { readonly pid: number; readonly untilMs: number } | null
   /** The set that this primary was elected for, as the newest order named it; null where no order of this run did. */
@@ -149,6 +151,7 @@ export function freshMemory(nowMs: number): Memory {
     markedRevision: 0,
     openedPid: null,
     opening: null,
+    openingSince: null,
     elected: null,
     lacksElected: '',
     seenToHold: null,

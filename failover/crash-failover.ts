@@ -155,7 +155,7 @@ export function promiseAction(situation: Situation, member: MemberId, epoch: num
 }
 
 function electAndCommit(situation: Situation, verdict: Verdict, revoked: Revocation, to: InstanceName | null): FlowStep {
-  const election = elect(situation, revoked.promised, revoked.union, { to, leaving: departing(situation) })
+  const election = elect(situation, revoked.promised, revoked.union, { to, leaving: departing(situation), ...(to !== null && to === verdict.opening?.successor ? { because: `${to} opens sooner` } : {}) })
   if (election.winner) return commitWinner(situation, verdict, { ...election, winner: election.winner }, revoked)
   if (isFetching(situation)) return failing(`failing over: ${verdict.sentence}; waiting for what is being fetched`, [], { reasons: election.reasons })
   // Somebody who has not promised yet may hold everything: cheaper than any fetch, and the primary's own word alone elects nobody.
@@ -243,6 +243,8 @@ function fetchFirst(situation: Situation, revoked: Revocation, candidate: Promis
 export function restartInPlace(situation: Situation, verdict: Verdict, revoked: Pick<Revocation, 'missing'>, reasons: readonly string[] = []): FlowStep {
   const { record, timings } = situation
   if (verdict.kind === 'unable') return standStill(situation, verdict, reasons)
+  // A restart would only make it wait longer.
+  if (verdict.opening !== undefined) return step(`no failover: ${verdict.sentence}, and ${revoked.missing}`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const unheard = unheardYet(situation)
   if (unheard.length > 0) {
     const sentence = `failing over: ${verdict.sentence}; this manager has just begun and waits for a word of ${names(unheard)}`

@@ -19,8 +19,10 @@ export interface Election {
 }
 
 export interface Wishes {
-  /** A person named it. */
+  /** Nobody else may win: a person named it, or it opens sooner than the one that was elected. */
   readonly to: InstanceName | null
+  /** Why that one, where no person did. */
+  readonly because?: string
   /** Instances that are about to leave: they win only where nobody else holds everything, and hand over before they go. */
   readonly leaving: readonly InstanceName[]
 }
@@ -63,7 +65,7 @@ export function preferredOf(situation: Situation, members: readonly MemberId[]):
 
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
   const name = instanceOf(member)
-  if (wishes.to !== null && name !== wishes.to) return `${wishes.to} was asked for`
+  if (wishes.to !== null && name !== wishes.to) return wishes.because ?? `${wishes.to} was asked for`
   if (report.asPrimary && (member === situation.record.primary || !isDeadHolder(view))) return 'it is the old primary'
   return whyUnfit(situation, member, view)
 }

@@ -43,7 +43,8 @@ function whyNotByForce(situation: Situation, view: LiveView, unfit: string | nul
   return areOldCopies && view.observation.stored.fromThePast ? null : prefixed(view.name, unfit)
 }
 
-function isSafePossible({ record, snapshot, timings }: Situation): boolean {
+/** Those of the sync set who can promise are enough: nothing needs to be given up. */
+export function isSafePossible({ record, snapshot, timings }: Situation): boolean {
   const quorum = revocationQuorum(record)
   const able = record.syncSet.map((member) => liveView(snapshot, member)).filter((view) => isServing(view, timings) && !view.observation.stored.forgetful)
   return quorum !== null && able.length >= quorum

@@ -21,7 +21,7 @@ import { scalingStep } from './scaling.ts'
 import { isFenced, isLive, isServing, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
-import { callsForFailover, judgePrimary, type Verdict } from './verdict.ts'
+import { callsForFailover, isWell, judgePrimary, type Verdict } from './verdict.ts'
 
 /** The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything else. */
 export function decideSemisync(input: DecisionInput): Decision {
@@ -78,7 +78,7 @@ function primaryFlow(situation: Situation): FlowStep {
   const { record, notes, requests } = situation
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
-  if (forced && verdict.kind !== 'well') return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
+  if (forced && !isWell(verdict)) return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
   if (verdict.kind === 'starting' && isToBeStarted(situation)) return step(`restarting ${instanceOf(record.primary)}: ${verdict.sentence}`, assignmentOrders(situation, { mayRestart: true }), { flow: 'restart' })
   if (callsForFailover(verdict)) return crashFlow(situation, verdict)
   if (record.intent) return intentFlow(situation, record.intent)
@@ -111,7 +111,7 @@ function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
   if (stale) return stale
   const held = whyHeldBack(situation, verdict)
   if (held === null) {
-    const next = failoverStep(situation, verdict, null)
+    const next = failoverStep(situation, verdict, verdict.opening?.successor ?? null)
     // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must hear of its successor.
     return next.flow === 'failover' ? next : withAssignments(situation, next)
   }
@@ -194,7 +194,7 @@ function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const behind = replicasBehind(situation)
   const budget = spec.failover.automatic ? failoverBudget(situation) : null
   const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)].filter((part) => part !== '').join('; ')
-  const closed = primary?.observation.server && !primary.observation.converged.done ? `; ${primary.observation.converged.sentence}` : ''
+  const closed = primary?.observation.server && !primary.observation.converged.done && verdict.opening === undefined ? `; ${primary.observation.converged.sentence}` : ''
   const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
   return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: soonest(verdict.revisitMs, budgetMs) })
 }

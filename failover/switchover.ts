@@ -54,6 +54,7 @@ function whyNotNow(situation: Situation): string | null {
   const { record } = situation
   if (record.intent) return `a ${record.intent.kind} is under way`
   const verdict = judgePrimary(situation)
+  if (verdict.opening !== undefined) return `${verdict.sentence}; there is nothing to hand over yet, use: regent failover`
   if (verdict.kind !== 'well') return `the primary is not well: ${verdict.sentence}`
   const primary = liveView(situation.snapshot, record.primary)?.observation
   if (primary?.stored.promise !== record.epoch) return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`

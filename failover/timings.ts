@@ -35,6 +35,8 @@ export interface Timings {
   readonly restartAloneMs: number
   /** A mysqld that does not answer this long after its start is given up. */
   readonly startMs: number
+  /** A primary that was elected, and has applied what it had received for this long without an end, gives way to a member that is done with that, or nearly. */
+  readonly slowOpeningMs: number
   /** An agent's answer to an order is waited for this long, beyond what the order itself allows, and twelve times as long to be seeded; it is also what a fetch is allowed, and how long a manager that has just begun to lead waits for members that it has not heard. */
   readonly orderDeadlineMs: number
   /** How long a commit waits for promises that are under way beyond those it needs, so that these members stay in the sync set. */
@@ -60,6 +62,7 @@ export const defaultTimings: Timings = {
   removeFromSyncSetMs: 2_000,
   restartAloneMs: 15_000,
   startMs: 60_000,
+  slowOpeningMs: 10_000,
   orderDeadlineMs: 5_000,
   stragglerMs: 60,
   leadershipMs: 3_000,

@@ -2,15 +2,16 @@ import type { Observation } from '../topology/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '../topology/member.ts'
 import { lasting } from '../topology/words.ts'
+import { openingOf, type Opening } from './slow-opening.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
 /**
  * What is known of the primary, and from whom.
  * `well` · `starting` it was allowed to start and has not answered yet ·
  * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still hear
- * the server: no reason to fail over · `unable` it was elected and cannot open · `unknown` nobody can testify.
+ * the server: no reason to fail over · `unable` it was elected and cannot open · `slow` it was elected, and somebody else would open sooner · `unknown` nobody can testify.
  */
-export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'unknown'
+export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'slow' | 'unknown'
 
 export interface Verdict {
   readonly kind: VerdictKind
@@ -18,11 +19,18 @@ export interface Verdict {
   readonly witnesses: readonly string[]
   /** Look again after this long; null when only events matter. */
   readonly revisitMs: number | null
+  /** It was elected and takes no writes yet: it is `well` while it is waited for, else `slow`. Absent otherwise. */
+  readonly opening?: Opening
 }
 
 /** A verdict that calls for another primary. */
 export function callsForFailover(verdict: Verdict): boolean {
-  return verdict.kind === 'dead' || verdict.kind === 'frozen' || verdict.kind === 'unable'
+  return verdict.kind === 'dead' || verdict.kind === 'frozen' || verdict.kind === 'unable' || verdict.kind === 'slow'
+}
+
+/** It takes writes, or is about to in a moment that nobody need mend. */
+export function isWell({ kind, opening }: Verdict): boolean {
+  return kind === 'well' && opening === undefined
 }
 
 /** Judges the primary. Its own agent's word is enough; without it, two kinds of witnesses are needed (design §8). */
@@ -59,7 +67,8 @@ function judgeByOwnAgent(name: string, seen: Observation, situation: Situation):
   }
 }
 
-function judgeRunning(name: string, seen: Observation, { record, timings: { frozenMs, startMs } }: Situation): Verdict {
+function judgeRunning(name: string, seen: Observation, situation: Situation): Verdict {
+  const { record, timings: { frozenMs, startMs } } = situation
   const own = ['its own agent']
   if (seen.probe === 'readOnlyFilesystem') return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
   if (seen.server === null && seen.processSinceMs >= startMs) return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
@@ -68,6 +77,8 @@ function judgeRunning(name: string, seen: Observation, { record, timings: { froz
   if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
   const lacks = lackedByPrimary(record, seen).count()
   if (lacks > 0) return verdict('unable', `${name} lacks ${lacks} transactions of the set that it was elected for and stays closed`, own)
+  const opening = openingOf(situation, seen)
+  if (opening !== null) return { ...verdict(opening.successor === null ? 'well' : 'slow', opening.sentence, own, opening.revisitMs), opening }
   return verdict('well', `${name} is healthy`, own)
 }
 

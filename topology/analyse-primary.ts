@@ -3,6 +3,7 @@ import { abbreviated, counted, critical, warning, type AnalysisInput } from './a
 import { parseGtidSet } from './gtid-set.ts'
 import { isWritable, type ServingView } from './instance-state.ts'
 import type { InstanceName } from './member.ts'
+import { describeOpening } from './opening.ts'
 import { replicasOf, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
 import { sourceLinkOf } from './replication-tree.ts'
 
@@ -57,6 +58,8 @@ function analyseServing(view: ServingView, input: AnalysisInput): readonly Analy
   if (!lacks.isEmpty()) return [critical('ElectedSetLost', view.name, `primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set that it was elected for: ${abbreviated(lacks.toString())}`)]
   const { readOnly, superReadOnly, offlineMode } = view.observation.server
   if (!(readOnly || superReadOnly || offlineMode) || input.expected.fenced.includes(view.name)) return []
+  const opening = describeOpening(view.observation)
+  if (opening !== null) return [critical('NoWritablePrimary', view.name, `primary ${view.name} takes no writes: it ${opening}`)]
   const on = Object.entries({ read_only: readOnly, super_read_only: superReadOnly, offline_mode: offlineMode })
   const switches = on.filter(([, isOn]) => isOn).map(([name]) => name)
   const doing = view.observation.converged.done ? '' : `; its agent: ${view.observation.converged.sentence}`

@@ -212,6 +212,8 @@ export interface Observation {
    * stays closed. Absent from older agents.
    */
   readonly lacksElected?: GtidText
+  /** As a primary that was elected and does not take writes yet: for how long that has gone on in this epoch. Absent otherwise, and from older agents. */
+  readonly openingMs?: number
   /** Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none was given. */
   readonly certificateTrouble?: string
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */

@@ -403,6 +403,7 @@ export class ClusterLoop {
       if (this.#book.current?.timeline.length === 0) this.#book.note(`noticed: ${decision.sentence}`)
       return
     }
+    this.#book.waits(this.#record, this.#snapshot())
     const open = this.#book.current
     if (open === null || !isWhole(this.#record, this.#snapshot(), this.#published)) return
     const recovery = this.#book.end(outcomeOf(open))

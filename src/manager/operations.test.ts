@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ClusterNotes } from '../../failover/notes.ts'
 import { aSituation, deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../failover/testing.ts'
-import type { ViewOverrides } from '../../topology/testing.ts'
+import { gtids, type ViewOverrides } from '../../topology/testing.ts'
 import type { Request } from '../../failover/situation.ts'
 import { realWorld } from '../common/real-world.ts'
 import type { Platform } from '../common/platform.ts'
@@ -101,6 +101,30 @@ describe('a failover to an instance that cannot lead', () => {
     for (const [given, to, acceptLoss] of [[dead, 'shop-1', false], [alone, 'shop-2', true], [old, 'shop-2', true]] as const) {
       expect(await operationsOn(given).operations.failover({ to, acceptLoss, dryRun: true })).toMatchObject({ dryRun: true, plan: expect.arrayContaining([`${to} is committed as primary`]) as string[] })
     }
+  })
+})
+
+describe('a failover of a primary that does not take writes yet', () => {
+  const applying: SituationOverrides = {
+    record: { elected: gtids('shop-0', 103) },
+    views: { 'shop-0': { openingMs: 500, server: { readOnly: true, superReadOnly: true, offlineMode: true, received: gtids('shop-0', 103) } } },
+  }
+  it('is planned as any other, also to an instance, and by force', async () => {
+    for (const to of [undefined, 'shop-1']) {
+      for (const acceptLoss of [false, true]) {
+        const answer = await operationsOn(applying).operations.failover({ to, acceptLoss, dryRun: true })
+        expect(answer.sentence).toBe(`would fail over: shop-0 is elected and applies 3 transactions before it takes writes, for 0 s${acceptLoss ? '; writes that only nobody hold would be given up' : ''}`)
+      }
+    }
+  })
+
+  it('names the primary among those whose writes are given up where its epoch cannot be revoked without it', async () => {
+    const answer = await operationsOn({ ...applying, record: { ...applying.record, syncSet: [] } }).operations.failover({ to: 'shop-1', acceptLoss: true, dryRun: true })
+    expect(answer.sentence).toContain('writes that only shop-0 hold would be given up')
+  })
+
+  it('is what a refused switchover names', async () => {
+    await expect(operationsOn(applying).operations.switchover({ to: undefined, timeoutMs: undefined, reason: '', dryRun: true })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('use: regent failover') as string })
   })
 })
 

@@ -6,14 +6,14 @@ import { instanceOf, type InstanceName, type MemberId } from '../../topology/mem
 import { decide } from '../../failover/decide.ts'
 import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../failover/downtime.ts'
 import { revocationQuorum } from '../../failover/durability.ts'
-import { whyNeverTo } from '../../failover/failover-target.ts'
+import { isSafePossible, whyNeverTo } from '../../failover/failover-target.ts'
 import { withoutIncarnations } from '../../failover/incarnations.ts'
 import { planForcedBootstrap } from '../../failover/forced-bootstrap.ts'
 import { isFenced, viewNamed, type DecisionInput, type Situation } from '../../failover/situation.ts'
 import { planReplace } from '../../failover/replace.ts'
 import { planScale } from '../../failover/scaling.ts'
 import { planSwitchover } from '../../failover/switchover.ts'
-import { judgePrimary } from '../../failover/verdict.ts'
+import { isWell, judgePrimary } from '../../failover/verdict.ts'
 import type { Recovery } from '../../failover/notes.ts'
 import type { World } from '../common/ports.ts'
 import type { Platform } from '../common/platform.ts'
@@ -72,7 +72,7 @@ export class Operations {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     const verdict = judgePrimary(situation)
-    if (verdict.kind === 'well') throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
+    if (isWell(verdict)) throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
     const past = viewNamed(situation.snapshot, request.to ?? '')?.past
     if (past !== undefined) return this.#vouchFor(past, request)
     const never = request.to === undefined ? null : whyNeverTo(situation, request.to, request.acceptLoss)
@@ -237,9 +237,12 @@ export class Operations {
     if (!known.includes(instance)) throw new RegentError('REGENT_NOT_FOUND', `there is no instance ${instance}; there are ${known.join(', ')}`)
   }
 
-  #missing({ record, snapshot }: Situation): string {
+  #missing(situation: Situation): string {
+    const { record, snapshot } = situation
+    // A primary that does not take writes yet runs, and is not asked.
+    const gone = judgePrimary(situation).opening !== undefined && !isSafePossible(situation) ? [instanceOf(record.primary)] : []
     const silent = [record.primary, ...record.syncSet].map(instanceOf).filter((name) => !snapshot.instances.some((view) => view.name === name && view.reachable && view.observation?.process === 'running'))
-    return silent.join(', ') || 'nobody'
+    return [...gone, ...silent].join(', ') || 'nobody'
   }
 
   #resultOf(recovery: Recovery | undefined, what: string): OperationResult {

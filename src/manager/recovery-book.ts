@@ -4,6 +4,7 @@ import type { FlowKind } from '../../failover/decision.ts'
 import type { Recovery, TimelineEntry } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
 import { abbreviated } from '../../topology/analysis-input.ts'
+import { describeOpening } from '../../topology/opening.ts'
 import type { Snapshot } from '../../topology/snapshot.ts'
 
 export interface RecoveryStart {
@@ -16,6 +17,8 @@ export interface RecoveryStart {
 /** What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused again and again, is no longer. */
 const firstKept = 20
 const lastKept = 20
+/** An opening that takes less is over before anybody could read of it. */
+const toldAfterMs = 1_000
 
 /** One entry between them says how many are left out, since when. */
 function bounded(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
@@ -30,6 +33,7 @@ function bounded(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
 export class RecoveryBook {
   readonly #clock: Clock
   readonly #random: Random
+  #waitedInEpoch: number | null = null
   #open: (Recovery & { readonly beganMs: number }) | null = null
 
   constructor(clock: Clock, random: Random) {
@@ -68,6 +72,15 @@ export class RecoveryBook {
     if (this.#open === null) return
     const entry: TimelineEntry = { atMs: this.#sinceBegan(), what: abbreviated(what) }
     this.#open = { ...this.#open, timeline: bounded([...this.#open.timeline, entry]) }
+  }
+
+  /** Notes, once in an epoch, that its primary does not open at once, and why. */
+  waits(record: ClusterRecord | undefined, { instances }: Snapshot): void {
+    const seen = instances.find(({ observation }) => observation?.member === record?.primary)?.observation
+    const isLong = seen?.openingMs !== undefined && seen.openingMs >= toldAfterMs && seen.stored.assignment?.epoch === record?.epoch
+    if (record === undefined || !isLong || this.#waitedInEpoch === record.epoch) return
+    this.#waitedInEpoch = record.epoch
+    this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
   }
 
   committed(record: ClusterRecord, why: string): void {

@@ -34,6 +34,8 @@ export interface AgentMemory {
   markedRevision: number
   openedPid: number | null
   opening: { pid: number; revision: number; inPlace: boolean } | null
+  /** Since when it opens, in which epoch. */
+  openingSince: { readonly epoch: number; readonly atMs: number } | null
   mayRestart: boolean
   /** No manager was heard for so long that a primary may start alone. */
   alone: boolean
@@ -109,6 +111,7 @@ export function freshMemory(): AgentMemory {
     markedRevision: 0,
     openedPid: null,
     opening: null,
+    openingSince: null,
     mayRestart: false,
     alone: false,
     binlogSet: null,

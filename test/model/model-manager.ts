@@ -13,6 +13,9 @@ import { observe } from './model-observation.ts'
 import type { SentOrder } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
+/** Schedules are short. */
+const timings = { ...defaultTimings, slowOpeningMs: 1_000 }
+
 /** One order on its way. */
 export interface Letter {
   readonly from: ModelManager
@@ -125,7 +128,7 @@ export class ModelManager {
       record: this.record,
       notes,
       spec,
-      timings: defaultTimings,
+      timings,
       requests: this.requests,
       nowMs,
       wallMs: nowMs,

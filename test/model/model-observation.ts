@@ -36,9 +36,15 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
     lease: null,
     seedingProgress: instance.seedsFrom === null ? null : { stage: 'copying', percent: 0, donor: instance.seedsFrom },
     lacksElected: world.flaws.opensWithLess ? '' : memory.lacksElected,
+    ...openingOf(instance, world.nowMs),
     peers: [],
     notices: [],
   }
+}
+
+/** `agents/agent-observation.ts`. */
+function openingOf({ disk: { assignment }, memory: { openingSince } }: Instance, nowMs: number): Pick<Observation, 'openingMs'> {
+  return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch ? {} : { openingMs: nowMs - openingSince.atMs }
 }
 
 /** A replica that must know what its source holds, and does not, says that it acts on no revision (`agents/agent-observation.ts`). */

@@ -27,6 +27,7 @@ function isClosedForCopy(world: ModelWorld, instance: Instance, assignment: Prim
 
 function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
   const { memory, server, pid, disk } = instance
+  if (memory.openingSince?.epoch !== assignment.epoch) memory.openingSince = { epoch: assignment.epoch, atMs: world.nowMs }
   if (server.channel !== null && instance.held !== instance.committed) {
     if (instance.delayed) return
     instance.committed = instance.held
@@ -44,10 +45,12 @@ function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignme
   }
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     setGates(world, instance, assignment)
+    memory.openingSince = null
     return keepMarked(world, instance, assignment)
   }
   memory.openedPid = pid
   memory.opening = null
+  memory.openingSince = null
   letIn(world, instance, assignment)
   keepMarked(world, instance, assignment)
 }
