@@ -71,17 +71,11 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   const { memory, process, observer, world } = parts
   const pid = process.pid ?? 0
   const prepared = isPreparedFor(parts, assignment.epoch)
-  if (memory.openingSince?.epoch !== assignment.epoch) memory.openingSince = { epoch: assignment.epoch, atMs: world.clock.monotonicMs() }
-  if (memory.opening?.pid !== pid) {
-    memory.applied = null
-    if (!prepared) await clearTheWay(parts, state, () => doubt(parts, assignment))
-    memory.opening = { pid, inPlace: memory.reopening }
-  }
+  const { inPlace } = await beginOpening(parts, assignment, state, prepared)
   const executed = prepared ? (memory.prepared?.executed ?? '') : await applyEverything(parts, state)
   if (executed === null) return { again: true }
   const closed = staysClosedWithout(parts, assignment, parseGtidSet(executed))
   if (closed !== null) return closed
-  const { inPlace } = memory.opening
   if (memory.applied === null) {
     await prepareToOpen(parts, assignment, state)
     memory.applied = assignment
@@ -109,6 +103,18 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   observer.outdate()
   keepMarked(parts, assignment, state, markers)
   return { again: false, afterMs: tidyAfterMs }
+}
+
+/** Once for each mysqld; how long it takes until writes are taken is counted for each epoch. */
+async function beginOpening(parts: Parts, assignment: PrimaryAssignment, state: ServerState, prepared: boolean): Promise<NonNullable<Memory['opening']>> {
+  const { memory, process, world } = parts
+  const pid = process.pid ?? 0
+  if (memory.openingSince?.epoch !== assignment.epoch) memory.openingSince = { epoch: assignment.epoch, atMs: world.clock.monotonicMs() }
+  if (memory.opening?.pid === pid) return memory.opening
+  memory.applied = null
+  if (!prepared) await clearTheWay(parts, state, () => doubt(parts, assignment))
+  memory.opening = { pid, inPlace: memory.reopening }
+  return memory.opening
 }
 
 /**

@@ -114,7 +114,7 @@ export class ScriptedServer implements ServerPort {
   setStoppedOptions: ServerPort['setStoppedOptions'] = async () => this.calls.push('setStoppedOptions') > 0
   readonly forgetSource = async (): Promise<void> => void this.calls.push('forgetSource')
   readonly clearFilters = async (): Promise<void> => void this.calls.push('clearFilters')
-  readonly waitExecuted: ServerPort['waitExecuted'] = async (set) => {
+  waitExecuted: ServerPort['waitExecuted'] = async (set) => {
     this.state = { ...this.state, executed: unionOf([this.state.executed, set]).toString() }
     return this.calls.push(`waitExecuted ${set}`) > 0
   }

@@ -59,9 +59,11 @@ describe('a primary that was elected and does not take writes yet', () => {
     expect(callsForFailover(verdict)).toBe(successor !== null)
   })
 
-  it('is no opening by the word of an earlier epoch', () => {
-    const views = { 'shop-1': { ...overdue, stored: { ...primaryOf2, assignment: { ...primaryOf2.assignment, epoch: 1 } } } }
-    expect(judgePrimary(inEpoch2({ views }))).not.toHaveProperty('opening')
+  it('is not judged by its word of an earlier epoch, and not called healthy before it was told', () => {
+    const stored = { ...primaryOf2, assignment: { ...primaryOf2.assignment, epoch: 1 } }
+    expect(judgePrimary(inEpoch2({ views: { 'shop-1': { ...overdue, stored } } }))).toMatchObject({ kind: 'well', sentence: 'shop-1 is elected and has not begun to open', opening: { successor: null } })
+    const open: ViewOverrides = { follows: null, openingMs: 20_000, server: { executed: elected }, stored }
+    expect(judgePrimary(inEpoch2({ views: { 'shop-1': open } }))).not.toHaveProperty('opening')
   })
 
   it('is told while it is waited for, and nothing is begun', () => {

@@ -26,9 +26,13 @@ const lookAgainMs = 1_000
 export function openingOf(situation: Situation, seen: Observation): Opening | null {
   const { record, timings } = situation
   const { assignment } = seen.stored
+  const name = instanceOf(record.primary)
+  const isTold = assignment?.role === 'primary' && assignment.epoch === record.epoch
+  // Open, it goes on from an earlier epoch of its own.
+  if (!isTold && seen.server?.superReadOnly === true) return { sentence: `${name} is elected and has not begun to open`, successor: null, revisitMs: lookAgainMs }
   const told = describeOpening(seen)
-  if (told === null || seen.openingMs === undefined || assignment?.role !== 'primary' || assignment.epoch !== record.epoch) return null
-  const sentence = `${instanceOf(record.primary)} ${told}`
+  if (told === null || seen.openingMs === undefined || !isTold) return null
+  const sentence = `${name} ${told}`
   const leftMs = timings.slowOpeningMs - seen.openingMs
   if (leftMs > 0) return { sentence, successor: null, revisitMs: Math.min(leftMs, lookAgainMs) }
   const successor = successorOf(situation, seen)

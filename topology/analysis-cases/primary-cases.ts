@@ -1,3 +1,4 @@
+import { gtids } from '../testing.ts'
 import { beforeAnyRecord, fresh, lost, type Cases } from './case.ts'
 
 export const primaryCases: Cases = {
@@ -34,6 +35,12 @@ export const primaryCases: Cases = {
       views: { 'shop-0': { server: { readOnly: true, superReadOnly: true, offlineMode: true }, converged: { revision: 0, done: false, sentence: 'setting the gates' } } },
       findings: [
         'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: read_only, super_read_only, offline_mode are on; its agent: setting the gates',
+      ],
+    },
+    'a primary that was elected and applies what it had received says how much that is, and for how long it goes on': {
+      views: { 'shop-0': { openingMs: 8_400, server: { readOnly: true, superReadOnly: true, offlineMode: true, received: gtids('shop-0', 103) }, converged: { revision: 0, done: false, sentence: 'applying 3 received transactions before opening' } } },
+      findings: [
+        'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: it is elected and applies 3 transactions before it takes writes, for 8 s',
       ],
     },
     'an open primary replicates from somewhere outside': {
