@@ -129,7 +129,7 @@ const byHand: readonly (readonly [name: string, column: string, seen: string | n
   ['SOURCE_AUTO_POSITION', 'AUTO_POSITION', 0, 'both', '1'],
 ]
 
-it.each(byHand)('%s is seen in %s when it is %s by hand, and put right with its thread stopped (%s)', (name, column, seen, stopped, put) => {
+it.each(byHand)('%s is seen in %s when it is %s by hand, and put right with its thread stopped (%s)', (...[name, column, seen, stopped, put]) => {
   const row = { [column]: seen }
   expect(reported(changedOptionsIn(row, true)).map((one) => [one.name, one.seen])).toEqual([[name, String(seen)]])
   const threads = ['applier', 'receiver', 'both'] as const
