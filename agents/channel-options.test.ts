@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { StoppedThread } from '../failover/channel-options.ts'
 import type { ChangedSetting } from '../topology/observation.ts'
 import { Markers } from './marker.ts'
 import { convergePrimary } from './converge-primary.ts'
@@ -95,4 +96,42 @@ it('Options are compared as the server shows them, by its version, and one that 
   expect(seen(true)).toEqual(['SOURCE_DELAY 600', 'SOURCE_BIND 10.0.0.9', 'SOURCE_AUTO_POSITION 0', 'SOURCE_SSL NO'])
   expect(optionsToSet(row, { encrypts: false, stopped: 'applier' })).toEqual(['SOURCE_DELAY = 0'])
   expect(optionsToSet(undefined, { encrypts: true, stopped: 'receiver', isWhole: true })).toEqual(['SOURCE_CONNECT_RETRY = 1', 'SOURCE_RETRY_COUNT = 1000000000', 'SOURCE_HEARTBEAT_PERIOD = 0.5', 'GET_SOURCE_PUBLIC_KEY = 1', 'SOURCE_SSL = 1'])
+})
+
+/** By a hand, as the server shows it, and what puts it right with which thread stopped. */
+const byHand: readonly (readonly [name: string, column: string, seen: string | number | null, stopped: StoppedThread, put: string])[] = [
+  ['SOURCE_DELAY', 'DESIRED_DELAY', 600, 'applier', '0'],
+  ['PRIVILEGE_CHECKS_USER', 'PRIVILEGE_CHECKS_USER', "'app'@'%'", 'applier', 'NULL'],
+  ['REQUIRE_TABLE_PRIMARY_KEY_CHECK', 'REQUIRE_TABLE_PRIMARY_KEY_CHECK', 'ON', 'applier', 'STREAM'],
+  ['SOURCE_CONNECT_RETRY', 'CONNECTION_RETRY_INTERVAL', 60, 'receiver', '1'],
+  ['SOURCE_RETRY_COUNT', 'CONNECTION_RETRY_COUNT', 3, 'receiver', '1000000000'],
+  ['SOURCE_HEARTBEAT_PERIOD', 'HEARTBEAT_INTERVAL', '30.000', 'receiver', '0.5'],
+  ['GET_SOURCE_PUBLIC_KEY', 'GET_PUBLIC_KEY', 'NO', 'receiver', '1'],
+  ['SOURCE_PUBLIC_KEY_PATH', 'PUBLIC_KEY_PATH', '/tmp/key', 'receiver', "''"],
+  ['SOURCE_BIND', 'NETWORK_INTERFACE', '10.0.0.9', 'receiver', "''"],
+  ['NETWORK_NAMESPACE', 'NETWORK_NAMESPACE', 'other', 'receiver', "''"],
+  ['SOURCE_COMPRESSION_ALGORITHMS', 'COMPRESSION_ALGORITHM', 'zstd', 'receiver', "'uncompressed'"],
+  ['SOURCE_SSL', 'SSL_ALLOWED', 'NO', 'receiver', '1'],
+  ['SOURCE_SSL_CA', 'SSL_CA_FILE', '/tmp/ca', 'receiver', "''"],
+  ['SOURCE_SSL_CAPATH', 'SSL_CA_PATH', '/tmp', 'receiver', "''"],
+  ['SOURCE_SSL_CERT', 'SSL_CERTIFICATE', '/tmp/cert', 'receiver', "''"],
+  ['SOURCE_SSL_KEY', 'SSL_KEY', '/tmp/key', 'receiver', "''"],
+  ['SOURCE_SSL_CIPHER', 'SSL_CIPHER', 'NULL-SHA', 'receiver', "''"],
+  ['SOURCE_SSL_CRL', 'SSL_CRL_FILE', '/tmp/crl', 'receiver', "''"],
+  ['SOURCE_SSL_CRLPATH', 'SSL_CRL_PATH', '/tmp', 'receiver', "''"],
+  ['SOURCE_SSL_VERIFY_SERVER_CERT', 'SSL_VERIFY_SERVER_CERTIFICATE', 'YES', 'receiver', '0'],
+  ['SOURCE_TLS_VERSION', 'TLS_VERSION', 'TLSv1.1', 'receiver', "''"],
+  ['SOURCE_TLS_CIPHERSUITES', 'TLS_CIPHERSUITES', 'TLS_AES_128_CCM_SHA256', 'receiver', 'NULL'],
+  ['REQUIRE_ROW_FORMAT', 'REQUIRE_ROW_FORMAT', 'YES', 'both', '0'],
+  ['GTID_ONLY', 'GTID_ONLY', 1, 'both', '0'],
+  ['SOURCE_CONNECTION_AUTO_FAILOVER', 'SOURCE_CONNECTION_AUTO_FAILOVER', 1, 'both', '0'],
+  ['ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS', 'ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE', 'LOCAL', 'both', 'OFF'],
+  ['SOURCE_AUTO_POSITION', 'AUTO_POSITION', 0, 'both', '1'],
+]
+
+it.each(byHand)('%s is seen in %s when it is %s by hand, and put right with its thread stopped (%s)', (...[name, column, seen, stopped, put]) => {
+  const row = { [column]: seen }
+  expect(reported(changedOptionsIn(row, true)).map((one) => [one.name, one.seen])).toEqual([[name, String(seen)]])
+  const threads = ['applier', 'receiver', 'both'] as const
+  expect(threads.flatMap((thread) => optionsToSet(row, { encrypts: true, stopped: thread }).map((text) => [thread, text]))).toEqual([[stopped, `${name} = ${put}`]])
 })

@@ -34,7 +34,9 @@ async function watched(assignment: ReplicaAssignment | typeof primaryOfEpoch3) {
 describe('GTIDs that are gone while the server runs', () => {
   it('make a replica count for nothing, on its disk as well, and stop it until it is seeded again', async () => {
     const { parts, server, sees, shown } = await watched(replica)
+    parts.memory.binlogSet = before
     await sees(gtids('shop-1', 3))
+    expect(parts.memory.binlogSet).toBeNull()
     expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
     expect(summaryOf(parts.file.current)).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
     expect(parts.notices.list).toMatchObject([{ code: 'GtidsReset', sentence: expect.stringContaining('47 of them are gone') as string }])

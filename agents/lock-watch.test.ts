@@ -92,6 +92,39 @@ describe('a lock in the way of what ends a wait', () => {
     }
   })
 
+  it('that comes later has a grace of its own', async () => {
+    const { server, lookAfter, graceMs } = await blocked([backup], starved)
+    await lookAfter(graceMs - 1)
+    server.blocking = [backup, { ...backup, session: 13 }]
+    await lookAfter(1)
+    await lookAfter(1)
+    expect(ended(server)).toEqual(['end session 12'])
+    await lookAfter(graceMs)
+    expect(ended(server)).toContain('end session 13')
+  })
+
+  it('is ended although nobody waits, where fewer replicas are connected than a write needs', async () => {
+    const { server, lookAfter, graceMs } = await blocked([backup], { ...starved, semiSyncSource: { enabled: true, acks: 1, waiting: 0 } })
+    await lookAfter(graceMs)
+    expect(ended(server)).toEqual(['end session 12'])
+  })
+
+  it('goes on being named between two tries of what waits behind it, and is forgotten when it is gone', async () => {
+    const { parts, server, lookAfter } = await blocked([backup], well)
+    server.blocking = []
+    await lookAfter(1_000)
+    expect(parts.memory.lockedBy).toContain('session 12')
+    await lookAfter(1_001)
+    expect(parts.memory.lockedBy).toBeNull()
+  })
+
+  it('is not looked for on a replica', async () => {
+    const { parts, lookAfter } = await blocked([backup], well)
+    await parts.file.update({ assignment: replicaOfEpoch3 })
+    await lookAfter(2_001)
+    expect(parts.memory.lockedBy).toBeNull()
+  })
+
   it('puts acknowledgements in doubt before it is ended, where its session might begin to commit', async () => {
     const { parts, server, lookAfter, graceMs } = await blocked([{ ...backup, waits: false, mayCommit: true }], starved)
     await lookAfter(graceMs)

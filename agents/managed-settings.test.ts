@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isSameValue, runtimeSettings, wantedAtRuntime } from '../failover/runtime-settings.ts'
+import { isSameValue, restsDurabilityOn, runtimeSettings, wantedAtRuntime } from '../failover/runtime-settings.ts'
 import { managedSettings } from '../failover/server-settings.ts'
 import { convergePrimary } from './converge-primary.ts'
 import { Markers } from './marker.ts'
@@ -59,4 +59,11 @@ it('Every setting that is watched is managed, and its value is the one of the co
   expect(Object.fromEntries(wanted)).toMatchObject({ server_id: '3', sync_binlog: '1', gtid_mode: 'ON' })
   expect(wanted.has('require_secure_transport')).toBe(false)
   expect([isSameValue('1', 'ON'), isSameValue('OFF', 'ON'), isSameValue('crc32', 'CRC32')]).toEqual([true, false, true])
+})
+
+it('All settings that safety rests on and that a running server takes are watched, and those that durability rests on are known', () => {
+  const durability = ['sync_binlog', 'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'binlog_order_commits']
+  const others = ['server_id', 'log_error_verbosity', 'gtid_mode', 'enforce_gtid_consistency', 'binlog_checksum', 'binlog_expire_logs_seconds', 'relay_log_purge', 'replica_preserve_commit_order', 'replica_net_timeout', 'require_secure_transport']
+  expect(runtimeSettings.toSorted()).toEqual([...durability, ...others].sort())
+  expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual(durability.toSorted())
 })

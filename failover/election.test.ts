@@ -100,6 +100,8 @@ it('plans with the member that policy prefers, then the one with less to apply, 
   const applying = (backlogTransactions: number) => ({ 'shop-1': { server: { channel: { backlogTransactions } } } })
   expect(preferredOf(aSituation({ views: applying(618) }), [shop1, shop2])).toBe(shop2)
   expect(preferredOf(aSituation({ views: applying(9) }), [shop1, shop2])).toBe(shop1)
+  const delayed = { 'shop-1': { server: { channel: { changedOptions: [{ name: 'SOURCE_DELAY', seen: '600', wanted: '0' }] } } } }
+  expect(preferredOf(aSituation({ views: delayed }), [shop1, shop2])).toBe(shop2)
   expect(preferredOf(aSituation({ spec: { policies: { 'shop-1': never } } }), [shop1])).toBeNull()
   const expecting = { spec: { policies: { 'shop-1': prefer } }, notes: { downtimes: [downtime('shop-1')] } }
   expect(preferredOf(aSituation(expecting), [shop1, shop2])).toBe(shop2)

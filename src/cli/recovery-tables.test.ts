@@ -30,6 +30,9 @@ test('recoveries are a table, newest first as the manager gives them', () => {
     r0  2026-01-02 03:04:05  bootstrap  succeeded  demo-1                  DeadPrimary
     "
   `)
+  const wayOf = (changes: Partial<Recovery>) => /(?:succeeded) +(\S.*?) {2}/.exec(renderRecoveries([{ ...recovery, ...changes }])[1] ?? '')?.[1]
+  expect(wayOf({ to: recovery.from })).toBe('demo-0')
+  expect(wayOf({ from: null, to: null })).toBe('nobody')
   expect(renderRecoveries([])).toEqual(['nothing was recovered yet'])
 })
 

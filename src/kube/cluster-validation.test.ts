@@ -38,6 +38,7 @@ describe('a new cluster', () => {
     ['servers that take no writes', { settings: { 'innodb-force-recovery': '1' } }, 'REGENT_BAD_REQUEST', 'innodb-force-recovery is not for you to set'],
     ['servers that guess after a crash', { settings: { tc_heuristic_recover: 'COMMIT' } }, 'REGENT_BAD_REQUEST', 'tc_heuristic_recover is not for you to set'],
     ['places that contradict each other', { scheduling: { affinity: { podAffinity: required, podAntiAffinity: required } } }, 'REGENT_BAD_REQUEST', 'spec.scheduling: required podAffinity wants the instances in one kubernetes.io/hostname'],
+    ['a grace that is longer than the deadline', { switchover: { graceMs: 20_000, timeoutMs: 10_000 } }, 'REGENT_BAD_REQUEST', 'spec.switchover.graceMs is 20000; allowed is at most spec.switchover.timeoutMs, 10000'],
     ['labels in Regent’s name', { pod: { labels: { 'regent.dev/role': 'primary' } } }, 'REGENT_BAD_REQUEST', 'spec.pod is "regent.dev/role"'],
   ]
   it.each(refusals)('is refused with %s', (_, said, code, message) => {

@@ -34,7 +34,7 @@ export function validateMySQLCluster(next: MySQLCluster, before?: MySQLCluster):
   const complaint = complaintAbout(mysqlClusterSpecSchema, spec)
   if (complaint !== undefined) return { refusals: [refusal('REGENT_BAD_REQUEST', `spec: ${complaint}`)], warnings: [] }
   const cluster: MySQLCluster = { ...next, spec }
-  const rules = [...rulesOfAny(cluster), ...(before === undefined ? rulesOfNew(cluster) : rulesOfChange(cluster, before))]
+  const rules = [...rulesOfAny(cluster), () => judgeSwitchover(spec), ...(before === undefined ? rulesOfNew(cluster) : rulesOfChange(cluster, before))]
   const refusals = rules.flatMap((rule) => [...rule()])
   return { refusals, warnings: refusals.length > 0 ? [] : warningsAbout(cluster) }
 }
@@ -85,6 +85,11 @@ function* judgeName(name: string): Generator<RegentError> {
 
 function* judgeAcks({ acks, instances }: MySQLClusterSpec): Generator<RegentError> {
   if (typeof acks === 'number' && acks >= instances) yield bad('spec.acks', acks, `less than spec.instances, ${instances}: only replicas acknowledge`)
+}
+
+/** Of what a person says now: a cluster that is stored with it runs, and its switchovers are undone. */
+function* judgeSwitchover({ switchover: { graceMs, timeoutMs } }: MySQLClusterSpec): Generator<RegentError> {
+  if (graceMs > timeoutMs) yield bad('spec.switchover.graceMs', graceMs, `at most spec.switchover.timeoutMs, ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends`)
 }
 
 function* judgeImage({ image }: MySQLClusterSpec): Generator<RegentError> {

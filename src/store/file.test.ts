@@ -32,6 +32,18 @@ describe('The file store', () => {
     expect(await store.lead('b', 60_000)).toMatchObject({ manager: 'b' })
   })
 
+  it('begins recoveries anew whose folder has lost its head', async () => {
+    const store = fileStore(folder)
+    const recovery = { id: 'r1', kind: 'failover', startedWallMs: 1, analysis: '', sentence: '', from: null, to: null, fromEpoch: 1, toEpoch: 2, outcome: 'succeeded', timeline: [] } as const
+    const ids = async () => (await store.readNotes('shop')).recoveries.map(({ id }) => id)
+    await store.updateNotes('shop', (notes) => ({ ...notes, recoveries: [recovery] }))
+    const cell = join(folder, 'recoveries.shop')
+    for (const file of await readdir(cell)) if (file.endsWith('.head')) await rm(join(cell, file))
+    expect(await ids()).toEqual([])
+    await store.updateNotes('shop', (notes) => ({ ...notes, recoveries: [{ ...recovery, id: 'r2' }] }))
+    expect(await ids()).toEqual(['r2'])
+  })
+
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'regent-store-'))

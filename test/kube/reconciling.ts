@@ -11,6 +11,7 @@ import type { EndpointSlice } from '../../src/kube/primary-endpoints.ts'
 import { secrets, type Secret } from '../../src/kube/secrets.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '../../src/kube/stateful-set.ts'
 import { ClusterSet } from '../../src/manager/kubernetes/cluster-set.ts'
+import { ours } from '../../src/manager/kubernetes/controllers.ts'
 import { TemplateKeeper } from '../../src/manager/kubernetes/keep-template.ts'
 import { reconcileCluster } from '../../src/manager/kubernetes/reconcile-cluster.ts'
 import { reconcileStatus } from '../../src/manager/kubernetes/reconcile-status.ts'
@@ -52,13 +53,13 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   const show = reconcileStatus({ ...parts, set, clock: afterRecoveries, putRight: (_key, what) => void putRight.push(what) })
   const signal = new AbortController().signal
 
-  const fill = async <Kind extends KubeObject>(resource: Resource<Kind>, informer: ReturnType<typeof testingInformer<Kind>>): Promise<void> => {
-    const { items } = await client.list(resource, { namespace })
+  const fill = async <Kind extends KubeObject>(resource: Resource<Kind>, informer: ReturnType<typeof testingInformer<Kind>>, selected: { readonly labelSelector?: string } = {}): Promise<void> => {
+    const { items } = await client.list(resource, { namespace, ...selected })
     for (const gone of informer.list().filter(({ metadata }) => !items.some((item) => item.metadata.name === metadata.name))) informer.delete(gone)
     for (const item of items) informer.put({ ...item, apiVersion: item.apiVersion ?? '', kind: item.kind ?? '' })
   }
   const look = async (): Promise<void> => {
-    await Promise.all([fill(pods, podInformer), fill(statefulSets, sets), fill(secrets, secretInformer)])
+    await Promise.all([fill(pods, podInformer, ours), fill(statefulSets, sets), fill(secrets, secretInformer)])
     const cluster = await client.get(mysqlClusters, key)
     const known = clusters.get(key)
     if (cluster !== undefined) clusters.put(cluster)

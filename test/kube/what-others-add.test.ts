@@ -49,6 +49,7 @@ onApiServer('What others add to a cluster’s objects', (api) => {
 
   it.each([
     ['a second port', { ports: [{ name: 'mysql', port: 3306, targetPort: 3306 }, { name: 'x', port: 33060, targetPort: 33060 }] }],
+    ['another number of the port', { ports: [{ name: 'mysql', port: 3307, targetPort: 3306 }] }],
     ['another name of the port', { ports: [{ name: 'db', port: 3306, targetPort: 3306 }] }],
     ['sticky clients', { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } }],
     ['pods that are not ready', { publishNotReadyAddresses: true }],

@@ -7,7 +7,8 @@ import { layoutOf, mysqldPidPath, volumeOf } from '../../local/state-layout.ts'
 import { clusterIn, idleProcess, temporaryFolder } from '../../local/testing.ts'
 import { ApiClient } from '../api-client.ts'
 import { httpServer, row, topology } from '../testing.ts'
-import { localStatus, renderStatus } from './status.ts'
+import type { Io } from '../io.ts'
+import { localStatus, printStatus, renderStatus } from './status.ts'
 import { inOrder } from './logs.ts'
 
 async function shop() {
@@ -50,6 +51,17 @@ describe('the status of a local cluster', () => {
     const text = renderStatus(status).join('\n')
     expect(text).toContain('shop is down; "regent local up shop" brings it back')
     expect(text).not.toContain(await readSecret(layout.clientPassword))
+  })
+
+  test.each(['text', 'json'] as const)('says the password only where it is asked for, as %s', async (output) => {
+    const { dir, layout, cluster } = await shop()
+    const printed: string[] = []
+    const io: Io = { env: {}, out: (line) => printed.push(line), note: () => undefined, colour: false, terminal: false, interrupted: () => AbortSignal.timeout(60_000) }
+    const password = await readSecret(layout.clientPassword)
+    await printStatus(io, { dir, cluster }, { output })
+    expect(printed.join('\n')).not.toContain(password)
+    await printStatus(io, { dir, cluster }, { output, showPassword: true })
+    expect(printed.join('\n')).toContain(password)
   })
 })
 
