@@ -2,6 +2,7 @@ import { holdsOf } from '../topology/holdings.ts'
 import { memberId } from '../topology/member.ts'
 import { observationVersion, type Observation, type ProcessState, type StoredSummary } from '../topology/observation.ts'
 import { isEndingUnseen, shownSilenceMs } from './ending.ts'
+import { forgetfulAs } from './forgetful.ts'
 import type { Lease } from './lease.ts'
 import type { Parts } from './parts.ts'
 import { summaryOf } from './stored-state.ts'
@@ -50,6 +51,8 @@ export class ObservationBuilder {
       ...(memory.seedingFailures.size === 0 ? {} : { seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({ donor, times, error, agoMs: nowMs - atMs })) }),
       lacksElected: memory.lacksElected,
       ...openingFor(this.#parts, nowMs),
+      ...(file.current.forgetful && memory.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
+      heardForgetful: observer.isFresh ? memory.heardForgetful : {},
       ...(memory.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === '' ? {} : { certificateTrouble: clientCertificate.trouble }),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
@@ -73,7 +76,7 @@ export class ObservationBuilder {
   }
 
   /**
-   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail or its memory is in doubt, says that it acts on no revision, and is told again. So does one that may
+   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail is in doubt, says that it acts on no revision, and is told again. So does one that may
    * not acknowledge before a manager has seen who it is.
    */
   #stored(): StoredSummary {
@@ -82,7 +85,7 @@ export class ObservationBuilder {
     const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}), ...(memory.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}) }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
     const unseen = summary.assignment?.counted === true && !memory.trustsAssignment
-    const waits = unseen || (memory.sourceHolds === null && tailInDoubt) || (memory.catchUpTo === null && file.current.forgetful)
+    const waits = unseen || (memory.sourceHolds === null && tailInDoubt)
     return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
   }
 }

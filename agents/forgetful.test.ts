@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { agentRoutes, type ReplicaAssignment } from '../failover/order.ts'
 import { gtids } from '../topology/testing.ts'
 import { Agent } from './agent.ts'
+import { hearOfForgetful } from './forgetful.ts'
 import { replicationUser } from './server-port.ts'
 import { aServerState, MemoryDisk, replicaOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
@@ -28,27 +29,61 @@ async function afterTheCrash(last: number): Promise<{ agent: Agent; assign: (ord
   return { agent, assign: (order) => tell(agent, order) }
 }
 
-it('a forgetful replica waits for an assignment that was made for this start of its agent, and remembers once it has caught up with what that one says', async () => {
+it('a forgetful replica waits to be told what its primary held after that had heard of it, and remembers once it holds all of that', async () => {
   const { agent, assign } = await afterTheCrash(5)
-  const { agentRun, stored } = agent.observation()
-  expect(stored).toMatchObject({ forgetful: true, assignment: { revision: 0 } })
-  await assign({ run: agentRun, sourceHolds: held(9) })
-  expect(agent.observation().stored).toMatchObject({ forgetful: true, assignment: { revision: 10 } })
-  await assign({ run: agentRun, sourceHolds: held(5) })
+  const { agentRun: run, forgetfulAs, stored } = agent.observation()
+  expect(stored.forgetful).toBe(true)
+  expect(forgetfulAs).toBe(`${run}.0`)
+  await assign({ run, sourceHolds: held(5) })
+  expect(agent.observation()).toMatchObject({ forgetfulAs, stored: { forgetful: true } })
+  await assign({ run, sourceHolds: held(9), catchUpFor: `${run}.0` })
+  expect(agent.observation()).toMatchObject({ stored: { forgetful: true } })
+  expect(agent.observation()).not.toHaveProperty('forgetfulAs')
+  await assign({ run, sourceHolds: held(5), catchUpFor: `${run}.0` })
   expect(agent.observation().stored.forgetful).toBe(false)
+  agent.stop()
+})
+
+it('what its primary held before it forgot something is no answer, and nor is what another primary held', async () => {
+  const { agent, assign } = await afterTheCrash(5)
+  const run = agent.observation().agentRun
+  await assign({ run, sourceHolds: held(5), catchUpFor: 'the run before.0' })
+  expect(agent.observation()).toMatchObject({ forgetfulAs: `${run}.0`, stored: { forgetful: true } })
+  await assign({ run, sourceHolds: held(9), catchUpFor: `${run}.0` })
+  await assign({ run, epoch: 4, revision: 11, sourceHolds: held(5) })
+  expect(agent.observation()).toMatchObject({ forgetfulAs: `${run}.0`, stored: { forgetful: true } })
   agent.stop()
 })
 
 it('an assignment that was on its way when the machine crashed makes no forgetful replica remember', async () => {
   const { agent, assign } = await afterTheCrash(5)
   await expect(assign({ run: 'the run before', sourceHolds: held(5) })).rejects.toMatchObject({ code: 'REGENT_STALE_ORDER' })
-  expect(agent.observation().stored).toMatchObject({ forgetful: true, assignment: { revision: 0 } })
+  expect(agent.observation().stored.forgetful).toBe(true)
   agent.stop()
 })
 
-it('an assignment of an older manager, which names no start, is obeyed, and the replica stays forgetful', async () => {
+it('an assignment of an older manager, which names nothing that was forgotten, is obeyed, and the replica stays forgetful', async () => {
   const { agent, assign } = await afterTheCrash(5)
   await assign({ sourceHolds: held(5) })
-  expect(agent.observation().stored).toMatchObject({ forgetful: true, assignment: { revision: 0 } })
+  expect(agent.observation().stored).toMatchObject({ forgetful: true, assignment: { revision: 10 } })
   agent.stop()
+})
+
+it('a primary shows whom it has heard of only with what its server said after that', async () => {
+  const parts = await testParts(new ScriptedServer(aServerState()))
+  const { observer, server } = parts
+  let answers = (): void => undefined
+  const readState = server.readState.bind(server)
+  const answered = new Promise<void>((resolve) => (answers = resolve))
+  server.readState = () => answered.then(readState)
+  const begunBefore = observer.refresh()
+  server.readState = () => Promise.reject(new Error('no answer'))
+  hearOfForgetful(parts, { 'shop-1': 'run-1.0' })
+  expect(parts.memory.heardForgetful).toEqual({ 'shop-1': 'run-1.0' })
+  answers()
+  await begunBefore
+  expect(observer.isFresh).toBe(false)
+  server.readState = readState
+  await observer.refresh()
+  expect(observer.isFresh).toBe(true)
 })

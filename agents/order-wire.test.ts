@@ -24,14 +24,14 @@ const primary: Required<PrimaryAssignment> = {
   run: 'run-2',
   elected: held,
 }
-const replica: Required<ReplicaAssignment> = { ...base, role: 'replica', peers: [peer], fenced: false, source: peer, counted: true, sourceUuid: uuidOf('shop-1'), sourceHolds: held, sourcePurged: '', sourceReady: true, run: 'run-2' }
+const replica: Required<ReplicaAssignment> = { ...base, role: 'replica', peers: [peer], fenced: false, source: peer, counted: true, sourceUuid: uuidOf('shop-1'), sourceHolds: held, sourcePurged: '', sourceReady: true, catchUpFor: 'run-2.0', run: 'run-2' }
 const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
 const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000 }
 const fetch: Required<FetchOrder> = { ...base, from: peer, until: held, deadlineMs: 1_000 }
 const reseed: Required<ReseedOrder> = { ...base, donor: peer, source: peer, destroys: held, sourceHolds: held, peers: [peer], beside: true }
 const renounce: Required<RenounceOrder> = { ...base, incarnation: 'run-2' }
 const passwords: Required<PasswordsOrder> = { ...base, generation: 'a2', old: 'kept' }
-const lease: Required<LeaseConfirmation> = { ...base, question: 1 }
+const lease: Required<LeaseConfirmation> = { ...base, question: 1, forgetful: { 'shop-1': 'run-1.0' } }
 const leaseVote: Required<LeaseVoteRequest> = { version: orderVersion, cluster: 'shop', asking: 'shop-1', epoch: 4 }
 
 interface Kind {
@@ -44,14 +44,14 @@ interface Kind {
 
 const kinds: Readonly<Record<string, Kind>> = {
   'an assignment to lead': { wire: 'assign', whole: primary, optional: ['countedUuids', 'connected', 'donates', 'run', 'elected'] },
-  'an assignment to follow': { wire: 'assign', whole: replica, optional: ['sourceReady', 'run'] },
+  'an assignment to follow': { wire: 'assign', whole: replica, optional: ['sourceReady', 'catchUpFor', 'run'] },
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: [] },
   'a fetch': { wire: 'fetch', whole: fetch, optional: [] },
   'a re-seed': { wire: 'reseed', whole: reseed, optional: ['beside'] },
   'a renunciation': { wire: 'renounce', whole: renounce, optional: [] },
   'other passwords': { wire: 'passwords', whole: passwords, optional: [] },
-  'a lease': { wire: 'lease', whole: lease, optional: [] },
+  'a lease': { wire: 'lease', whole: lease, optional: ['forgetful'] },
   'a peer’s question': { wire: 'leaseVote', whole: leaseVote, optional: [] },
 }
 

@@ -55,9 +55,10 @@ const replica = message(
     sourceHolds: gtids,
     sourcePurged: gtids,
     sourceReady: anyBoolean,
+    catchUpFor: name,
     run: name,
   },
-  ['sourceReady', 'run'],
+  ['sourceReady', 'catchUpFor', 'run'],
 )
 
 const schemas = {
@@ -67,7 +68,7 @@ const schemas = {
   reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } }, ['beside']),
   renounce: message({ incarnation: name }),
   passwords: message({ generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' }, old: { enum: ['kept', 'discarded'] } }),
-  lease: message({ question: { type: 'integer', minimum: 0 } }),
+  lease: message({ question: { type: 'integer', minimum: 0 }, forgetful: { type: 'object', patternProperties: { '^.{1,64}$': name }, additionalProperties: false } }, ['forgetful']),
   leaseVote: exactObject({ version: base.version, cluster: name, asking: name, epoch: { type: 'integer', minimum: 0 } }),
 } as const
 

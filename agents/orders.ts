@@ -7,7 +7,8 @@ import { fetchMissing } from './fetching.ts'
 import { keptOfElected, rememberElected } from './elected-set.ts'
 import type { Lease } from './lease.ts'
 import { checkOrder, type AnyOrder } from './order-checks.ts'
-import type { Memory, Parts } from './parts.ts'
+import { forgetfulAs, hearOfForgetful } from './forgetful.ts'
+import type { Parts } from './parts.ts'
 import { beginPasswords } from './passwords.ts'
 import { prepareToLead } from './preparation.ts'
 import { promise, stopUnderPromise } from './promise.ts'
@@ -39,7 +40,7 @@ export class Orders {
       if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
       this.#dropPromiseReport()
       if (order.role === 'primary') this.#leads(order, now)
-      else hearOfSource(memory, order, newEpoch)
+      else hearOfSource(this.#parts, order, newEpoch)
       rememberElected(memory, order, newEpoch)
       await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...this.#notedBy(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: memory.gtidsReset } : {}) })
       memory.trustsAssignment = true
@@ -91,6 +92,7 @@ export class Orders {
 
   confirmLease(order: LeaseConfirmation): void {
     this.#parts.memory.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
+    if (order.forgetful !== undefined) hearOfForgetful(this.#parts, order.forgetful)
     this.#lease.confirmedByManager(order)
   }
 
@@ -151,10 +153,16 @@ export class Orders {
 }
 
 /** Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds. */
-function hearOfSource(memory: Memory, { sourceHolds, run }: ReplicaAssignment, newEpoch: boolean): void {
+function hearOfSource(parts: Parts, { sourceHolds, catchUpFor }: ReplicaAssignment, newEpoch: boolean): void {
+  const { memory } = parts
+  // What another primary acknowledged the new one has, and more of it may be nowhere any more.
+  if (newEpoch) {
+    memory.catchUpTo = null
+    memory.thrownAway = ''
+  }
   if (sourceHolds === '' && !newEpoch) return
   memory.sourceHolds = sourceHolds === '' ? null : sourceHolds
-  if (run !== undefined) memory.catchUpTo = memory.sourceHolds
+  if (catchUpFor === forgetfulAs(parts)) memory.catchUpTo = memory.sourceHolds
 }
 
 /** Sets that grow with the data are not kept on disk, a permission to restart is for once, and the next start of the agent is another. */

@@ -2,6 +2,7 @@ import type { StoppedThread } from '../failover/channel-options.ts'
 import type { Assignment } from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Transport, World } from '../src/common/ports.ts'
+import type { InstanceName } from '../topology/member.ts'
 import type { PromiseReport } from '../topology/observation.ts'
 import type { ClientCertificate } from './client-certificate.ts'
 import type { AgentConfig } from './config.ts'
@@ -62,7 +63,7 @@ export interface Memory {
   pointed: { readonly as: string; readonly pid: number | null; readonly atMs: number } | null
   /** What the primary held at the newest assignment: needed to judge a tail and errant transactions. */
   sourceHolds: string | null
-  /** The same of an assignment that was made for this start of the agent: what a forgetful replica has to catch up to. An order that was on its way before may know less than was forgotten. */
+  /** The same, said by the primary after it had heard of what this replica forgot last: what it has to catch up to. What was said before may be less than was forgotten. */
   catchUpTo: string | null
   /** Sentence and progress of convergence. */
   converged: { revision: number; done: boolean; sentence: string }
@@ -81,6 +82,10 @@ export interface Memory {
   seenToHold: string | null
   /** What somebody threw away of that: until it is held again, this replica counts for nothing. */
   thrownAway: string
+  /** How often that was seen since the agent started. */
+  timesForgotten: number
+  /** As a primary: the replicas that a manager said are forgetful, by `forgetfulAs`. */
+  heardForgetful: Readonly<Record<InstanceName, string>>
   /** What the server lacks of that set; '' for nothing. */
   lacksElected: string
   /** The assignment as primary whose gates and k are in force. */
@@ -156,6 +161,8 @@ export function freshMemory(nowMs: number): Memory {
     lacksElected: '',
     seenToHold: null,
     thrownAway: '',
+    timesForgotten: 0,
+    heardForgetful: {},
     applied: null,
     reopening: false,
     relayLogsDiscardedPid: null,

@@ -10,6 +10,8 @@ export async function noticeThrownAway({ memory, file, notices, process }: Parts
   const missing = parseGtidSet(memory.seenToHold ?? '').subtract(holds)
   memory.seenToHold = holds.toString()
   if (missing.isEmpty()) return
+  memory.timesForgotten += 1
+  memory.catchUpTo = null
   memory.thrownAway = parseGtidSet(memory.thrownAway).union(missing).toString()
   // What is left in its relay logs is as it was received.
   memory.relayLogsDiscardedPid = process.pid

@@ -5,7 +5,7 @@ import type { Action } from './decision.ts'
 import { electedIn, holdsElected, isMeasure } from './elected-set.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from './order.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from './record.ts'
-import type { Observation } from '../topology/observation.ts'
+import type { GtidText, Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { primaryDonates, waitsForItsCopy } from './seeding-plan.ts'
 import { endpointOf, isErrant, isFenced, isServing, liveView, liveViews, viewNamed, type LiveView, type Situation } from './situation.ts'
@@ -122,7 +122,7 @@ function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveVi
   const { record, notes } = situation
   const { stored, member } = view.observation
   if (stored.promise > record.epoch || stored.seeding) return false
-  if (isAsTold(situation, view)) return primary !== undefined && (standsByForNothing(situation, view, primary) || followsErrant(situation, view))
+  if (isAsTold(situation, view)) return primary !== undefined && (standsByForNothing(situation, view, primary) || followsErrant(situation, view) || catchUpFor(situation, view, primary) !== undefined)
   const isThere = primary?.observation.process === 'running' && isMeasure(record, primary)
   // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
   if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || !isThere)) return false
@@ -204,6 +204,7 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
   const source = viewNamed(situation.snapshot, instanceOf(sourceOf(record, member)))
   if (source === undefined || source.host === '') return undefined
   const server = primary?.observation.server
+  const forgot = catchUpFor(situation, view, primary)
   return {
     version: orderVersion,
     cluster,
@@ -216,11 +217,27 @@ function replicaAssignment(situation: Situation, view: LiveView, primary: LiveVi
     source: endpointOf(source),
     counted: countedMembers(record).includes(member),
     sourceUuid: server?.uuid ?? '',
-    sourceHolds: primary && primary.observation.process === 'running' && holdsElected(record, primary.observation) ? holdsOf(primary.observation).toString() : '',
+    sourceHolds: heldBySource(situation, primary),
     sourcePurged: server?.purged ?? '',
     ...boundTo(view),
+    ...(forgot === undefined ? {} : { catchUpFor: forgot }),
     ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),
   }
+}
+
+/** '' for unknown. */
+function heldBySource({ record }: Situation, primary: LiveView | undefined): GtidText {
+  return primary?.observation.process === 'running' && holdsElected(record, primary.observation) ? holdsOf(primary.observation).toString() : ''
+}
+
+/**
+ * What the primary is seen to hold may be older than what a replica acknowledged alone and forgot. So a forgetful replica catches up with what the primary held after
+ * it had heard of it. An older primary's agent does not hear: what it said last has to do.
+ */
+function catchUpFor(situation: Situation, { name, observation: { forgetfulAs } }: LiveView, primary: LiveView | undefined): string | undefined {
+  if (forgetfulAs === undefined || primary === undefined || heldBySource(situation, primary) === '') return undefined
+  const { heardForgetful } = primary.observation
+  return heardForgetful === undefined || heardForgetful[name] === forgetfulAs ? forgetfulAs : undefined
 }
 
 /** What is said of the cluster is said to the agent that was seen: its next start may have forgotten something since. */

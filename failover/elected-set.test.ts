@@ -85,6 +85,17 @@ describe('a primary that lacks a part of what it was elected for', () => {
     expect(committed(afterThrowingAway({ views }))).toMatchObject({ epoch: 3, primary: shop0, elected })
   })
 
+  it('is not given its epoch back while it promises and ends its server for that: the old primary leads as soon as it has reported', () => {
+    const record = { syncSet: [] }
+    const others = { 'shop-0': promisedAsPrimary(103, { ...oldPrimary, epoch: 3 }), 'shop-2': promised3(101) }
+    const ending: ViewOverrides = { ...lacking, process: 'exiting', stored: { ...lacking.stored, promise: 3 } }
+    const meanwhile = afterThrowingAway({ record, views: { ...others, 'shop-1': ending } })
+    expect(meanwhile.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(meanwhile.sentence).toMatch(/^failing over: shop-1 lacks 3 transactions/)
+    const reported: ViewOverrides = { ...ending, ...deadServer, promiseReport: { epoch: 3, holds: gtids('shop-0', 100), executed: gtids('shop-0', 100), asPrimary: true } }
+    expect(committed(afterThrowingAway({ record, views: { ...others, 'shop-1': reported } }))).toMatchObject({ epoch: 3, primary: shop0, elected })
+  })
+
   it('leaves a cluster that waits, and says for whom, where nobody who answers holds the set', () => {
     const decision = afterThrowingAway({ views: { 'shop-2': promised3(101) } })
     expect(ordersOf(decision)).toEqual([])

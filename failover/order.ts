@@ -70,6 +70,11 @@ export interface ReplicaAssignment extends AssignmentBase {
   readonly sourceUuid: string
   /** What the primary held when this was sent: own transactions outside of it are errant, or a tail to be trimmed. */
   readonly sourceHolds: GtidText
+  /**
+   * The primary held `sourceHolds` after it had heard of what this replica forgot, by `forgetfulAs`: with all of that it counts again. Only said to an agent that
+   * shows that text: an older agent refuses the order.
+   */
+  readonly catchUpFor?: string
   /** What the primary no longer has in its binlogs. */
   readonly sourcePurged: GtidText
   /** False: everything is prepared, and the receiver starts when the source has set its gates, or when this one, empty as it is, has its copy. Absent means true. */
@@ -137,6 +142,8 @@ export interface PasswordsWish {
 /** The manager confirms the epoch, from a record read begun after the question arrived. */
 export interface LeaseConfirmation extends OrderBase {
   readonly question: number
+  /** Replicas that are to be told what to catch up with, with their `forgetfulAs`. Only said to an agent that shows `heardForgetful`: an older agent refuses the order. */
+  readonly forgetful?: Readonly<Record<InstanceName, string>>
 }
 
 /** A peer's question: do you know of an epoch newer than mine? */

@@ -51,6 +51,9 @@ function judgeByOwnAgent(name: string, seen: Observation, situation: Situation):
   const { timings } = situation
   const own = ['its own agent']
   if (isToBeStarted(situation)) return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
+  // Before its server’s state: it ends its server when it promises, and no start would bring back what it lacks.
+  const lacks = lackedByPrimary(situation.record, seen).count()
+  if (lacks > 0) return verdict('unable', `${name} lacks ${lacks} transactions of the set that it was elected for and stays closed`, own)
   switch (seen.process) {
     case 'dead':
     case 'exiting':
@@ -68,15 +71,13 @@ function judgeByOwnAgent(name: string, seen: Observation, situation: Situation):
 }
 
 function judgeRunning(name: string, seen: Observation, situation: Situation): Verdict {
-  const { record, timings: { frozenMs, startMs } } = situation
+  const { frozenMs, startMs } = situation.timings
   const own = ['its own agent']
   if (seen.probe === 'readOnlyFilesystem') return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
   if (seen.server === null && seen.processSinceMs >= startMs) return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
   if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
   if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
-  const lacks = lackedByPrimary(record, seen).count()
-  if (lacks > 0) return verdict('unable', `${name} lacks ${lacks} transactions of the set that it was elected for and stays closed`, own)
   const opening = openingOf(situation, seen)
   if (opening !== null) return { ...verdict(opening.successor === null ? 'well' : 'slow', opening.sentence, own, opening.revisitMs), opening }
   return verdict('well', `${name} is healthy`, own)

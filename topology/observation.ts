@@ -214,6 +214,13 @@ export interface Observation {
   readonly lacksElected?: GtidText
   /** As a primary that was elected and does not take writes yet: for how long that has gone on in this epoch. Absent otherwise, and from older agents. */
   readonly openingMs?: number
+  /**
+   * It has forgotten what it held, and was not told yet by its primary what to catch up with. The text is another one for each time that something was forgotten.
+   * Absent where it was told or forgot nothing, and from older agents.
+   */
+  readonly forgetfulAs?: string
+  /** As a primary: `forgetfulAs` of the replicas that a manager had told it of before its server was looked at as shown here. Absent from older agents, which are not told. */
+  readonly heardForgetful?: Readonly<Record<InstanceName, string>>
   /** Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none was given. */
   readonly certificateTrouble?: string
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */

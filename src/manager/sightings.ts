@@ -46,6 +46,11 @@ export class Sightings {
     return this.#byName.get(name)?.observation ?? null
   }
 
+  /** Replicas that wait to be told what to catch up with, and as what. */
+  get forgetful(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.#byName].flatMap(([name, { observation }]) => (observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs]])))
+  }
+
   /** Takes an observation; false for one older than what is known, or of an instance that is none of ours. */
   hear(observation: Observation, nowMs: number): boolean {
     const known = this.#byName.get(observation.instance)

@@ -36,6 +36,12 @@ export interface AgentFlaws {
   readonly callsKeptOrderly: boolean
   /** An elected primary opens with less than what it was elected for. */
   readonly opensWithLess: boolean
+  /** A replica that suddenly holds less does not say so. */
+  readonly hidesThrownAway: boolean
+  /** What any assignment says of the primary is enough for a forgetful replica to catch up with. */
+  readonly catchesUpWithAnything: boolean
+  /** What a primary said before it heard of a forgetful replica is enough for that one to catch up with. */
+  readonly saysItBefore: boolean
 }
 
 export const noFlaws: AgentFlaws = {
@@ -57,4 +63,7 @@ export const noFlaws: AgentFlaws = {
   opensTwice: false,
   callsKeptOrderly: false,
   opensWithLess: false,
+  hidesThrownAway: false,
+  catchesUpWithAnything: false,
+  saysItBefore: false,
 }

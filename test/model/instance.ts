@@ -28,7 +28,7 @@ export interface AgentMemory {
   /** It promised while it followed the candidate of a switchover, and goes on with that. */
   receiverKept: boolean
   sourceHolds: string | null
-  /** The same, as far as this run of the agent was told. */
+  /** The same, said after the primary had heard of what this one forgot last. */
   catchUpTo: string | null
   converged: { revision: number; done: boolean; sentence: string }
   markedRevision: number
@@ -44,6 +44,10 @@ export interface AgentMemory {
   seenToHold: Writes | null
   /** What somebody threw away of that. */
   thrownAway: Writes
+  /** How often that was seen since its agent started. */
+  timesForgotten: number
+  /** As a primary: which replicas a manager said are forgetful, and as what. */
+  heardForgetful: Readonly<Record<InstanceName, string>>
   /** What its server lacks of what it was elected for. */
   lacksElected: string
   /** A manager told this run what to be, or its volume stayed where it was. */
@@ -117,9 +121,16 @@ export function freshMemory(): AgentMemory {
     binlogSet: null,
     seenToHold: null,
     thrownAway: 0,
+    timesForgotten: 0,
+    heardForgetful: {},
     lacksElected: '',
     trustsAssignment: false,
   }
+}
+
+/** `agents/forgetful.ts`. */
+export function forgetfulAs(instance: Pick<Instance, 'name' | 'agentRun' | 'memory'>): string {
+  return `${runOf(instance)}.${instance.memory.timesForgotten}`
 }
 
 export function memberOf({ name, disk }: Instance): MemberId {

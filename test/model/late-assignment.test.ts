@@ -58,8 +58,10 @@ it('an assignment from before a crash, that arrives after it, lets nobody rememb
   expect(playLateAssignment()).toEqual({ violation: undefined, forgetful: true, epoch: 1 })
 })
 
-it('assignments must be bound to the start of the agent: else an acknowledged write is lost', () => {
-  const { violation, forgetful } = playLateAssignment({ obeysForEarlierRuns: true })
+it('assignments are bound to the start of the agent, and what they say of the primary to what was forgotten: with neither an acknowledged write is lost', () => {
+  expect(playLateAssignment({ obeysForEarlierRuns: true })).toMatchObject({ violation: undefined, forgetful: true })
+  expect(playLateAssignment({ catchesUpWithAnything: true })).toMatchObject({ violation: undefined, forgetful: true })
+  const { violation, forgetful } = playLateAssignment({ obeysForEarlierRuns: true, catchesUpWithAnything: true })
   expect(forgetful).toBe(false)
   expect(violation).toMatch(/^S1: acknowledged .* is missing from the primary of the record/)
 })

@@ -3,7 +3,7 @@ import { notedNow, promisedIncarnation, type StoredState } from '../../agents/st
 import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../../failover/order.ts'
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
-import { ableToAcknowledge, isHeldBack, killMysqld, runOf, startMysqld, waitingOf, type Instance } from './instance.ts'
+import { ableToAcknowledge, forgetfulAs, isHeldBack, killMysqld, runOf, startMysqld, waitingOf, type Instance } from './instance.ts'
 import { isWithin } from './ledger.ts'
 import { passStartGate } from './model-start-gate.ts'
 import type { ModelWorld } from './model-world.ts'
@@ -65,7 +65,7 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   memory.report = null
   memory.receiverKept = false
   if (newEpoch || order.role === 'replica') memory.lacksElected = ''
-  remember(instance, order, newEpoch)
+  remember(world, instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
   store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...notedBy(instance, order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
   memory.trustsAssignment = true
@@ -78,9 +78,19 @@ function notedBy({ name, agentRun, disk }: Instance, { run }: Assignment): Parti
   return run === undefined || disk.notedIncarnations.includes(disk.incarnation) ? {} : notedNow(disk, `${name}/${agentRun}`)
 }
 
-function remember({ memory }: Instance, order: Assignment, newEpoch: boolean): void {
-  if (order.role === 'primary') memory.mayRestart = order.mayRestart
-  else if (order.sourceHolds !== '' || newEpoch) memory.sourceHolds = memory.catchUpTo = order.sourceHolds === '' ? null : order.sourceHolds
+function remember(world: ModelWorld, instance: Instance, order: Assignment, newEpoch: boolean): void {
+  const { memory } = instance
+  if (order.role === 'primary') {
+    memory.mayRestart = order.mayRestart
+    return
+  }
+  if (newEpoch) {
+    memory.catchUpTo = null
+    memory.thrownAway = 0
+  }
+  if (order.sourceHolds === '' && !newEpoch) return
+  memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
+  if (order.catchUpFor === forgetfulAs(instance) || world.flaws.catchesUpWithAnything) memory.catchUpTo = memory.sourceHolds
 }
 
 function leavePrimaryRole(world: ModelWorld, instance: Instance): void {
@@ -136,7 +146,9 @@ export function noticeThrownAway(world: ModelWorld, instance: Instance): void {
   const { memory, held } = instance
   const missing = (memory.seenToHold ?? 0) & ~held
   memory.seenToHold = held
-  if (missing === 0) return
+  if (missing === 0 || world.flaws.hidesThrownAway) return
+  memory.timesForgotten += 1
+  memory.catchUpTo = null
   memory.thrownAway |= missing
   store(world, instance, { forgetful: true })
 }

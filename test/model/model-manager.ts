@@ -1,3 +1,4 @@
+import { leads } from '../../agents/stored-state.ts'
 import type { Decision } from '../../failover/decision.ts'
 import type { ClusterNotes } from '../../failover/notes.ts'
 import type { ClusterRecord } from '../../failover/record.ts'
@@ -9,6 +10,7 @@ import { saysUnsettled, withUnsettled } from '../../failover/unsettled.ts'
 import type { InstanceName } from '../../topology/member.ts'
 import type { InstanceView, Snapshot } from '../../topology/snapshot.ts'
 import { hostOf } from '../../topology/testing.ts'
+import type { Instance } from './instance.ts'
 import { observe } from './model-observation.ts'
 import type { SentOrder } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
@@ -75,6 +77,7 @@ export class ModelManager {
     const known = this.views.get(name)
     if (!instance?.exists) return void this.views.delete(name)
     const heard = instance.agentUp && !this.cutFrom.has(name)
+    if (heard && leads(instance.disk)) this.#tellOfForgetful(instance)
     this.views.set(name, {
       name,
       host: hostOf(name),
@@ -84,6 +87,12 @@ export class ModelManager {
       heardAtMs: heard ? this.#world.nowMs : (known?.heardAtMs ?? null),
       reachable: heard,
     })
+  }
+
+  /** With the confirmation of its lease, before it says anything more (`src/manager/lease-desk.ts`). */
+  #tellOfForgetful({ memory, mysqld }: Instance): void {
+    const told = [...this.views.values()].flatMap(({ name, observation }) => (observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs] as const]))
+    if (told.length > 0 && mysqld === 'running') memory.heardForgetful = Object.fromEntries(told)
   }
 
   lookAtAll(): void {

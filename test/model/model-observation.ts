@@ -1,7 +1,7 @@
 import { summaryOf } from '../../agents/stored-state.ts'
 import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
-import { backlogOf, isConnected, memberOf, noticeEnding, runOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
+import { backlogOf, forgetfulAs, isConnected, memberOf, noticeEnding, runOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** What the agent of `instance` says now. */
@@ -35,6 +35,8 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
     binlogSet: memory.binlogSet,
     lease: null,
     seedingProgress: instance.seedsFrom === null ? null : { stage: 'copying', percent: 0, donor: instance.seedsFrom },
+    ...(stored.forgetful && memory.catchUpTo === null ? { forgetfulAs: forgetfulAs(instance) } : {}),
+    ...(world.flaws.saysItBefore ? {} : { heardForgetful: memory.heardForgetful }),
     lacksElected: world.flaws.opensWithLess ? '' : memory.lacksElected,
     ...openingOf(instance, world.nowMs),
     peers: [],
@@ -51,7 +53,7 @@ function openingOf({ disk: { assignment }, memory: { openingSince } }: Instance,
 function storedSummary(world: ModelWorld, { disk, memory, mysqld }: Instance): StoredSummary {
   const summary = summaryOf(disk)
   const unseen = summary.assignment?.counted === true && !memory.trustsAssignment && !world.flaws.acknowledgesUntold
-  const waits = unseen || (memory.sourceHolds === null && disk.mayHaveTail && mysqld !== 'running') || (memory.catchUpTo === null && disk.forgetful)
+  const waits = unseen || (memory.sourceHolds === null && disk.mayHaveTail && mysqld !== 'running')
   return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
 }
 
