@@ -51,6 +51,7 @@ export class ObservationBuilder {
       lacksElected: memory.lacksElected,
       ...(memory.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === '' ? {} : { certificateTrouble: clientCertificate.trouble }),
+      ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }
