@@ -3,6 +3,7 @@ import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topo
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
 import type { Place } from '../src/common/commands.ts'
+import { allOf } from '../topology/words.ts'
 import type { PrimaryRoute } from '../src/common/platform.ts'
 import type { ClusterNotes } from './notes.ts'
 import type { Endpoint, PasswordsWish } from './order.ts'
@@ -163,5 +164,5 @@ export function leavers(input: DecisionInput): readonly InstanceName[] {
 }
 
 export function names(members: readonly MemberId[]): string {
-  return members.length === 0 ? 'nobody' : members.map(instanceOf).join(', ')
+  return members.length === 0 ? 'nobody' : allOf(members.map(instanceOf))
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../topology/analysis-input.ts'
 import { inPlace } from '../common/commands.ts'
 import { RegentError } from '../common/errors.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
@@ -198,10 +199,10 @@ export class Operations {
     const plan = planScale(situation, request.instances)
     if ('refusal' in plan) throw this.#refusal(request, `no scaling to ${request.instances}: ${plan.refusal}`)
     const steps = [...plan.steps, ...protectionAfter(request.instances)]
-    if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: steps }
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${counted(request.instances, 'instance')}`, plan: steps }
     if (this.#platform.wish) await this.#platform.wish(request.instances)
     else await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
-    return { done: true, dryRun: false, sentence: `scaling to ${request.instances} instances has begun`, plan: steps }
+    return { done: true, dryRun: false, sentence: `scaling to ${counted(request.instances, 'instance')} has begun`, plan: steps }
   }
 
   /** Returns once its pod and volume are on their way out; topology shows how the new one is seeded. */
