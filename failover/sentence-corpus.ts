@@ -1,6 +1,6 @@
 import type { ViewOverrides } from '../topology/testing.ts'
 import { aDumpThreadOf, gtids } from '../topology/testing.ts'
-import type { Place } from '../src/common/commands.ts'
+import { inPlace, type Place } from '../src/common/commands.ts'
 import { decide } from './decide.ts'
 import { planForcedBootstrap } from './forced-bootstrap.ts'
 import { planReplace } from './replace.ts'
@@ -26,7 +26,7 @@ const primaries: Readonly<Record<string, ViewOverrides>> = {
   'a primary on a read-only file system': { probe: 'readOnlyFilesystem', probeDetail: 'EROFS' },
   'a primary that lacks one': { lacksElected: gtids('shop-1', 1) },
   'a primary that lacks two': { lacksElected: gtids('shop-1', 2) },
-  'a primary that is not open yet': { converged: { revision: 1, done: false, sentence: 'waits for 1 of 1 acknowledgements of its marker' } },
+  'a primary that is not open yet': { converged: { revision: 1, done: false, sentence: 'waits for its marker to be acknowledged' } },
   'a primary whose agent is silent': { reachable: false },
   'a primary of which nothing was ever heard': { unheard: true },
   'a primary whose volume went back in time': { past: 'shop-0@volume-0' },
@@ -112,7 +112,7 @@ export function spokenIn(place: Place): Spoken {
     reasons: unique(decided.flatMap(({ reasons }) => reasons)),
     analyses: unique(decided.flatMap(({ analyses }) => analyses.map(({ sentence }) => sentence))),
     commits: unique(decided.flatMap(({ actions }) => actions.flatMap((action) => (action.kind === 'commit' ? [action.why] : [])))),
-    refusals: unique(plans.flatMap((plan) => textsIn(plan, ['refusal', 'givenUp', 'loss']))),
+    refusals: unique(plans.flatMap((plan) => textsIn(plan, ['refusal', 'givenUp', 'loss'])).map((sentence) => inPlace(sentence, place))),
     steps: unique(plans.flatMap((plan) => textsIn(plan, ['steps']))),
   }
 }

@@ -42,7 +42,7 @@ const said: Readonly<Record<string, readonly [given: SituationOverrides, sentenc
   'a primary that a person fenced': [fencedPrimary, 'no action: primary shop-0 runs and is fenced by a person, 2 of 2 replicas in the sync set'],
   'a primary whose agent is lost': [
     { nowMs: 5_000, views: { 'shop-0': deaf } },
-    'no action: the agent of shop-0 is unreachable but shop-1, shop-2 still hear its server: no failover, 2 of 2 replicas in the sync set',
+    'no action: the agent of shop-0 is unreachable but shop-1 and shop-2 still hear its server, 2 of 2 replicas in the sync set',
   ],
   'a primary whose agent fell silent this moment': [{ nowMs: 1_000, views: { 'shop-0': deaf } }, 'no action: the agent of shop-0 is silent since just now, 2 of 2 replicas in the sync set'],
   'a dead primary whose agent and one replica are gone': [
