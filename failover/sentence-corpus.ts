@@ -105,7 +105,7 @@ export function spokenIn(place: Place): Spoken {
     ...[null, 'shop-1', 'shop-2'].map((to) => planSwitchover(input, to)),
     ...['shop-0', 'shop-1'].flatMap((instance) => [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss, []))),
     ...[1, 2, 3, 4].map((count) => planScale(input, count)),
-    planForcedBootstrap({ ...input, record: undefined } as never, 'shop-1'),
+    planForcedBootstrap({ ...input, record: undefined }, 'shop-1'),
   ])
   return {
     decisions: unique(decided.map(({ sentence }) => sentence)),
