@@ -55,7 +55,9 @@ describe('the program of a mysql container', () => {
     expect([refusing.state, refusing.settingsRefused]).toEqual(['absent', words])
     for (const settings of [{ long_query_time: '3' }, { long_query_time: '3' }, { long_query_time: '4' }]) {
       const taking = agent(settings)
+      const before = (await readFile(`${program}.asked`, 'utf8')).split('started').length
       await taking.start()
+      await vi.waitUntil(async () => (await readFile(`${program}.asked`, 'utf8')).split('started').length > before, { timeout: 10_000 })
       await taking.kill()
     }
     expect((await readFile(`${program}.asked`, 'utf8')).split('\n').filter((line) => line !== '')).toEqual(['asked', 'asked', 'started', 'started', 'asked', 'started'])
