@@ -55,6 +55,7 @@ export class ObservationBuilder {
       heardForgetful: observer.isFresh ? memory.heardForgetful : {},
       ...(memory.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === '' ? {} : { certificateTrouble: clientCertificate.trouble }),
+      ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }

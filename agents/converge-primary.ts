@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import type { PrimaryAssignment } from '../failover/order.ts'
 import { describeError } from '../src/common/errors.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
@@ -87,7 +88,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     // It waits for replicas: another one would wait for them too.
     memory.openingSince = null
     const why = whyClosed(memory, assignment, state)
-    memory.converged = { ...memory.converged, sentence: why === null ? `offline until ${assignment.acks} replicas acknowledge a marker` : `closed: ${why}` }
+    memory.converged = { ...memory.converged, sentence: why === null ? `offline until ${counted(assignment.acks, 'replica')} ${assignment.acks === 1 ? 'acknowledges' : 'acknowledge'} a marker` : `closed: ${why}` }
     keepMarked(parts, assignment, state, markers)
     return { again: false }
   }
@@ -215,7 +216,7 @@ async function keepAcknowledgements(parts: Parts, assignment: PrimaryAssignment,
     await doubt(parts, assignment)
     await server.setSemiSyncSource(assignment.acks)
     const was = loose ? 'its time-out, wait point or wait_no_replica was changed' : `it was ${inForce}`
-    notices.add('AcknowledgementsSet', `writes wait for ${assignment.acks} acknowledgements again (by another hand ${was})`)
+    notices.add('AcknowledgementsSet', `writes wait for ${counted(assignment.acks, 'acknowledgement')} again (by another hand ${was})`)
   }
   const strangers = strangersAmong(state.dumpThreads, assignment)
   if (strangers.length > 0) {

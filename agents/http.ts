@@ -160,6 +160,7 @@ function sendProblem(response: ServerResponse, request: IncomingMessage, error: 
     response.destroy()
     return
   }
-  const problem = problemOf(error, request.url ?? '/')
+  // Agents speak TLS in pods, and only there.
+  const problem = problemOf(error, request.url ?? '/', 'encrypted' in request.socket ? 'kubernetes' : 'local')
   response.writeHead(problem.status, { 'content-type': problemContentType }).end(JSON.stringify(problem))
 }

@@ -52,7 +52,7 @@ describe('a launcher', () => {
 
   it('hands on what a program prints, to either of its outputs, and leaves nothing behind', async () => {
     await begin()
-    expect(await launcher.answerOf(['sh', '-c', 'echo "$1"; echo so >&2; exit 1', 'x', 'a b'])).toBe('a b\nso\n')
+    expect(await launcher.answerOf(['sh', '-c', 'echo "$1"; echo so >&2; exit 1', 'x', 'a b'])).toEqual({ status: 1, output: 'a b\nso\n' })
     expect(await readdir(folder)).toEqual(['word'])
   })
 

@@ -46,13 +46,13 @@ export class Launcher {
     }
   }
 
-  /** What a program prints there before it ends. Rejects as `run` does. */
-  async answerOf(command: readonly string[]): Promise<string> {
+  /** What a program prints there before it ends, and how it ends. Rejects as `run` does. */
+  async answerOf(command: readonly string[]): Promise<{ readonly status: number | null; readonly output: string }> {
     const path = join(this.#folder, `${randomBytes(8).toString('hex')}.output`)
     try {
       const { ended } = await this.run(['sh', '-c', 'exec "$@" >"$0" 2>&1', path, ...command])
-      await ended
-      return await readFile(path, 'utf8')
+      const { status } = await ended
+      return { status, output: await readFile(path, 'utf8') }
     } finally {
       await rm(path, { force: true })
     }

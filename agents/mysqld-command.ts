@@ -13,9 +13,10 @@ import type { VolumeLayout } from './volume-layout.ts'
 /** A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says so. */
 const notInherited = ['MYSQLD_PARENT_PID', 'NOTIFY_SOCKET', 'MYSQL_PWD', 'MYSQL_HOME', 'MYSQL_GROUP_SUFFIX']
 
-/** The image of a pod's mysql container may be any: what is in it is asked for its version. Rejects with `REGENT_MYSQL_TOO_OLD`, `REGENT_MYSQL_MISSING` or `REGENT_LAUNCHER_SILENT`. */
-export async function checkProgram({ mysqld }: AgentConfig, launcher: Launcher): Promise<void> {
-  usableVersion(await launcher.answerOf([...mysqld, '--no-defaults', '--version']), `${mysqld.join(' ')} of the mysql container`)
+/** The image of a pod's mysql container may be any: what is in it is asked for its version. Gives it. Rejects with `REGENT_MYSQL_TOO_OLD`, `REGENT_MYSQL_MISSING` or `REGENT_LAUNCHER_SILENT`. */
+export async function checkProgram({ mysqld }: AgentConfig, launcher: Launcher): Promise<string> {
+  const { output } = await launcher.answerOf([...mysqld, '--no-defaults', '--version'])
+  return usableVersion(output, `${mysqld.join(' ')} of the mysql container`)
 }
 
 /**
@@ -73,7 +74,9 @@ export async function lastErrorIn(path: string): Promise<string> {
     const { size } = await file.stat()
     const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, Math.max(0, size - tailBytes))
     const lines = buffer.toString('utf8', 0, bytesRead).split('\n')
-    const line = lines.findLast((text) => text.includes('[ERROR]')) ?? ''
+    const errors = lines.filter((text) => text.includes('[ERROR]'))
+    // The last one says that it ends, and nothing of why.
+    const line = errors.findLast((text) => !text.includes('[MY-010119]')) ?? errors.at(-1) ?? ''
     return line.slice(line.indexOf('[ERROR]')).slice(0, 400)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''

@@ -42,6 +42,27 @@ describe('the program of a mysql container', () => {
     expect(process.state).toBe('absent')
   })
 
+  it('is asked for settings that it did not take before, once, and not started where it refuses them', async () => {
+    const program = join(folder, 'mysqld')
+    const script = 'case "$*" in\n*--version*) echo "mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)" ;;\n*--validate-config*) echo asked >>"$0.asked"; grep -q bogus "${1#*=}" || exit 0; echo "2026 0 [ERROR] [MY-000067] [Server] unknown variable \'bogus=1\'."; echo "2026 0 [ERROR] [MY-010119] [Server] Aborting"; exit 1 ;;\n*) echo started >>"$0.asked"; exec sleep 60 ;;\nesac\n'
+    await writeFile(program, `#!/bin/sh\n${script}`, { mode: 0o755 })
+    const agent = (serverSettings: Readonly<Record<string, string>>) => createMysqldProcess(anAgentConfig({ mysqld: [program], launcherDir: join(folder, 'launcher'), volume: join(folder, 'volume'), serverSettings }), realWorld)
+    const words = "unknown variable 'bogus=1'"
+    const refusing = agent({ bogus: '1' })
+    for (const act of [() => refusing.initialise(), () => refusing.start(), () => refusing.start()]) {
+      await expect(act()).rejects.toMatchObject({ code: 'REGENT_SETTINGS_REFUSED', message: `mysqld is not started, since it refuses its settings: ${words}` })
+    }
+    expect([refusing.state, refusing.settingsRefused]).toEqual(['absent', words])
+    for (const settings of [{ long_query_time: '3' }, { long_query_time: '3' }, { long_query_time: '4' }]) {
+      const taking = agent(settings)
+      const before = (await readFile(`${program}.asked`, 'utf8')).split('started').length
+      await taking.start()
+      await vi.waitUntil(async () => (await readFile(`${program}.asked`, 'utf8')).split('started').length > before, { timeout: 10_000 })
+      await taking.kill()
+    }
+    expect((await readFile(`${program}.asked`, 'utf8')).split('\n').filter((line) => line !== '')).toEqual(['asked', 'asked', 'started', 'started', 'asked', 'started'])
+  })
+
   it('is asked again where no launcher could say', async () => {
     const process = await processWith('mysqld  Ver 5.7.44 for Linux')
     launcher?.kill('SIGKILL')

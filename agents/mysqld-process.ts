@@ -15,6 +15,7 @@ import { findByArgument, readPidFile, writePidFile } from './mysqld-pid-file.ts'
 import type { ProcessPort } from './process-port.ts'
 import type { ProcessPhase } from './process-phase.ts'
 import { sentenceOf } from './running-program.ts'
+import { SettingsCheck } from './settings-check.ts'
 import { ProcessWatch } from './process-watch.ts'
 import { volumeLayout, type VolumeLayout } from './volume-layout.ts'
 
@@ -44,7 +45,8 @@ class MysqldProcess implements ProcessPort {
   #changedAtMs: number
   #lookEveryMs: number
   /** The program that the launcher runs was found to be one that Regent runs, or not. Asked once: another image comes with another agent. */
-  #checked: Promise<void> | undefined
+  #checked: Promise<string> | undefined
+  readonly #settings: SettingsCheck
   /** Its interfaces are open: its own pid file is there. */
   #isUp = false
   #listeners: readonly (() => void)[] = []
@@ -54,6 +56,7 @@ class MysqldProcess implements ProcessPort {
     this.#layout = volumeLayout(config.volume)
     this.#ports = ports
     this.#launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, ports)
+    this.#settings = new SettingsCheck(config, this.#layout, this.#launcher)
     this.#changedAtMs = ports.clock.monotonicMs()
     this.#lookEveryMs = config.timings.processWatchMs ?? defaultTimings.processWatchMs
   }
@@ -68,6 +71,10 @@ class MysqldProcess implements ProcessPort {
 
   get note(): string {
     return this.#note
+  }
+
+  get settingsRefused(): string {
+    return this.#settings.refused
   }
 
   get changedAtMs(): number {
@@ -93,6 +100,7 @@ class MysqldProcess implements ProcessPort {
     if (found) {
       if (!lives) await writePidFile(this.#layout.pidFile, { pid: found.pid, startTicks: found.startTicks, bootId })
       this.#follow(found)
+      this.#askForSettings()
     } else if (noted) {
       this.#pid = noted.pid
       this.#become('dead', sameBoot ? `mysqld ${noted.pid} ended while no agent watched it` : `mysqld ${noted.pid} ended with its machine`)
@@ -105,7 +113,7 @@ class MysqldProcess implements ProcessPort {
 
   async initialise(): Promise<void> {
     const { volume, dataDir } = this.#layout
-    await this.#checkProgram()
+    await this.#requireSettings(await this.#checkProgram())
     if (!(await this.isEmpty())) throw new RegentError('REGENT_REFUSED', `${dataDir} is not empty: existing data is never initialised again`)
     await mkdir(volume, { recursive: true })
     for (const name of await entriesOf(volume)) {
@@ -129,7 +137,7 @@ class MysqldProcess implements ProcessPort {
 
   async start(): Promise<void> {
     if (this.#isAlive()) return
-    await this.#checkProgram()
+    await this.#requireSettings(await this.#checkProgram())
     if (this.#state === 'exiting') await this.#untilDead()
     const { pidFile, serverPidFile, socket } = this.#layout
     await mkdir(this.#layout.runDir, { recursive: true, mode: 0o700 })
@@ -155,15 +163,34 @@ class MysqldProcess implements ProcessPort {
   }
 
   /** Before a volume is touched: data that a newer server has written, an older one may spoil. */
-  async #checkProgram(): Promise<void> {
-    if (this.#launcher === null) return
+  async #checkProgram(): Promise<string | undefined> {
+    if (this.#launcher === null) return undefined
     this.#checked ??= checkProgram(this.#config, this.#launcher)
     try {
-      await this.#checked
+      return await this.#checked
     } catch (error) {
       if (error instanceof RegentError && error.code === 'REGENT_LAUNCHER_SILENT') this.#checked = undefined
       throw error
     }
+  }
+
+  async #requireSettings(version: string | undefined): Promise<void> {
+    try {
+      await this.#settings.require(version)
+    } catch (error) {
+      if (error instanceof RegentError && error.code === 'REGENT_SETTINGS_REFUSED') this.#become(this.#state, error.message)
+      throw error
+    }
+  }
+
+  /** While mysqld runs on: whether it would start again is known before it has to, and nobody waits for the answer. */
+  #askForSettings(): void {
+    const ask = async (): Promise<void> => {
+      await this.#settings.ask(await this.#checkProgram())
+      if (this.#settings.refused !== '') for (const listener of this.#listeners) listener()
+    }
+    // Whoever starts mysqld asks again.
+    ask().catch(() => undefined)
   }
 
   #isAlive(): boolean {

@@ -6,6 +6,8 @@ export interface ProcessPort {
   readonly pid: number | null
   /** Why it is absent or dead; '' otherwise. */
   readonly note: string
+  /** The settings that mysqld refuses, in its own words; '' or absent where it refuses none. One that runs goes on with those of before. */
+  readonly settingsRefused?: string
   /** Monotonic milliseconds of the last change of `state`. */
   readonly changedAtMs: number
   /** Finds a mysqld that an earlier agent started (pid file, start time compared). */

@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import { GtidSet, parseGtidSet } from '../topology/gtid-set.ts'
 import { pruneArchives } from './archive-keeping.ts'
 import type { Parts } from './parts.ts'
@@ -81,10 +82,10 @@ async function settleTail(parts: Parts): Promise<boolean> {
   const judgement = await volume.judgeTail(memory.sourceHolds)
   if (judgement.kind === 'trim') {
     const archive = await volume.trimTail(memory.sourceHolds)
-    notices.add('TailTrimmed', `${extra.count()} unacknowledged transactions were archived in ${archive} and cut off before mysqld started`)
+    notices.add('TailTrimmed', `${counted(extra.count(), 'unacknowledged transaction')} archived in ${archive} and cut off before mysqld started`)
     await pruneArchives(parts, [archive])
   }
-  if (judgement.kind === 'refuse') notices.add('TailKept', `the tail of ${extra.count()} transactions cannot be cut: ${judgement.sentence}; it will be archived and seeded again`)
+  if (judgement.kind === 'refuse') notices.add('TailKept', `the tail of ${counted(extra.count(), 'transaction')} cannot be cut: ${judgement.sentence}; it will be archived and seeded again`)
   memory.binlogSet = null
   await file.update({ mayHaveTail: false })
   return true

@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
 import type { Parts } from './parts.ts'
 
@@ -15,6 +16,6 @@ export async function noticeThrownAway({ memory, file, notices, process }: Parts
   memory.thrownAway = parseGtidSet(memory.thrownAway).union(missing).toString()
   // What is left in its relay logs is as it was received.
   memory.relayLogsDiscardedPid = process.pid
-  notices.add('ReceivedThrownAway', `${missing.count()} transactions that it held (${missing.toString().slice(0, 120)}) were thrown away by another hand; until it holds them again it counts for nothing`)
+  notices.add('ReceivedThrownAway', `${counted(missing.count(), 'transaction')} that it held (${missing.toString().slice(0, 120)}) ${missing.count() === 1 ? 'was' : 'were'} thrown away by another hand; until it holds them again it counts for nothing`)
   await file.update({ forgetful: true })
 }

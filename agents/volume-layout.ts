@@ -21,6 +21,8 @@ export interface VolumeLayout {
   /** Written by the agent: which process is its mysqld. */
   readonly pidFile: string
   readonly serverConfig: string
+  /** Which settings mysqld took last, as a digest. */
+  readonly settingsAccepted: string
   readonly errorLog: string
   /** Where the newest part of the error log begins. */
   readonly errorLogMark: string
@@ -44,6 +46,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     serverPidFile: join(runDir, 'mysqld.pid'),
     pidFile: join(runDir, 'mysqld.json'),
     serverConfig: join(runDir, 'my.cnf'),
+    settingsAccepted: join(agentDir, 'settings-accepted'),
     errorLog: join(runDir, 'mysqld-error.log'),
     errorLogMark: join(agentDir, 'error-log-mark'),
   }

@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import { holdsOf } from '../topology/holdings.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '../topology/member.ts'
@@ -20,7 +21,7 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   if (input.notes.paused) return step('no action: paused before the first primary was chosen')
   const wanted = wantedInstances(input)
   const { instances } = input.snapshot
-  if (instances.length < wanted) return step(`waiting for ${wanted} instances to exist`, [{ kind: 'scale', count: wanted }])
+  if (instances.length < wanted) return step(`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
   const live = liveViews(input.snapshot)
   const silent = instances.map(({ name }) => name).filter((name) => !live.some((view) => view.name === name))
   const highest = Math.max(0, ...live.map(({ observation }) => observation.stored.promise))
@@ -55,7 +56,7 @@ function rebuild(input: DecisionInput, live: readonly LiveView[], highest: numbe
   const done = live.every(({ observation }) => observation.promiseReport?.epoch === highest && observation.stored.revision === revision)
   if (done) return commitLeader(input, live, { epoch: highest, revision: revision + 1 }, 'the record was lost and is rebuilt from what all instances stored')
   const epoch = freeEpoch(live, highest, 1)
-  return step(`the record is lost; asking all ${live.length} instances to promise epoch ${epoch}`, promisesOf(input, live, { epoch, revision }), { blocked: true, revisitMs: 1_000 })
+  return step(`the record is lost; asking ${live.length === 1 ? live[0]?.name : `all ${live.length} instances`} to promise epoch ${epoch}`, promisesOf(input, live, { epoch, revision }), { blocked: true, revisitMs: 1_000 })
 }
 
 /** Who acts on an epoch already cannot promise it any more: the next multiple of `pace` that nobody acts on and nobody has promised to go beyond. */
@@ -110,7 +111,7 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[], { epoch, 
     const each = live.map(({ name, observation }) => `${name} lacks ${union.subtract(holdsOf(observation)).count()}`).join(', ')
     return wait(`no instance holds everything the others hold (${each} transactions): ${forcedAdvice}`)
   }
-  return commitTo(input, leader, { epoch, revision }, `${reason}: ${leader.name} leads${union.isEmpty() ? '' : `, it holds all ${union.count()} transactions`}`)
+  return commitTo(input, leader, { epoch, revision }, `${reason}: ${leader.name} leads${union.isEmpty() ? '' : `, it holds ${union.count() === 1 ? 'the only transaction' : `all ${union.count()} transactions`}`}`)
 }
 
 function commitTo(input: DecisionInput, leader: LiveView, { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>, why: string): FlowStep {

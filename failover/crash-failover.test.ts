@@ -20,7 +20,7 @@ describe('a failover', () => {
     const decision = afterDeath()
     expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
     expect(decision).toMatchObject({ flow: 'failover', blocked: false })
-    expect(decision.sentence).toBe('failing over: mysqld of shop-0 is dead; asking shop-1, shop-2 to promise epoch 2')
+    expect(decision.sentence).toBe('failing over: mysqld of shop-0 is dead; asking shop-1 and shop-2 to promise epoch 2')
   })
 
   it.each<[string, SituationOverrides, readonly string[]]>([
@@ -129,12 +129,12 @@ describe('a manager that has just begun', () => {
   it('waits for a word of the replicas, rather than starting the server again where it was', () => {
     const decision = afterDeath({ ...unheard, leadsSinceMs: 1_000 })
     expect(decision).toMatchObject({ actions: [], revisitMs: 300 })
-    expect(decision.sentence).toContain('this manager has just begun and waits for a word of shop-1, shop-2')
+    expect(decision.sentence).toContain('this manager has just begun and waits for a word of shop-1 and shop-2')
   })
 
   it('believes no silence from before it led: it may have been starved itself', () => {
     const silent: SituationOverrides = { views: { 'shop-1': { reachable: false }, 'shop-2': { reachable: false } }, nowMs: 3_100 }
-    expect(afterDeath({ ...silent, leadsSinceMs: 3_000 }).sentence).toContain('waits for a word of shop-1, shop-2')
+    expect(afterDeath({ ...silent, leadsSinceMs: 3_000 }).sentence).toContain('waits for a word of shop-1 and shop-2')
     expect(ordersOf(afterDeath({ ...silent, leadsSinceMs: 500 }))[0]).toMatch(/^primary shop-0 .* may restart/)
   })
 

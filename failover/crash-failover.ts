@@ -256,7 +256,7 @@ export function restartInPlace(situation: Situation, verdict: Verdict, revoked: 
     // A person who asked knows that it is not automatic.
     const what = situation.requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
     const asItIs = viewNamed(situation.snapshot, name)?.past === record.primary ? ` (with --to ${name} it is taken as it is now)` : ''
-    const sentence = `${what}: ${verdict.sentence}, and ${revoked.missing}; bring back ${names(missingMembers(situation))} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
+    const sentence = `${what}: ${verdict.sentence}, and ${revoked.missing}; bring back ${missingMembers(situation).map(instanceOf).join(', ')} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
     return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
   }
   if (view.observation.stored.promise > record.epoch) return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)

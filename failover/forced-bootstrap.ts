@@ -1,3 +1,4 @@
+import { counted } from '../topology/analysis-input.ts'
 import { holdsOf } from '../topology/holdings.ts'
 import { describeProcess } from '../topology/instance-state.ts'
 import { ordinalOf, type InstanceName } from '../topology/member.ts'
@@ -46,7 +47,7 @@ function whyNotLeader(input: DecisionInput, view: InstanceView | undefined): str
   if (!isLive(view)) return 'cannot lead: its agent is silent'
   const seen = view.observation
   const { stored, server } = seen
-  if (ordinalOf(view.name) >= wantedInstances(input)) return `cannot lead: it is beyond the ${wantedInstances(input)} instances that the cluster should have`
+  if (ordinalOf(view.name) >= wantedInstances(input)) return `cannot lead: the cluster should have ${counted(wantedInstances(input), 'instance')}, and it is beyond them`
   if (view.past !== undefined) return 'cannot lead: its volume went back in time, and it must be seeded first'
   if (stored.seeding) return 'cannot lead: it began to be seeded and holds nothing that counts'
   if (server !== null && server.foreignTables.length > 0) return `cannot lead: it has tables that are not InnoDB (${server.foreignTables.join(', ')})`

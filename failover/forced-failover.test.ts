@@ -19,7 +19,7 @@ describe('a forced failover that accepts loss', () => {
   it('lets the one lead that holds the most, and says who may have held more', () => {
     const decision = forced({ views: { 'shop-2': promised(97) } })
     expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop2, syncSet: [] })
-    expect(decision.sentence).toContain('forced failover to shop-2: writes that only shop-0, shop-1 hold are given up')
+    expect(decision.sentence).toContain('forced failover to shop-2: writes that only shop-0 and shop-1 hold are given up')
   })
 
   it('lets one lead that is outside of the sync set', () => {

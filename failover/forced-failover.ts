@@ -27,7 +27,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   const { winner, reasons } = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })
   if (winner === null) return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
-  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} hold are given up; ${verdict.sentence}`
+  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up; ${verdict.sentence}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
 }
 

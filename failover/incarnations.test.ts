@@ -99,7 +99,7 @@ describe('a member whose volume went back in time', () => {
 
   it('is no primary: the sync set alone revokes, as if its agent were gone', () => {
     const decision = decide(wentBack('shop-0'))
-    expect(decision.sentence).toBe('failing over: the volume of shop-0 went back in time and is nobody’s who is known; asking shop-1, shop-2 to promise epoch 2')
+    expect(decision.sentence).toBe('failing over: the volume of shop-0 went back in time and is nobody’s who is known; asking shop-1 and shop-2 to promise epoch 2')
     expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
   })
 

@@ -50,7 +50,7 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName, givenUp: 
   const needed = Math.max(1, record.acks, record.acksWanted)
   const errant = errantOn(situation, instance)
   return [
-    ...(others.length < needed ? [`what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: beside ${instance} ${needed} must follow and count, and ${others.length} of them do`] : []),
+    ...(others.length < needed ? [`what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${others.length} ${others.length === 1 ? 'does' : 'do'}`] : []),
     ...(others.length >= needed && leavesUnproven(situation, instance) ? [`${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`] : []),
     ...(errant > 0 ? [`${counted(errant, 'errant transaction')} ${errant === 1 ? 'is' : 'are'} on ${instance} alone; Regent archives what is errant and seeds it again by itself`] : []),
   ]

@@ -40,8 +40,7 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   const { view, why } = unspared
   const more = wantedInstances(situation) + 1
   const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : ', and writes wait'
-  const onKubernetes = `on Kubernetes kubectl scale mysql/${situation.cluster} --replicas ${more}`
-  const advice = `add one: regent local scale ${situation.cluster} ${more}, ${onKubernetes}; once it counts, ${view.name} is archived and seeded again by itself, and you can scale back`
+  const advice = `add one: regent local scale ${situation.cluster} ${more}; once it counts, ${view.name} is archived and seeded again by itself, and you can scale back`
   return step(`${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. What helps is another replica: ${advice}`, [], {
     blocked: true,
     revisitMs: 1_000,

@@ -29,7 +29,7 @@ describe('scale-in', () => {
     expect(wait.sentence).toBe('scale-in to 2: shop-2 must leave the sync set first')
     expect(wait.actions.filter(({ kind }) => kind === 'scale')).toEqual([])
     const go = scaled(2, { record: { syncSet: [shop1] } })
-    expect(go.sentence).toBe('scale-in to 2: shop-2 go')
+    expect(go.sentence).toBe('scale-in to 2: shop-2 goes')
     expect(go.actions).toContainEqual({ kind: 'scale', count: 2 })
   })
 
@@ -58,7 +58,7 @@ describe('scale-in', () => {
 
   it('does not have one copied that goes', () => {
     const decision = scaled(2, { spec: { cloneAboveTransactions: 50 }, record: { syncSet: [shop1] }, views: { 'shop-2': empty } })
-    expect(decision.sentence).toBe('scale-in to 2: shop-2 go')
+    expect(decision.sentence).toBe('scale-in to 2: shop-2 goes')
     expect(decision.actions.map(({ kind }) => kind)).not.toContain('reseed')
   })
 
@@ -70,8 +70,8 @@ describe('scale-in', () => {
 describe('a dry run of scaling', () => {
   it.each([
     [3, ['there are 3 instances already']],
-    [5, ['add shop-3, shop-4', 'seed them from the healthiest replica', 'let them into the sync set when they have caught up']],
-    [2, ['shop-2 leave the sync set', 'then they are taken away; their volumes are kept']],
+    [5, ['add shop-3 and shop-4', 'seed them from the healthiest replica', 'let them into the sync set when they have caught up']],
+    [2, ['shop-2 leaves the sync set', 'then what leaves is taken away; its volume is kept']],
   ])('to %i says what it would do', (count, steps) => {
     expect(planScale(aSituation(), count)).toEqual({ steps })
   })

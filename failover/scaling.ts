@@ -1,3 +1,5 @@
+import { counted } from '../topology/analysis-input.ts'
+import { allOf } from '../topology/words.ts'
 import { instanceOf, type InstanceName } from '../topology/member.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { beginSwitchover, planSwitchover } from './switchover.ts'
@@ -26,14 +28,14 @@ export function scalingStep(situation: Situation): FlowStep | undefined {
     })
   }
   const still = record.syncSet.map(instanceOf).filter((name) => going.includes(name))
-  if (still.length > 0) return step(`scale-in to ${wanted}: ${still.join(', ')} must leave the sync set first`, [], { revisitMs: 500 })
-  return step(`scale-in to ${wanted}: ${going.join(', ')} go`, [{ kind: 'scale', count: wanted }])
+  if (still.length > 0) return step(`scale-in to ${wanted}: ${allOf(still)} must leave the sync set first`, [], { revisitMs: 500 })
+  return step(`scale-in to ${wanted}: ${allOf(going)} ${going.length === 1 ? 'goes' : 'go'}`, [{ kind: 'scale', count: wanted }])
 }
 
 /** What a scale request would do, or why it is refused; for dry runs and the API. */
 export function planScale(situation: Situation, count: number): { readonly steps: readonly string[] } | { readonly refusal: string } {
   const now = wantedInstances(situation)
-  if (count === now) return { steps: [`there are ${now} instances already`] }
+  if (count === now) return { steps: [`there ${now === 1 ? 'is' : 'are'} ${counted(now, 'instance')} already`] }
   if (count > now) return { steps: [`add ${nameRange(situation, now, count)}`, 'seed them from the healthiest replica', 'let them into the sync set when they have caught up'] }
   const scaled: Situation = { ...situation, notes: { ...situation.notes, instances: count } }
   const primary = instanceOf(situation.record.primary)
@@ -41,11 +43,11 @@ export function planScale(situation: Situation, count: number): { readonly steps
   const plan = moves ? planSwitchover(scaled, null) : undefined
   if (plan && 'refusal' in plan) return { refusal: `${primary} is primary and would have to go, but ${plan.refusal}` }
   const lead = plan ? [`switch over from ${primary} to ${instanceOf(plan.candidate)}`] : []
-  return { steps: [...lead, `${leavers(scaled).join(', ')} leave the sync set`, 'then they are taken away; their volumes are kept'] }
+  return { steps: [...lead, `${allOf(leavers(scaled))} ${leavers(scaled).length === 1 ? 'leaves' : 'leave'} the sync set`, 'then what leaves is taken away; its volume is kept'] }
 }
 
 function nameRange(situation: Situation, from: number, to: number): string {
   const names: InstanceName[] = []
   for (let ordinal = from; ordinal < to; ordinal += 1) names.push(`${situation.cluster}-${ordinal}`)
-  return names.join(', ')
+  return allOf(names)
 }

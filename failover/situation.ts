@@ -2,6 +2,8 @@ import { errantOf } from '../topology/holdings.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
+import type { Place } from '../src/common/commands.ts'
+import { allOf } from '../topology/words.ts'
 import type { PrimaryRoute } from '../src/common/platform.ts'
 import type { ClusterNotes } from './notes.ts'
 import type { Endpoint, PasswordsWish } from './order.ts'
@@ -18,6 +20,8 @@ export type Request =
 /** Everything `decide` is given. It reads no clock and remembers nothing: what must be remembered is in here. */
 export interface DecisionInput {
   readonly cluster: string
+  /** Where people read what is decided; on one machine unless given. */
+  readonly place?: Place
   readonly snapshot: Snapshot
   readonly record: ClusterRecord | undefined
   readonly notes: ClusterNotes
@@ -160,5 +164,5 @@ export function leavers(input: DecisionInput): readonly InstanceName[] {
 }
 
 export function names(members: readonly MemberId[]): string {
-  return members.length === 0 ? 'nobody' : members.map(instanceOf).join(', ')
+  return members.length === 0 ? 'nobody' : allOf(members.map(instanceOf))
 }

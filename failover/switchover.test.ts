@@ -125,7 +125,7 @@ describe('before the demotion', () => {
 
   it('the primary goes on until they are connected, or have been waited for long enough', () => {
     const views = { 'shop-0': primaryTold, 'shop-1': told(2, 'shop-0') }
-    expect(at({ ...views, 'shop-2': told(1, 'shop-0') }).sentence).toContain('shop-2 connect to it first')
+    expect(at({ ...views, 'shop-2': told(1, 'shop-0') }).sentence).toContain('shop-2 connects to it first')
     expect(ordersOf(at({ ...views, 'shop-2': told(2, 'shop-1') }))).toEqual(['demote shop-0 2@2'])
     expect(ordersOf(at({ ...views, 'shop-2': told(1, 'shop-0') }, { wallMs: 1_001_500 }))).toEqual(['demote shop-0 2@2'])
   })

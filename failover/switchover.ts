@@ -41,7 +41,7 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
     candidate,
     steps: [
       `put the intent into the record (revision ${record.revision + 1})`,
-      ...(gathered.length > 0 ? [`${names(gathered)} connect to ${to} beforehand`] : []),
+      ...(gathered.length > 0 ? [`${names(gathered)} ${gathered.length === 1 ? 'connects' : 'connect'} to ${to} beforehand`] : []),
       `${from} stops taking writes; running statements get ${situation.spec.switchover.graceMs} ms, then they are killed; it promises epoch ${record.epoch + 1}`,
       `${to} catches up with its last transaction and promises`,
       `commit: ${to} is primary of epoch ${record.epoch + 1}`,
@@ -90,7 +90,7 @@ function whyTooNew(situation: Situation, to: InstanceName): string | null {
 }
 
 function whyTooFarBehind(to: InstanceName, channel: { backlogTransactions: number; lagSeconds: number | null } | null | undefined, maxLagSeconds: number): string | null {
-  if (channel && channel.backlogTransactions > maxBacklog) return `${to} has ${channel.backlogTransactions} transactions to apply (at most ${maxBacklog})`
+  if (channel && channel.backlogTransactions > maxBacklog) return `${to} has ${counted(channel.backlogTransactions, 'transaction')} to apply (at most ${maxBacklog})`
   return (channel?.lagSeconds ?? 0) > maxLagSeconds ? `${to} lags ${channel?.lagSeconds} s (at most ${maxLagSeconds} s)` : null
 }
 
@@ -161,7 +161,7 @@ function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent
   const missing = gathering?.members.filter((member) => !isGathered(situation, member)) ?? []
   const leftMs = (gathering?.untilWallMs ?? 0) - situation.wallMs
   if (missing.length === 0 || leftMs <= 0) return undefined
-  return step(`switching over to ${instanceOf(candidate)}: ${names(missing)} connect to it first`, assignmentOrders(situation), { revisitMs: leftMs + 1 })
+  return step(`switching over to ${instanceOf(candidate)}: ${names(missing)} ${missing.length === 1 ? 'connects' : 'connect'} to it first`, assignmentOrders(situation), { revisitMs: leftMs + 1 })
 }
 
 function isGathered({ snapshot, record, timings }: Situation, member: MemberId): boolean {

@@ -26,8 +26,8 @@ const cases: Readonly<Record<string, readonly [kind: VerdictKind, given: Situati
   'its connections ran out': ['well', { views: { 'shop-0': { probe: 'tooManyConnections' } } }, 'healthy'],
   'writes wait for acknowledgements': ['well', { views: { 'shop-0': { server: { semiSyncSource: { waiting: 5 } } } } }, 'healthy'],
   'its agent is silent for a moment': ['unknown', { nowMs: 1_900, views: { 'shop-0': { reachable: false } } }, 'silent for 900 ms'],
-  'its agent is gone and replicas hear the server': ['agentLost', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': deaf } }, 'shop-2 still hears its server: no failover'],
-  'its agent is gone and replicas lost the server': ['dead', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': deaf, 'shop-2': fallenSilent } }, 'unreachable for this manager and for shop-1, shop-2', ['this manager', 'shop-1', 'shop-2']],
+  'its agent is gone and replicas hear the server': ['agentLost', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': deaf } }, 'shop-2 still hears its server'],
+  'its agent is gone and replicas lost the server': ['dead', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': deaf, 'shop-2': fallenSilent } }, 'unreachable for this manager and for shop-1 and shop-2', ['this manager', 'shop-1', 'shop-2']],
   'its agent is gone and nobody can testify': ['unknown', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': { reachable: false }, 'shop-2': deadServer } }, 'no replica can testify', ['this manager']],
   'a replica that was told to follow another is no witness': ['unknown', { ...later, views: { 'shop-0': { reachable: false }, 'shop-1': { ...deaf, follows: 'shop-2' }, 'shop-2': { reachable: false } } }, 'no replica can testify'],
   'a replica that waits for its copy is no witness': [

@@ -1,7 +1,8 @@
 import type { Observation } from '../topology/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '../topology/member.ts'
-import { lasting } from '../topology/words.ts'
+import { counted } from '../topology/analysis-input.ts'
+import { allOf, lasting } from '../topology/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
@@ -53,7 +54,7 @@ function judgeByOwnAgent(name: string, seen: Observation, situation: Situation):
   if (isToBeStarted(situation)) return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
   // Before its server’s state: it ends its server when it promises, and no start would bring back what it lacks.
   const lacks = lackedByPrimary(situation.record, seen).count()
-  if (lacks > 0) return verdict('unable', `${name} lacks ${lacks} transactions of the set that it was elected for and stays closed`, own)
+  if (lacks > 0) return verdict('unable', `${name} lacks ${counted(lacks, 'transaction')} of the set that it was elected for and stays closed`, own)
   switch (seen.process) {
     case 'dead':
     case 'exiting':
@@ -97,12 +98,12 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
   const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
   if (hearing.length > 0) {
     const hear = hearing.length === 1 ? 'hears' : 'hear'
-    return verdict('agentLost', `the agent of ${name} is unreachable but ${hearing.map((view) => view.name).join(', ')} still ${hear} its server: no failover`, [], timings.unreachableMs)
+    return verdict('agentLost', `the agent of ${name} is unreachable but ${allOf(hearing.map((view) => view.name))} still ${hear} its server`, [], timings.unreachableMs)
   }
   const lost = replicas.filter((view) => view.observation.stored.assignment?.source === name && hasTried(view.observation))
   if (lost.length === 0) return verdict('unknown', `the agent of ${name} is unreachable and no replica can testify`, ['this manager'], timings.unreachableMs)
   const witnesses = ['this manager', ...lost.map((view) => view.name)]
-  return verdict('dead', `${name} is unreachable for this manager and for ${lost.map((view) => view.name).join(', ')}`, witnesses)
+  return verdict('dead', `${name} is unreachable for this manager and for ${allOf(lost.map((view) => view.name))}`, witnesses)
 }
 
 /** One that waits for its copy never connected, and what it does not hear says nothing. One that counts was connected, or is as good as all there is. */

@@ -5,6 +5,7 @@ import { configurationPage } from './docs/configuration-page.ts'
 import { customResourceYaml } from './docs/custom-resource-yaml.ts'
 import { errorsPage } from './docs/errors-page.ts'
 import { kubernetesReferencePage } from './docs/kubernetes-reference-page.ts'
+import { sentencesPage } from './docs/sentences-page.ts'
 
 /**
  * Writes what is made from the code: pages of docs/ and the custom resource definition. With --check it writes nothing, and fails with a sentence when one
@@ -17,6 +18,7 @@ const files: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/kubernetes-reference.md': kubernetesReferencePage,
+  'docs/sentences.md': sentencesPage,
   'charts/regent/templates/custom-resource-definition.yaml': customResourceYaml,
 }
 

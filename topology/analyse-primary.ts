@@ -6,6 +6,7 @@ import type { InstanceName } from './member.ts'
 import { describeOpening } from './opening.ts'
 import { replicasOf, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
 import { sourceLinkOf } from './replication-tree.ts'
+import { allOf } from './words.ts'
 
 /** Whether there is a primary that takes writes, and only one. */
 export function analysePrimary(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
@@ -48,7 +49,7 @@ function deathCode(replicas: number, alive: number): AnalysisCode {
 }
 
 function analyseLostAgent(heardBy: readonly InstanceName[], { expected: { primary } }: AnalysisInput): Analysis {
-  const sentence = `the agent of primary ${primary} is unreachable, its server is not: ${heardBy.join(', ')} still ${heardBy.length === 1 ? 'receives' : 'receive'} from it`
+  const sentence = `the agent of primary ${primary} is unreachable, its server is not: ${allOf(heardBy)} still ${heardBy.length === 1 ? 'receives' : 'receive'} from it`
   return warning('PrimaryAgentUnreachable', primary, sentence)
 }
 

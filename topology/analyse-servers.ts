@@ -11,7 +11,7 @@ const highBinlogNumber = 900_000
 /** What is wrong with single servers, whatever their role: their disks, limits and settings. */
 export function analyseServers(input: AnalysisInput): readonly Analysis[] {
   const heard = input.snapshot.instances.filter(isHeard)
-  return [...heard.flatMap((view) => [...analyseProbe(view, input), ...analyseSettings(view)]), ...analyseVersions(heard, input)]
+  return [...heard.flatMap((view) => [...analyseProbe(view, input), ...analyseRefusedSettings(view), ...analyseSettings(view)]), ...analyseVersions(heard, input)]
 }
 
 /** Several series at once are a rolling update; a newer primary than some replica is what MySQL does not support. */
@@ -56,6 +56,13 @@ function analyseProbe({ name, observation }: HeardView, { expected }: AnalysisIn
 
 function spaceOf(freeBytes: number | null, code: AnalysisCode): string {
   return freeBytes !== null && (code === 'DiskFull' || code === 'LowSpace') ? `; ${(freeBytes / 1_048_576).toFixed(1)} MiB are free` : ''
+}
+
+function analyseRefusedSettings({ name, observation }: HeardView): readonly Analysis[] {
+  const { settingsRefused = '', process } = observation
+  if (settingsRefused === '') return []
+  const state = process === 'running' ? 'it runs on with those of before, and would not start again' : 'it is not started'
+  return [warning('SettingsRefused', name, `mysqld of ${name} refuses its settings: ${settingsRefused}; ${state} until that setting is taken out or put right`)]
 }
 
 function analyseSettings({ name, observation }: HeardView): readonly Analysis[] {

@@ -1,5 +1,5 @@
 import type { Analysis } from './analysis.ts'
-import { counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import type { InstanceView } from './snapshot.ts'
 
 /** What a person wished, and what makes this manager doubt itself or its record. */
@@ -20,7 +20,7 @@ export function isIsolated(instances: readonly InstanceView[]): boolean {
 
 function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
   if (!isIsolated(instances)) return []
-  return [critical('ManagerIsolated', null, `this manager reaches none of ${counted(instances.length, 'agent')}: it suspects itself and does nothing`)]
+  return [critical('ManagerIsolated', null, `this manager reaches ${instances.length === 1 ? 'not even the only agent' : `none of ${instances.length} agents`}: it suspects itself and does nothing`)]
 }
 
 /**

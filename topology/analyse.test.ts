@@ -53,6 +53,7 @@ test('every code there is appears in the tables', () => {
     ForeignTables: true,
     PersistedVariables: true,
     SettingsChanged: true,
+    SettingsRefused: true,
     ChannelOptionsChanged: true,
     DiskFull: true,
     LowSpace: true,

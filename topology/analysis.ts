@@ -47,6 +47,7 @@ export type AnalysisCode =
   | 'ForeignTables'
   | 'PersistedVariables'
   | 'SettingsChanged'
+  | 'SettingsRefused'
   | 'ChannelOptionsChanged'
   | 'DiskFull'
   | 'LowSpace'

@@ -223,6 +223,8 @@ export interface Observation {
   readonly heardForgetful?: Readonly<Record<InstanceName, string>>
   /** Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none was given. */
   readonly certificateTrouble?: string
+  /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
+  readonly settingsRefused?: string
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */

@@ -3,6 +3,11 @@ export function lasting(ms: number): string {
   return Math.round(ms) < 1 ? 'since just now' : `for ${Math.round(ms)} ms`
 }
 
+/** These together: `a`, `a and b`, `a, b and c`. */
+export function allOf(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
 /** Each of these alone: `a`, `either a or b`, `any of a, b, c`. */
 export function eachOf(names: readonly string[]): string {
   if (names.length === 2) return `either ${names.join(' or ')}`

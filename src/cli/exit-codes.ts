@@ -22,6 +22,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   REGENT_BAD_NAME: exitCodes.usage,
   REGENT_BAD_REQUEST: exitCodes.usage,
   REGENT_BAD_FILE: exitCodes.usage,
+  REGENT_SETTINGS_REFUSED: exitCodes.usage,
   REGENT_API_UNREACHABLE: exitCodes.unreachable,
   REGENT_KUBE_UNREACHABLE: exitCodes.unreachable,
   REGENT_TIMED_OUT: exitCodes.timedOut,

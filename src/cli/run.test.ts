@@ -221,7 +221,7 @@ describe('the command line', () => {
     expect(await regent(['switchover', 'demo'], { ...env, REGENT_API: refusing })).toEqual({
       code: 1,
       out: '',
-      err: 'error: demo-2 is not in the sync set\n  The message says what stands in the way.\n  REGENT_REFUSED',
+      err: 'error: demo-2 is not in the sync set\n  Remove what the message says stands in the way, then ask again; regent explain tells everything that does.\n  REGENT_REFUSED',
     })
     const late = await httpServer(() => problem('REGENT_TIMED_OUT', 504))
     expect((await regent(['switchover', 'demo'], { ...env, REGENT_API: late })).code).toBe(4)

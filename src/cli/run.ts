@@ -1,7 +1,8 @@
 import { CommanderError } from 'commander'
+import { anyOnKubernetes, inPlace, localPlace, type Place } from '../common/commands.ts'
 import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import { exitCodeOf, exitCodes } from './exit-codes.ts'
-import type { Io } from './io.ts'
+import { isKubectlPlugin, type Io } from './io.ts'
 import { paintFor } from './paint.ts'
 import { toJson } from './json-output.ts'
 import { buildProgram, buildWholeProgram } from './program.ts'
@@ -17,12 +18,12 @@ export async function run(given: readonly string[], io: Io): Promise<number> {
     return Number(process.exitCode ?? exitCodes.ok)
   } catch (error) {
     if (!(error instanceof CommanderError)) {
-      tell(io, error, json)
+      tell(io, error, { json, where: placeOf(argv, io) })
       return exitCodeOf(error)
     }
     if (error.exitCode === 0) return exitCodes.ok
     // Commander has told it already, unless it was kept from it for JSON.
-    if (json) tell(io, new RegentError('REGENT_BAD_REQUEST', error.message.replace(/^error: /, '')), json)
+    if (json) tell(io, new RegentError('REGENT_BAD_REQUEST', error.message.replace(/^error: /, '')), { json, where: placeOf(argv, io) })
     return exitCodes.usage
   }
 }
@@ -33,10 +34,10 @@ function asOurs(error: unknown): unknown {
   return isSystem ? new RegentError('REGENT_SYSTEM', error.message, { cause: error }) : error
 }
 
-function tell(io: Io, thrown: unknown, json: boolean): void {
+function tell(io: Io, thrown: unknown, { json, where }: { readonly json: boolean; readonly where: Place['kind'] }): void {
   const error = asOurs(thrown)
-  const [code, message] = [codeOf(error), describeError(error)]
-  const remedy = error instanceof RegentError ? error.remedy : ''
+  const [code, message] = [codeOf(error), inPlace(describeError(error), where === 'local' ? localPlace : anyOnKubernetes)]
+  const remedy = error instanceof RegentError ? error.remedyIn(where) : ''
   if (json) return io.note(toJson({ code, message, remedy }))
   const paint = paintFor(io.colour)
   io.note(`${paint.red('error')}: ${message}`)
@@ -53,6 +54,12 @@ function isUnexpected(error: unknown): error is Error {
 /** Whether the command shows or takes the flags of the manager. */
 function needsWhole(argv: readonly string[]): boolean {
   return ['manager', 'help', 'completion'].includes(argv.find((word) => !word.startsWith('-')) ?? '')
+}
+
+/** Whether it was about a cluster on Kubernetes: `findPlace` decides so too, and an error may come before. */
+function placeOf(argv: readonly string[], io: Io): Place['kind'] {
+  const isAsked = argv.some((word) => /^(-n|--(namespace|context|kubeconfig|manager-namespace)(=|$))/.test(word) || /^[a-z][a-z0-9-]*\/[a-z]/.test(word))
+  return isKubectlPlugin(io) || isAsked ? 'kubernetes' : 'local'
 }
 
 /** Errors come in the format that results were asked for; the options may not have been parsed when one happens. */

@@ -1,4 +1,5 @@
-import { catalogue, type ErrorCode } from './error-catalogue.ts'
+import type { Place } from './commands.ts'
+import { catalogue, remedyOf, type ErrorCode } from './error-catalogue.ts'
 
 /** The one error class: a stable code of the catalogue, and a message that names what was wrong and where. */
 export class RegentError extends Error {
@@ -15,9 +16,9 @@ export class RegentError extends Error {
     return catalogue[this.code].status
   }
 
-  /** What to do about it. */
-  get remedy(): string {
-    return catalogue[this.code].remedy
+  /** What to do about it, where it is read. */
+  remedyIn(where: Place['kind']): string {
+    return remedyOf(this.code, where)
   }
 }
 

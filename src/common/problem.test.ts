@@ -10,7 +10,7 @@ describe('a problem document', () => {
       status: 404,
       code: 'REGENT_NOT_FOUND',
       detail: 'no cluster "x"; there is: shop',
-      remedy: 'The message lists what there is.',
+      remedy: 'Name one of those that the message lists.',
       instance: '/api/v1/clusters/x',
     })
   })

@@ -1,4 +1,5 @@
-import { catalogue, type ErrorCode } from './error-catalogue.ts'
+import type { Place } from './commands.ts'
+import { catalogue, remedyOf, type ErrorCode } from './error-catalogue.ts'
 import { codeOf, describeError } from './errors.ts'
 
 /** How every HTTP error of Regent is answered: RFC 9457 problem details, with the catalogue's code and remedy beside them. */
@@ -22,9 +23,10 @@ export const problemContentType = 'application/problem+json; charset=utf-8'
  * The problem document of any thrown value. What is not a RegentError becomes `REGENT_INTERNAL` without its message: that
  * may hold what is nobody's business, and belongs into the log.
  */
-export function problemOf(error: unknown, instance: string): Problem {
+export function problemOf(error: unknown, instance: string, where: Place['kind'] = 'local'): Problem {
   const code = codeOf(error)
-  const { status, title, remedy } = catalogue[code]
+  const { status, title } = catalogue[code]
+  const remedy = remedyOf(code, where)
   const detail = code === 'REGENT_INTERNAL' ? `${instance} could not be answered` : describeError(error)
   return { type: `urn:regent:error:${code}`, title, status, code, detail, remedy, instance }
 }

@@ -72,7 +72,7 @@ export function reviewWith(response: AdmissionResponse): AdmissionReview {
  * @param code HTTP status that the client gets. 409 would make clients try again: to them it is a conflict of versions
  */
 export function refuse({ uid }: Pick<AdmissionRequest, 'uid'>, refusals: readonly RegentError[], code = 422): AdmissionResponse {
-  return { uid, allowed: false, status: { code, message: refusals.map((one) => `${one.message} (${one.code}: ${one.remedy})`).join('; ') } }
+  return { uid, allowed: false, status: { code, message: refusals.map((one) => `${one.message} (${one.code}: ${one.remedyIn('kubernetes')})`).join('; ') } }
 }
 
 /** What is written into a cluster where it does not say it itself. */

@@ -38,5 +38,5 @@ const refusals: readonly (readonly [string, Parameters<typeof refusalOf>[0], Reg
 test.each(refusals)('a definition %s is refused, with what to do', async (_what, annotations, message) => {
   const refusal = await refusalOf(annotations)
   expect(refusal).toMatchObject({ code: 'REGENT_DEFINITION_OUTDATED', message: expect.stringMatching(message) as string })
-  expect(refusal?.remedy).toContain('helm upgrade')
+  expect(refusal?.remedyIn('kubernetes')).toContain('helm upgrade')
 })

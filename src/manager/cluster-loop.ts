@@ -1,4 +1,5 @@
 import { describeError } from '../common/errors.ts'
+import type { Place } from '../common/commands.ts'
 import type { Platform, PrimaryRoute } from '../common/platform.ts'
 import type { Timer, Transport, World } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
@@ -41,6 +42,7 @@ export interface LoopPorts {
 
 export interface LoopConfig {
   readonly cluster: string
+  readonly place?: Place
   readonly spec: ClusterSpec
   readonly timings: Timings
   /** Random id of this manager run. */

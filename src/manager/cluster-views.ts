@@ -55,6 +55,7 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
     fenced: isFenced(notes, view.name),
     ...downtimeField(input, view),
     ...serverFields(seen?.server ?? null),
+    ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
     problems: problemsOf(decision, view),
   }
 }

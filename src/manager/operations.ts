@@ -1,3 +1,5 @@
+import { counted } from '../../topology/analysis-input.ts'
+import { inPlace } from '../common/commands.ts'
 import { RegentError } from '../common/errors.ts'
 import type { ClusterLoop } from './cluster-loop.ts'
 import type { OperationResult } from './api/operation-result.ts'
@@ -142,7 +144,7 @@ export class Operations {
     if (moves) await this.switchover({ to: undefined, timeoutMs: undefined, reason: `fence ${instance}`, dryRun: false })
     const wallMs = this.#world.clock.wallMs()
     await this.#loop.changeNotes((notes) => ({ ...notes, fenced: [...notes.fenced.filter((fence) => fence.instance !== instance), { instance, keepPrimary, wallMs }] }))
-    return { done: true, dryRun: false, sentence: `${instance} is fenced until: regent unfence ${instance}` }
+    return { done: true, dryRun: false, sentence: this.#said(`${instance} is fenced until: regent unfence ${instance}`) }
   }
 
   async unfence(request: UnfenceRequest): Promise<OperationResult> {
@@ -160,7 +162,7 @@ export class Operations {
     const downtime = { instance, untilWallMs: input.wallMs + forMs, reason, owner }
     const leads = input.record !== undefined && instanceOf(input.record.primary) === instance
     const note = leads ? `; it is the primary: if it fails, another one takes over as ever. Without an interruption: regent switchover` : ''
-    const sentence = `${instance} ${dryRun ? 'would be' : 'is'} in ${describeDowntime(downtime)}${note}`
+    const sentence = `${instance} ${dryRun ? 'would be' : 'is'} in ${describeDowntime(downtime)}${this.#said(note)}`
     if (dryRun) return { done: false, dryRun: true, sentence }
     await this.#loop.changeNotes((notes) => withDowntime(notes, downtime, input.wallMs))
     return { done: true, dryRun: false, sentence }
@@ -197,10 +199,10 @@ export class Operations {
     const plan = planScale(situation, request.instances)
     if ('refusal' in plan) throw this.#refusal(request, `no scaling to ${request.instances}: ${plan.refusal}`)
     const steps = [...plan.steps, ...protectionAfter(request.instances)]
-    if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${request.instances} instances`, plan: steps }
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would scale to ${counted(request.instances, 'instance')}`, plan: steps }
     if (this.#platform.wish) await this.#platform.wish(request.instances)
     else await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
-    return { done: true, dryRun: false, sentence: `scaling to ${request.instances} instances has begun`, plan: steps }
+    return { done: true, dryRun: false, sentence: `scaling to ${counted(request.instances, 'instance')} has begun`, plan: steps }
   }
 
   /** Returns once its pod and volume are on their way out; topology shows how the new one is seeded. */
@@ -220,10 +222,16 @@ export class Operations {
     return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
   }
 
+  /** With the commands of the place where the cluster is. */
+  #said(sentence: string): string {
+    return inPlace(sentence, this.#loop.input().place)
+  }
+
   /** A dry run only asks: nobody else is told. */
   #refusal({ dryRun }: { readonly dryRun: boolean }, sentence: string): RegentError {
-    if (!dryRun) this.#cluster.declined(sentence)
-    return new RegentError('REGENT_REFUSED', sentence)
+    const said = this.#said(sentence)
+    if (!dryRun) this.#cluster.declined(said)
+    return new RegentError('REGENT_REFUSED', said)
   }
 
   #situation(): Situation {

@@ -107,7 +107,7 @@ async function answer({ routes, log }: WebhookServerParts, request: IncomingMess
     const review = reviewWith(judged(reviewer, asked, log))
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(review))
   } catch (error) {
-    const problem = problemOf(error, path.slice(0, 200))
+    const problem = problemOf(error, path.slice(0, 200), 'kubernetes')
     response.writeHead(problem.status, { 'content-type': problemContentType, connection: 'close', ...(problem.status === 405 ? { allow: 'POST' } : {}) }).end(JSON.stringify(problem))
   }
 }

@@ -94,7 +94,7 @@ export const primaryCases: Cases = {
       views: { 'shop-0': { reachable: false }, 'shop-2': { server: { readOnly: false, superReadOnly: false } } },
       findings: [
         'TwoWritablePrimaries critical shop-2: 1 instance can be written to: shop-2; only shop-0 may',
-        'PrimaryAgentUnreachable warning shop-0: the agent of primary shop-0 is unreachable, its server is not: shop-1, shop-2 still receive from it',
+        'PrimaryAgentUnreachable warning shop-0: the agent of primary shop-0 is unreachable, its server is not: shop-1 and shop-2 still receive from it',
       ],
     },
     'a writable server that is offline is no second primary': {
@@ -205,7 +205,7 @@ export const primaryCases: Cases = {
     'what its own agent said before it fell silent counts no more': {
       views: { 'shop-0': { reachable: false, process: 'dead' } },
       findings: [
-        'PrimaryAgentUnreachable warning shop-0: the agent of primary shop-0 is unreachable, its server is not: shop-1, shop-2 still receive from it',
+        'PrimaryAgentUnreachable warning shop-0: the agent of primary shop-0 is unreachable, its server is not: shop-1 and shop-2 still receive from it',
       ],
     },
     'no replica can testify: nobody knows': {
@@ -229,7 +229,7 @@ export const primaryCases: Cases = {
       expected: { primary: 'shop-9' },
       shape: { instances: 2 },
       findings: [
-        'PrimaryAgentUnreachable warning shop-9: the agent of primary shop-9 is unreachable, its server is not: shop-0, shop-1 still receive from it',
+        'PrimaryAgentUnreachable warning shop-9: the agent of primary shop-9 is unreachable, its server is not: shop-0 and shop-1 still receive from it',
       ],
     },
     'this manager reaches nobody: it judges nobody': {

@@ -71,6 +71,14 @@ export const serversCases: Cases = {
         'SettingsChanged warning shop-0: shop-0 has settings that another hand changed and its agent puts right: sync_binlog is 0, to be 1',
       ],
     },
+    'mysqld refuses a setting, before it was started and while it runs': {
+      views: { 'shop-0': { settingsRefused: 'unknown variable \'bogus=1\'' }, 'shop-1': { process: 'absent', server: null, settingsRefused: 'unknown variable \'bogus=1\'' } },
+      findings: [
+        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is absent for 60000 ms',
+        'SettingsRefused warning shop-0: mysqld of shop-0 refuses its settings: unknown variable \'bogus=1\'; it runs on with those of before, and would not start again until that setting is taken out or put right',
+        'SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable \'bogus=1\'; it is not started until that setting is taken out or put right',
+      ],
+    },
     'a replica was told to apply later, and another option of its channel was changed': {
       views: {
         'shop-1': { server: { channel: { changedOptions: [{ name: 'SOURCE_DELAY', seen: '3600', wanted: '0' }] } } },

@@ -11,6 +11,7 @@ import { composeSpec, readSpec } from '../../local/spec-file.ts'
 import { layoutOf } from '../../local/state-layout.ts'
 import type { Io } from '../io.ts'
 import { printStatus } from './status.ts'
+import { refuseUnknownSettings } from './refuse-settings.ts'
 import { hasLogin, refuseChanges } from './up-changes.ts'
 import type { UpOptions } from './up-command.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
@@ -82,7 +83,9 @@ async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalClust
   const said = { instances: stored.instances, acks: options.acks, durability: options.durability }
   const spec = await composeSpec(name, options.config, options.config === undefined ? { ...stored, ...defined(said) } : said)
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
-  return reopenCluster(dir, before, { spec, store, apiPort: options.port ?? before.api.port, mysql: await programs(io) })
+  const mysql = await programs(io)
+  await refuseUnknownSettings(layoutOf(dir), before, mysql)
+  return reopenCluster(dir, before, { spec, store, apiPort: options.port ?? before.api.port, mysql })
 }
 
 function defined<Options extends object>(options: Options): Partial<Options> {

@@ -3,12 +3,13 @@ import { carriesToken } from '../../common/bearer-token.ts'
 import { RegentError } from '../../common/errors.ts'
 import type { Logger } from '../../common/logger.ts'
 import { createTlsServer } from '../../common/tls-server.ts'
+import type { Place } from '../../common/commands.ts'
 import type { CertificateSource } from '../../common/tls.ts'
 import type { ClusterService } from '../cluster-service.ts'
 import type { ManagerMetrics } from '../metrics.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'
 import { clusterRoutes } from './cluster-routes.ts'
-import { answerBrokenRequest, answerNotFound, answerProblem, pathOf } from './errors.ts'
+import { answerBrokenRequest, answerNotFound, answerProblemIn, pathOf } from './errors.ts'
 import { eventRoutes } from './event-routes.ts'
 import { createEventStreams, type EventStreams } from './event-streams.ts'
 import { healthRoutes, openPaths } from './health-routes.ts'
@@ -41,6 +42,8 @@ export interface ApiOptions {
   readonly token: string
   readonly log: Logger
   readonly metrics: ManagerMetrics
+  /** Where those who read its errors are: on this machine unless given. */
+  readonly where?: Place['kind']
   readonly limits?: Partial<ApiLimits>
   /** HTTPS with these; plain HTTP unless given. Those there are must be there now. */
   readonly certificates?: CertificateSource
@@ -54,6 +57,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const limits = { ...defaultLimits, ...options.limits }
   const streams = createEventStreams(limits.heartbeatMs)
   const loggerInstance: FastifyBaseLogger = options.log
+  const answerProblem = answerProblemIn(options.where ?? 'local')
   const app = fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),

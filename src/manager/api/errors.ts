@@ -1,12 +1,13 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
+import type { Place } from '../../common/commands.ts'
 import { codeOf, RegentError } from '../../common/errors.ts'
 import { problemContentType, problemOf } from '../../common/problem.ts'
 
 /** Answers any thrown value with its problem document. What is unexpected is logged with everything known of it. */
-export function answerProblem(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+export const answerProblemIn = (where: Place['kind']) => (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
   const error = translated(thrown, request)
-  const problem = problemOf(error, pathOf(request))
+  const problem = problemOf(error, pathOf(request), where)
   if (codeOf(error) === 'REGENT_INTERNAL') request.log.error({ err: error, method: request.method, path: problem.instance }, 'a request failed unexpectedly')
   if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="regent"')
   void reply.status(problem.status).type(problemContentType).send(JSON.stringify(problem))

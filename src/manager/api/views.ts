@@ -46,6 +46,7 @@ export const instanceRowSchema = Type.Object(
     downtime: Type.Optional(downtimeSchema),
     version: nullable(Type.String({ description: 'Of MySQL.' })),
     executed: nullable(Type.String({ description: 'gtid_executed.' })),
+    settingsRefused: Type.Optional(Type.String({ description: 'Settings that its mysqld refuses, in mysqld’s own words; absent otherwise.' })),
     problems: Type.Array(Type.String()),
   },
   { $id: 'InstanceRow', description: 'One instance as its agent last reported it.' },

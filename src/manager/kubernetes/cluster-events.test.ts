@@ -46,6 +46,16 @@ describe('the Events of a cluster', () => {
     expect(debugged()).toEqual(['shops/shop: failover at 50 ms: committed revision 9, epoch 2'])
   })
 
+  it('name the setting that a mysqld refuses, once', () => {
+    const { events: all, told } = events()
+    const refused = { code: 'SettingsRefused', severity: 'warning', instance: 'shop-2', sentence: "mysqld of shop-2 refuses its settings: unknown variable 'bogus=1'" } as const
+    for (let decision = 0; decision < 3; decision++) all.decided(key, { ...well, analyses: [refused] }, null)
+    expect(told()).toEqual([`Warning SettingsRefused Start: ${refused.sentence}`])
+    all.decided(key, { ...well, analyses: [] }, null)
+    all.decided(key, { ...well, analyses: [refused] }, null)
+    expect(told()).toHaveLength(1)
+  })
+
   it('leave out steps in the middle of a story that is longer than an Event may be', () => {
     const { events: all, told } = events()
     const steps = Array.from({ length: 60 }, (_, step) => ({ atMs: step, what: `promise shop-1 once more, for the time ${step}` }))

@@ -38,10 +38,12 @@ export class ClusterEvents {
   }
 
   /** @param recovery the one that is under way */
-  decided(key: ObjectKey, { blocked, sentence }: Pick<Decision, 'blocked' | 'sentence'>, recovery: Recovery | null): void {
+  decided(key: ObjectKey, { blocked, sentence, analyses = [] }: Pick<Decision, 'blocked' | 'sentence'> & Partial<Pick<Decision, 'analyses'>>, recovery: Recovery | null): void {
     if (recovery !== null && this.#isNews(key, 'recovery', recovery.id)) this.#recovery(key, recovery, recovery.sentence)
     if (recovery !== null) this.#logSteps(key, recovery)
     if (this.#isNews(key, 'blocked', blocked ? gistOfSentence(sentence) : '') && blocked) this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
+    const refused = analyses.filter(({ code }) => code === 'SettingsRefused').map((analysis) => analysis.sentence).join('; ')
+    if (this.#isNews(key, 'settings', refused) && refused !== '') this.#tell(key, { type: 'Warning', reason: 'SettingsRefused', action: 'Start', note: refused })
   }
 
   ended(key: ObjectKey, recovery: Recovery): void {
@@ -70,7 +72,7 @@ export class ClusterEvents {
   }
 
   forget(key: ObjectKey): void {
-    for (const what of ['recovery', 'blocked', 'refused', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
+    for (const what of ['recovery', 'blocked', 'settings', 'refused', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
     this.#steps.delete(keyText(key))
   }
 

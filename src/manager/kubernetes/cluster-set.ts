@@ -155,7 +155,7 @@ export class ClusterSet {
     const trust = watchTrust(createHttpFeed(secured), () => changed(key))
     const ports = { world, transport, store, platform, feed: trust.feed }
     const told: Told = { decided: (decision) => decided(key, decision), recovered: (recovery) => recovered(key, recovery), declined: (sentence) => declined(key, sentence) }
-    const config = { cluster: key.name, spec, timings: defaultTimings, manager }
+    const config = { cluster: key.name, place: { kind: 'kubernetes' as const, namespace: key.namespace, cluster: key.name }, spec, timings: defaultTimings, manager }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
     const endRecordWatch = watchRecord({ records: configMaps, timers: world.timers, cluster: key, revision: () => managed.loop.record?.revision ?? 0, meddled: () => void this.#lookAgain(managed) })
     const held: Held = { uid, token, managed, platform, transport, store, trust, committedEpoch, endRecordWatch, generation }

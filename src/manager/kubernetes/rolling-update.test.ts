@@ -54,6 +54,13 @@ describe('a rolling update', () => {
     expect(step([outdated(0), outdated(1)])).toEqual([undefined, 'rolling update waits: the pod of shop-2 is not ready; 2 of 2 pods are not as the spec says'])
   })
 
+  it('goes no further than one whose mysqld refuses the changed settings, and takes that one first once they are put right', () => {
+    const instances = [aRow(0), aRow(1), aRow(2, { process: 'absent', inSyncSet: false, settingsRefused: "unknown variable 'bogus=1'" })]
+    const says = "rolling update waits: mysqld of shop-2 refuses its settings: unknown variable 'bogus=1'; 2 of 3 pods are not as the spec says"
+    expect(step([outdated(0), outdated(1), updated(2)], { instances })).toEqual([undefined, says])
+    expect(step(all, { instances })[0]).toBe('shop-2')
+  })
+
   it('waits while a pod ends', () => {
     expect(step([outdated(0), outdated(1), outdated(2, { metadata: { name: 'shop-2', deletionTimestamp: '2026-11-21T00:00:00Z', annotations: {} } })])).toEqual([undefined, 'rolling update waits: shop-2 is ending; 3 of 3 pods are not as the spec says'])
   })

@@ -45,6 +45,8 @@ function whyNotNow({ spec }: MySQLCluster, view: ClusterView, { pods, outdated }
   if (!view.writable) return 'the cluster takes no writes'
   if (view.instances.length !== spec.instances) return `there are ${view.instances.length} of ${spec.instances} instances`
   const names = new Set(outdated.map(({ metadata }) => metadata.name))
+  const refusing = view.instances.find(({ name, settingsRefused }) => !names.has(name) && settingsRefused !== undefined)
+  if (refusing !== undefined) return `mysqld of ${refusing.name} refuses its settings: ${refusing.settingsRefused}`
   const late = view.instances.find(({ name }) => !names.has(name) && !isBack(view, pods, name))
   if (late === undefined) return ''
   if (!takesPart(view, late)) return `${late.name} is not back in the sync set`

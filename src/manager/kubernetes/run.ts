@@ -145,7 +145,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
             { name: 'events', run: async (until) => (await aborted(until), recorder.close(2_000)) },
             { name: 'mysqlcluster controller', run: (until) => controllers.cluster.run(until) },
             { name: 'status controller', run: (until) => controllers.status.run(until) },
-            apiServer(() => createApi({ clusters: service, token, log, metrics, certificates: ownCertificates }), options),
+            apiServer(() => createApi({ clusters: service, where: 'kubernetes', token, log, metrics, certificates: ownCertificates }), options),
           ],
         },
       },

@@ -52,6 +52,14 @@ describe('the conditions of a cluster', () => {
       { Ready: 'False NotWritable: the sentence', Available: 'False NotWritable: the sentence', Degraded: 'False Changing: the sentence', ...settled },
     ],
     [
+      'whose first restarted instance refuses the settings of the spec',
+      { view: aView({ instances: [aRow(0), aRow(1), aRow(2, { process: 'absent', settingsRefused: "unknown variable 'bogus=1'" })], sentence: 'shop-2 is dead' }), update: 'rolling update waits' },
+      {
+        ...{ Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Progressing: 'True Changing: rolling update waits', Paused: settled.Paused },
+        Degraded: "True SettingsRefused: mysqld of shop-2 refuses its settings: unknown variable 'bogus=1'. Put spec.settings right; shop-2 is dead",
+      },
+    ],
+    [
       'that has lost a replica',
       { view: aView({ instances: [aRow(0), aRow(1), aRow(2, { reachable: false })], sentence: 'shop-2 is not heard' }) },
       { Ready: 'False NotWhole: the sentence', Available: 'True Writable: shop-0 takes writes', Degraded: 'True InstancesMissing: shop-2 does not take part; shop-2 is not heard', ...settled },

@@ -90,7 +90,7 @@ function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }
     Ready: isWhole ? yes('Whole', message) : no(isComplete ? 'ReplicasLagging' : writable ? 'NotWhole' : 'NotWritable', message),
     Available: writable ? yes('Writable', `${view.primary} takes writes`) : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
     Progressing: trouble !== '' ? no('SpecNotFollowed', trouble) : progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress),
-    Degraded: untrusted ?? degradationOf(view, missing, behind, trouble) ?? notDegraded(view, isWhole),
+    Degraded: untrusted ?? settingsSentence(view) ?? degradationOf(view, missing, behind, trouble) ?? notDegraded(view, isWhole),
     Paused: view.paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
   }
 }
@@ -105,6 +105,12 @@ function untrustedSentence(cluster: string, { instances }: ClusterView, distrust
   const { authority, certificates } = namesOf(cluster)
   const cure = `The kubelets bring the files of Secret ${certificates} to the pods within a minute or two; the authority is in Secret ${authority}`
   return yes('NotTrusted', `${names}: the agents and this manager do not trust each other, and no failover to or from there is possible until they do. ${cure}. ${why}`)
+}
+
+/** A setting that mysqld does not know stops more than the instance that is restarted with it: the others are not restarted, and the cluster stays as it is until a person puts it right. */
+function settingsSentence({ instances, sentence }: ClusterView): Said | undefined {
+  const refusing = instances.flatMap(({ name, settingsRefused }) => (settingsRefused === undefined ? [] : [`mysqld of ${name} refuses its settings: ${settingsRefused}`]))
+  return refusing.length === 0 ? undefined : yes('SettingsRefused', `${refusing.join('; ')}. Put spec.settings right; ${sentence}`)
 }
 
 /** Nobody is called for what a person expects. */

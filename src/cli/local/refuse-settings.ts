@@ -1,0 +1,33 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { renderServerConfig } from '../../../agents/server-config.ts'
+import { askForSettings, runHere } from '../../../agents/settings-check.ts'
+import { RegentError } from '../../common/errors.ts'
+import type { LocalCluster, MysqlPrograms } from '../../local/cluster-file.ts'
+import { agentConfigPath, type StateLayout } from '../../local/state-layout.ts'
+import { readAgentConfig } from '../agent-config-file.ts'
+
+/**
+ * Settings that people wrote into the agents' files and this mysqld does not take are refused before anything is written or started: `REGENT_SETTINGS_REFUSED` with mysqld's own words, or `REGENT_BAD_REQUEST` for
+ * those that Regent manages.
+ */
+export async function refuseUnknownSettings(layout: StateLayout, { instances }: LocalCluster, { mysqld, pluginDir, shareDir }: MysqlPrograms): Promise<void> {
+  const asked = new Set<string>()
+  const folder = await mkdtemp(join(tmpdir(), 'regent-settings-'))
+  try {
+    for (const { name } of instances) {
+      const path = agentConfigPath(layout, name)
+      const config = await readAgentConfig(path)
+      const own = JSON.stringify(config.serverSettings)
+      if (own === '{}' || asked.has(own)) continue
+      asked.add(own)
+      const file = join(folder, 'my.cnf')
+      await writeFile(file, renderServerConfig({ ...config, mysqld, pluginDir, shareDir }), { mode: 0o600 })
+      const { words } = await askForSettings(mysqld, file, runHere)
+      if (words !== '') throw new RegentError('REGENT_SETTINGS_REFUSED', `mysqld of ${name} refuses the serverSettings in ${path}: ${words}; nothing was changed`)
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
