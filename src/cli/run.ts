@@ -4,6 +4,7 @@ import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { paintFor } from './paint.ts'
 import { toJson } from './json-output.ts'
+import { printable } from './printable.ts'
 import { buildProgram, buildWholeProgram } from './program.ts'
 import { verbFirst } from './verb-first.ts'
 
@@ -35,7 +36,7 @@ function asOurs(error: unknown): unknown {
 
 function tell(io: Io, thrown: unknown, json: boolean): void {
   const error = asOurs(thrown)
-  const [code, message] = [codeOf(error), describeError(error)]
+  const [code, message] = [codeOf(error), printable(describeError(error))]
   const remedy = error instanceof RegentError ? error.remedy : ''
   if (json) return io.note(toJson({ code, message, remedy }))
   const paint = paintFor(io.colour)
