@@ -73,7 +73,6 @@ function complaints(argv: readonly string[], { code, out, err }: Ran): readonly 
     ...(exitCodeMeanings[code] === undefined ? [`exit code ${code} is not documented`] : []),
     ...(code !== 0 && err.trim() === '' ? ['nothing is said'] : []),
     ...inside.map((words) => `what is said has ${String(words)}`),
-    // eslint-disable-next-line no-control-regex
     ...(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(out + err) ? ['a terminal would obey what is said'] : []),
     ...(err.length > 20_000 ? [`${err.length} characters are said`] : []),
     ...(isJson && Object.keys(JSON.parse(err.slice(err.indexOf('{"code"'))) as object).join() !== 'code,message,remedy' ? ['the error is not the documented JSON'] : []),
