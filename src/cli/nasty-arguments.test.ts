@@ -99,6 +99,6 @@ test('so does the real process', async () => {
     const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000, killSignal: 'SIGKILL' })
     const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? -1)))
     const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-    expect({ argv, code, err: err.slice(0, 1_000), wrong: complaints(argv, { code, out, err }) }).toMatchObject({ wrong: [] })
+    expect({ argv, code, err: err.slice(0, 1_000), wrong: complaints(argv, { code, out, err }) }).toEqual(expect.objectContaining({ wrong: [] }))
   }
 }, 300_000)
