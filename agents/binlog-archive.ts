@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ArchiveSize } from './archive-keeping.ts'
-import { readAt } from './binlog-file.ts'
+import { readAt, withWindow } from './binlog-file.ts'
 
 /** A part of a binlog file: from `offset` up to `end`. */
 export interface ByteRange {
@@ -114,7 +114,6 @@ async function archiveNames(archiveDir: string): Promise<readonly string[]> {
 const archiveName = /^((?:tail|errant)-(.+))-[0-9a-f]{16}$/
 const descriptionFile = 'description.json'
 const flagsInFile = 4 + 17
-const copyLength = 1_048_576
 
 interface Copying {
   readonly from: FileHandle
@@ -126,8 +125,10 @@ async function copyRanges(source: ArchiveSource, to: string, seen: (bytes: Buffe
   const from = await open(source.path, 'r')
   try {
     await writeDurably(to, async (file) => {
-      const copying = { from, to: file, space: Buffer.allocUnsafe(copyLength) }
-      for (const range of [{ offset: 0, end: source.headEnd }, ...source.ranges]) await copyRange(copying, range, seen)
+      const ranges = [{ offset: 0, end: source.headEnd }, ...source.ranges]
+      await withWindow(async (space) => {
+        for (const range of ranges) await copyRange({ from, to: file, space }, range, seen)
+      })
       // The copy is not in use: without the flag mysqlbinlog adds no ROLLBACK. The event's checksum is made without it.
       await file.write(Buffer.from([0, 0]), 0, 2, flagsInFile)
     })
@@ -136,10 +137,10 @@ async function copyRanges(source: ArchiveSource, to: string, seen: (bytes: Buffe
   }
 }
 
-/** A part of the copy at a time, through the same memory: buffers that are made anew pile up to many times the limit of an agent before they are collected. */
+/** A part of the copy at a time. */
 async function copyRange({ from, to, space }: Copying, range: ByteRange, seen: (bytes: Buffer) => void): Promise<void> {
   for (let at = range.offset; at < range.end; ) {
-    const bytes = await readAt(from, at, space.subarray(0, Math.min(copyLength, range.end - at)))
+    const bytes = await readAt(from, at, space.subarray(0, Math.min(space.length, range.end - at)))
     if (bytes.length === 0) throw new Error(`a binlog became shorter while it was archived: byte ${at} of ${range.end} is gone`)
     seen(bytes)
     await to.writeFile(bytes)

@@ -63,10 +63,31 @@ export type Visit = (event: BinlogEvent) => typeof stopScan | undefined | void
 export async function scanBinlog(path: string, visit: Visit, options: ScanOptions = {}): Promise<BinlogScan> {
   const file = await open(path, 'r')
   try {
-    return await new Scanner(path, file, (await file.stat()).size, options).run(visit)
+    const { size } = await file.stat()
+    return await withWindow((space) => new Scanner({ path, file, size, space }, options).run(visit))
   } finally {
     await file.close()
   }
+}
+
+let spare: Buffer | undefined
+
+/** A megabyte to read through, the same one each time unless two read at once: windows that are made anew pile up to many times the limit of an agent before they are collected. */
+export async function withWindow<Result>(work: (space: Buffer) => Promise<Result>): Promise<Result> {
+  const space = spare ?? Buffer.allocUnsafeSlow(windowLength)
+  spare = undefined
+  try {
+    return await work(space)
+  } finally {
+    spare = space
+  }
+}
+
+interface Scanned {
+  readonly path: string
+  readonly file: FileHandle
+  readonly size: number
+  readonly space: Buffer
 }
 
 class Scanner {
@@ -78,12 +99,13 @@ class Scanner {
   readonly #signal: AbortSignal | undefined
   #window: Buffer = Buffer.alloc(0)
   #windowStart = 0
-  readonly #space = Buffer.allocUnsafe(windowLength)
+  readonly #space: Buffer
 
-  constructor(path: string, file: FileHandle, size: number, { verify = true, isRelayLog = false, signal }: ScanOptions) {
+  constructor({ path, file, size, space }: Scanned, { verify = true, isRelayLog = false, signal }: ScanOptions) {
     this.#path = path
     this.#file = file
     this.#size = size
+    this.#space = space
     this.#verify = verify
     this.#isRelayLog = isRelayLog
     this.#signal = signal

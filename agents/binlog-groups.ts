@@ -167,7 +167,8 @@ class PayloadEvents {
   push(chunk: Buffer): void {
     const skipped = Math.min(this.#skip, chunk.length)
     this.#skip -= skipped
-    this.#left = Buffer.concat([this.#left, chunk.subarray(skipped)])
+    const rest = chunk.subarray(skipped)
+    this.#left = this.#left.length === 0 ? rest : Buffer.concat([this.#left, rest])
     while (this.#takeEvent());
   }
 

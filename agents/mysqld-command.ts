@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { RegentError } from '../src/common/errors.ts'
+import { frugalEnvironment } from '../src/common/frugal-environment.ts'
 import { usableVersion } from '../src/common/mysql-version.ts'
 import { initialStatements } from './accounts.ts'
 import type { AgentConfig } from './config.ts'
@@ -10,8 +11,8 @@ import { sentenceOf, spawnProgram, type RunningProgram } from './running-program
 import { renderServerConfig } from './server-config.ts'
 import type { VolumeLayout } from './volume-layout.ts'
 
-/** A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says so. */
-const notInherited = ['MYSQLD_PARENT_PID', 'NOTIFY_SOCKET', 'MYSQL_PWD', 'MYSQL_HOME', 'MYSQL_GROUP_SUFFIX']
+/** A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says so. Nor is it as small as its agent. */
+const notInherited = [...Object.keys(frugalEnvironment), 'MYSQLD_PARENT_PID', 'NOTIFY_SOCKET', 'MYSQL_PWD', 'MYSQL_HOME', 'MYSQL_GROUP_SUFFIX']
 
 /** The image of a pod's mysql container may be any: what is in it is asked for its version. Gives it. Rejects with `REGENT_MYSQL_TOO_OLD`, `REGENT_MYSQL_MISSING` or `REGENT_LAUNCHER_SILENT`. */
 export async function checkProgram({ mysqld }: AgentConfig, launcher: Launcher): Promise<string> {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GtidSet } from '../topology/gtid-set.ts'
 import { binlogFile, ddl, dml, gtid, previousGtids, query, rows, uuid, type SyntheticEvent } from '../test/support/synthetic-binlog.ts'
 import type { GroupEnding } from './binlog-groups.ts'
-import { planTrim, readTrimPlan, trimTail, type LastBinlog, type TrimPlan } from './unacknowledged-tail.ts'
+import { longestTail, planTrim, readTrimPlan, trimTail, type LastBinlog, type TrimPlan } from './unacknowledged-tail.ts'
 
 const set = (numbers: string): GtidSet => GtidSet.parse(numbers === '' ? '' : `${uuid}:${numbers}`)
 
@@ -144,6 +144,13 @@ describe('a tail on the disk', () => {
     await write([])
     await writeFile(file, Buffer.from('fd62696e0000', 'hex'))
     expect(await readTrimPlan(dataDir, set('1-3'))).toEqual({ kind: 'refuse', reason: `${file} is encrypted`, gtids: '' })
+  })
+
+  it('is refused where more is missing than ever waits for an acknowledgement, and where something held comes after it; all that is missing is told', async () => {
+    await write(Array.from({ length: longestTail + 1 }, (_, index) => dml(index + 4)).flat())
+    expect(await readTrimPlan(dataDir, set('1-3'))).toMatchObject({ kind: 'refuse', gtids: `${uuid}:4-${longestTail + 4}`, reason: expect.stringContaining(`${longestTail + 1} transactions in binlog.000002 are missing`) as string })
+    expect(await readTrimPlan(dataDir, set('1-4'))).toMatchObject({ kind: 'trim' })
+    expect(await readTrimPlan(dataDir, set('1-6:8-20'))).toMatchObject({ kind: 'refuse', gtids: `${uuid}:7:21-${longestTail + 4}`, reason: expect.stringContaining(`${uuid}:8 comes after the first missing`) as string })
   })
 
   it('is refused for a write to another engine among thousands of others', async () => {

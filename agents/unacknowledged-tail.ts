@@ -4,7 +4,7 @@ import { describeError, RegentError } from '../src/common/errors.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import type { GtidText } from '../topology/observation.ts'
 import { archiveVersion, syncFolder, writeArchive } from './binlog-archive.ts'
-import { scanBinlog } from './binlog-file.ts'
+import { scanBinlog, stopScan } from './binlog-file.ts'
 import { endingOfPayload, GroupFold, type TransactionGroup } from './binlog-groups.ts'
 import { lastBinlogFile, readBinlogHead, readFileSets } from './binlog-set.ts'
 import { GtidCollector, GtidMatcher, printGtid } from './gtid-collector.ts'
@@ -83,28 +83,50 @@ export async function readTrimPlan(dataDir: string, held: GtidSet, signal?: Abor
   const file = await lastBinlogFile(dataDir)
   if (file === undefined) return { kind: 'nothing' }
   try {
-    return planTrim(await readLastBinlog(dataDir, file, { held, signal }), held)
+    const last = await readLastBinlog(dataDir, file, { held, signal })
+    const plan = last.tooMany === undefined ? planTrim(last, held) : { kind: 'refuse' as const, reason: last.tooMany }
+    return plan.kind === 'refuse' ? { ...plan, gtids: last.missing.toString() } : plan
   } catch (error) {
     if (error instanceof RegentError && error.code === 'REGENT_BINLOG_UNREADABLE') return { kind: 'refuse', reason: describeError(error), gtids: '' }
     throw error
   }
 }
 
-/** Two passes, so that of a large file only the transactions from the first missing one on are kept in memory. */
-async function readLastBinlog(dataDir: string, file: string, { held, signal }: { readonly held: GtidSet; readonly signal: AbortSignal | undefined }): Promise<LastBinlog> {
-  const { previous, own, anonymous, scan } = await readFileSets(file, { signal })
-  const head = await readBinlogHead(file)
-  const missing = own.subtract(held)
-  const groups = missing.isEmpty() ? [] : await groupsFrom(file, missing, signal)
-  const purged = await readPurgedNote(dataDir)
-  return { file, size: scan.size, serverVersion: scan.serverVersion, headEnd: head.end, previous: previous.union(purged), anonymous, groups }
+/**
+ * What nobody acknowledged has a session each that waits for it, so that a longer tail is something else. It is not judged one by one: gathered,
+ * a file full of small transactions takes an agent several times the memory it may have.
+ */
+export const longestTail = 10_000
+
+interface ReadBinlog extends LastBinlog {
+  /** What the primary does not hold, wherever it lies. */
+  readonly missing: GtidSet
+  /** Why nothing of it was gathered. */
+  readonly tooMany?: string
 }
 
+/** Two passes, so that of a large file only the transactions from the first missing one on are kept in memory. */
+async function readLastBinlog(dataDir: string, file: string, { held, signal }: { readonly held: GtidSet; readonly signal: AbortSignal | undefined }): Promise<ReadBinlog> {
+  const { previous: before, own, anonymous, scan } = await readFileSets(file, { signal })
+  const head = await readBinlogHead(file)
+  const previous = before.union(await readPurgedNote(dataDir))
+  const missing = own.subtract(held)
+  const last = { file, size: scan.size, serverVersion: scan.serverVersion, headEnd: head.end, previous, anonymous, groups: [], missing: missing.union(previous.subtract(held)) }
+  if (missing.isEmpty()) return last
+  const count = missing.count()
+  if (count > longestTail) return { ...last, tooMany: `${count} transactions in ${basename(file)} are missing on the primary, and never do more than ${longestTail} wait for an acknowledgement` }
+  return { ...last, groups: await groupsFrom(file, missing, signal) }
+}
+
+/** Up to the first one that is held behind one that is missing: what follows that changes nothing. */
 async function groupsFrom(file: string, missing: GtidSet, signal?: AbortSignal): Promise<readonly TransactionGroup[]> {
   const isMissing = new GtidMatcher(missing)
   const groups: TransactionGroup[] = []
   const fold = new GroupFold((group) => {
-    if (groups.length > 0 || (group.gtid !== null && isMissing.has(group.gtid))) groups.push(group)
+    const isWanted = group.gtid !== null && isMissing.has(group.gtid)
+    if (groups.length === 0 && !isWanted) return undefined
+    groups.push(group)
+    return isWanted || group.ending.kind === 'incomplete' ? undefined : stopScan
   })
   await scanBinlog(file, (event) => fold.add(event), { signal, verify: false })
   fold.finish()

@@ -11,6 +11,7 @@ import { commandName, type Io } from './io.ts'
 import { addLocal } from './local/local-command.ts'
 import { addManager } from './manager-command.ts'
 import { addPause } from './pause-command.ts'
+import { printable } from './printable.ts'
 import { addRecoveries } from './recoveries-command.ts'
 import { addReplace } from './replace-command.ts'
 import { addSwitchover } from './switchover-command.ts'
@@ -27,7 +28,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     .configureOutput({
       writeOut: (text) => io.out(text.replace(/\n$/, '')),
       writeErr: (text) => io.note(text.replace(/\n$/, '')),
-      outputError: (text, write) => (jsonErrors ? undefined : write(text)),
+      outputError: (text, write) => (jsonErrors ? undefined : write(printable(text))),
     })
     .version(`regent ${regentVersion}`, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })

@@ -5,6 +5,7 @@ import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import { isKubectlPlugin, type Io } from './io.ts'
 import { paintFor } from './paint.ts'
 import { toJson } from './json-output.ts'
+import { printable } from './printable.ts'
 import { buildProgram, buildWholeProgram } from './program.ts'
 import { verbFirst } from './verb-first.ts'
 
@@ -36,7 +37,7 @@ function asOurs(error: unknown): unknown {
 
 function tell(io: Io, thrown: unknown, { json, where }: { readonly json: boolean; readonly where: Place['kind'] }): void {
   const error = asOurs(thrown)
-  const [code, message] = [codeOf(error), inPlace(describeError(error), where === 'local' ? localPlace : anyOnKubernetes)]
+  const [code, message] = [codeOf(error), inPlace(printable(describeError(error)), where === 'local' ? localPlace : anyOnKubernetes)]
   const remedy = error instanceof RegentError ? error.remedyIn(where) : ''
   if (json) return io.note(toJson({ code, message, remedy }))
   const paint = paintFor(io.colour)

@@ -1,8 +1,9 @@
-import { access, readFile } from 'node:fs/promises'
+import { access, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describeError, RegentError } from '../common/errors.ts'
 import type { Clock } from '../common/ports.ts'
+import { proxyFromEnvironment } from './environment-proxy.ts'
 
 /** What proves who asks, as one request needs it. */
 export interface Credentials {
@@ -25,6 +26,7 @@ export interface KubeConnection {
   readonly server: string
   /** The namespace this process lives in, or the context's; `default` where neither says. */
   readonly namespace: string
+  /** The kubeconfig's own, else the one that the environment names for this server. */
   readonly proxyUrl?: string
   /** Tokens and certificates are short-lived, so ask before every request. `fresh`: those given last were refused. */
   credentials(fresh?: boolean): Promise<Credentials>
@@ -48,12 +50,13 @@ export interface ConnectionSources {
  */
 export async function findKubeConnection(sources: ConnectionSources): Promise<KubeConnection> {
   const { kubeconfig, context, env = process.env, home = homedir() } = sources
-  if (kubeconfig !== undefined) return fromKubeconfig([kubeconfig], context)
+  const fromFiles = (paths: readonly string[]) => fromKubeconfig(paths, context, env)
+  if (kubeconfig !== undefined) return fromFiles([kubeconfig])
   const named = (env['KUBECONFIG'] ?? '').split(':').filter((path) => path !== '')
-  if (named.length > 0) return fromKubeconfig(named, context)
+  if (named.length > 0) return fromFiles(named)
   if (env['KUBERNETES_SERVICE_HOST'] && context === undefined) return inCluster(sources, env)
   const usual = join(home, '.kube', 'config')
-  if (await exists(usual)) return fromKubeconfig([usual], context)
+  if (await exists(usual)) return fromFiles([usual])
   const noPod = env['KUBERNETES_SERVICE_HOST'] ? 'a pod’s service account has no contexts' : 'this is no pod (KUBERNETES_SERVICE_HOST is not set)'
   throw new RegentError('REGENT_KUBE_CONFIG', `${noPod}, KUBECONFIG names no file and ${usual} does not exist`)
 }
@@ -96,7 +99,7 @@ interface FilledOptions {
   rejectUnauthorized?: unknown
 }
 
-async function fromKubeconfig(paths: readonly string[], wanted: string | undefined): Promise<KubeConnection> {
+async function fromKubeconfig(paths: readonly string[], wanted: string | undefined, env: NodeJS.ProcessEnv): Promise<KubeConnection> {
   let config = await loadFiles(paths, wanted)
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: the ${wanted === undefined ? 'current context' : 'context'} ${JSON.stringify(config.getCurrentContext())} names no cluster`)
@@ -114,7 +117,9 @@ async function fromKubeconfig(paths: readonly string[], wanted: string | undefin
     return { headers: headersIn(filled), tls: tlsIn(filled) }
   }
 
-  return { server: cluster.server.replace(/\/+$/, ''), namespace: context?.namespace ?? 'default', ...(cluster.proxyUrl ? { proxyUrl: cluster.proxyUrl } : {}), credentials }
+  const server = cluster.server.replace(/\/+$/, '')
+  const proxyUrl = cluster.proxyUrl || proxyFromEnvironment(server, env)
+  return { server, namespace: context?.namespace ?? 'default', ...(proxyUrl === undefined ? {} : { proxyUrl }), credentials }
 }
 
 async function loadFiles(paths: readonly string[], context: string | undefined) {
@@ -123,6 +128,8 @@ async function loadFiles(paths: readonly string[], context: string | undefined) 
   for (const path of paths) {
     const one = new KubeConfig()
     try {
+      // A device such as /dev/full is read without end.
+      if (!(await stat(path)).isFile()) throw new Error('it is no file')
       one.loadFromFile(path)
     } catch (error) {
       throw new RegentError('REGENT_KUBE_CONFIG', `${path} cannot be used as a kubeconfig: ${describeError(error)}`, { cause: error })

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 
 export interface TestCertificate {
   /** PEM. It is its own CA. */
@@ -6,14 +7,14 @@ export interface TestCertificate {
   readonly key: string
 }
 
-/** A self-signed certificate for one DNS name, valid from 2020 to 2049 (RFC 5280, in as few fields as OpenSSL takes). */
+/** A self-signed certificate for one DNS name or IPv4 address, valid from 2020 to 2049 (RFC 5280, in as few fields as OpenSSL takes). */
 export function selfSigned(name: string): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = der(0x30, der(0x06, Buffer.from('2a8648ce3d040302', 'hex')))
   const subject = der(0x30, der(0x31, der(0x30, der(0x06, Buffer.from('550403', 'hex')), der(0x0c, Buffer.from(name)))))
   const validity = der(0x30, der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from('490101000000Z')))
-  const dnsNames = der(0x30, der(0x82, Buffer.from(name)))
-  const extensions = der(0xa3, der(0x30, der(0x30, der(0x06, Buffer.from('551d11', 'hex')), der(0x04, dnsNames))))
+  const names = der(0x30, isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name)))
+  const extensions = der(0xa3, der(0x30, der(0x30, der(0x06, Buffer.from('551d11', 'hex')), der(0x04, names))))
   const version3 = der(0xa0, der(0x02, Buffer.of(2)))
   const body = der(0x30, version3, der(0x02, Buffer.of(1)), ecdsaWithSha256, subject, validity, subject, publicKey.export({ type: 'spki', format: 'der' }), extensions)
   const signature = der(0x03, Buffer.of(0), sign('sha256', body, privateKey))

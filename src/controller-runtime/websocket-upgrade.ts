@@ -1,8 +1,10 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import type { Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { WebSocket, type ClientOptions } from 'ws'
+import { describeError } from '../common/errors.ts'
+import { hostOf } from './environment-proxy.ts'
 import type { KubeConnection, TlsSettings } from './kube-config.ts'
 import { refusalIn } from './kube-refusal.ts'
 
@@ -26,7 +28,10 @@ export async function beginWebSocket({ proxyUrl }: KubeConnection, tls: TlsSetti
   const options: ClientOptions = { ...tls, headers, perMessageDeflate: false, followRedirects: false, maxPayload: longestMessage }
   if (proxyUrl === undefined) return new WebSocket(url, [protocol], options)
   const socket = await tunnelThrough(new URL(proxyUrl), target, signal)
-  const createConnection = (): Socket => (target.protocol === 'https:' ? tlsConnect({ servername: target.hostname, ...tls, socket }) : socket)
+  const host = hostOf(target)
+  // An address is no server name (RFC 6066); the certificate is compared with it all the same.
+  const named = isIP(host) === 0 ? { servername: host } : { host }
+  const createConnection = (): Socket => (target.protocol === 'https:' ? tlsConnect({ ...named, ...tls, socket }) : socket)
   return new WebSocket(url, [protocol], { ...options, createConnection })
 }
 
@@ -63,9 +68,9 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
 function tunnelThrough(proxy: URL, target: URL, signal: AbortSignal): Promise<Socket> {
   const authority = `${target.hostname}:${target.port || (target.protocol === 'https:' ? '443' : '80')}`
   const login = proxy.username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64')}` }
-  const request = (proxy.protocol === 'https:' ? httpsRequest : httpRequest)({ host: proxy.hostname, port: proxy.port || undefined, method: 'CONNECT', path: authority, headers: { host: authority, ...login }, signal })
+  const request = (proxy.protocol === 'https:' ? httpsRequest : httpRequest)({ host: hostOf(proxy), port: proxy.port || undefined, method: 'CONNECT', path: authority, headers: { host: authority, ...login }, signal })
   return new Promise((resolve, reject) => {
-    request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error))
+    request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : new Error(`the proxy ${proxy.host}: ${describeError(error)}`, { cause: error })))
     request.on('connect', ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket)
       socket.destroy()

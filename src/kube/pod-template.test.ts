@@ -72,6 +72,11 @@ describe('a pod of a cluster', () => {
     expect(from).toMatchObject({ REGENT_INSTANCE: 'metadata.name', REGENT_HOST: 'status.podIP', REGENT_POD_UID: 'metadata.uid' })
   })
 
+  it('keeps the agent’s memory in one heap, and leaves mysqld its own', () => {
+    expect(container('agent').env).toContainEqual({ name: 'MALLOC_ARENA_MAX', value: '1' })
+    expect(JSON.stringify(container('mysql'))).not.toContain('MALLOC_ARENA_MAX')
+  })
+
   it('is made of the images that are asked for', () => {
     expect(containersOf().map(({ image }) => image)).toEqual([images.regent, images.regent, images.mysql])
     expect(container('mysql', { imagePullPolicy: 'Always' }).imagePullPolicy).toBe('Always')

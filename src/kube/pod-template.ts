@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
+import { frugalEnvironment } from '../common/frugal-environment.ts'
 import { asksForTls, podPaths, probePort, probePortName } from './agent-config.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from './names.ts'
@@ -73,6 +74,8 @@ function launcherCopy(image: string): V1Container {
   }
 }
 
+const frugal = Object.entries(frugalEnvironment).map(([name, value]) => ({ name, value }))
+
 function agent({ spec }: MySQLCluster, image: string): V1Container {
   const probe = (path: string, failureThreshold: number) => ({ httpGet: { path, port: probePort }, periodSeconds: 2, timeoutSeconds: 2, failureThreshold })
   return {
@@ -81,7 +84,7 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
     imagePullPolicy: 'IfNotPresent',
     restartPolicy: 'Always',
     args: ['agent', '--config', `${podPaths.config}/agent.json`],
-    env: [fromPod('REGENT_INSTANCE', 'metadata.name'), fromPod('REGENT_HOST', 'status.podIP'), fromPod('REGENT_POD_UID', 'metadata.uid'), { name: 'HOME', value: '/tmp' }],
+    env: [fromPod('REGENT_INSTANCE', 'metadata.name'), fromPod('REGENT_HOST', 'status.podIP'), fromPod('REGENT_POD_UID', 'metadata.uid'), { name: 'HOME', value: '/tmp' }, ...frugal],
     ports: [
       { name: 'agent', containerPort: agentPort, protocol: 'TCP' },
       { name: probePortName, containerPort: probePort, protocol: 'TCP' },

@@ -1,5 +1,4 @@
 import { describeError } from '../common/errors.ts'
-import type { Place } from '../common/commands.ts'
 import type { Platform, PrimaryRoute } from '../common/platform.ts'
 import type { Timer, Transport, World } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
@@ -42,7 +41,7 @@ export interface LoopPorts {
 
 export interface LoopConfig {
   readonly cluster: string
-  readonly place?: Place
+  readonly place?: DecisionInput['place']
   readonly spec: ClusterSpec
   readonly timings: Timings
   /** Random id of this manager run. */

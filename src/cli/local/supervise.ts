@@ -1,11 +1,14 @@
 import { flushCompileCache } from 'node:module'
 import { createLogger } from '../../common/logger.ts'
 import { inheritClaim } from '../../local/addresses.ts'
+import { readCluster } from '../../local/cluster-file.ts'
 import { frugalNode, regentCommand } from '../../local/regent-command.ts'
 import { Supervisor } from '../../local/supervisor.ts'
 
 /** Runs until it is told to shut down, or by SIGTERM. An error nobody caught ends it; what it ran goes on and is found by the next one. */
 export async function supervise(dir: string): Promise<void> {
+  // Whoever runs this by hand on another folder is told so, not a log.
+  await readCluster(dir)
   const log = createLogger({ level: 'info', name: 'supervisor' })
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'unexpected error')
