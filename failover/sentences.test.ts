@@ -10,8 +10,8 @@ import { serversCases } from '../topology/analysis-cases/servers-cases.ts'
 import { standingCases } from '../topology/analysis-cases/standing-cases.ts'
 import { aDumpThreadOf } from '../topology/testing.ts'
 import { decide } from './decide.ts'
-import { spokenIn } from './sentence-corpus.ts'
-import { faultsOf, strangeIn } from './sentence-rules.ts'
+import { spokenIn } from './testing-sentence-corpus.ts'
+import { faultsOf, strangeIn } from './testing-sentence-rules.ts'
 import { aSituation, deadServer, lostAgent, memberElsewhere, promised, shop1, shop2, type SituationOverrides } from './testing.ts'
 
 const asked = { requests: [{ kind: 'failover', id: 'asked', to: null, acceptLoss: false }] } as const

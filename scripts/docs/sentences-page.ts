@@ -1,4 +1,4 @@
-import { spokenIn, type Spoken } from '../../failover/sentence-corpus.ts'
+import { spokenIn, type Spoken } from '../../failover/testing-sentence-corpus.ts'
 import { localPlace } from '../../src/common/commands.ts'
 import { page } from './markdown.ts'
 
@@ -20,7 +20,7 @@ export function sentencesPage(): string {
   const others = Object.values(onKubernetes).flat().filter((sentence) => !known.has(sentence))
   return page(
     'Sentences',
-    '`failover/sentence-corpus.ts`',
+    '`failover/testing-sentence-corpus.ts`',
     'What Regent says of a cluster of three that has many kinds of trouble, with figures that are hard to say. A sentence is left out whose parts other lines have. `failover/sentences.test.ts` holds all of them to a few rules; whether they read well, a person sees here.',
     [...sections, `## With commands of Kubernetes\n\n${listed(others)}`].join('\n\n'),
   )

@@ -41,7 +41,7 @@ export interface LoopPorts {
 
 export interface LoopConfig {
   readonly cluster: string
-  readonly place?: DecisionInput['place']
+  readonly place?: NonNullable<DecisionInput['place']>
   readonly spec: ClusterSpec
   readonly timings: Timings
   /** Random id of this manager run. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { catalogue } from '../../common/error-catalogue.ts'
+import { catalogue, remedyOf } from '../../common/error-catalogue.ts'
 import type { Problem } from '../../common/problem.ts'
 import { authorized, testApi, type MemoryClusters } from './testing.ts'
 
@@ -26,7 +26,7 @@ async function refusal(request: InjectOptions): Promise<Problem> {
   const answer = await app.inject(request)
   expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
   const problem = answer.json<Problem>()
-  expect(problem).toMatchObject({ ...catalogue[problem.code], status: answer.statusCode, type: `urn:regent:error:${problem.code}` })
+  expect(problem).toMatchObject({ ...catalogue[problem.code], remedy: remedyOf(problem.code, 'local'), status: answer.statusCode, type: `urn:regent:error:${problem.code}` })
   expect(problem.detail.length).toBeLessThan(600)
   expect(clusters.asked).toEqual([])
   return problem
