@@ -6,7 +6,7 @@ import { describeError, RegentError } from '../src/common/errors.ts'
 import { createTlsServer } from '../src/common/tls-server.ts'
 import { mayCall, ownTlsName } from '../src/common/tls-names.ts'
 import { complaintAboutPeer, type CertificateSource } from '../src/common/tls.ts'
-import { problemContentType, problemOf } from '../src/common/problem.ts'
+import { problemContentType, problemOf, type Problem } from '../src/common/problem.ts'
 import { agentRoutes } from '../failover/order.ts'
 import type { Observation } from '../topology/observation.ts'
 
@@ -37,8 +37,11 @@ export interface AgentServerOptions {
  * The agent's HTTP interface. `/live` and `/ready` say yes or no; everything else needs the bearer token. Bare `node:http`: an agent lives beside every server and has to be small.
  */
 export function createAgentServer(handlers: AgentHandlers, { token, certificates }: AgentServerOptions): Server {
+  // Agents speak TLS in pods, and only there.
+  const where = certificates === undefined ? 'local' : 'kubernetes'
+  const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown): void => sendProblem(response, problemOf(error, request.url ?? '/', where))
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    answer(handlers, token, { request, response }).catch((error: unknown) => sendProblem(response, request, error))
+    answer(handlers, token, { request, response }).catch((error: unknown) => refuse(request, response, error))
   }
   if (certificates === undefined) return keepingConnections(createServer(listener))
   // Not refused in the handshake, which could only hang up: whoever has a wrong certificate is told what is wrong with it.
@@ -46,7 +49,7 @@ export function createAgentServer(handlers: AgentHandlers, { token, certificates
     const complaint = complaintAboutCaller(request, certificates)
     if (complaint === undefined) return listener(request, response)
     response.setHeader('connection', 'close')
-    sendProblem(response, request, new RegentError('REGENT_UNAUTHORIZED', `the caller’s certificate is refused: ${complaint}`))
+    refuse(request, response, new RegentError('REGENT_UNAUTHORIZED', `the caller’s certificate is refused: ${complaint}`))
   })
   // Whoever came before is checked again by the new one.
   server.once('close', certificates.onChange(() => server.closeIdleConnections()))
@@ -155,12 +158,10 @@ function sendJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-function sendProblem(response: ServerResponse, request: IncomingMessage, error: unknown): void {
+function sendProblem(response: ServerResponse, problem: Problem): void {
   if (response.headersSent) {
     response.destroy()
     return
   }
-  // Agents speak TLS in pods, and only there.
-  const problem = problemOf(error, request.url ?? '/', 'encrypted' in request.socket ? 'kubernetes' : 'local')
   response.writeHead(problem.status, { 'content-type': problemContentType }).end(JSON.stringify(problem))
 }
