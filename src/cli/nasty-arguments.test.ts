@@ -92,6 +92,17 @@ test('whatever the arguments, the command line answers with a documented exit co
   await fc.assert(property, { numRuns: 600, endOnFailure: true })
 }, 300_000)
 
+test('every command answers to each single nasty word', async () => {
+  for (const path of known.paths.filter((one) => one.length > 0)) {
+    for (const word of nasty) {
+      const argv = [...path, word]
+      const ran = await regent(argv, {}, 200)
+      process.exitCode = undefined
+      expect({ argv: argv.map((one) => one.slice(0, 200)), wrong: complaints(argv, ran), left: await left() }).toEqual(expect.objectContaining({ wrong: [], left: [] }))
+    }
+  }
+}, 300_000)
+
 test('so does the real process', async () => {
   const main = join(import.meta.dirname, '..', 'main.ts')
   const lines = fc.sample(commandLines(), 8).filter((argv) => !argv.some((word) => /[\ud800-\udfff]/u.test(word)))

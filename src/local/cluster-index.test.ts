@@ -23,6 +23,12 @@ describe('the clusters of this machine', () => {
     expect(await folderOf('far', home)).toBe(join(home, 'far'))
   })
 
+  test('may be called as JavaScript calls a property that every object has', async () => {
+    const home = await homeWith('constructor')
+    expect(await folderOf('constructor', home)).toBe(join(home, 'constructor'))
+    expect((await findCluster('constructor', home)).cluster.name).toBe('constructor')
+  })
+
   test('need no name where there is only one', async () => {
     expect((await findCluster(undefined, await homeWith('shop'))).cluster.name).toBe('shop')
   })

@@ -21,12 +21,12 @@ export interface FoundCluster {
 
 /** The folder of a cluster: where --data put it, else its name below the state home. */
 export async function folderOf(name: string, home = stateHome()): Promise<string> {
-  return (await readIndex(home))[checkClusterName(name)] ?? join(home, name)
+  return (await readIndex(home)).get(checkClusterName(name)) ?? join(home, name)
 }
 
 /** Remembers where --data put a cluster; undefined forgets it. */
 export async function rememberFolder(name: string, dir: string | undefined, home = stateHome()): Promise<void> {
-  const folders = new Map(Object.entries(await readIndex(home)))
+  const folders = new Map(await readIndex(home))
   if (folders.get(name) === dir) return
   folders.delete(name)
   if (dir !== undefined) folders.set(name, dir)
@@ -37,9 +37,9 @@ export async function rememberFolder(name: string, dir: string | undefined, home
 export async function allClusters(unreadable: (dir: string, error: unknown) => void, home = stateHome()): Promise<readonly FoundCluster[]> {
   const index = await readIndex(home).catch((error: unknown) => {
     unreadable(indexPath(home), error)
-    return {}
+    return new Map<string, string>()
   })
-  const dirs = new Set([...(await foldersIn(home)), ...Object.values(index)])
+  const dirs = new Set([...(await foldersIn(home)), ...index.values()])
   const found = await Promise.all([...dirs].map((dir) => readQuietly(dir, unreadable)))
   return found.filter((entry) => entry !== undefined).sort((one, other) => one.cluster.name.localeCompare(other.cluster.name))
 }
@@ -68,7 +68,7 @@ export interface OrphanedCluster {
 
 /** Those whose folder is, or would be, among the clusters of `home`. */
 export async function orphanedClusters(home = stateHome()): Promise<readonly OrphanedCluster[]> {
-  const index = Object.values(await readIndex(home).catch(() => ({})))
+  const index = [...(await readIndex(home).catch(() => new Map<string, string>())).values()]
   const byFolder = Map.groupBy(await clusterProcesses(), ({ dir }) => dir)
   const orphans = [...byFolder].map(async ([dir, processes]) => {
     const isOurs = dirname(dir) === resolve(home) || index.includes(dir)
@@ -104,13 +104,14 @@ async function foldersIn(home: string): Promise<readonly string[]> {
   }
 }
 
-async function readIndex(home: string): Promise<Readonly<Record<string, string>>> {
+/** Folders by the names of clusters: a map, since a cluster may be called `constructor`. */
+async function readIndex(home: string): Promise<ReadonlyMap<string, string>> {
   const path = indexPath(home)
   const value = await readJsonIfThere(path, 'the index of local clusters')
-  if (value === undefined) return {}
+  if (value === undefined) return new Map()
   refuseNewer(path, value, indexVersion)
   if (!Value.Check(indexSchema, value)) throw new RegentError('REGENT_BAD_FILE', `${path} is damaged; it maps names of clusters to folders. Delete it and give --data again`)
-  return value.folders
+  return new Map(Object.entries(value.folders))
 }
 
 function indexPath(home: string): string {
