@@ -154,6 +154,17 @@ describe('with a kubeconfig', () => {
     await expect(findKubeConnection({ clock, home: folder, env: inPod, context: 'other' })).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG' })
   })
 
+  test('a kubeconfig may come through a pipe, also when its credentials are asked for anew', async () => {
+    const [pipe, file] = [join(folder, 'pipe'), await kubeconfig('config', { server: 'https://there' }, { token: 't' })]
+    await promisify(execFile)('mkfifo', [pipe])
+    const [connection] = await Promise.all([findKubeConnection({ clock, kubeconfig: pipe }), readFile(file).then((text) => writeFile(pipe, text))])
+    expect((await connection.credentials(true)).headers).toEqual({ authorization: 'Bearer t' })
+  })
+
+  test.each(['/dev/full', '/dev/zero'])('%s, which has no end, is refused as a kubeconfig', async (device) => {
+    await expect(findKubeConnection({ clock, kubeconfig: device })).rejects.toMatchObject({ code: 'REGENT_KUBE_CONFIG', message: `${device} cannot be used as a kubeconfig: it is larger than 4194304 bytes` })
+  })
+
   test('no file, a broken one and a context that names nothing are refused with the file’s name', async () => {
     const broken = join(folder, 'broken')
     await writeFile(broken, '{')

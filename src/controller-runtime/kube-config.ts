@@ -1,6 +1,7 @@
 import { access, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { readBounded } from '../common/bounded-file.ts'
 import { describeError, RegentError } from '../common/errors.ts'
 import type { Clock } from '../common/ports.ts'
 import { proxyFromEnvironment } from './environment-proxy.ts'
@@ -100,14 +101,15 @@ interface FilledOptions {
 }
 
 async function fromKubeconfig(paths: readonly string[], wanted: string | undefined, env: NodeJS.ProcessEnv): Promise<KubeConnection> {
-  let config = await loadFiles(paths, wanted)
+  const sources = { paths, once: new Map<string, string>() }
+  let config = await loadFiles(sources, wanted)
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: the ${wanted === undefined ? 'current context' : 'context'} ${JSON.stringify(config.getCurrentContext())} names no cluster`)
   const context = config.getContextObject(config.getCurrentContext())
 
   async function credentials(fresh = false): Promise<Credentials> {
     // A plugin's token is kept until it says it expires; a new configuration has none yet.
-    if (fresh) config = await loadFiles(paths, wanted)
+    if (fresh) config = await loadFiles(sources, wanted)
     const filled: FilledOptions = {}
     try {
       await config.applyToHTTPSOptions(filled as Parameters<typeof config.applyToHTTPSOptions>[0])
@@ -122,15 +124,32 @@ async function fromKubeconfig(paths: readonly string[], wanted: string | undefin
   return { server, namespace: context?.namespace ?? 'default', ...(proxyUrl === undefined ? {} : { proxyUrl }), credentials }
 }
 
-async function loadFiles(paths: readonly string[], context: string | undefined) {
+/** Kubeconfigs of whole fleets have hundreds of kilobytes. */
+const kubeconfigLimitBytes = 4_194_304
+
+/** Kubeconfig files, and what was read of those that can be read only once, such as the pipe of `<(…)`. */
+interface KubeconfigSources {
+  readonly paths: readonly string[]
+  readonly once: Map<string, string>
+}
+
+async function textOfKubeconfig(path: string, once: Map<string, string>): Promise<string> {
+  const before = once.get(path)
+  if (before !== undefined) return before
+  const isFile = (await stat(path)).isFile()
+  const text = (await readBounded(path, kubeconfigLimitBytes)).toString('utf8')
+  if (!isFile) once.set(path, text)
+  return text
+}
+
+async function loadFiles({ paths, once }: KubeconfigSources, context: string | undefined) {
   const { KubeConfig } = await import('@kubernetes/client-node')
   const whole = new KubeConfig()
   for (const path of paths) {
     const one = new KubeConfig()
     try {
-      // A device such as /dev/full is read without end.
-      if (!(await stat(path)).isFile()) throw new Error('it is no file')
-      one.loadFromFile(path)
+      one.loadFromString(await textOfKubeconfig(path, once))
+      one.makePathsAbsolute(dirname(path))
     } catch (error) {
       throw new RegentError('REGENT_KUBE_CONFIG', `${path} cannot be used as a kubeconfig: ${describeError(error)}`, { cause: error })
     }

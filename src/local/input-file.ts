@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { readBounded } from '../common/bounded-file.ts'
 import { RegentError } from '../common/errors.ts'
 
 const limitBytes = 1_048_576
@@ -43,25 +43,10 @@ export function isMissing(error: unknown): boolean {
 }
 
 async function readLimited(path: string, what: string): Promise<Uint8Array> {
-  let file: FileHandle
   try {
-    file = await open(path, 'r')
+    return await readBounded(path, limitBytes)
   } catch (error) {
-    throw badFile(what, path, `cannot be opened: ${firstLine(error)}`, error)
-  }
-  try {
-    const stat = await file.stat()
-    if (stat.isDirectory()) throw badFile(what, path, 'is a folder, not a file')
-    const buffer = Buffer.alloc(limitBytes + 1)
-    let length = 0
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, length, buffer.length - length)
-      length += bytesRead
-      if (length > limitBytes) throw badFile(what, path, `is larger than ${limitBytes} bytes`)
-      if (bytesRead === 0) return buffer.subarray(0, length)
-    }
-  } finally {
-    await file.close()
+    throw badFile(what, path, `cannot be read: ${firstLine(error)}`, error)
   }
 }
 

@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
+import { isatty } from 'node:tty'
 import { RegentError } from '../../common/errors.ts'
 import { findCluster } from '../../local/cluster-index.ts'
 import { firstLine } from '../../local/input-file.ts'
@@ -17,14 +18,23 @@ export async function sql(name: string | undefined, { on, file }: SqlOptions): P
     process.exitCode = (await runClient(found, instance, { program: 'mysql', parameters: [], stdio: 'inherit' })).code
     return
   }
-  const input = await open(file, 'r').catch((error: unknown) => {
-    throw new RegentError('REGENT_BAD_FILE', `the file given with --file, ${file}, cannot be opened: ${firstLine(error)}`, { cause: error })
-  })
+  const input = await openStatements(file)
   try {
-    if ((await input.stat()).isDirectory()) throw new RegentError('REGENT_BAD_FILE', `the file given with --file, ${file}, is a folder, not a file`)
     // Values may hold any byte, also those that end a line elsewhere.
     process.exitCode = (await runClient(found, instance, { program: 'mysql', parameters: ['--binary-mode'], stdio: [input.fd, 'inherit', 'inherit'] })).code
   } finally {
     await input.close()
   }
+}
+
+/** A file, a pipe or a terminal. The client would read a device such as /dev/zero without end, as one line. Throws `REGENT_BAD_FILE`. */
+export async function openStatements(file: string): Promise<FileHandle> {
+  const called = `the file given with --file, ${file},`
+  const input = await open(file, 'r').catch((error: unknown) => {
+    throw new RegentError('REGENT_BAD_FILE', `${called} cannot be opened: ${firstLine(error)}`, { cause: error })
+  })
+  const stat = await input.stat()
+  if (!stat.isDirectory() && (!stat.isCharacterDevice() || isatty(input.fd))) return input
+  await input.close()
+  throw new RegentError('REGENT_BAD_FILE', `${called} is a ${stat.isDirectory() ? 'folder' : 'device'}, not a file`)
 }
