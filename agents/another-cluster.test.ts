@@ -17,8 +17,8 @@ async function anAgent() {
   const server = createAgentServer(agent, { token })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const transport = createHttpTransport({ token })
-  onTestFinished(async () => {
-    await transport.close()
+  onTestFinished(() => {
+    transport.close()
     server.closeAllConnections()
     server.close()
     agent.stop()

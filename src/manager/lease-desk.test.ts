@@ -15,7 +15,7 @@ const asks = (more: Partial<Observation> = {}): Observation => ({
 
 /** What is posted when `observation` is heard while `forgetful` wait to be told. */
 async function confirmed(observations: readonly Observation[], forgetful: Readonly<Record<string, string>> = {}): Promise<readonly unknown[]> {
-  const post = vi.fn(async (..._: readonly unknown[]) => ({}))
+  const post = vi.fn((_address: string, _path: string, _body: unknown) => Promise.resolve({}))
   const store = { readRecord: async () => aRecord() } as unknown as Store
   const desk = new LeaseDesk({ store, transport: { post }, timings: defaultTimings }, { addressOf: () => '127.24.1.1:9400', forgetful })
   for (const observation of observations) await desk.confirm(observation)
@@ -37,5 +37,5 @@ it('It hears of the replicas that are forgetful, where its agent knows that word
 })
 
 it('Who is primary in the record no more is told nothing', async () => {
-  expect(await confirmed([asks({ member: 'shop-1@another' as Observation['member'] })])).toEqual([])
+  expect(await confirmed([asks({ member: 'shop-1@another' })])).toEqual([])
 })
