@@ -1,8 +1,9 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { aRecord } from '../../failover/testing.ts'
 import { defaultTimings } from '../../failover/timings.ts'
 import type { Observation } from '../../topology/observation.ts'
 import { anObservation } from '../../topology/testing.ts'
+import type { Transport } from '../common/ports.ts'
 import type { Store } from '../store/store.ts'
 import { LeaseDesk } from './lease-desk.ts'
 
@@ -15,11 +16,12 @@ const asks = (more: Partial<Observation> = {}): Observation => ({
 
 /** What is posted when `observation` is heard while `forgetful` wait to be told. */
 async function confirmed(observations: readonly Observation[], forgetful: Readonly<Record<string, string>> = {}): Promise<readonly unknown[]> {
-  const post = vi.fn((_address: string, _path: string, _body: unknown) => Promise.resolve({}))
+  const bodies: unknown[] = []
+  const post = async (...[, , body]: Parameters<Transport['post']>) => bodies.push(body)
   const store = { readRecord: async () => aRecord() } as unknown as Store
   const desk = new LeaseDesk({ store, transport: { post }, timings: defaultTimings }, { addressOf: () => '127.24.1.1:9400', forgetful })
   for (const observation of observations) await desk.confirm(observation)
-  return post.mock.calls.map(([, , body]) => body)
+  return bodies
 }
 
 it('A primary that asks is told that its epoch goes on, once for each question', async () => {
