@@ -29,9 +29,7 @@ type Check = readonly [failed: boolean, why: string]
 export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState): void {
   const { stored } = state
   const member = memberId(state.instance, stored.volume)
-  if (order.cluster !== state.cluster || order.member !== member) {
-    throw new RegentError('REGENT_WRONG_MEMBER', `${name} is for ${order.member} of cluster ${order.cluster}; this is ${member} of cluster ${state.cluster}`)
-  }
+  requireAddressee(name, order, { cluster: state.cluster, member })
   if (order.epoch < stored.promise) throw new RegentError('REGENT_STALE_ORDER', `${name} of epoch ${order.epoch}: ${member} promised epoch ${stored.promise}`)
   if (order.revision < stored.revision) throw new RegentError('REGENT_STALE_ORDER', `${name} of revision ${order.revision}: ${member} acted on revision ${stored.revision}`)
   if ('run' in order && order.run !== undefined && order.run !== state.run) {
@@ -39,6 +37,12 @@ export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState):
   }
   const failed = checksFor(name, order, state).find(([fails]) => fails)
   if (failed) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `${name} of epoch ${order.epoch} refused by ${member}: ${failed[1]}`)
+}
+
+/** Another cluster’s manager may have this address in its list, with the same token where a folder was copied. Throws `REGENT_WRONG_MEMBER` with both names. */
+export function requireAddressee(name: OrderName, order: Pick<AnyOrder, 'cluster' | 'member'>, { cluster, member }: Pick<AnyOrder, 'cluster' | 'member'>): void {
+  if (order.cluster === cluster && order.member === member) return
+  throw new RegentError('REGENT_WRONG_MEMBER', `${name} is for ${order.member} of cluster ${order.cluster}; this is ${member} of cluster ${cluster}`)
 }
 
 function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonly Check[] {

@@ -6,7 +6,7 @@ import { demote } from './demotion.ts'
 import { fetchMissing } from './fetching.ts'
 import { keptOfElected, rememberElected } from './elected-set.ts'
 import type { Lease } from './lease.ts'
-import { checkOrder, type AnyOrder } from './order-checks.ts'
+import { checkOrder, requireAddressee, type AnyOrder } from './order-checks.ts'
 import { forgetfulAs, hearOfForgetful } from './forgetful.ts'
 import type { Parts } from './parts.ts'
 import { beginPasswords } from './passwords.ts'
@@ -16,6 +16,8 @@ import { renounce } from './renouncing.ts'
 import type { Seeding } from './seeding.ts'
 import { notedNow, type StoredState } from './stored-state.ts'
 import { doubtsOf, settle } from './unsettled.ts'
+import { RegentError } from '../src/common/errors.ts'
+import { memberId } from '../topology/member.ts'
 
 /** Carries out orders, one at a time: checked, written to disk, then done. */
 export class Orders {
@@ -91,6 +93,8 @@ export class Orders {
   }
 
   confirmLease(order: LeaseConfirmation): void {
+    const { config, file } = this.#parts
+    requireAddressee('lease', order, { cluster: config.cluster, member: memberId(config.instance, file.current.volume) })
     this.#parts.memory.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
     if (order.forgetful !== undefined) hearOfForgetful(this.#parts, order.forgetful)
     this.#lease.confirmedByManager(order)
@@ -98,7 +102,8 @@ export class Orders {
 
   /** A peer asks whether its epoch may go on. */
   vote(request: LeaseVoteRequest): LeaseVote {
-    const { file, memory, world, observer } = this.#parts
+    const { config, file, memory, world, observer } = this.#parts
+    if (request.cluster !== config.cluster) throw new RegentError('REGENT_WRONG_MEMBER', `${request.asking} of cluster ${request.cluster} asks for a vote; this is ${config.instance} of cluster ${config.cluster}`)
     memory.peersHeard.set(request.asking, world.clock.monotonicMs())
     return { granted: file.current.promise <= request.epoch, promise: file.current.promise, executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null) }
   }

@@ -4,8 +4,8 @@ import { RegentError } from '../src/common/errors.ts'
 import { agentHost } from './accounts.ts'
 import { describeFailure, errnoOf, isTransport } from './sql-failure.ts'
 
-/** One way into the server. */
-export type SqlTarget = ({ readonly socketPath: string } | { readonly host: string; readonly port: number; readonly overTls: boolean }) & {
+/** One way into the server. Behind a host and port may be another server, so that way tells whom to expect; a socket lies in the instance’s own folder. */
+export type SqlTarget = ({ readonly socketPath: string } | { readonly host: string; readonly port: number; readonly overTls: boolean; readonly ownSocket: string }) & {
   readonly user: string
   readonly password: string
   /** Takes several statements at once; only where none of them holds anything that was not written here. */
@@ -43,6 +43,7 @@ export class SqlConnection {
       began(connection)
       try {
         await connection.#handshake()
+        if ('ownSocket' in target) await connection.#requireOwn(target)
         await connection.query(init)
         return connection
       } catch (error) {
@@ -83,6 +84,13 @@ export class SqlConnection {
 
   async #handshake(): Promise<void> {
     await this.#wait((settle) => this.#connection.connect((error) => settle(error === null ? null : describeFailure('connecting', error), [])))
+  }
+
+  /** A stranger’s password is another one, but not that of a server in a copied folder. Which folder a server serves its socket tells. */
+  async #requireOwn({ host, port, ownSocket }: { readonly host: string; readonly port: number; readonly ownSocket: string }): Promise<void> {
+    const [row] = await this.query('SELECT @@global.socket AS socket')
+    const socket = String(row?.socket)
+    if (socket !== ownSocket) throw new RegentError('REGENT_SERVER_DOWN', `another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`)
   }
 
   #wait(begin: (settle: (error: RegentError | null, rows: readonly Row[]) => void) => void): Promise<readonly Row[]> {

@@ -48,14 +48,15 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const layout = volumeLayout(config.volume)
   const login = { user: agentUser, password: passwordFor(secret, agentUser) }
   const overTls = config.clientTls?.required ?? false
-  const admin = { host: config.host, port: config.adminPort, overTls, ...login }
+  const here = { host: config.host, overTls, ownSocket: layout.socket, ...login }
+  const admin = { ...here, port: config.adminPort }
   const encrypts = config.tls !== undefined
   const inside = [{ socketPath: layout.socket, ...login }, admin]
   const quiet = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
   const several = new SqlPool(inside.map((target) => ({ ...target, several: true })), `${ownSession}, sql_log_bin = 0`, world)
   const marking = new SqlPool(inside, ownSession, world)
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
-  const client = new SqlPool([{ host: config.host, port: config.port, overTls, ...login }], `${ownSession}, sql_log_bin = 0`, world)
+  const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
   const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock, { encrypts }), wanted: wantedAtRuntime({ ...config, ...layout }) })
   const replication = new ReplicationSql(sql, { encrypts })

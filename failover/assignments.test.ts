@@ -191,3 +191,30 @@ describe('a replica is told', () => {
     expect(ordersIn({ views: { 'shop-2': waiting }, strayingSince: new Map([['shop-2', 1_000]]) })).toEqual([])
   })
 })
+
+describe('what a forgetful replica is to catch up with', () => {
+  /** For what the order to shop-1 is good; null where none is sent. */
+  const catchUpFor = (forgetfulAs: string | undefined, heardForgetful: Readonly<Record<string, string>> | undefined, more: ViewOverrides = {}) => {
+    const views = { 'shop-0': { ...more, ...(heardForgetful && { heardForgetful }) }, 'shop-1': forgetfulAs === undefined ? {} : { forgetfulAs } }
+    const order = assignmentOrders(aSituation({ views })).find(({ kind, ...action }) => kind === 'assign' && 'to' in action && action.to === 'shop-1')
+    return order?.kind === 'assign' ? (order.order as ReplicaAssignment).catchUpFor : null
+  }
+
+  it('is what the primary held after it had heard of that', () => {
+    expect(catchUpFor('run.1', { 'shop-1': 'run.1' })).toBe('run.1')
+  })
+
+  it('is not said while the primary has not heard, or has heard of an earlier time', () => {
+    expect(catchUpFor('run.1', {})).toBeNull()
+    expect(catchUpFor('run.1', { 'shop-1': 'run.0' })).toBeNull()
+  })
+
+  it('is what an older primary said last: its agent does not hear', () => {
+    expect(catchUpFor('run.1', undefined)).toBe('run.1')
+  })
+
+  it('is not said while the primary’s server is down, nor to who forgot nothing', () => {
+    expect(catchUpFor('run.1', { 'shop-1': 'run.1' }, { process: 'dead', server: null })).toBeNull()
+    expect(catchUpFor(undefined, { 'shop-1': 'run.1' })).toBeNull()
+  })
+})

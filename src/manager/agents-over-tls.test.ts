@@ -10,6 +10,7 @@ import { realRandom } from '../common/real-world.ts'
 import { HeldCertificates, type ClientTls, type TlsMaterial } from '../common/tls.ts'
 import { createHttpFeed } from './http-feed.ts'
 
+const shop0 = { cluster: 'shop', instance: 'shop-0' } as const
 const dayMs = 86_400_000
 const now = Date.now()
 const servername = 'agent.shop.shops.regent'
@@ -43,7 +44,7 @@ function held(first: TlsMaterial): HeldCertificates {
 }
 
 const handlers: AgentHandlers = {
-  observation: () => ({ version: 1, instance: 'shop-0' }) as Observation,
+  observation: () => ({ version: 1, ...shop0 }) as Observation,
   subscribe: () => () => undefined,
   orders: new Map([['/v1/promise', async (body: unknown) => ({ heard: body })]]),
   isLive: () => true,
@@ -97,7 +98,7 @@ describe('an agent that speaks TLS', () => {
     const client = await material({ ...shown, ...(shown.by && { by: stranger }) })
     await expect(post(address, tlsWith(client))).rejects.toMatchObject({ code: 'REGENT_UNAUTHORIZED', message: `agent ${address}: the caller’s certificate is refused: ${why}` })
     const lost = vi.fn()
-    onTestFinished(createHttpFeed({ token: 'the-token', tls: tlsWith(client) }).follow(address, { heard: vi.fn(), alive: vi.fn(), lost }))
+    onTestFinished(createHttpFeed({ token: 'the-token', tls: tlsWith(client) }).follow(address, shop0, { heard: vi.fn(), alive: vi.fn(), lost }))
     await vi.waitFor(() => expect(lost).toHaveBeenCalledWith(`${address} answered 401: the caller’s certificate is refused: ${why}`, true))
   })
 
@@ -143,7 +144,7 @@ describe('who calls an agent over TLS', () => {
     const tls = { servername, certificates }
     await expect(post(address, tls)).rejects.toMatchObject({ message: expect.stringContaining('no certificate yet') as string })
     const [heard, lost] = [vi.fn(), vi.fn()]
-    onTestFinished(createHttpFeed({ token: 'the-token', tls }).follow(address, { heard, alive: vi.fn(), lost }))
+    onTestFinished(createHttpFeed({ token: 'the-token', tls }).follow(address, shop0, { heard, alive: vi.fn(), lost }))
     expect(lost).toHaveBeenCalledWith(`${address}: there is no certificate yet to show to the agent`)
     certificates.put(await material(), 'a test')
     await vi.waitFor(() => expect(heard).toHaveBeenCalled())

@@ -22,7 +22,7 @@ function timelessLoop(store: Store = memoryStore(), acted: string[] = [], instan
   const ports: LoopPorts = {
     world: { ...realWorld, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
     transport: { post: (_address, path) => (posted.push(path), new Promise(() => undefined)) },
-    feed: { follow: (_address, listener) => (listeners.push(listener), () => undefined) },
+    feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
     store,
     platform: { instances: async () => instances, onChange: () => undefined, publishPrimary: async () => true, publishedPrimary: async () => undefined, scaleTo: async () => undefined },
   }

@@ -104,7 +104,7 @@ export class ClusterLoop {
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
     this.#runs = new RunBook((change) => this.changeNotes(change), () => this.#notes.damage !== '')
     this.#notes = new NotesDesk({ store: ports.store, timers: ports.world.timers, cluster: config.cluster, failed: (error) => this.#listener.failed('reading or writing the notes', error), mended: () => this.wake() })
-    this.#agents = new FollowedAgents(ports.feed, (name) => ({ heard: (observation) => this.#heard(observation), alive: () => void (this.#sightings.touch(name, ports.world.clock.monotonicMs()) && this.wake()), lost: () => this.wake() }))
+    this.#agents = new FollowedAgents(ports.feed, config.cluster, (name) => ({ heard: (observation) => this.#heard(observation), alive: () => void (this.#sightings.touch(name, ports.world.clock.monotonicMs()) && this.wake()), lost: () => this.wake(), strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error) }))
     this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, this.#sightings)
     this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
   }

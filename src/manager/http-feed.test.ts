@@ -1,9 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
-import { observationVersion } from '../../topology/observation.ts'
+import { createAgentServer } from '../../agents/http.ts'
+import { observationVersion, type Observation } from '../../topology/observation.ts'
 import { anObservation } from '../../topology/testing.ts'
 import { createHttpFeed, parseObservation } from './http-feed.ts'
+
+const shop1 = { cluster: 'shop', instance: 'shop-1' } as const
 
 test('an agent that is killed in the middle of its stream is lost, and asked again', async () => {
   let asked = 0
@@ -16,7 +19,7 @@ test('an agent that is killed in the middle of its stream is lost, and asked aga
   onTestFinished(() => void server.close())
   const losses: string[] = []
   const twice = new Promise<void>((resolve) => {
-    const stop = createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, {
+    const stop = createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, shop1, {
       heard: () => undefined,
       alive: () => undefined,
       lost: (why) => void (losses.push(why) === 2 && resolve()),
@@ -36,11 +39,41 @@ test('an agent that is newer than its manager is lost, with a sentence that says
     server.close()
   })
   const [heard, alive, lost] = [vi.fn(), vi.fn(), vi.fn()]
-  onTestFinished(createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, { heard, alive, lost }))
+  onTestFinished(createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, shop1, { heard, alive, lost }))
   await vi.waitFor(() => expect(lost).toHaveBeenCalledTimes(2), 5_000)
   expect(lost).toHaveBeenCalledWith(newerSentence)
   expect(alive).toHaveBeenCalled()
   expect(heard).not.toHaveBeenCalled()
+})
+
+/** Whom the manager of shop expects at that address, and who answers. */
+async function strangersWord(says: Partial<Observation>): Promise<{ readonly lost: readonly unknown[]; readonly heard: number; readonly address: string }> {
+  const handlers = { observation: () => ({ ...anObservation(), ...says }), subscribe: () => () => undefined, orders: new Map(), isLive: () => true, isReady: () => true, metrics: () => '' }
+  const server = createAgentServer(handlers, { token: 'token' })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const [heard, lost, strange] = [vi.fn(), vi.fn(), vi.fn()]
+  onTestFinished(createHttpFeed({ token: 'token' }).follow(address, shop1, { heard, alive: vi.fn(), lost, strange }))
+  await vi.waitFor(() => expect(lost.mock.calls.length + heard.mock.calls.length).toBeGreaterThan(0), 5_000)
+  expect(strange.mock.calls.map(([error]) => (error as Error).message).slice(0, 1)).toEqual(lost.mock.calls[0] ?? [])
+  return { lost: lost.mock.calls[0] ?? [], heard: heard.mock.calls.length, address }
+}
+
+test.each([
+  ['another cluster', { cluster: 'warehouse' }, 'shop-1 of cluster warehouse'],
+  ['another instance', { instance: 'shop-2' }, 'shop-2 of cluster shop'],
+])('nothing is taken of the agent of %s that answers with the same token, and both names are said', async (_, says, who) => {
+  const { lost, heard, address } = await strangersWord(says)
+  expect(lost).toEqual([`the agent at ${address} is that of ${who}, not of shop-1 of cluster shop: nothing that it says is taken`])
+  expect(heard).toBe(0)
+})
+
+test('the agent that is expected there is heard', async () => {
+  expect(await strangersWord({})).toMatchObject({ lost: [], heard: 1 })
 })
 
 const newer = { version: observationVersion + 1, instance: 'shop-1', shape: 'another' }

@@ -7,7 +7,7 @@ import { readText } from '../common/http-transport.ts'
 import type { ClientTls } from '../common/tls.ts'
 import { agentRoutes } from '../../failover/order.ts'
 import { observationVersion, type Observation } from '../../topology/observation.ts'
-import type { AgentFeed, FeedListener } from './agent-feed.ts'
+import type { AgentFeed, AgentIdentity, FeedListener } from './agent-feed.ts'
 
 /** A stream without a line for this long is closed and opened again: agents send at least every few hundred milliseconds. */
 const silenceMs = 1_500
@@ -24,7 +24,7 @@ export interface HttpFeedOptions {
 /** Streams of observations over HTTP, newline-delimited JSON. */
 export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
   return {
-    follow(address, listener) {
+    follow(address, whom, listener) {
       let stopped = false
       let current: ClientRequest | undefined
       let retry: NodeJS.Timeout | undefined
@@ -36,7 +36,7 @@ export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
       const open = (): void => {
         if (stopped) return
         try {
-          current = openStream(address, options, listener, lost)
+          current = openStream({ address, whom }, options, listener, lost)
         } catch (error) {
           lost(`${address}: ${describeError(error)}`)
         }
@@ -51,7 +51,7 @@ export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
   }
 }
 
-function openStream(address: string, { token, tls }: HttpFeedOptions, listener: FeedListener, ended: (why: string, isDistrusted?: boolean) => void): ClientRequest {
+function openStream({ address, whom }: { readonly address: string; readonly whom: AgentIdentity }, { token, tls }: HttpFeedOptions, listener: FeedListener, ended: (why: string, isDistrusted?: boolean) => void): ClientRequest {
   const [host = '', port = ''] = address.split(':')
   let over = false
   const end = (why: string, isDistrusted = false): void => {
@@ -75,8 +75,9 @@ function openStream(address: string, { token, tls }: HttpFeedOptions, listener: 
       if (over) return
       try {
         if (line === '') listener.alive()
-        else listener.heard(parseObservation(line))
+        else listener.heard(ofWhom(parseObservation(line), whom, address))
       } catch (error) {
+        if (error instanceof RegentError && error.code === 'REGENT_WRONG_MEMBER') listener.strange?.(error)
         end(describeError(error))
       }
     })
@@ -112,6 +113,12 @@ export function parseObservation(line: string): Observation {
     throw new RegentError('REGENT_NEWER_VERSION', `the agent of ${observation.instance} sends version ${observation.version}, this manager understands up to ${observationVersion}`)
   }
   return observation
+}
+
+/** Another instance or another cluster took over the address: what it says is nobody’s here. */
+function ofWhom(observation: Observation, { cluster, instance }: AgentIdentity, address: string): Observation {
+  if (observation.cluster === cluster && observation.instance === instance) return observation
+  throw new RegentError('REGENT_WRONG_MEMBER', `the agent at ${address} is that of ${observation.instance} of cluster ${observation.cluster}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`)
 }
 
 function parseJson(line: string): unknown {

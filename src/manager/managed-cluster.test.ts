@@ -25,7 +25,7 @@ async function logged() {
   const ports: LoopPorts = {
     world: { ...realWorld, clock, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
     transport: { post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', `refused at ${time.nowMs} ms`)) },
-    feed: { follow: (_address, listener) => (listeners.push(listener), () => undefined) },
+    feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
     store,
     platform: { instances: async () => [alone], onChange: () => undefined, publishPrimary: async () => Promise.reject(new Error(`no route at ${time.nowMs} ms`)), publishedPrimary: async () => undefined, scaleTo: async () => undefined },
   }

@@ -30,4 +30,15 @@ describe('what a manager has heard of an instance', () => {
     expect(sightings.hear({ ...first, sequence: 8 }, 1)).toBe(false)
     expect(sightings.observationOf('shop-0')?.agentRun).toBe('two')
   })
+
+  it('names who is forgetful, as what it said last, until it says so no more', () => {
+    const sightings = new Sightings(defaultTimings)
+    sightings.setInstances([instance])
+    expect(sightings.forgetful).toEqual({})
+    sightings.hear({ ...first, forgetfulAs: 'one.0' }, 0)
+    sightings.hear({ ...first, sequence: 8, forgetfulAs: 'one.1' }, 1)
+    expect(sightings.forgetful).toEqual({ 'shop-0': 'one.1' })
+    sightings.hear({ ...first, sequence: 9 }, 2)
+    expect(sightings.forgetful).toEqual({})
+  })
 })

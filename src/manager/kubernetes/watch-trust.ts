@@ -19,8 +19,9 @@ export function watchTrust(feed: AgentFeed, changed: () => void): WatchedTrust {
   return {
     distrust,
     feed: {
-      follow(address, listener) {
-        const unfollow = feed.follow(address, {
+      follow(address, whom, listener) {
+        const unfollow = feed.follow(address, whom, {
+          ...listener,
           heard: (observation) => (is(address, undefined), listener.heard(observation)),
           alive: () => (is(address, undefined), listener.alive()),
           lost: (why, isDistrusted = false) => (is(address, isDistrusted ? why : undefined), listener.lost(why)),

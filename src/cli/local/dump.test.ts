@@ -1,0 +1,48 @@
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { writeCluster } from '../../local/cluster-file.ts'
+import { ensureSecrets } from '../../local/secrets.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import { clusterIn, temporaryFolder } from '../../local/testing.ts'
+import { dump } from './dump.ts'
+
+/** A cluster whose mysql names these databases, and whose mysqldump writes down its parameters and ends so. */
+async function shop(databases: string, ends: number): Promise<string> {
+  const home = await temporaryFolder()
+  vi.stubEnv('REGENT_HOME', home)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const dir = join(home, 'shop')
+  const layout = layoutOf(dir)
+  await mkdir(layout.run, { recursive: true })
+  await ensureSecrets(layout)
+  const scripts = { mysql: `printf '${databases}'`, mysqldump: `shift; echo "$*"; exit ${ends}` }
+  for (const [program, body] of Object.entries(scripts)) {
+    await writeFile(join(dir, program), `#!/bin/sh\n${body}\n`)
+    await chmod(join(dir, program), 0o700)
+  }
+  const cluster = clusterIn(dir)
+  await writeCluster(dir, { ...cluster, mysql: { ...cluster.mysql, mysql: [join(dir, 'mysql')] } })
+  return dir
+}
+
+test('a dump is of one moment, without GTIDs, with all that belongs to people’s databases, and of those only', async () => {
+  const dir = await shop('app\\nother\\n', 0)
+  const file = join(dir, 'all.sql')
+  await dump('shop', { on: 'shop-0', file })
+  expect(await readFile(file, 'utf8')).toBe('--single-transaction --set-gtid-purged=OFF --routines --triggers --events --hex-blob --databases app other\n')
+})
+
+test('one that fails leaves what was in the file, and nothing beside it', async () => {
+  const dir = await shop('app\\n', 2)
+  const file = join(dir, 'all.sql')
+  await writeFile(file, 'of yesterday')
+  await expect(dump('shop', { on: 'shop-0', file })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: `mysqldump of shop-0 failed, as it says above; ${file} was not written` })
+  expect(await readFile(file, 'utf8')).toBe('of yesterday')
+  expect((await readdir(dir)).filter((name) => name.endsWith('.new'))).toEqual([])
+})
+
+test('of a server without a database of people’s nothing is dumped, and that is said', async () => {
+  const dir = await shop('', 0)
+  await expect(dump('shop', { on: 'shop-0', file: join(dir, 'all.sql') })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('there is nothing to dump') as string })
+})
