@@ -26,11 +26,11 @@ describe('addresses on this machine', () => {
     await again?.release()
   })
 
-  test('a claim is given to a child process without a moment in which the number is free', async () => {
+  test.each(['', 'await new Promise((resolve) => setTimeout(resolve, 500));'])('a claim is given to a child process without a moment in which the number is free, also to one that is slow to ask: %s', async (meanwhile) => {
     const number = await freeNumber()
     const claim = await claimNumber(number)
     const module = JSON.stringify(join(import.meta.dirname, 'addresses.ts'))
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', `import { inheritClaim } from ${module}; console.log((await inheritClaim()).number)`], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', `import { inheritClaim } from ${module}; ${meanwhile} console.log((await inheritClaim()).number)`], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
     const handed = handClaimTo(child, claim!)
     let taken = true
     const looking = (async () => {

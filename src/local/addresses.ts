@@ -23,7 +23,12 @@ export async function claimNumber(number: number): Promise<NumberClaim | undefin
 
 /** Gives a claim to a child process that calls `inheritClaim`; nobody else can take the number in between. */
 export async function handClaimTo(child: ChildProcess, claim: NumberClaim): Promise<void> {
-  await new Promise<void>((resolve) => child.send({ number: claim.number }, claim.socket, () => resolve()))
+  // A message that comes before the child listens is lost, and the number with it: the child asks first.
+  const isAsked = await new Promise<boolean>((resolve) => {
+    child.once('message', () => resolve(true))
+    for (const event of ['disconnect', 'error']) child.once(event, () => resolve(false))
+  })
+  if (isAsked) await new Promise<void>((resolve) => child.send({ number: claim.number }, claim.socket, () => resolve()))
   await claim.release()
   if (child.connected) child.disconnect()
 }
@@ -34,6 +39,7 @@ export async function inheritClaim(): Promise<NumberClaim | undefined> {
   return new Promise((resolve) => {
     process.once('message', ({ number }: { readonly number: number }, socket) => resolve(claimOf(number, socket as Server)))
     process.once('disconnect', () => resolve(undefined))
+    process.send?.('listening')
   })
 }
 
