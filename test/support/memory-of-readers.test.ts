@@ -8,7 +8,7 @@ import { runCommand } from '../../src/local/run-command.ts'
 import { binlogFile, dml, gtid, payload, query, rows, xid } from './synthetic-binlog.ts'
 
 const largeBytes = 20_000_000
-const small = 200_000
+const small = 60_000
 const compressed = 150
 const compressedBytes = 2_000_000
 const frugalMalloc = Object.entries(frugalEnvironment).map(([name, value]) => `${name}=${value}`)
@@ -17,7 +17,7 @@ const script = join(import.meta.dirname, 'memory-of-readers.ts')
 /** What may come on top of an agent's 95 MB: 110 are promised. Decompressed bytes are collected by the engine in portions of tens of megabytes. */
 const cases = {
   'Transactions of 20 MB': { events: () => [...dml(1, largeBytes), ...dml(2, largeBytes)], mayGrowMb: 15 },
-  'Hundreds of thousands of small transactions': { events: () => Array.from({ length: small }, (_, at) => dml(at + 1)).flat(), mayGrowMb: 30 },
+  'Tens of thousands of small transactions': { events: () => Array.from({ length: small }, (_, at) => dml(at + 1)).flat(), mayGrowMb: 30 },
   'Hundreds of megabytes in compressed transactions': {
     events: () => {
       const inner = payload([query('BEGIN'), rows(compressedBytes), xid])
