@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { open, stat, type FileHandle } from 'node:fs/promises'
 import { isatty } from 'node:tty'
 import { RegentError } from '../../common/errors.ts'
 import { findCluster } from '../../local/cluster-index.ts'
@@ -27,14 +27,15 @@ export async function sql(name: string | undefined, { on, file }: SqlOptions): P
   }
 }
 
-/** A file, a pipe or a terminal. The client would read a device such as /dev/zero without end, as one line. Throws `REGENT_BAD_FILE`. */
+/** A file, a pipe, a terminal or /dev/null. The client would read a device such as /dev/zero without end, as one line. Throws `REGENT_BAD_FILE`. */
 export async function openStatements(file: string): Promise<FileHandle> {
   const called = `the file given with --file, ${file},`
   const input = await open(file, 'r').catch((error: unknown) => {
     throw new RegentError('REGENT_BAD_FILE', `${called} cannot be opened: ${firstLine(error)}`, { cause: error })
   })
-  const stat = await input.stat()
-  if (!stat.isDirectory() && (!stat.isCharacterDevice() || isatty(input.fd))) return input
+  const given = await input.stat()
+  const isEndless = given.isCharacterDevice() && !isatty(input.fd) && given.rdev !== (await stat('/dev/null')).rdev
+  if (!given.isDirectory() && !isEndless) return input
   await input.close()
-  throw new RegentError('REGENT_BAD_FILE', `${called} is a ${stat.isDirectory() ? 'folder' : 'device'}, not a file`)
+  throw new RegentError('REGENT_BAD_FILE', `${called} is a ${isEndless ? 'device' : 'folder'}, not a file`)
 }
