@@ -43,7 +43,7 @@ it('Semi-sync that somebody switched off at the primary is on again, which is re
   const cluster = shop.current
   await byHand(cluster, 'shop-0', 'set global rpl_semi_sync_source_enabled = off')
   await putRight(cluster, 'shop-0', 'select @@global.rpl_semi_sync_source_enabled', '1')
-  await reported(cluster, 'shop-0', /acknowledgements again/)
+  await reported(cluster, 'shop-0', /writes wait for 1 acknowledgement again/)
   await cluster.whole()
   await cluster.sql('shop-0', 'insert into app.by_hand values (1)', { user: 'client' })
 })
