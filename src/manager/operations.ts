@@ -16,6 +16,7 @@ import { planReplace } from '../../failover/replace.ts'
 import { planScale } from '../../failover/scaling.ts'
 import { planSwitchover } from '../../failover/switchover.ts'
 import { isWell, judgePrimary } from '../../failover/verdict.ts'
+import { allOf } from '../../topology/words.ts'
 import type { Recovery } from '../../failover/notes.ts'
 import type { World } from '../common/ports.ts'
 import type { Platform } from '../common/platform.ts'
@@ -250,7 +251,7 @@ export class Operations {
     // A primary that does not take writes yet runs, and is not asked.
     const gone = judgePrimary(situation).opening !== undefined && !isSafePossible(situation) ? [instanceOf(record.primary)] : []
     const silent = [record.primary, ...record.syncSet].map(instanceOf).filter((name) => !snapshot.instances.some((view) => view.name === name && view.reachable && view.observation?.process === 'running'))
-    return [...gone, ...silent].join(', ') || 'nobody'
+    return allOf([...gone, ...silent]) || 'nobody'
   }
 
   #resultOf(recovery: Recovery | undefined, what: string): OperationResult {

@@ -74,12 +74,12 @@ it('Where too few are left to prove that nothing is lost a failover is refused w
   expect(refused).toMatchObject({ code: 1, stdout: '' })
   expect(refused.stderr).toMatch(new RegExp(`2 members of the sync set must promise and 0 did; bring back ${from}, ${gone} or, giving up what only they may hold, use: regent failover --accept-loss`))
   const dry = await cluster.regent('failover', 'shop', '--accept-loss', '--dry-run')
-  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining(`; writes that only ${from}, ${gone} hold would be given up`) as string })
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining(`; writes that only ${from} and ${gone} hold would be given up`) as string })
   expect((await cluster.explain()).record).toEqual(before.record)
 
   const ran = await cluster.regent('failover', 'shop', '--accept-loss')
   expect(ran).toMatchObject({ code: 0, stderr: '' })
-  const named = `forced failover to ${left}: writes that only ${from}, ${gone} hold are given up`
+  const named = `forced failover to ${left}: writes that only ${from} and ${gone} hold are given up`
   expect(ran.stdout).toContain(named)
   const [recovery] = await cluster.recoveries()
   expect(recovery).toMatchObject({ kind: 'failover', outcome: 'succeeded', fromEpoch: epoch, toEpoch: epoch + 1, sentence: expect.stringContaining(named) as string })
