@@ -11,6 +11,9 @@ import { sentenceOf, spawnProgram, type RunningProgram } from './running-program
 import { renderServerConfig } from './server-config.ts'
 import type { VolumeLayout } from './volume-layout.ts'
 
+/** The error with which mysqld says that it ends, and nothing of why. */
+export const aborting = 'MY-010119'
+
 /** A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says so. Nor is it as small as its agent. */
 const notInherited = [...Object.keys(frugalEnvironment), 'MYSQLD_PARENT_PID', 'NOTIFY_SOCKET', 'MYSQL_PWD', 'MYSQL_HOME', 'MYSQL_GROUP_SUFFIX']
 
@@ -76,8 +79,7 @@ export async function lastErrorIn(path: string): Promise<string> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, Math.max(0, size - tailBytes))
     const lines = buffer.toString('utf8', 0, bytesRead).split('\n')
     const errors = lines.filter((text) => text.includes('[ERROR]'))
-    // The last one says that it ends, and nothing of why.
-    const line = errors.findLast((text) => !text.includes('[MY-010119]')) ?? errors.at(-1) ?? ''
+    const line = errors.findLast((text) => !text.includes(`[${aborting}]`)) ?? errors.at(-1) ?? ''
     return line.slice(line.indexOf('[ERROR]')).slice(0, 400)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''

@@ -4,13 +4,12 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { RegentError } from '../src/common/errors.ts'
 import type { AgentConfig } from './config.ts'
 import type { Launcher } from './launcher.ts'
+import { aborting } from './mysqld-command.ts'
 import { renderServerConfig } from './server-config.ts'
 import type { VolumeLayout } from './volume-layout.ts'
 
 /** It takes some tenths of a second; a machine that swaps, longer. */
 const answerMs = 60_000
-/** mysqld says with it that it ends, and nothing of why. */
-const aborting = 'MY-010119'
 
 /** How a program ended, and what it printed. */
 export interface Answer {

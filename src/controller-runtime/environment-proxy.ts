@@ -15,7 +15,11 @@ export function proxyFromEnvironment(server: string, env: Readonly<Record<string
 
 /** Without the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, '')
+  return withoutBrackets(hostname)
+}
+
+function withoutBrackets(name: string): string {
+  return name.replace(/^\[|\]$/g, '')
 }
 
 function isHere(host: string): boolean {
@@ -29,9 +33,9 @@ function isListed(url: URL, list: string): boolean {
   return list.split(',').map((entry) => entry.trim().toLowerCase()).filter((entry) => entry !== '').some((entry) => {
     if (entry === '*' || contains(entry, host)) return true
     const [, name = entry, wantedPort = port] = /^(.*?):(\d+)$/.exec(entry) ?? []
-    if (wantedPort !== port || isIP(host) !== 0 && isIP(name.replace(/^\[|\]$/g, '')) === 0) return false
+    if (wantedPort !== port || isIP(host) !== 0 && isIP(withoutBrackets(name)) === 0) return false
     const below = name.replace(/^\*?\.?/, '.')
-    return name.replace(/^\[|\]$/g, '') === host || host.endsWith(below)
+    return withoutBrackets(name) === host || host.endsWith(below)
   })
 }
 
