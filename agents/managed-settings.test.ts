@@ -63,7 +63,7 @@ it('Every setting that is watched is managed, and its value is the one of the co
 
 it('All settings that safety rests on and that a running server takes are watched, and those that durability rests on are known', () => {
   const durability = ['sync_binlog', 'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'binlog_order_commits']
-  const others = ['server_id', 'log_error_verbosity', 'gtid_mode', 'enforce_gtid_consistency', 'binlog_checksum', 'binlog_expire_logs_seconds', 'relay_log_purge', 'replica_preserve_commit_order', 'replica_net_timeout', 'require_secure_transport']
+  const others = ['server_id', 'log_error_verbosity', 'log_error_services', 'gtid_mode', 'enforce_gtid_consistency', 'binlog_checksum', 'binlog_expire_logs_seconds', 'relay_log_purge', 'replica_preserve_commit_order', 'replica_net_timeout', 'require_secure_transport']
   expect(runtimeSettings.toSorted()).toEqual([...durability, ...others].sort())
   expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual(durability.toSorted())
 })

@@ -8,6 +8,7 @@ import { serverSettings, type ServerFacts } from './server-settings.ts'
 const atRuntime = [
   'server_id',
   'log_error_verbosity',
+  'log_error_services',
   'gtid_mode',
   'enforce_gtid_consistency',
   'sync_binlog',

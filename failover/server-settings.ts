@@ -47,7 +47,8 @@ export const serverSettings: readonly ServerSetting[] = [
   managed('socket', ({ socket }) => socket, 'the agent’s way in'),
   managed('pid_file', ({ serverPidFile }) => serverPidFile, 'appears when the server’s interfaces are open'),
   managed('log_error', ({ errorLog }) => errorLog, 'tells how a server ended: a shutdown may have acknowledged what waited, a crash has not'),
-  managed('log_error_verbosity', '2', 'errors and warnings; what the agent looks for is logged at every level'),
+  managed('log_error_verbosity', '2', 'errors and warnings; what the agent looks for is logged at every level, and log_error_suppression_list cannot leave that out'),
+  managed('log_error_services', 'log_filter_internal; log_sink_internal', 'another filter or sink may leave out how the server ended'),
 
   managed('bind_address', ({ host }) => host, 'clients and replicas come to this address only'),
   managed('port', ({ port }) => String(port), 'the same on every instance'),

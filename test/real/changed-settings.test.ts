@@ -12,6 +12,7 @@ const changes: readonly (readonly [name: string, by: string, wanted: string])[] 
   ['innodb_doublewrite', "'DETECT_ONLY'", 'ON'],
   ['binlog_order_commits', 'OFF', '1'],
   ['log_error_verbosity', '1', '2'],
+  ['log_error_services', "'log_sink_internal'", 'log_filter_internal; log_sink_internal'],
   ['server_id', '77', '1'],
   ['enforce_gtid_consistency', "'WARN'", 'ON'],
   ['binlog_checksum', "'NONE'", 'CRC32'],
