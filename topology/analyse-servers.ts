@@ -4,6 +4,7 @@ import { isHeard, type HeardView } from './instance-state.ts'
 import { delaySecondsOf } from './channel-delay.ts'
 import type { ChangedSetting, WriteProbe } from './observation.ts'
 import { compareSeries, seriesOf } from './series.ts'
+import { refusesSettings } from './words.ts'
 
 /** From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself off. */
 const highBinlogNumber = 900_000
@@ -62,7 +63,7 @@ function analyseRefusedSettings({ name, observation }: HeardView): readonly Anal
   const { settingsRefused = '', process } = observation
   if (settingsRefused === '') return []
   const state = process === 'running' ? 'it runs on with those of before, and would not start again' : 'it is not started'
-  return [warning('SettingsRefused', name, `mysqld of ${name} refuses its settings: ${settingsRefused}; ${state} until that setting is taken out or put right`)]
+  return [warning('SettingsRefused', name, `${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`)]
 }
 
 function analyseSettings({ name, observation }: HeardView): readonly Analysis[] {

@@ -57,7 +57,7 @@ export class ManagedCluster {
       recovered: (recovery) => this.#recovered(recovery),
       failed: (what, error) => this.#failed(what, error),
     })
-    this.operations = new Operations(this.loop, ports, { ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs), declined: (sentence) => this.#declined(sentence) })
+    this.operations = new Operations(this.loop, ports, { ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs), declined: (sentence) => this.#declined(sentence) }, config.place)
   }
 
   view(): ClusterView {

@@ -18,7 +18,7 @@ function operationsOn(given: SituationOverrides, makesVolumes = true, hasRecord 
   const loop = { input, decision: null, record: undefined, changeNotes, addRequest: (request: Request) => void asked.push(request), dropRequest: () => undefined } as Partial<ClusterLoop> as ClusterLoop
   const platform: Pick<Platform, 'replace'> = makesVolumes ? { replace: async (...told) => void replaced.push(told) } : {}
   const declined: string[] = []
-  return { replaced, declined, asked, notes: () => notes, operations: new Operations(loop, { world: realWorld, platform }, { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) }) }
+  return { replaced, declined, asked, notes: () => notes, operations: new Operations(loop, { world: realWorld, platform }, { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) }, undefined) }
 }
 
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }

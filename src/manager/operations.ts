@@ -38,14 +38,16 @@ export class Operations {
   readonly #world: World
   readonly #platform: Pick<Platform, 'wish' | 'replace'>
   readonly #cluster: OperatedCluster
+  readonly #place: DecisionInput['place']
   /** Who was given up last, by instance: it says so itself only when its pod is told to end. */
   readonly #givenUp = new Map<InstanceName, MemberId>()
 
-  constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> }, cluster: OperatedCluster) {
+  constructor(loop: ClusterLoop, ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> }, cluster: OperatedCluster, place: DecisionInput['place']) {
     this.#loop = loop
     this.#world = ports.world
     this.#platform = ports.platform
     this.#cluster = cluster
+    this.#place = place
   }
 
   async switchover(request: SwitchoverRequest): Promise<OperationResult> {
@@ -223,9 +225,9 @@ export class Operations {
     return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
   }
 
-  /** With the commands of the place where the cluster is. */
+  /** The sentence, with the commands of the place where the cluster is. */
   #said(sentence: string): string {
-    return inPlace(sentence, this.#loop.input().place)
+    return inPlace(sentence, this.#place)
   }
 
   /** A dry run only asks: nobody else is told. */

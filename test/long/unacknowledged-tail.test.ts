@@ -53,7 +53,7 @@ async function waitsFor(held: GtidSet, count: number, name: string, answered: Pr
   void answered?.then((text) => (answer = text))
   const inBinlog = async () => GtidSet.parse((await readBinlogSet(server.dataDir)).set).subtract(held).count()
   await eventually(
-    async () => answer !== undefined || (await inBinlog()) === BigInt(count),
+    async () => answer !== undefined || (await inBinlog()) === count,
     async () => `${name} is not in the binlog`,
   )
   if (answer !== undefined) throw new Error(`${name}: ${answer}`)

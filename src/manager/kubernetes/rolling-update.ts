@@ -2,6 +2,7 @@ import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { annotations } from '../../kube/names.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { ordinalOf } from '../../../topology/member.ts'
+import { refusesSettings } from '../../../topology/words.ts'
 import type { ClusterView, InstanceRow } from '../api/views.ts'
 import { takesPart } from './status.ts'
 
@@ -46,7 +47,7 @@ function whyNotNow({ spec }: MySQLCluster, view: ClusterView, { pods, outdated }
   if (view.instances.length !== spec.instances) return `there are ${view.instances.length} of ${spec.instances} instances`
   const names = new Set(outdated.map(({ metadata }) => metadata.name))
   const refusing = view.instances.find(({ name, settingsRefused }) => !names.has(name) && settingsRefused !== undefined)
-  if (refusing !== undefined) return `mysqld of ${refusing.name} refuses its settings: ${refusing.settingsRefused}`
+  if (refusing?.settingsRefused !== undefined) return refusesSettings(refusing.name, refusing.settingsRefused)
   const late = view.instances.find(({ name }) => !names.has(name) && !isBack(view, pods, name))
   if (late === undefined) return ''
   if (!takesPart(view, late)) return `${late.name} is not back in the sync set`

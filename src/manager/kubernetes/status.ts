@@ -1,5 +1,6 @@
 import { describeDowntime } from '../../../failover/downtime.ts'
 import { describeLag } from '../../../topology/lag.ts'
+import { refusesSettings } from '../../../topology/words.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '../../kube/names.ts'
 import { agentAddress } from '../../kube/services.ts'
@@ -109,7 +110,7 @@ function untrustedSentence(cluster: string, { instances }: ClusterView, distrust
 
 /** A setting that mysqld does not know stops more than the instance that is restarted with it: the others are not restarted, and the cluster stays as it is until a person puts it right. */
 function settingsSentence({ instances, sentence }: ClusterView): Said | undefined {
-  const refusing = instances.flatMap(({ name, settingsRefused }) => (settingsRefused === undefined ? [] : [`mysqld of ${name} refuses its settings: ${settingsRefused}`]))
+  const refusing = instances.flatMap(({ name, settingsRefused }) => (settingsRefused === undefined ? [] : [refusesSettings(name, settingsRefused)]))
   return refusing.length === 0 ? undefined : yes('SettingsRefused', `${refusing.join('; ')}. Put spec.settings right; ${sentence}`)
 }
 
