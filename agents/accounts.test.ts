@@ -28,7 +28,10 @@ describe('accounts', () => {
 
   it('gives a replication account the right to replicate, to clone and to come in while offline, and nothing else', () => {
     const grants = replicationAccount('shop-1', 's').filter((statement) => statement.startsWith('GRANT'))
-    expect(grants).toEqual(["GRANT REPLICATION SLAVE ON *.* TO 'regent_r_1'@'%'", "GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO 'regent_r_1'@'%'"])
+    expect(grants).toEqual([
+      "GRANT REPLICATION SLAVE ON *.* TO 'regent_r_1'@'%'",
+      "GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO 'regent_r_1'@'%'",
+    ])
   })
 
   it('gives no two instances the same replication account, however long their names', () => {

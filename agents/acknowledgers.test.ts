@@ -7,7 +7,8 @@ import { Markers } from './marker.ts'
 import { replicationUser } from './server-port.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
-const thread = (overrides: Partial<DumpThread> = {}): DumpThread => aDumpThreadOf('shop-1', { user: replicationUser('shop-1'), ...overrides })
+const thread = (overrides: Partial<DumpThread> = {}): DumpThread =>
+  aDumpThreadOf('shop-1', { user: replicationUser('shop-1'), ...overrides })
 const told = { ...primaryOfEpoch3, countedUuids: { 'shop-1': uuidOf('shop-1'), 'shop-2': '' } }
 
 describe('who acknowledges without being counted', () => {
@@ -15,7 +16,10 @@ describe('who acknowledges without being counted', () => {
     'a counted replica with its own uuid is none': [thread(), false],
     'another server with the account of a counted replica is one': [thread({ serverUuid: 'impostor' }), true],
     'a server that tells no uuid, where one is known, is one': [thread({ serverUuid: '' }), true],
-    'a counted replica whose uuid is not known yet is none': [thread({ user: replicationUser('shop-2'), serverUuid: 'any' }), false],
+    'a counted replica whose uuid is not known yet is none': [
+      thread({ user: replicationUser('shop-2'), serverUuid: 'any' }),
+      false,
+    ],
     'a server with an account of its own is one': [thread({ user: 'app_copy' }), true],
     'a replica of ours that is not counted is one': [thread({ user: replicationUser('shop-3') }), true],
     'a server that only reads is none': [thread({ user: 'app_copy', semiSync: false }), false],
@@ -30,14 +34,22 @@ describe('who acknowledges without being counted', () => {
 
   it('is named, with both uuids', () => {
     const sentence = sentenceAbout([thread({ serverUuid: 'impostor', host: '10.0.0.9' })], told)
-    expect(sentence).toBe(`regent_r_1@10.0.0.9 acknowledged with the account of shop-1 and is another server (its server_uuid is impostor, that of shop-1 ${uuidOf('shop-1')}); its connection is ended`)
+    expect(sentence).toBe(
+      `regent_r_1@10.0.0.9 acknowledged with the account of shop-1 and is another server (its server_uuid is impostor, that of shop-1 ${uuidOf('shop-1')}); its connection is ended`,
+    )
   })
 })
 
 it('A primary ends the connection of another server with the account of a counted replica, and is unsettled until a marker is acknowledged without it', async () => {
   const own = thread()
   const impostor = thread({ threadId: 99, serverUuid: 'impostor' })
-  const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], dumpThreads: [own, impostor], semiSyncSource: { enabled: true, acks: 1 } }))
+  const server = new ScriptedServer(
+    aServerState({
+      openGates: ['shop-1', 'shop-2'],
+      dumpThreads: [own, impostor],
+      semiSyncSource: { enabled: true, acks: 1 },
+    }),
+  )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
   parts.memory.openedPid = parts.process.pid
@@ -60,7 +72,14 @@ it('A primary ends the connection of another server with the account of a counte
 
 it('A primary whose stranger does not go waits for it beside the rest, and says so in the end: markers, being open and orders do not wait', async () => {
   const impostor = thread({ threadId: 99, serverUuid: 'impostor' })
-  const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], dumpThreads: [thread(), impostor], semiSyncSource: { enabled: true, acks: 1 }, offlineMode: true }))
+  const server = new ScriptedServer(
+    aServerState({
+      openGates: ['shop-1', 'shop-2'],
+      dumpThreads: [thread(), impostor],
+      semiSyncSource: { enabled: true, acks: 1 },
+      offlineMode: true,
+    }),
+  )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
   parts.memory.openedPid = parts.process.pid
@@ -73,7 +92,9 @@ it('A primary whose stranger does not go waits for it beside the rest, and says 
   await convergePrimary(parts, told, server.state, markers)
   expect(server.calls).toEqual(expect.arrayContaining(['marker 1', 'open']))
   expect(awaited).toEqual([[99]])
-  gone.reject(new Error('killed and not gone after 2000 ms: session 99 of regent_r_1 ("Waiting to finalize termination")'))
+  gone.reject(
+    new Error('killed and not gone after 2000 ms: session 99 of regent_r_1 ("Waiting to finalize termination")'),
+  )
   await parts.memory.cuttingOff
   expect(parts.memory.cuttingOff).toBeNull()
   expect(parts.notices.list.map(({ code }) => code)).toContain('StrangerStays')

@@ -2,7 +2,10 @@ import type { PrimaryAssignment } from '../failover/order.ts'
 import type { DumpThread } from '../topology/observation.ts'
 import { replicationUser } from './server-port.ts'
 
-/** Dump threads whose acknowledgements the server counts and the record does not: of another account, or of another server that has a counted replica's account and password (a copy carries both). */
+/**
+ * Dump threads whose acknowledgements the server counts and the record does not: of another account, or of another
+ * server that has a counted replica's account and password (a copy carries both).
+ */
 export function strangersAmong(threads: readonly DumpThread[], assignment: PrimaryAssignment): readonly DumpThread[] {
   return threads.filter((thread) => thread.semiSync && whyStrange(thread, assignment) !== null)
 }
@@ -19,7 +22,10 @@ export function sentenceAbout(strangers: readonly DumpThread[], assignment: Prim
 }
 
 /** Null for a counted replica. One whose uuid is not known yet is known by its account alone. */
-function whyStrange({ user, serverUuid }: DumpThread, { counted, countedUuids = {} }: PrimaryAssignment): string | null {
+function whyStrange(
+  { user, serverUuid }: DumpThread,
+  { counted, countedUuids = {} }: PrimaryAssignment,
+): string | null {
   const instance = counted.find((one) => replicationUser(one) === user)
   if (instance === undefined) return 'acknowledged without being counted'
   const known = countedUuids[instance] ?? ''

@@ -48,13 +48,24 @@ export class ObservationBuilder {
       binlogSet: memory.binlogSet,
       lease: this.#lease.question,
       seedingProgress: memory.seedingProgress,
-      ...(memory.seedingFailures.size === 0 ? {} : { seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({ donor, times, error, agoMs: nowMs - atMs })) }),
+      ...(memory.seedingFailures.size === 0
+        ? {}
+        : {
+            seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({
+              donor,
+              times,
+              error,
+              agoMs: nowMs - atMs,
+            })),
+          }),
       lacksElected: memory.lacksElected,
       ...openingFor(this.#parts, nowMs),
       ...(file.current.forgetful && memory.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
       heardForgetful: observer.isFresh ? memory.heardForgetful : {},
       ...(memory.termination === null ? {} : { terminating: true }),
-      ...(clientCertificate === null || clientCertificate.trouble === '' ? {} : { certificateTrouble: clientCertificate.trouble }),
+      ...(clientCertificate === null || clientCertificate.trouble === ''
+        ? {}
+        : { certificateTrouble: clientCertificate.trouble }),
       ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
       peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
@@ -63,10 +74,15 @@ export class ObservationBuilder {
 
   /** What keeps the agent from its work is shown as well where a client's write goes through. */
   #shownProbe(): Pick<Observation, 'probe' | 'probeDetail'> {
-    const { memory: { closedBecause, lockedBy }, observer: { probe } } = this.#parts
+    const {
+      memory: { closedBecause, lockedBy },
+      observer: { probe },
+    } = this.#parts
     if (closedBecause?.startsWith('low space')) return { probe: 'lowSpace', probeDetail: closedBecause }
     const free = probe.result === 'ok' || probe.result === 'unknown' || probe.result === 'locked'
-    return lockedBy !== null && free ? { probe: 'locked', probeDetail: lockedBy } : { probe: probe.result, probeDetail: probe.detail }
+    return lockedBy !== null && free
+      ? { probe: 'locked', probeDetail: lockedBy }
+      : { probe: probe.result, probeDetail: probe.detail }
   }
 
   #shownProcess(): ProcessState {
@@ -77,28 +93,47 @@ export class ObservationBuilder {
   }
 
   /**
-   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail is in doubt, says that it acts on no revision, and is told again. So does one that may
-   * not acknowledge before a manager has seen who it is.
+   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail is in
+   * doubt, says that it acts on no revision, and is told again. So does one that may not acknowledge before a manager
+   * has seen who it is.
    */
   #stored(): StoredSummary {
     const { file, memory, process } = this.#parts
-    const stopping = memory.shutdownSeenPid !== null && memory.shutdownSeenPid === process.pid && file.current.assignment?.role === 'primary'
-    const summary = { ...summaryOf(file.current), ...(stopping ? { unsettled: true } : {}), ...(memory.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}) }
+    const stopping =
+      memory.shutdownSeenPid !== null &&
+      memory.shutdownSeenPid === process.pid &&
+      file.current.assignment?.role === 'primary'
+    const summary = {
+      ...summaryOf(file.current),
+      ...(stopping ? { unsettled: true } : {}),
+      ...(memory.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}),
+    }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
     const unseen = summary.assignment?.counted === true && !memory.trustsAssignment
     const waits = unseen || (memory.sourceHolds === null && tailInDoubt)
-    return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
+    return waits && summary.assignment?.role === 'replica'
+      ? { ...summary, assignment: { ...summary.assignment, revision: 0 } }
+      : summary
   }
 }
 
 /** Of this epoch: what was left of an earlier one says nothing. */
 function openingFor({ file, memory: { openingSince } }: Parts, nowMs: number): Pick<Observation, 'openingMs'> {
   const { assignment } = file.current
-  return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch ? {} : { openingMs: nowMs - openingSince.atMs }
+  return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch
+    ? {}
+    : { openingMs: nowMs - openingSince.atMs }
 }
 
-/** Everything this instance holds, as far as it was seen, as text, by the rule that the manager has; null before its server answered. */
+/**
+ * Everything this instance holds, as far as it was seen, as text, by the rule that the manager has; null before its
+ * server answered.
+ */
 export function holdsText({ observer, memory, file }: Parts): string | null {
-  const seen = { promiseReport: memory.promiseReport, server: file.current.unproven ? null : observer.server, binlogSet: memory.binlogSet }
+  const seen = {
+    promiseReport: memory.promiseReport,
+    server: file.current.unproven ? null : observer.server,
+    binlogSet: memory.binlogSet,
+  }
   return Object.values(seen).every((one) => one === null) ? null : holdsOf(seen).toString()
 }

@@ -1,6 +1,19 @@
 import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports.ts'
 import { regentVersion } from '../src/common/version.ts'
-import { agentRoutes, type Assignment, type DemoteOrder, type FetchOrder, type LeaseConfirmation, type LeaseVoteRequest, type OrderAnswer, type PasswordsOrder, type PromiseOrder, type RenounceOrder, type ReseedOrder, type Step } from '../failover/order.ts'
+import {
+  agentRoutes,
+  type Assignment,
+  type DemoteOrder,
+  type FetchOrder,
+  type LeaseConfirmation,
+  type LeaseVoteRequest,
+  type OrderAnswer,
+  type PasswordsOrder,
+  type PromiseOrder,
+  type RenounceOrder,
+  type ReseedOrder,
+  type Step,
+} from '../failover/order.ts'
 import type { Timings } from '../failover/timings.ts'
 import type { Observation } from '../topology/observation.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
@@ -87,11 +100,19 @@ export class Agent implements AgentHandlers {
       run: world.random.hex(16),
       firstIncarnation: file.current.incarnation,
       file,
-      observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () => this.#observed()),
+      observer: new Observer({ process, server, volume, timings, clock: world.clock, timers: world.timers }, () =>
+        this.#observed(),
+      ),
       notices,
-      clientCertificate: ports.certificateFolders ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed()) : null,
+      clientCertificate: ports.certificateFolders
+        ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed())
+        : null,
       changed,
-      memory: { ...freshMemory(world.clock.monotonicMs()), reopening: file.current.assignment?.role === 'primary', trustsAssignment: volumeStayed || isUp(process) },
+      memory: {
+        ...freshMemory(world.clock.monotonicMs()),
+        reopening: file.current.assignment?.role === 'primary',
+        trustsAssignment: volumeStayed || isUp(process),
+      },
     }
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
@@ -109,8 +130,9 @@ export class Agent implements AgentHandlers {
   }
 
   /**
-   * Reads what earlier agents of this volume stored, finds their mysqld, and notes whether what was written and not synced is still there: the machine may have crashed in between, or the volume
-   * been cut off (design §5, "A machine that crashed", "More ways to lose").
+   * Reads what earlier agents of this volume stored, finds their mysqld, and notes whether what was written and not
+   * synced is still there: the machine may have crashed in between, or the volume been cut off (design §5, "A machine
+   * that crashed", "More ways to lose").
    */
   static async create(ports: AgentPorts): Promise<Agent> {
     const { random } = ports.world
@@ -120,10 +142,19 @@ export class Agent implements AgentHandlers {
     const before = file.current
     const lost = before.bootId === bootId ? whyCacheIsLost(before.medium, medium) : 'its machine crashed'
     const forgets = lost !== null && !before.stoppedInOrder && before.assignment?.role === 'replica'
-    await file.update({ bootId, medium, forgetful: before.forgetful || forgets, ...newIncarnation(before, random.hex(16)) })
+    await file.update({
+      bootId,
+      medium,
+      forgetful: before.forgetful || forgets,
+      ...newIncarnation(before, random.hex(16)),
+    })
     await ports.process.adopt()
     const agent = new Agent(ports, file, before.medium !== null && lost === null)
-    if (forgets) agent.#parts.notices.add('ForgetfulReplica', `${lost} and it did not stop in order before: it counts for nothing until it has caught up`)
+    if (forgets)
+      agent.#parts.notices.add(
+        'ForgetfulReplica',
+        `${lost} and it did not stop in order before: it counts for nothing until it has caught up`,
+      )
     return agent
   }
 
@@ -138,7 +169,11 @@ export class Agent implements AgentHandlers {
     this.#lease.start()
     this.#binlogs.start()
     this.#termination?.start()
-    this.#timers = [world.timers.every(timings.heartbeatMs, () => this.#beat()), world.timers.every(tendMs, () => this.#tend()), world.timers.every(lockLookMs, () => void this.#locks.look())]
+    this.#timers = [
+      world.timers.every(timings.heartbeatMs, () => this.#beat()),
+      world.timers.every(tendMs, () => this.#tend()),
+      world.timers.every(lockLookMs, () => void this.#locks.look()),
+    ]
     this.#converger.wake()
   }
 
@@ -167,8 +202,9 @@ export class Agent implements AgentHandlers {
   }
 
   /**
-   * The server does what it is assigned to do, or did so a moment ago. A replica whose primary died serves reads while it is told whom to follow; and a pod that is not ready for an instant
-   * is a change of Services, which may hold up by a second the one that moves writes to the new primary (kube-proxy's minimum between two changes).
+   * The server does what it is assigned to do, or did so a moment ago. A replica whose primary died serves reads while
+   * it is told whom to follow; and a pod that is not ready for an instant is a change of Services, which may hold up by
+   * a second the one that moves writes to the new primary (kube-proxy's minimum between two changes).
    */
   isReady(): boolean {
     const { memory, process, world } = this.#parts
@@ -182,12 +218,14 @@ export class Agent implements AgentHandlers {
   }
 
   #routes(orders: Orders): AgentHandlers['orders'] {
-    const order = <T>(name: WireName, act: (body: T) => Promise<readonly Step[]>) => async (body: unknown): Promise<OrderAnswer> => {
-      checkWire(name, body)
-      const steps = await act(body as T)
-      this.#publish()
-      return { observation: this.observation(), steps }
-    }
+    const order =
+      <T>(name: WireName, act: (body: T) => Promise<readonly Step[]>) =>
+      async (body: unknown): Promise<OrderAnswer> => {
+        checkWire(name, body)
+        const steps = await act(body as T)
+        this.#publish()
+        return { observation: this.observation(), steps }
+      }
     return new Map<string, (body: unknown) => Promise<unknown>>([
       [agentRoutes.assign, order<Assignment>('assign', (body) => orders.assign(body))],
       [agentRoutes.promise, order<PromiseOrder>('promise', (body) => orders.promise(body))],
@@ -236,7 +274,10 @@ export class Agent implements AgentHandlers {
   /** Until it is judged the death is not shown: see `ending.ts`. */
   async #judgeEnding(): Promise<void> {
     const { memory, notices } = this.#parts
-    if (!memory.endingJudged) await judgeEndingFirst(this.#parts).catch((error: unknown) => notices.add('UnsettledTail', `how mysqld ended could not be stored: ${describeError(error)}`))
+    if (!memory.endingJudged)
+      await judgeEndingFirst(this.#parts).catch((error: unknown) =>
+        notices.add('UnsettledTail', `how mysqld ended could not be stored: ${describeError(error)}`),
+      )
     memory.endingJudged = true
     this.#publish()
     this.#converger.wake()
@@ -263,9 +304,14 @@ export class Agent implements AgentHandlers {
     const { process, memory, file, clientCertificate } = this.#parts
     guardSpace(this.#parts)
     void this.#events.look()
-    void this.#hung.look().catch((error: unknown) => this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`))
+    void this.#hung
+      .look()
+      .catch((error: unknown) =>
+        this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`),
+      )
     const { forgetful, unsettled } = file.current
-    if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled || clientCertificate?.isDue) this.#converger.wake()
+    if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled || clientCertificate?.isDue)
+      this.#converger.wake()
   }
 
   #leaseChanged(): void {

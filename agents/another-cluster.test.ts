@@ -13,7 +13,14 @@ const token = 'the-same-token'
 async function anAgent() {
   const parts = await testParts(new ScriptedServer(aServerState({ readOnly: true, superReadOnly: true })))
   const medium = { read: async () => ({ podUid: '', mounting: '', mount: null, filesystemErrors: null, file: '1:1' }) }
-  const agent = await Agent.create({ ...parts, disk: new MemoryDisk(), machine: { bootId: async () => 'boot' }, medium, stateFile: 'state', log: () => undefined })
+  const agent = await Agent.create({
+    ...parts,
+    disk: new MemoryDisk(),
+    machine: { bootId: async () => 'boot' },
+    medium,
+    stateFile: 'state',
+    log: () => undefined,
+  })
   const server = createAgentServer(agent, { token })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const transport = createHttpTransport({ token })
@@ -41,7 +48,12 @@ it.each([
   const { member } = agent.observation()
   const before = storedBy(agent)
   const order = { ...base, ...body, cluster: 'warehouse', member }
-  await expect(tell(route, order)).rejects.toMatchObject({ code: 'REGENT_WRONG_MEMBER', message: expect.stringMatching(/is for shop-0@\S+ of cluster warehouse; this is shop-0@\S+ of cluster shop/) as string })
+  await expect(tell(route, order)).rejects.toMatchObject({
+    code: 'REGENT_WRONG_MEMBER',
+    message: expect.stringMatching(
+      /is for shop-0@\S+ of cluster warehouse; this is shop-0@\S+ of cluster shop/,
+    ) as string,
+  })
   expect(storedBy(agent)).toEqual(before)
   const elsewhere = { ...base, ...body, member: memberId('shop-0', 'another-volume') }
   await expect(tell(route, elsewhere)).rejects.toMatchObject({ code: 'REGENT_WRONG_MEMBER' })
@@ -51,7 +63,14 @@ it.each([
 it('An agent of another cluster gets no vote, and is not taken for one that was heard', async () => {
   const { agent, tell } = await anAgent()
   const request = { version: orderVersion, cluster: 'warehouse', asking: 'warehouse-1', epoch: 9 }
-  await expect(tell(agentRoutes.leaseVote, request)).rejects.toMatchObject({ code: 'REGENT_WRONG_MEMBER', message: expect.stringContaining('warehouse-1 of cluster warehouse asks for a vote; this is shop-0 of cluster shop') as string })
+  await expect(tell(agentRoutes.leaseVote, request)).rejects.toMatchObject({
+    code: 'REGENT_WRONG_MEMBER',
+    message: expect.stringContaining(
+      'warehouse-1 of cluster warehouse asks for a vote; this is shop-0 of cluster shop',
+    ) as string,
+  })
   expect(agent.observation().peers).toEqual([])
-  expect(await tell(agentRoutes.leaseVote, { ...request, cluster: 'shop', asking: 'shop-1' })).toMatchObject({ granted: true })
+  expect(await tell(agentRoutes.leaseVote, { ...request, cluster: 'shop', asking: 'shop-1' })).toMatchObject({
+    granted: true,
+  })
 })

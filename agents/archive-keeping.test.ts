@@ -18,12 +18,22 @@ afterEach(() => rm(join(archiveDir, '..'), { recursive: true }))
 async function made(kind: 'tail' | 'errant', wallMs: number): Promise<string> {
   const path = join(archiveDir, '..', 'binlog.000001')
   await writeFile(path, Buffer.alloc(1_000, wallMs))
-  return writeArchive(archiveDir, [{ path, headEnd: 100, ranges: [{ offset: 100, end: 1_000 }] }], { version: archiveVersion, kind, instance: 'shop-0', gtids: '', wallMs, reason: 'a test' })
+  return writeArchive(archiveDir, [{ path, headEnd: 100, ranges: [{ offset: 100, end: 1_000 }] }], {
+    version: archiveVersion,
+    kind,
+    instance: 'shop-0',
+    gtids: '',
+    wallMs,
+    reason: 'a test',
+  })
 }
 
 /** An agent that lets its archives take so many bytes. */
 async function agentWith(archiveBytes: number, process = new ScriptedProcess()) {
-  const parts = await testParts(new ScriptedServer(aServerState()), { process, volume: { listArchives: () => listArchives(archiveDir), removeArchive } })
+  const parts = await testParts(new ScriptedServer(aServerState()), {
+    process,
+    volume: { listArchives: () => listArchives(archiveDir), removeArchive },
+  })
   return { ...parts, config: { ...parts.config, archiveBytes } }
 }
 
@@ -36,7 +46,12 @@ describe('archives', () => {
     await pruneArchives(parts, [third])
     expect((await listArchives(archiveDir)).map(({ folder }) => folder)).toEqual([second, third])
     expect(await readdir(archiveDir)).toHaveLength(2)
-    expect(parts.notices.list).toMatchObject([{ code: 'ArchivesPruned', sentence: expect.stringContaining(`the oldest archives (${basename(first)}; 0.0 MiB) are removed`) as string }])
+    expect(parts.notices.list).toMatchObject([
+      {
+        code: 'ArchivesPruned',
+        sentence: expect.stringContaining(`the oldest archives (${basename(first)}; 0.0 MiB) are removed`) as string,
+      },
+    ])
   })
 
   it('are named, a few of many', async () => {
@@ -44,7 +59,9 @@ describe('archives', () => {
     const parts = await agentWith(0)
     await pruneArchives(parts, [])
     expect(await readdir(archiveDir)).toHaveLength(1)
-    expect(parts.notices.list[0]?.sentence).toMatch(/^the oldest archives \((tail-shop-0-[0-9a-f]{16}(, | )){5}and 2 more; /)
+    expect(parts.notices.list[0]?.sentence).toMatch(
+      /^the oldest archives \((tail-shop-0-[0-9a-f]{16}(, | )){5}and 2 more; /,
+    )
   })
 
   it('stay as long as there is room, and nothing is said', async () => {
@@ -78,7 +95,9 @@ describe('archives', () => {
     const parts = await agentWith(0)
     parts.volume.removeArchive = async () => Promise.reject(new Error('EROFS: read-only file system'))
     await pruneArchives(parts, [])
-    expect(parts.notices.list).toMatchObject([{ code: 'ArchivesNotPruned', sentence: 'old archives could not be removed: EROFS: read-only file system' }])
+    expect(parts.notices.list).toMatchObject([
+      { code: 'ArchivesNotPruned', sentence: 'old archives could not be removed: EROFS: read-only file system' },
+    ])
   })
 
   it('make room also for the tail that is cut off before mysqld starts', async () => {

@@ -13,9 +13,14 @@ export interface ArchiveSize {
 }
 
 /**
- * The archives that are too many for `archiveBytes`, oldest first as they are given. Never the newest, nor one of `kept`, whatever they take: what they hold has only just ceased to be elsewhere.
+ * The archives that are too many for `archiveBytes`, oldest first as they are given. Never the newest, nor one of
+ * `kept`, whatever they take: what they hold has only just ceased to be elsewhere.
  */
-export function dueArchives(archives: readonly ArchiveSize[], archiveBytes: number, kept: readonly string[]): readonly ArchiveSize[] {
+export function dueArchives(
+  archives: readonly ArchiveSize[],
+  archiveBytes: number,
+  kept: readonly string[],
+): readonly ArchiveSize[] {
   let totalBytes = archives.reduce((sum, { bytes }) => sum + bytes, 0)
   return archives.slice(0, -1).filter(({ folder, bytes }) => {
     const isDue = totalBytes > archiveBytes && !kept.includes(folder)
@@ -25,7 +30,8 @@ export function dueArchives(archives: readonly ArchiveSize[], archiveBytes: numb
 }
 
 /**
- * Removes what is due, and says which. Called after what was archived is cut off or replaced: nobody needs older archives any more then, but people. Never rejects: the server goes on without it.
+ * Removes what is due, and says which. Called after what was archived is cut off or replaced: nobody needs older
+ * archives any more then, but people. Never rejects: the server goes on without it.
  * @param made the folders in which what was archived now is
  */
 export async function pruneArchives({ volume, config, notices }: Parts, made: readonly string[]): Promise<void> {
@@ -43,6 +49,10 @@ export async function pruneArchives({ volume, config, notices }: Parts, made: re
 
 function sentenceAbout(removed: readonly ArchiveSize[], archiveBytes: number): string {
   const more = removed.length > mostNamed ? ` and ${removed.length - mostNamed} more` : ''
-  const names = removed.slice(0, mostNamed).map(({ folder }) => basename(folder)).join(', ') + more
+  const names =
+    removed
+      .slice(0, mostNamed)
+      .map(({ folder }) => basename(folder))
+      .join(', ') + more
   return `the oldest archives (${names}; ${mebibytes(removed.reduce((sum, { bytes }) => sum + bytes, 0))} MiB) are removed, as all of them took more than ${mebibytes(archiveBytes)} MiB`
 }

@@ -10,7 +10,10 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** What one archived file is copied from: the beginning of a binlog file, up to its Previous_gtids event's end, and parts of it. */
+/**
+ * What one archived file is copied from: the beginning of a binlog file, up to its Previous_gtids event's end, and
+ * parts of it.
+ */
 export interface ArchiveSource {
   readonly path: string
   readonly headEnd: number
@@ -32,13 +35,18 @@ export interface ArchiveDescription {
 
 /**
  * Copies parts of binlog files into a folder of their own, one file for each source and under its name, so that
- * `mysqlbinlog <folder>/*.0*` prints them; `description.json` says what they are. Everything is on the disk (fsync) when
- * the path of the folder is returned. The folder appears whole or not at all, named by its content: the same
+ * `mysqlbinlog <folder>/*.0*` prints them; `description.json` says what they are. Everything is on the disk (fsync)
+ * when the path of the folder is returned. The folder appears whole or not at all, named by its content: the same
  * content archived again is the same folder.
  *
- * Rejects with the file system's error; nothing is left then but a folder that ends in `.partial`, which the next call replaces.
+ * Rejects with the file system's error; nothing is left then but a folder that ends in `.partial`, which the next call
+ * replaces.
  */
-export async function writeArchive(archiveDir: string, sources: readonly ArchiveSource[], description: ArchiveDescription): Promise<string> {
+export async function writeArchive(
+  archiveDir: string,
+  sources: readonly ArchiveSource[],
+  description: ArchiveDescription,
+): Promise<string> {
   const partial = join(archiveDir, `${description.kind}-${description.instance}.partial`)
   await mkdir(archiveDir, { recursive: true, mode: 0o700 })
   await rm(partial, { recursive: true, force: true })
@@ -69,8 +77,15 @@ export interface Archive {
 
 /** Whole archives of an instance. */
 export async function archivesOf(archiveDir: string, instance: string): Promise<readonly Archive[]> {
-  const whole = (await archiveNames(archiveDir)).filter((name) => archiveName.exec(name)?.[2] === instance).map((name) => join(archiveDir, name))
-  return Promise.all(whole.map(async (folder) => ({ folder, files: (await readdir(folder)).filter((name) => name !== descriptionFile).map((name) => join(folder, name)) })))
+  const whole = (await archiveNames(archiveDir))
+    .filter((name) => archiveName.exec(name)?.[2] === instance)
+    .map((name) => join(archiveDir, name))
+  return Promise.all(
+    whole.map(async (folder) => ({
+      folder,
+      files: (await readdir(folder)).filter((name) => name !== descriptionFile).map((name) => join(folder, name)),
+    })),
+  )
 }
 
 /** Every whole archive, oldest first. One without a description that can be read was not made here, and is left out. */
@@ -94,7 +109,10 @@ async function readDescription(folder: string): Promise<Partial<ArchiveDescripti
   }
 }
 
-/** Under the name of one that is being written first: whoever dies meanwhile leaves no half of an archive, and the next one made clears it away. */
+/**
+ * Under the name of one that is being written first: whoever dies meanwhile leaves no half of an archive, and the next
+ * one made clears it away.
+ */
 export async function removeArchive(folder: string): Promise<void> {
   const partial = join(dirname(folder), `${archiveName.exec(basename(folder))?.[1]}.partial`)
   await rm(partial, { recursive: true, force: true })
@@ -139,9 +157,10 @@ async function copyRanges(source: ArchiveSource, to: string, seen: (bytes: Buffe
 
 /** A part of the copy at a time. */
 async function copyRange({ from, to, space }: Copying, range: ByteRange, seen: (bytes: Buffer) => void): Promise<void> {
-  for (let at = range.offset; at < range.end; ) {
+  for (let at = range.offset; at < range.end;) {
     const bytes = await readAt(from, at, space.subarray(0, Math.min(space.length, range.end - at)))
-    if (bytes.length === 0) throw new Error(`a binlog became shorter while it was archived: byte ${at} of ${range.end} is gone`)
+    if (bytes.length === 0)
+      throw new Error(`a binlog became shorter while it was archived: byte ${at} of ${range.end} is gone`)
     seen(bytes)
     await to.writeFile(bytes)
     at += bytes.length

@@ -5,26 +5,35 @@ import { decodeGtid, decodePayloadHeader, decodePreviousGtids, decodeQuery } fro
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.replaceAll(/\s/g, ''), 'hex')
 /** A tagged GTID event with this transaction number, as the serialization library writes it. */
-const taggedEvent = (number: string): Buffer => bytes(`02 74 00 00 02 02 38 e102 a103 dd03 9503 4d02 22 c503 4502 a204 f103 00 00 00 02 04 ${number} 06 08 74616778`)
+const taggedEvent = (number: string): Buffer =>
+  bytes(`02 74 00 00 02 02 38 e102 a103 dd03 9503 4d02 22 c503 4502 a204 f103 00 00 00 02 04 ${number} 06 08 74616778`)
 const source = '1cb8e8f7 e593 11f1 9151 02fc00000001'
 
 describe('a GTID event', () => {
   it('as MySQL 9.7 wrote it gives source and number', () => {
-    const event = bytes(`01 ${source} 17000000 00000000 02 0000000000000000 0100000000000000 6f907184c66006 cd 50620100`)
+    const event = bytes(
+      `01 ${source} 17000000 00000000 02 0000000000000000 0100000000000000 6f907184c66006 cd 50620100`,
+    )
     expect(decodeGtid(event, false)).toEqual({ source: uuid, number: 23 })
   })
 
   it('with a tag, as MySQL 9.7 wrote it, gives source with tag and number', () => {
-    const event = bytes('02 74 00 00 02 02 38 e102 a103 dd03 9503 4d02 22 c503 4502 a204 f103 00 00 00 02 04 04 06 08 74616778 08 04 0a 0c 0c 7f34a37184c66006 1069041283120b7ef4')
+    const event = bytes(
+      '02 74 00 00 02 02 38 e102 a103 dd03 9503 4d02 22 c503 4502 a204 f103 00 00 00 02 04 04 06 08 74616778 08 04 0a 0c 0c 7f34a37184c66006 1069041283120b7ef4',
+    )
     expect(decodeGtid(event, true)).toEqual({ source: `${uuid}:tagx`, number: 1 })
   })
 
   it('with a tag in a newer serialization is refused', () => {
-    expect(() => decodeGtid(bytes('04 7400 0000'), true)).toThrow(expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE' }))
+    expect(() => decodeGtid(bytes('04 7400 0000'), true)).toThrow(
+      expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE' }),
+    )
   })
 
   it('that ends early is refused', () => {
-    expect(() => decodeGtid(bytes(`01 ${source} 1700`), false)).toThrow(expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE' }))
+    expect(() => decodeGtid(bytes(`01 ${source} 1700`), false)).toThrow(
+      expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE' }),
+    )
   })
 
   it.each([
@@ -36,8 +45,14 @@ describe('a GTID event', () => {
   })
 
   it('with a tag and the largest number gives that number exactly', () => {
-    expect(decodeGtid(taggedEvent('ff fcffffffffffffff'), true)).toEqual({ source: `${uuid}:tagx`, number: 9223372036854775806n })
-    expect(decodeGtid(taggedEvent('7f 00000000000040'), true)).toEqual({ source: `${uuid}:tagx`, number: 9007199254740992n })
+    expect(decodeGtid(taggedEvent('ff fcffffffffffffff'), true)).toEqual({
+      source: `${uuid}:tagx`,
+      number: 9223372036854775806n,
+    })
+    expect(decodeGtid(taggedEvent('7f 00000000000040'), true)).toEqual({
+      source: `${uuid}:tagx`,
+      number: 9007199254740992n,
+    })
   })
 
   it('with a number that no server gives is refused instead of rounded', () => {
@@ -47,12 +62,16 @@ describe('a GTID event', () => {
 
 describe('a Previous_gtids event', () => {
   it('with tags, as MySQL 9.7 wrote it, gives the set', () => {
-    const event = bytes(`01 02 00000000 0001 ${source} 00 0100000000000000 0100000000000000 2000000000000000 ${source} 08 74616778 0100000000000000 0100000000000000 0200000000000000`)
+    const event = bytes(
+      `01 02 00000000 0001 ${source} 00 0100000000000000 0100000000000000 2000000000000000 ${source} 08 74616778 0100000000000000 0100000000000000 0200000000000000`,
+    )
     expect(GtidSet.parse(decodePreviousGtids(event)).toString()).toBe(`${uuid}:1-31:tagx:1`)
   })
 
   it('with the largest number of all gives that number exactly', () => {
-    const event = bytes(`0100000000000000 ${source} 0200000000000000 0100000000000000 0600000000000000 feffffffffffff7f ffffffffffffff7f`)
+    const event = bytes(
+      `0100000000000000 ${source} 0200000000000000 0100000000000000 0600000000000000 feffffffffffff7f ffffffffffffff7f`,
+    )
     expect(GtidSet.parse(decodePreviousGtids(event)).toString()).toBe(`${uuid}:1-5:9223372036854775806`)
   })
 
@@ -91,17 +110,26 @@ describe('a Query event', () => {
   })
 
   it('gives the statement, and of a long one its beginning', () => {
-    expect(decodeQuery(query('create table t (id int)').body)).toMatchObject({ text: 'create table t (id int)', isWhole: true })
+    expect(decodeQuery(query('create table t (id int)').body)).toMatchObject({
+      text: 'create table t (id int)',
+      isWhole: true,
+    })
     expect(decodeQuery(query('x'.repeat(5_000)).body)).toMatchObject({ text: 'x'.repeat(4_096), isWhole: false })
   })
 })
 
 describe('the header of a compressed transaction', () => {
   it('gives compression and length, past fields that are not known', () => {
-    expect(decodePayloadHeader(bytes('02 01 00 03 03 fc8813 09 02 0707 01 01 8c 00'))).toEqual({ compression: 'zstd', length: 16, payloadLength: 140 })
+    expect(decodePayloadHeader(bytes('02 01 00 03 03 fc8813 09 02 0707 01 01 8c 00'))).toEqual({
+      compression: 'zstd',
+      length: 16,
+      payloadLength: 140,
+    })
   })
 
   it('with a compression that is not known is refused', () => {
-    expect(() => decodePayloadHeader(bytes('02 01 07 01 01 8c 00'))).toThrow(expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE' }))
+    expect(() => decodePayloadHeader(bytes('02 01 07 01 01 8c 00'))).toThrow(
+      expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE' }),
+    )
   })
 })

@@ -49,12 +49,13 @@ export function decodeGtid(body: Buffer, tagged: boolean): GtidParts {
 }
 
 /**
- * Payload in MySQL's serialization format: version, size, last field a reader must know, then pairs of field id and value.
- * Fields 0 to 3 are flags, UUID (each byte a number of its own), transaction number and tag, always written.
+ * Payload in MySQL's serialization format: version, size, last field a reader must know, then pairs of field id and
+ * value. Fields 0 to 3 are flags, UUID (each byte a number of its own), transaction number and tag, always written.
  */
 function decodeTaggedGtid(cursor: Cursor): GtidParts {
   const version = cursor.varlen()
-  if (version !== 1) throw unreadable(`a tagged GTID event has serialization version ${version}; version 1 is understood`)
+  if (version !== 1)
+    throw unreadable(`a tagged GTID event has serialization version ${version}; version 1 is understood`)
   cursor.varlen()
   cursor.varlen()
   cursor.field(0)
@@ -80,7 +81,8 @@ export function decodePreviousGtids(body: Buffer): string {
     const tag = taggedFormat ? cursor.text(cursor.varlen()) : ''
     if (tag !== '') parts.push(':', tag)
     const intervals = cursor.u64()
-    for (let interval = 0; interval < intervals; interval += 1) parts.push(`:${cursor.gtidNumber()}-${previousOf(cursor.gtidNumber())}`)
+    for (let interval = 0; interval < intervals; interval += 1)
+      parts.push(`:${cursor.gtidNumber()}-${previousOf(cursor.gtidNumber())}`)
   }
   return parts.join('')
 }
@@ -173,7 +175,8 @@ export function decodePayloadHeader(body: Buffer): PayloadHeader {
   }
   const compression = compressions[fields.get(2) ?? -1]
   const payloadLength = fields.get(1)
-  if (compression === undefined || payloadLength === undefined) throw unreadable('a compressed transaction’s header is not understood')
+  if (compression === undefined || payloadLength === undefined)
+    throw unreadable('a compressed transaction’s header is not understood')
   return { compression, length: cursor.at, payloadLength }
 }
 
@@ -187,7 +190,8 @@ export interface FormatDescription {
 /** The body of a Format_description event, its checksum included (it always has room for one). */
 export function decodeFormatDescription(body: Buffer): FormatDescription {
   const binlogVersion = body.length < 62 ? 0 : body.readUInt16LE(0)
-  if (binlogVersion !== 4 || body[56] !== 19) throw unreadable(`binlog format ${binlogVersion} is not understood; format 4 is`)
+  if (binlogVersion !== 4 || body[56] !== 19)
+    throw unreadable(`binlog format ${binlogVersion} is not understood; format 4 is`)
   const algorithm = body[body.length - 5]
   if (algorithm !== 0 && algorithm !== 1) throw unreadable(`checksum algorithm ${algorithm} is not understood`)
   const version = body.toString('latin1', 2, 52)

@@ -13,7 +13,10 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-async function scan(bytes: Buffer, verify = true): Promise<BinlogScan & { readonly types: readonly number[]; readonly lengths: readonly number[] }> {
+async function scan(
+  bytes: Buffer,
+  verify = true,
+): Promise<BinlogScan & { readonly types: readonly number[]; readonly lengths: readonly number[] }> {
   const path = join(folder, 'binlog.000001')
   await writeFile(path, bytes)
   const types: number[] = []
@@ -29,7 +32,8 @@ async function scan(bytes: Buffer, verify = true): Promise<BinlogScan & { readon
   return { ...result, types, lengths }
 }
 
-const unreadable = (message: string): unknown => expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE', message: expect.stringContaining(message) as string })
+const unreadable = (message: string): unknown =>
+  expect.objectContaining({ code: 'REGENT_BINLOG_UNREADABLE', message: expect.stringContaining(message) as string })
 const { formatDescription, previousGtids: previousGtidsType, gtid, query, tableMap, writeRows, xid } = eventTypes
 const transaction = [gtid, query, tableMap, writeRows, xid]
 
@@ -37,25 +41,47 @@ describe('a binlog file', () => {
   it.each([true, false])('with checksums %s is read event by event', async (checksums) => {
     const bytes = binlogFile([...dml(1), ...dml(2), stop], { checksums, version: '8.0.40-log' })
     const result = await scan(bytes)
-    expect(result.types).toEqual([formatDescription, previousGtidsType, ...transaction, ...transaction, eventTypes.stop])
-    expect(result).toMatchObject({ checksums, serverVersion: '8.0.40-log', end: bytes.length, size: bytes.length, lastType: eventTypes.stop })
+    expect(result.types).toEqual([
+      formatDescription,
+      previousGtidsType,
+      ...transaction,
+      ...transaction,
+      eventTypes.stop,
+    ])
+    expect(result).toMatchObject({
+      checksums,
+      serverVersion: '8.0.40-log',
+      end: bytes.length,
+      size: bytes.length,
+      lastType: eventTypes.stop,
+    })
   })
 
   it.each([true, false])('whose in-use flag is %s says so, and passes its checksum', async (inUse) => {
-    expect(await scan(binlogFile([], { inUse }))).toMatchObject({ inUse, types: [formatDescription, previousGtidsType] })
+    expect(await scan(binlogFile([], { inUse }))).toMatchObject({
+      inUse,
+      types: [formatDescription, previousGtidsType],
+    })
   })
 
   it('ends, wherever a crash cut its last event, where that event begins', async () => {
     const whole = binlogFile(dml(1))
     const bytes = binlogFile([...dml(1), rows(30)])
     for (let length = whole.length; length < bytes.length; length += 1) {
-      expect(await scan(bytes.subarray(0, length)), `cut at ${length}`).toMatchObject({ end: whole.length, size: length, types: [formatDescription, previousGtidsType, ...transaction] })
+      expect(await scan(bytes.subarray(0, length)), `cut at ${length}`).toMatchObject({
+        end: whole.length,
+        size: length,
+        types: [formatDescription, previousGtidsType, ...transaction],
+      })
     }
   })
 
   it('ends where only zeros follow, as a power cut leaves it', async () => {
     const bytes = binlogFile(dml(1))
-    expect(await scan(Buffer.concat([bytes, Buffer.alloc(3_000_000)]))).toMatchObject({ end: bytes.length, lastType: xid })
+    expect(await scan(Buffer.concat([bytes, Buffer.alloc(3_000_000)]))).toMatchObject({
+      end: bytes.length,
+      lastType: xid,
+    })
   })
 
   it('whose last event fails its checksum ends before it', async () => {
@@ -65,12 +91,15 @@ describe('a binlog file', () => {
     expect(await scan(bytes)).toMatchObject({ end: whole })
   })
 
-  it.each([1, 9, 30])('that is damaged with events behind (byte %i of an event) is refused, not read half', async (at) => {
-    const bytes = binlogFile([...dml(1), ...dml(2)])
-    const damaged = binlogFile(dml(1)).length + at
-    bytes.writeUInt8(bytes.readUInt8(damaged) ^ 255, damaged)
-    await expect(scan(bytes)).rejects.toThrow(unreadable('is damaged at byte'))
-  })
+  it.each([1, 9, 30])(
+    'that is damaged with events behind (byte %i of an event) is refused, not read half',
+    async (at) => {
+      const bytes = binlogFile([...dml(1), ...dml(2)])
+      const damaged = binlogFile(dml(1)).length + at
+      bytes.writeUInt8(bytes.readUInt8(damaged) ^ 255, damaged)
+      await expect(scan(bytes)).rejects.toThrow(unreadable('is damaged at byte'))
+    },
+  )
 
   it.each([
     ['fd62696e00', 'is encrypted'],
@@ -90,11 +119,14 @@ describe('a binlog file', () => {
     await expect(scan(algorithm)).rejects.toThrow(unreadable('checksum algorithm 2'))
   })
 
-  it.each([true, false])('with an event of many megabytes gives only its beginning, and goes on behind it (verified: %s)', async (verify) => {
-    const result = await scan(binlogFile([...dml(1, 5_000_000), ...dml(2)]), verify)
-    expect(result.types).toEqual([formatDescription, previousGtidsType, ...transaction, ...transaction])
-    expect(result.lengths[5]).toBeLessThanOrEqual(65_536)
-  })
+  it.each([true, false])(
+    'with an event of many megabytes gives only its beginning, and goes on behind it (verified: %s)',
+    async (verify) => {
+      const result = await scan(binlogFile([...dml(1, 5_000_000), ...dml(2)]), verify)
+      expect(result.types).toEqual([formatDescription, previousGtidsType, ...transaction, ...transaction])
+      expect(result.lengths[5]).toBeLessThanOrEqual(65_536)
+    },
+  )
 
   it('whose large event fails its checksum is refused when more follows', async () => {
     const bytes = binlogFile([...dml(1, 5_000_000), ...dml(2)])
@@ -116,7 +148,9 @@ describe('a binlog file', () => {
   it('is left when the signal is aborted', async () => {
     const path = join(folder, 'binlog.000001')
     await writeFile(path, binlogFile(dml(1, 5_000_000)))
-    await expect(scanBinlog(path, () => undefined, { signal: AbortSignal.abort(new Error('no time')) })).rejects.toThrow('no time')
+    await expect(
+      scanBinlog(path, () => undefined, { signal: AbortSignal.abort(new Error('no time')) }),
+    ).rejects.toThrow('no time')
   })
 })
 
@@ -128,11 +162,16 @@ describe('the set in the binlogs', () => {
   }
 
   it('is what the last file says was before it and what is in it', async () => {
-    expect(await setOf(binlogFile([...dml(4), ...dml(5), ...dml(9)], { previous: previousGtids([[1, 3]]) }))).toBe(`${uuid}:1-5:9`)
+    expect(await setOf(binlogFile([...dml(4), ...dml(5), ...dml(9)], { previous: previousGtids([[1, 3]]) }))).toBe(
+      `${uuid}:1-5:9`,
+    )
   })
 
   it('has what was received and not applied, as a promoted replica that died early', async () => {
-    await writeFile(join(folder, 'relay-bin.000002'), binlogFile([...dml(5), ...dml(6), ...dml(7).slice(0, 3)], { previous: previousGtids([[1, 4]]) }))
+    await writeFile(
+      join(folder, 'relay-bin.000002'),
+      binlogFile([...dml(5), ...dml(6), ...dml(7).slice(0, 3)], { previous: previousGtids([[1, 4]]) }),
+    )
     await writeFile(join(folder, 'relay-bin.index'), './relay-bin.000002\n')
     expect(await setOf(binlogFile(dml(4), { previous: previousGtids([[1, 3]]) }))).toBe(`${uuid}:1-6`)
   })

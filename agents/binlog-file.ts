@@ -44,21 +44,26 @@ export const stopScan = Symbol('stop')
 
 export interface ScanOptions {
   readonly signal?: AbortSignal | undefined
-  /** False where an earlier pass checked the same bytes, or only the frame of the events matters: a third of the time. */
+  /**
+   * False where an earlier pass checked the same bytes, or only the frame of the events matters: a third of the time.
+   */
   readonly verify?: boolean
-  /** A relay log: its events carry the positions they had at the source, and a second Format_description event, the source's, is among them. */
+  /**
+   * A relay log: its events carry the positions they had at the source, and a second Format_description event, the
+   * source's, is among them.
+   */
   readonly isRelayLog?: boolean
 }
 
 export type Visit = (event: BinlogEvent) => typeof stopScan | undefined | void
 
 /**
- * Reads a binlog file event by event and checks every checksum. Memory stays at some megabytes whatever the file's size; what
- * a running server appends meanwhile is not seen.
+ * Reads a binlog file event by event and checks every checksum. Memory stays at some megabytes whatever the file's
+ * size; what a running server appends meanwhile is not seen.
  *
  * An event that the file ends within, or whose checksum is wrong and that nothing follows, was being written when the
- * machine stopped: there the file ends, as it does for the server. Throws `REGENT_BINLOG_UNREADABLE` for an encrypted file,
- * a format that is not understood, and damage that is followed by more.
+ * machine stopped: there the file ends, as it does for the server. Throws `REGENT_BINLOG_UNREADABLE` for an encrypted
+ * file, a format that is not understood, and damage that is followed by more.
  */
 export async function scanBinlog(path: string, visit: Visit, options: ScanOptions = {}): Promise<BinlogScan> {
   const file = await open(path, 'r')
@@ -72,7 +77,10 @@ export async function scanBinlog(path: string, visit: Visit, options: ScanOption
 
 let spare: Buffer | undefined
 
-/** A megabyte to read through, the same one each time unless two read at once: windows that are made anew pile up to many times the limit of an agent before they are collected. */
+/**
+ * A megabyte to read through, the same one each time unless two read at once: windows that are made anew pile up to
+ * many times the limit of an agent before they are collected.
+ */
 export async function withWindow<Result>(work: (space: Buffer) => Promise<Result>): Promise<Result> {
   const space = spare ?? Buffer.allocUnsafeSlow(windowLength)
   spare = undefined
@@ -125,13 +133,21 @@ class Scanner {
       lastType = event.type
       if (visit(event) === stopScan) break
     }
-    return { serverVersion: first.serverVersion, checksums: first.checksums, inUse: first.inUse, end: at, size: this.#size, lastType }
+    return {
+      serverVersion: first.serverVersion,
+      checksums: first.checksums,
+      inUse: first.inUse,
+      end: at,
+      size: this.#size,
+      lastType,
+    }
   }
 
   async #checkMagic(): Promise<void> {
     const magic = (await this.#read(0, magicLength)).toString('hex')
     if (magic === 'fd62696e') throw unreadable(`${this.#path} is encrypted`)
-    if (magic !== 'fe62696e') throw unreadable(`${this.#path} is not a binlog: it begins with "${magic}" instead of "fe62696e"`)
+    if (magic !== 'fe62696e')
+      throw unreadable(`${this.#path} is not a binlog: it begins with "${magic}" instead of "fe62696e"`)
   }
 
   async #formatDescription(): Promise<FormatDescription & { readonly event: BinlogEvent; readonly inUse: boolean }> {
@@ -145,13 +161,15 @@ class Scanner {
     const inUse = (bytes.readUInt16LE(flagsOffset) & inUseFlag) !== 0
     bytes.writeUInt16LE(bytes.readUInt16LE(flagsOffset) & ~inUseFlag, flagsOffset)
     const format = decodeFormatDescription(bytes.subarray(headerLength))
-    if (format.checksums && !isIntact(bytes)) throw unreadable(`${this.#path}: the Format_description event fails its checksum`)
+    if (format.checksums && !isIntact(bytes))
+      throw unreadable(`${this.#path}: the Format_description event fails its checksum`)
     return { ...format, inUse, event: { ...header, body: bytes.subarray(headerLength, -checksumLength) } }
   }
 
   #checkSameFormat(event: BinlogEvent, checksums: boolean): void {
     const algorithm = event.body.at(checksums ? -1 : -1 - checksumLength)
-    if (algorithm !== (checksums ? 1 : 0)) throw unreadable(`${this.#path} changes its checksum algorithm at byte ${event.offset}`)
+    if (algorithm !== (checksums ? 1 : 0))
+      throw unreadable(`${this.#path} changes its checksum algorithm at byte ${event.offset}`)
   }
 
   /** The event at `at` without waiting, or undefined where more must be read first. */
@@ -177,7 +195,8 @@ class Scanner {
 
   /** A torn event's header still agrees with itself; otherwise the length is damaged and more events may follow. */
   #tornAt(at: number, end: number): undefined {
-    if (!this.#isRelayLog && this.#slice(at, at + headerLength).readUInt32LE(endOffset) !== end % 2 ** 32) throw this.#damagedAt(at)
+    if (!this.#isRelayLog && this.#slice(at, at + headerLength).readUInt32LE(endOffset) !== end % 2 ** 32)
+      throw this.#damagedAt(at)
     return undefined
   }
 
@@ -194,10 +213,17 @@ class Scanner {
       await this.#fillSome(at)
       checksum = crc32(this.#slice(at, Math.min(bodyEnd, this.#windowEnd())), checksum)
     }
-    if (verify && checksum !== (await this.#read(bodyEnd, checksumLength)).readUInt32LE(0)) return this.#broken(offset, end)
+    if (verify && checksum !== (await this.#read(bodyEnd, checksumLength)).readUInt32LE(0))
+      return this.#broken(offset, end)
     const isWhole = header.type === eventTypes.previousGtids
-    if (isWhole && end - offset > wholeLimit) throw unreadable(`${this.#path}: its Previous_gtids event has ${end - offset} bytes; at most ${wholeLimit} are read`)
-    const body = await this.#read(offset + headerLength, (isWhole ? bodyEnd : offset + headLength) - offset - headerLength)
+    if (isWhole && end - offset > wholeLimit)
+      throw unreadable(
+        `${this.#path}: its Previous_gtids event has ${end - offset} bytes; at most ${wholeLimit} are read`,
+      )
+    const body = await this.#read(
+      offset + headerLength,
+      (isWhole ? bodyEnd : offset + headLength) - offset - headerLength,
+    )
     return { ...header, body }
   }
 
@@ -225,13 +251,18 @@ class Scanner {
   }
 
   async #fill(at: number): Promise<void> {
-    this.#window = await readAt(this.#file, at, this.#space.subarray(0, Math.max(0, Math.min(windowLength, this.#size - at))))
+    this.#window = await readAt(
+      this.#file,
+      at,
+      this.#space.subarray(0, Math.max(0, Math.min(windowLength, this.#size - at))),
+    )
     this.#windowStart = at
   }
 
   async #fillSome(at: number): Promise<void> {
     await this.#fill(at)
-    if (this.#window.length === 0) throw unreadable(`${this.#path} became shorter than ${this.#size} bytes while it was read`)
+    if (this.#window.length === 0)
+      throw unreadable(`${this.#path} became shorter than ${this.#size} bytes while it was read`)
   }
 
   async #read(at: number, length: number): Promise<Buffer> {

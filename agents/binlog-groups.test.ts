@@ -3,7 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { anonymousGtid, binlogFile, ddl, ddlVariables, dml, gtid, payload, query, rows, stop, uuid, xaPrepare, xid, type SyntheticEvent } from '../test/support/synthetic-binlog.ts'
+import {
+  anonymousGtid,
+  binlogFile,
+  ddl,
+  ddlVariables,
+  dml,
+  gtid,
+  payload,
+  query,
+  rows,
+  stop,
+  uuid,
+  xaPrepare,
+  xid,
+  type SyntheticEvent,
+} from '../test/support/synthetic-binlog.ts'
 import { scanBinlog } from './binlog-file.ts'
 import { endingOfPayload, GroupFold, type GroupEnding, type TransactionGroup } from './binlog-groups.ts'
 import { whyNotTrimmable } from './trimmable.ts'
@@ -24,7 +39,8 @@ async function groupsOf(events: readonly SyntheticEvent[]): Promise<readonly Tra
   return Promise.all(groups.map(async (group) => ({ ...group, ending: await endingOfPayload(path, group.ending) })))
 }
 
-const endingOf = async (...events: readonly SyntheticEvent[]): Promise<GroupEnding | undefined> => (await groupsOf([gtid(1), ...events]))[0]?.ending
+const endingOf = async (...events: readonly SyntheticEvent[]): Promise<GroupEnding | undefined> =>
+  (await groupsOf([gtid(1), ...events]))[0]?.ending
 const other = (type: number): SyntheticEvent => ({ type, body: Buffer.alloc(8) })
 const [begin, commit] = [query('BEGIN'), query('COMMIT')]
 
@@ -35,13 +51,23 @@ describe('the transactions of a binlog', () => {
     expect(groups.map(({ gtid: id, offset, end }) => [id?.source, id?.number, offset, end])).toEqual([
       [uuid, 1, length([]), length(dml(1))],
       [uuid, 2, length(dml(1)), length([...dml(1), ...ddl(2)])],
-      [undefined, undefined, length([...dml(1), ...ddl(2)]), length([...dml(1), ...ddl(2), anonymousGtid, begin, rows(), xid])],
+      [
+        undefined,
+        undefined,
+        length([...dml(1), ...ddl(2)]),
+        length([...dml(1), ...ddl(2), anonymousGtid, begin, rows(), xid]),
+      ],
     ])
   })
 
   it.each<[string, string, boolean, readonly SyntheticEvent[]]>([
     ['InnoDB rows', 'xid', true, [begin, rows(), xid]],
-    ['rows with savepoints and statements', 'xid', true, [begin, query('SAVEPOINT s'), rows(), query('insert into t values (1)'), xid]],
+    [
+      'rows with savepoints and statements',
+      'xid',
+      true,
+      [begin, query('SAVEPOINT s'), rows(), query('insert into t values (1)'), xid],
+    ],
     ['XA PREPARE', 'xaPrepare', true, [query("XA START X'01',X'',1"), rows(), query("XA END X'01',X'',1"), xaPrepare]],
     ['XA COMMIT', 'statement', true, [query("XA COMMIT X'01',X'',1")]],
     ['XA ROLLBACK', 'statement', true, [query("XA ROLLBACK X'01',X'',1")]],
@@ -59,16 +85,36 @@ describe('the transactions of a binlog', () => {
     ['a comment that the server executes', 'statement', false, [query('/*!80000 drop table t */ analyze table t')]],
     ['a table named like a harmless statement', 'statement', false, [query('drop table analyze_me')]],
     ['DISCARD TABLESPACE', 'statement', false, [query('alter table t\nDiscard tablespace', ddlVariables)]],
-    ['IMPORT of a partition', 'statement', false, [query('alter table t import partition p /**/ tablespace', ddlVariables)]],
-    ['long DDL whose end is not seen', 'statement', false, [query(`alter table t ${' '.repeat(5_000)} discard tablespace`, ddlVariables)]],
+    [
+      'IMPORT of a partition',
+      'statement',
+      false,
+      [query('alter table t import partition p /**/ tablespace', ddlVariables)],
+    ],
+    [
+      'long DDL whose end is not seen',
+      'statement',
+      false,
+      [query(`alter table t ${' '.repeat(5_000)} discard tablespace`, ddlVariables)],
+    ],
     ['an event type that is not known', 'notUnderstood', false, [begin, other(99), xid]],
     ['a Group Replication view change', 'notUnderstood', false, [begin, other(37), xid]],
     ['an incident', 'notUnderstood', false, [other(26)]],
     ['an Xid outside a transaction', 'notUnderstood', false, [xid]],
     ['an XA_PREPARE outside a transaction', 'notUnderstood', false, [xaPrepare]],
     ['events behind the end', 'notUnderstood', false, [begin, xid, rows()]],
-    ['two statements', 'notUnderstood', false, [query('drop table t', ddlVariables), query('drop table u', ddlVariables)]],
-    ['a compressed transaction that is cut off', 'notUnderstood', false, [payload([], zstdCompressSync(Buffer.from(binlogFile([begin, rows()]).subarray(4, -3))))]],
+    [
+      'two statements',
+      'notUnderstood',
+      false,
+      [query('drop table t', ddlVariables), query('drop table u', ddlVariables)],
+    ],
+    [
+      'a compressed transaction that is cut off',
+      'notUnderstood',
+      false,
+      [payload([], zstdCompressSync(Buffer.from(binlogFile([begin, rows()]).subarray(4, -3))))],
+    ],
     ['a compressed transaction that is damaged', 'notUnderstood', false, [payload([], Buffer.from('not zstd at all'))]],
     ['rows without an end', 'incomplete', true, [begin, rows()]],
     ['nothing', 'incomplete', true, []],
@@ -80,6 +126,8 @@ describe('the transactions of a binlog', () => {
 
   it('that cannot be cut off say why, without a word of their values', async () => {
     const ending = await endingOf(query("SET PASSWORD FOR 'anna'@'%' = 'secret'"))
-    expect(ending && whyNotTrimmable(ending)).toBe('it is a statement without an Xid (SET PASSWORD …): what it did cannot be taken back')
+    expect(ending && whyNotTrimmable(ending)).toBe(
+      'it is a statement without an Xid (SET PASSWORD …): what it did cannot be taken back',
+    )
   })
 })

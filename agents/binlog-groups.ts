@@ -1,6 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { createZstdDecompress } from 'node:zlib'
-import { decodeGtid, decodePayloadHeader, decodeQuery, eventTypes, type GtidParts, type QueryEvent } from './binlog-events.ts'
+import {
+  decodeGtid,
+  decodePayloadHeader,
+  decodeQuery,
+  eventTypes,
+  type GtidParts,
+  type QueryEvent,
+} from './binlog-events.ts'
 import { stopScan, type BinlogEvent } from './binlog-file.ts'
 
 /** One transaction in a binlog file: its GTID event and everything up to the next. */
@@ -45,7 +52,12 @@ const insideTransaction: ReadonlySet<number> = new Set([
 ])
 
 /** Events between transactions. */
-const betweenTransactions: ReadonlySet<number> = new Set([eventTypes.formatDescription, eventTypes.previousGtids, eventTypes.rotate, eventTypes.stop])
+const betweenTransactions: ReadonlySet<number> = new Set([
+  eventTypes.formatDescription,
+  eventTypes.previousGtids,
+  eventTypes.rotate,
+  eventTypes.stop,
+])
 
 const gtidEvents: ReadonlySet<number> = new Set([eventTypes.gtid, eventTypes.gtidTagged, eventTypes.anonymousGtid])
 
@@ -102,7 +114,10 @@ class EndingFold {
   add(type: number, body: Buffer, offset: number): void {
     this.#count += 1
     if (this.#ending.kind === 'notUnderstood') return
-    this.#ending = this.#ending.kind === 'incomplete' ? this.#next(type, body, offset) : { kind: 'notUnderstood', what: `event type ${type} after the transaction’s end` }
+    this.#ending =
+      this.#ending.kind === 'incomplete'
+        ? this.#next(type, body, offset)
+        : { kind: 'notUnderstood', what: `event type ${type} after the transaction’s end` }
   }
 
   #next(type: number, body: Buffer, offset: number): GroupEnding {
@@ -111,11 +126,19 @@ class EndingFold {
       case eventTypes.query:
         return this.#query(decodeQuery(body))
       case eventTypes.xid:
-        return this.#inTransaction ? { kind: 'xid' } : { kind: 'notUnderstood', what: 'an Xid event outside a transaction' }
+        return this.#inTransaction
+          ? { kind: 'xid' }
+          : { kind: 'notUnderstood', what: 'an Xid event outside a transaction' }
       case eventTypes.xaPrepare:
-        return this.#inTransaction ? { kind: 'xaPrepare' } : { kind: 'notUnderstood', what: 'an XA_PREPARE event outside a transaction' }
+        return this.#inTransaction
+          ? { kind: 'xaPrepare' }
+          : { kind: 'notUnderstood', what: 'an XA_PREPARE event outside a transaction' }
       case eventTypes.transactionPayload:
-        return { kind: 'payload', bodyOffset: offset + headerLength, head: Buffer.from(body.subarray(0, payloadHeaderLimit)) }
+        return {
+          kind: 'payload',
+          bodyOffset: offset + headerLength,
+          head: Buffer.from(body.subarray(0, payloadHeaderLimit)),
+        }
       default:
         return { kind: 'notUnderstood', what: `event type ${type}` }
     }
@@ -136,21 +159,28 @@ class EndingFold {
 const payloadHeaderLimit = 256
 
 /**
- * How the transaction inside a compressed group ends: the payload is a row of events without checksums. It is decompressed
- * as a stream, and of each event only the beginning is kept. Any other ending is returned as it is.
+ * How the transaction inside a compressed group ends: the payload is a row of events without checksums. It is
+ * decompressed as a stream, and of each event only the beginning is kept. Any other ending is returned as it is.
  */
 export async function endingOfPayload(path: string, ending: GroupEnding, signal?: AbortSignal): Promise<GroupEnding> {
   if (ending.kind !== 'payload') return ending
   const header = decodePayloadHeader(ending.head)
   const start = ending.bodyOffset + header.length
-  const stored = createReadStream(path, { start, end: start + header.payloadLength - 1, ...(signal === undefined ? {} : { signal }) })
+  const stored = createReadStream(path, {
+    start,
+    end: start + header.payloadLength - 1,
+    ...(signal === undefined ? {} : { signal }),
+  })
   const inner = new PayloadEvents()
   try {
     const plain = header.compression === 'none' ? stored : stored.pipe(createZstdDecompress())
     for await (const chunk of plain) inner.push(chunk as Buffer)
   } catch (error) {
     signal?.throwIfAborted()
-    return { kind: 'notUnderstood', what: `a compressed transaction that cannot be decompressed (${error instanceof Error ? error.message : String(error)})` }
+    return {
+      kind: 'notUnderstood',
+      what: `a compressed transaction that cannot be decompressed (${error instanceof Error ? error.message : String(error)})`,
+    }
   } finally {
     stored.destroy()
   }
@@ -174,7 +204,9 @@ class PayloadEvents {
 
   ending(): GroupEnding {
     const isWhole = this.#left.length === 0 && this.#skip === 0
-    return isWhole ? this.#fold.ending() : { kind: 'notUnderstood', what: 'a compressed transaction that ends in the middle of an event' }
+    return isWhole
+      ? this.#fold.ending()
+      : { kind: 'notUnderstood', what: 'a compressed transaction that ends in the middle of an event' }
   }
 
   #takeEvent(): boolean {

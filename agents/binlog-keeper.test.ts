@@ -11,13 +11,23 @@ const names = ['binlog.000001', 'binlog.000002', 'binlog.000003']
 const endOf = (name: string): string => gtids('shop-0', Number(name.slice(-1)) * 10)
 
 /** shop-0 with three old binlogs; `answers` are what its peers say, shop-1 first. */
-async function keeping(answers: readonly (Partial<LeaseVote> | undefined)[], heldBinlogsBytes = 1e9): Promise<{ parts: Parts; server: ScriptedServer; keeper: BinlogKeeper; answers: (Partial<LeaseVote> | undefined)[] }> {
+async function keeping(
+  answers: readonly (Partial<LeaseVote> | undefined)[],
+  heldBinlogsBytes = 1e9,
+): Promise<{
+  parts: Parts
+  server: ScriptedServer
+  keeper: BinlogKeeper
+  answers: (Partial<LeaseVote> | undefined)[]
+}> {
   const server = new ScriptedServer(aServerState({ executed: gtids('shop-0', 30) }))
   const listBinlogs = async (): Promise<readonly BinlogFile[]> => {
-    const purged = server.calls.findLast((call) => call.startsWith('purge before '))?.slice('purge before '.length) ?? ''
+    const purged =
+      server.calls.findLast((call) => call.startsWith('purge before '))?.slice('purge before '.length) ?? ''
     return names.filter((name) => name >= purged).map((name) => ({ name, bytes: 100, writtenAtMs: 0 }))
   }
-  const previousGtids = async (name: string): Promise<string> => endOf(`binlog.${String(Number(name.slice(-6)) - 1).padStart(6, '0')}`)
+  const previousGtids = async (name: string): Promise<string> =>
+    endOf(`binlog.${String(Number(name.slice(-6)) - 1).padStart(6, '0')}`)
   const parts = await testParts(server, { volume: { listBinlogs, previousGtids } })
   const current = [...answers]
   const post = async (address: string): Promise<unknown> => {
@@ -25,14 +35,24 @@ async function keeping(answers: readonly (Partial<LeaseVote> | undefined)[], hel
     if (answer === undefined) throw new Error('unreachable')
     return { granted: true, promise: 3, ...answer }
   }
-  const peers = ['shop-0', 'shop-1', 'shop-2'].map((instance, ordinal) => ({ instance, host: '', port: 3306, agent: String(ordinal) }))
+  const peers = ['shop-0', 'shop-1', 'shop-2'].map((instance, ordinal) => ({
+    instance,
+    host: '',
+    port: 3306,
+    agent: String(ordinal),
+  }))
   await parts.file.update({ promise: 3, assignment: { ...primaryOfEpoch3, peers } })
   await parts.observer.refresh()
   // One round each time: the interval is nothing.
   const config = { ...parts.config, keepBinlogsSeconds: 1, heldBinlogsBytes }
   let roundMs = 0
   const clock = { ...parts.world.clock, monotonicMs: () => (roundMs += 1_000_000), wallMs: () => 1_000_000 }
-  return { parts, server, keeper: new BinlogKeeper({ ...parts, config, transport: { post }, world: { ...parts.world, clock } }), answers: current }
+  return {
+    parts,
+    server,
+    keeper: new BinlogKeeper({ ...parts, config, transport: { post }, world: { ...parts.world, clock } }),
+    answers: current,
+  }
 }
 
 const all = { executed: gtids('shop-0', 30) }

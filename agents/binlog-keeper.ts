@@ -3,15 +3,25 @@ import type { Timer } from '../src/common/ports.ts'
 import { agentRoutes, orderVersion, type Endpoint, type LeaseVote } from '../failover/order.ts'
 import type { InstanceName } from '../topology/member.ts'
 import type { GtidText } from '../topology/observation.ts'
-import { dueBinlogs, isShortOfSpace, keepingEveryMs, membersLacking, sentenceAboutForced, sentenceAboutHeld, type DueBinlog, type MemberHoldings } from './binlog-keeping.ts'
+import {
+  dueBinlogs,
+  isShortOfSpace,
+  keepingEveryMs,
+  membersLacking,
+  sentenceAboutForced,
+  sentenceAboutHeld,
+  type DueBinlog,
+  type MemberHoldings,
+} from './binlog-keeping.ts'
 import type { Parts } from './parts.ts'
 
 /** How often it is looked whether space is short. */
 const lookMs = 2_000
 
 /**
- * Purges this server's binlogs in mysqld's stead, which knows nothing of who still needs them (design §5, "More ways to lose"): also a replica's, for it may be the source a member comes back to. What the others
- * hold, they are asked; one that does not answer holds what it held when it last did.
+ * Purges this server's binlogs in mysqld's stead, which knows nothing of who still needs them (design §5, "More ways to
+ * lose"): also a replica's, for it may be the source a member comes back to. What the others hold, they are asked; one
+ * that does not answer holds what it held when it last did.
  */
 export class BinlogKeeper {
   readonly #parts: Parts
@@ -61,7 +71,12 @@ export class BinlogKeeper {
   /** The question is a lease's, which agents of every version answer. */
   async #askPeers(): Promise<void> {
     const { file, transport, config, timings } = this.#parts
-    const request = { version: orderVersion, cluster: config.cluster, asking: config.instance, epoch: file.current.assignment?.epoch ?? 0 }
+    const request = {
+      version: orderVersion,
+      cluster: config.cluster,
+      asking: config.instance,
+      epoch: file.current.assignment?.epoch ?? 0,
+    }
     await Promise.allSettled(
       this.#peers().map(async ({ instance, agent }) => {
         const vote = (await transport.post(agent, agentRoutes.leaseVote, request, timings.leaseRenewMs)) as LeaseVote
@@ -72,9 +87,16 @@ export class BinlogKeeper {
 
   async #purgeDue(purged: GtidText): Promise<void> {
     const { volume, observer, world, config, notices } = this.#parts
-    const due = dueBinlogs(await volume.listBinlogs(), { wallMs: world.clock.wallMs(), freeBytes: observer.freeBytes }, config)
+    const due = dueBinlogs(
+      await volume.listBinlogs(),
+      { wallMs: world.clock.wallMs(), freeBytes: observer.freeBytes },
+      config,
+    )
     this.#forgetAllBut(due)
-    const members = this.#peers().map(({ instance }): MemberHoldings => ({ instance, executed: this.#executed.get(instance) ?? null }))
+    const members = this.#peers().map(({ instance }): MemberHoldings => ({
+      instance,
+      executed: this.#executed.get(instance) ?? null,
+    }))
     const forced: DueBinlog[] = []
     let robbed: readonly MemberHoldings[] = []
     let holding = ''

@@ -46,8 +46,15 @@ export function isShortOfSpace(freeBytes: number | null, { lowSpaceBytes }: Keep
   return freeBytes !== null && freeBytes < lowSpaceBytes * enoughSpace
 }
 
-/** The files that are old enough, or in the way of a disk that fills up: a beginning of `files`, which are all there are, oldest first. Never the newest, which is written to. */
-export function dueBinlogs(files: readonly BinlogFile[], now: { readonly wallMs: number; readonly freeBytes: number | null }, limits: KeepingLimits): readonly DueBinlog[] {
+/**
+ * The files that are old enough, or in the way of a disk that fills up: a beginning of `files`, which are all there
+ * are, oldest first. Never the newest, which is written to.
+ */
+export function dueBinlogs(
+  files: readonly BinlogFile[],
+  now: { readonly wallMs: number; readonly freeBytes: number | null },
+  limits: KeepingLimits,
+): readonly DueBinlog[] {
   const due: DueBinlog[] = []
   let totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let { freeBytes } = now
@@ -64,10 +71,15 @@ export function dueBinlogs(files: readonly BinlogFile[], now: { readonly wallMs:
 }
 
 /**
- * Members that would need a file whose end is `upTo`: all transactions up to there. One that lacks what was purged before is not among them: binlogs do not help it any more.
+ * Members that would need a file whose end is `upTo`: all transactions up to there. One that lacks what was purged
+ * before is not among them: binlogs do not help it any more.
  * @param purged what this server no longer has
  */
-export function membersLacking(upTo: GtidText, purged: GtidText, members: readonly MemberHoldings[]): readonly MemberHoldings[] {
+export function membersLacking(
+  upTo: GtidText,
+  purged: GtidText,
+  members: readonly MemberHoldings[],
+): readonly MemberHoldings[] {
   const [wanted, gone] = [parseGtidSet(upTo), parseGtidSet(purged)]
   return members.filter(({ executed }) => {
     if (executed === null) return true
@@ -81,12 +93,24 @@ export function sentenceAboutHeld({ name }: DueBinlog, lacking: readonly MemberH
 }
 
 /** @param purged at least one, all by force */
-export function sentenceAboutForced(purged: readonly DueBinlog[], lacking: readonly MemberHoldings[], limits: KeepingLimits): string {
-  const names = [purged[0], purged.length > 1 ? purged.at(-1) : undefined].flatMap((file) => (file ? [file.name] : [])).join(' to ')
-  const why = purged.some(({ force }) => force === 'space') ? 'the disk is nearly full' : `more than ${mebibytes(limits.heldBinlogsBytes)} MiB of binlogs were there`
+export function sentenceAboutForced(
+  purged: readonly DueBinlog[],
+  lacking: readonly MemberHoldings[],
+  limits: KeepingLimits,
+): string {
+  const names = [purged[0], purged.length > 1 ? purged.at(-1) : undefined]
+    .flatMap((file) => (file ? [file.name] : []))
+    .join(' to ')
+  const why = purged.some(({ force }) => force === 'space')
+    ? 'the disk is nearly full'
+    : `more than ${mebibytes(limits.heldBinlogsBytes)} MiB of binlogs were there`
   return `${names} (${mebibytes(purged.reduce((sum, { bytes }) => sum + bytes, 0))} MiB) are purged, as ${why}; who needed them is seeded again: ${named(lacking)}`
 }
 
 function named(members: readonly MemberHoldings[]): string {
-  return members.map(({ instance, executed }) => (executed === null ? `${instance} has not said what it holds` : `${instance} lacks some of what is in them`)).join('; ')
+  return members
+    .map(({ instance, executed }) =>
+      executed === null ? `${instance} has not said what it holds` : `${instance} lacks some of what is in them`,
+    )
+    .join('; ')
 }

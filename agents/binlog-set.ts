@@ -31,17 +31,19 @@ export async function lastBinlogFile(dataDir: string): Promise<string | undefine
 
 export interface BinlogSet {
   /**
-   * Everything in the binlogs ever: executed, and prepared by transactions that a crash cut short; what was received and perhaps not applied yet; and what was executed and is in no binlog.
+   * Everything in the binlogs ever: executed, and prepared by transactions that a crash cut short; what was received
+   * and perhaps not applied yet; and what was executed and is in no binlog.
    */
   readonly set: GtidText
   readonly lastFile: string
 }
 
 /**
- * All transactions an instance has: those in its binlogs, read from the last file: what was there before it (Previous_gtids) and what
- * is in it. A server that runs may be ahead of it. A transaction that the file ends within is not counted: the server forgets it too.
- * What a CLONE copied is in none of its files: a note tells (`purged-note.ts`).
- * To them belongs what its relay logs have: a replica that was promoted and died before it had applied everything holds that as well.
+ * All transactions an instance has: those in its binlogs, read from the last file: what was there before it
+ * (Previous_gtids) and what is in it. A server that runs may be ahead of it. A transaction that the file ends within is
+ * not counted: the server forgets it too. What a CLONE copied is in none of its files: a note tells (`purged-note.ts`).
+ * To them belongs what its relay logs have: a replica that was promoted and died before it had applied everything holds
+ * that as well.
  *
  * Throws `REGENT_BINLOG_UNREADABLE`, also where there is no binlog.
  */
@@ -55,8 +57,8 @@ export async function readBinlogSet(dataDir: string, signal?: AbortSignal): Prom
 }
 
 /**
- * What a receiver has ever got, from the last relay log. One that cannot be read has nothing that counts: what a promise reports as received was fsynced before, and a new
- * relay log that was not may be anything after a power cut.
+ * What a receiver has ever got, from the last relay log. One that cannot be read has nothing that counts: what a
+ * promise reports as received was fsynced before, and a new relay log that was not may be anything after a power cut.
  */
 async function readReceivedSet(dataDir: string, signal?: AbortSignal): Promise<GtidSet> {
   const last = (await relayLogFiles(dataDir)).at(-1)
@@ -65,7 +67,8 @@ async function readReceivedSet(dataDir: string, signal?: AbortSignal): Promise<G
     const { previous } = await readBinlogHead(last)
     return previous.union((await readFileSets(last, { isRelayLog: true, signal })).own)
   } catch (error) {
-    if (codeOf(error) === 'REGENT_BINLOG_UNREADABLE' || (error as NodeJS.ErrnoException).code === 'ENOENT') return GtidSet.empty
+    if (codeOf(error) === 'REGENT_BINLOG_UNREADABLE' || (error as NodeJS.ErrnoException).code === 'ENOENT')
+      return GtidSet.empty
     throw error
   }
 }
@@ -105,10 +108,12 @@ export async function readFileSets(path: string, options: ScanOptions = {}): Pro
 
 /** The binlog files of a data directory that are there, oldest first. */
 export async function listBinlogs(dataDir: string): Promise<readonly BinlogFile[]> {
-  const files = await Promise.all((await binlogFiles(dataDir)).map(async (path) => {
-    const found = await stat(path).catch(nothingIfGone)
-    return found ? [{ name: basename(path), bytes: found.size, writtenAtMs: found.mtimeMs }] : []
-  }))
+  const files = await Promise.all(
+    (await binlogFiles(dataDir)).map(async (path) => {
+      const found = await stat(path).catch(nothingIfGone)
+      return found ? [{ name: basename(path), bytes: found.size, writtenAtMs: found.mtimeMs }] : []
+    }),
+  )
   return files.flat()
 }
 
@@ -138,7 +143,8 @@ export async function readBinlogHead(path: string): Promise<BinlogHead> {
   let head: BinlogHead | undefined
   await scanBinlog(path, (event) => {
     if (event.type === eventTypes.formatDescription) return undefined
-    if (event.type === eventTypes.previousGtids) head = { previous: GtidSet.parse(decodePreviousGtids(event.body)), end: event.end }
+    if (event.type === eventTypes.previousGtids)
+      head = { previous: GtidSet.parse(decodePreviousGtids(event.body)), end: event.end }
     return stopScan
   })
   if (head === undefined) throw unreadable(`${path} has no Previous_gtids event behind its Format_description event`)

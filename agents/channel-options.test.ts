@@ -15,7 +15,13 @@ const retry: ChangedSetting = { name: 'SOURCE_RETRY_COUNT', seen: '3', wanted: '
 const rows: ChangedSetting = { name: 'REQUIRE_ROW_FORMAT', seen: 'YES', wanted: 'NO' }
 
 function following(...changed: readonly ChangedSetting[]) {
-  const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), semiSync: false, ...(changed.length > 0 ? { changedOptions: changed } : {}) }
+  const channel = {
+    sourceHost: source.host,
+    sourcePort: source.port,
+    sourceUser: replicationUser('shop-0'),
+    semiSync: false,
+    ...(changed.length > 0 ? { changedOptions: changed } : {}),
+  }
   return aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel })
 }
 
@@ -38,7 +44,12 @@ it('A replica that somebody delayed has its delay lifted with its receiver left 
 it('What the receiver stands in the way of is put right with the source, and the applier left as it is', async () => {
   const { server, pass, said } = await replica(retry)
   await pass()
-  expect(server.calls.slice(0, 4)).toEqual(['stopReceiver', 'semiSyncReplica off', `pointTo ${source.host}`, 'startReceiver'])
+  expect(server.calls.slice(0, 4)).toEqual([
+    'stopReceiver',
+    'semiSyncReplica off',
+    `pointTo ${source.host}`,
+    'startReceiver',
+  ])
   expect(server.calls).not.toContain('stopApplier')
   expect(said()).toEqual(['ChannelOptionPutRight: SOURCE_RETRY_COUNT is 1000000000 again (by another hand it was 3)'])
 })
@@ -48,7 +59,9 @@ it('What both threads stand in the way of waits until everything received is app
   server.setStoppedOptions = async () => false
   await pass()
   expect(server.calls).toEqual(['startReceiver'])
-  expect(said()).toEqual(['ChannelOptionWaits: REQUIRE_ROW_FORMAT is YES by another hand; put right once everything received is applied, else that would be thrown away'])
+  expect(said()).toEqual([
+    'ChannelOptionWaits: REQUIRE_ROW_FORMAT is YES by another hand; put right once everything received is applied, else that would be thrown away',
+  ])
 })
 
 it('A change that does not help is not tried with each look, and the same change made again later is put right at once', async () => {
@@ -69,7 +82,10 @@ it('A refused login is tried again with the password given anew', async () => {
   parts.memory.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
   const channel = server.state.channel
   if (channel === null) throw new Error('it has a channel')
-  server.state = { ...server.state, channel: { ...channel, ioRunning: 'connecting', ioError: "Access denied for user 'regent_r_0'" } }
+  server.state = {
+    ...server.state,
+    channel: { ...channel, ioRunning: 'connecting', ioError: "Access denied for user 'regent_r_0'" },
+  }
   parts.memory.receiverStartedAtMs = -1_000
   await pass()
   expect(server.calls).toEqual(['stopReceiver', `pointTo ${source.host}`, 'startReceiver'])
@@ -86,20 +102,45 @@ it('An opening lifts a delay before it waits for what is received, and so does w
   await next.parts.observer.refresh()
   next.parts.memory.promiseReport = { epoch: 4, holds: '', executed: '', asPrimary: false }
   await prepareToLead(next.parts)
-  expect(next.server.calls.slice(0, 4)).toEqual(['offline on', 'killForeignSessions', 'setApplierOptions', 'startApplier'])
+  expect(next.server.calls.slice(0, 4)).toEqual([
+    'offline on',
+    'killForeignSessions',
+    'setApplierOptions',
+    'startApplier',
+  ])
 })
 
 it('Options are compared as the server shows them, by its version, and one that it does not know is left out', () => {
-  const row = { DESIRED_DELAY: 600, HEARTBEAT_INTERVAL: '0.500', PRIVILEGE_CHECKS_USER: null, NETWORK_INTERFACE: '10.0.0.9', SSL_ALLOWED: 'NO', AUTO_POSITION: '0' }
-  const seen = (encrypts: boolean) => reported(changedOptionsIn(row, encrypts)).map(({ name, seen: value }) => `${name} ${value}`)
+  const row = {
+    DESIRED_DELAY: 600,
+    HEARTBEAT_INTERVAL: '0.500',
+    PRIVILEGE_CHECKS_USER: null,
+    NETWORK_INTERFACE: '10.0.0.9',
+    SSL_ALLOWED: 'NO',
+    AUTO_POSITION: '0',
+  }
+  const seen = (encrypts: boolean) =>
+    reported(changedOptionsIn(row, encrypts)).map(({ name, seen: value }) => `${name} ${value}`)
   expect(seen(false)).toEqual(['SOURCE_DELAY 600', 'SOURCE_BIND 10.0.0.9', 'SOURCE_AUTO_POSITION 0'])
   expect(seen(true)).toEqual(['SOURCE_DELAY 600', 'SOURCE_BIND 10.0.0.9', 'SOURCE_AUTO_POSITION 0', 'SOURCE_SSL NO'])
   expect(optionsToSet(row, { encrypts: false, stopped: 'applier' })).toEqual(['SOURCE_DELAY = 0'])
-  expect(optionsToSet(undefined, { encrypts: true, stopped: 'receiver', isWhole: true })).toEqual(['SOURCE_CONNECT_RETRY = 1', 'SOURCE_RETRY_COUNT = 1000000000', 'SOURCE_HEARTBEAT_PERIOD = 0.5', 'GET_SOURCE_PUBLIC_KEY = 1', 'SOURCE_SSL = 1'])
+  expect(optionsToSet(undefined, { encrypts: true, stopped: 'receiver', isWhole: true })).toEqual([
+    'SOURCE_CONNECT_RETRY = 1',
+    'SOURCE_RETRY_COUNT = 1000000000',
+    'SOURCE_HEARTBEAT_PERIOD = 0.5',
+    'GET_SOURCE_PUBLIC_KEY = 1',
+    'SOURCE_SSL = 1',
+  ])
 })
 
 /** By a hand, as the server shows it, and what puts it right with which thread stopped. */
-const byHand: readonly (readonly [name: string, column: string, seen: string | number | null, stopped: StoppedThread, put: string])[] = [
+const byHand: readonly (readonly [
+  name: string,
+  column: string,
+  seen: string | number | null,
+  stopped: StoppedThread,
+  put: string,
+])[] = [
   ['SOURCE_DELAY', 'DESIRED_DELAY', 600, 'applier', '0'],
   ['PRIVILEGE_CHECKS_USER', 'PRIVILEGE_CHECKS_USER', "'app'@'%'", 'applier', 'NULL'],
   ['REQUIRE_TABLE_PRIMARY_KEY_CHECK', 'REQUIRE_TABLE_PRIMARY_KEY_CHECK', 'ON', 'applier', 'STREAM'],
@@ -129,9 +170,14 @@ const byHand: readonly (readonly [name: string, column: string, seen: string | n
   ['SOURCE_AUTO_POSITION', 'AUTO_POSITION', 0, 'both', '1'],
 ]
 
-it.each(byHand)('%s is seen in %s when it is %s by hand, and put right with its thread stopped (%s)', (...[name, column, seen, stopped, put]) => {
-  const row = { [column]: seen }
-  expect(reported(changedOptionsIn(row, true)).map((one) => [one.name, one.seen])).toEqual([[name, String(seen)]])
-  const threads = ['applier', 'receiver', 'both'] as const
-  expect(threads.flatMap((thread) => optionsToSet(row, { encrypts: true, stopped: thread }).map((text) => [thread, text]))).toEqual([[stopped, `${name} = ${put}`]])
-})
+it.each(byHand)(
+  '%s is seen in %s when it is %s by hand, and put right with its thread stopped (%s)',
+  (...[name, column, seen, stopped, put]) => {
+    const row = { [column]: seen }
+    expect(reported(changedOptionsIn(row, true)).map((one) => [one.name, one.seen])).toEqual([[name, String(seen)]])
+    const threads = ['applier', 'receiver', 'both'] as const
+    expect(
+      threads.flatMap((thread) => optionsToSet(row, { encrypts: true, stopped: thread }).map((text) => [thread, text])),
+    ).toEqual([[stopped, `${name} = ${put}`]])
+  },
+)

@@ -24,8 +24,9 @@ interface Ports {
 }
 
 /**
- * Has mysqld show clients the certificate of a folder. mysqld reads only copies of what was found to fit together, at the agent's word, and none when it starts: with files that it cannot use it would not start, or without
- * TLS. So it begins with its own certificate, closed to everybody, and is given this one before it is opened.
+ * Has mysqld show clients the certificate of a folder. mysqld reads only copies of what was found to fit together, at
+ * the agent's word, and none when it starts: with files that it cannot use it would not start, or without TLS. So it
+ * begins with its own certificate, closed to everybody, and is given this one before it is opened.
  */
 export class ClientCertificate {
   readonly #folders: CertificateFolders
@@ -70,7 +71,10 @@ export class ClientCertificate {
     return pid !== null && wanted !== undefined && (this.#asked?.pid !== pid || this.#asked.material !== wanted)
   }
 
-  /** Asks once for each mysqld and each certificate. Never rejects: a server without its certificate is better than none. */
+  /**
+   * Asks once for each mysqld and each certificate. Never rejects: a server without its certificate is better than
+   * none.
+   */
   async show(): Promise<void> {
     const { pid } = this.#ports.process
     const wanted = this.#watched?.current()
@@ -116,9 +120,14 @@ export class ClientCertificate {
       await writeFile(path, text, { mode: 0o600 })
       return path
     }
-    // mysqld looks at the first certificate alone, and refuses one that none of its authorities has signed (seen on 9.7).
+    // mysqld looks at the first certificate alone, and refuses one that none of its authorities has signed (seen on
+    // 9.7).
     const [, ...between] = cert.split(/(?<=-----END CERTIFICATE-----)/)
-    return { cert: await write('tls.crt', cert), key: await write('tls.key', key), ca: ca === '' ? null : await write('ca.crt', [ca, ...between].join('\n')) }
+    return {
+      cert: await write('tls.crt', cert),
+      key: await write('tls.key', key),
+      ca: ca === '' ? null : await write('ca.crt', [ca, ...between].join('\n')),
+    }
   }
 
   async #removeAllBut(name: string): Promise<void> {

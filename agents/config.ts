@@ -13,13 +13,21 @@ export interface AgentConfig {
   readonly agentPort: number
   /** Where `/live` and `/ready` are answered without TLS, for the kubelet; 0 for nowhere but on `agentPort`. */
   readonly probePort: number
-  /** The agent speaks TLS with these certificates, and asks for one of everybody who calls it. Plain HTTP unless given. */
+  /**
+   * The agent speaks TLS with these certificates, and asks for one of everybody who calls it. Plain HTTP unless given.
+   */
   readonly tls?: { readonly certificateFolder: string }
-  /** What clients of mysqld are shown instead of the certificate that it makes for itself, and whether they must use TLS. */
+  /**
+   * What clients of mysqld are shown instead of the certificate that it makes for itself, and whether they must use
+   * TLS.
+   */
   readonly clientTls?: { readonly certificateFolder?: string; readonly required: boolean }
   /** Command line that starts mysqld, without options: `["/usr/sbin/mysqld"]`, or a loader with its library path. */
   readonly mysqld: readonly string[]
-  /** The folder shared with the launcher in the mysql container (`src/kube/launcher.sh`); '' where the agent starts mysqld itself. */
+  /**
+   * The folder shared with the launcher in the mysql container (`src/kube/launcher.sh`); '' where the agent starts
+   * mysqld itself.
+   */
   readonly launcherDir: string
   /** Command line of mysqlbinlog, used to archive errant transactions; empty where it is missing. */
   readonly mysqlbinlog: readonly string[]

@@ -11,11 +11,15 @@ const stoppedChannel = { ioRunning: 'no', sqlRunning: true } as const
 
 describe('opening a promoted replica', () => {
   it('applies all that was received when its receiver had stopped, whatever was seen before', async () => {
-    const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel, received: gtids('shop-1', 9) }))
+    const server = new ScriptedServer(
+      aServerState({ ...closed, channel: stoppedChannel, received: gtids('shop-1', 9) }),
+    )
     const parts = await testParts(server)
     const seenEarlier = aServerState({ ...closed, channel: stoppedChannel, received: gtids('shop-1', 5) })
     await convergePrimary(parts, primaryOfEpoch3, seenEarlier, new Markers(parts, () => undefined))
-    expect(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)).toBeGreaterThan(server.calls.indexOf('stopReceiver'))
+    expect(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)).toBeGreaterThan(
+      server.calls.indexOf('stopReceiver'),
+    )
     expect(server.calls.indexOf('open')).toBeGreaterThan(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`))
   })
 
@@ -83,7 +87,9 @@ describe('an agent that is started again right after it opened its primary', () 
     parts.memory.reopening = true
     const unsettledBeforeKills: boolean[] = []
     const kill = server.killForeignSessions
-    Object.assign(server, { killForeignSessions: () => (unsettledBeforeKills.push(parts.file.current.unsettled), kill()) })
+    Object.assign(server, {
+      killForeignSessions: () => (unsettledBeforeKills.push(parts.file.current.unsettled), kill()),
+    })
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     return { parts, unsettledBeforeKills }
   }
@@ -101,7 +107,9 @@ describe('an agent that is started again right after it opened its primary', () 
 
   it('has it on disk that its tail is unsettled before it ends those who may wait, where something is not applied', async () => {
     const received = gtids('shop-1', 9)
-    const server = new ScriptedServer(aServerState({ ...open, channel: leftChannel, received, semiSyncSource: waiting }))
+    const server = new ScriptedServer(
+      aServerState({ ...open, channel: leftChannel, received, semiSyncSource: waiting }),
+    )
     const { parts, unsettledBeforeKills } = await restarted(server)
     expect(unsettledBeforeKills).toEqual([true])
     expect(parts.memory.markedRevision).toBeLessThan(10)
@@ -136,7 +144,12 @@ describe('the candidate of a switchover, or of a failover', () => {
     let keep: Parameters<typeof server.killDumpThreads>[0] = () => true
     server.killDumpThreads = async (given) => ((keep = given), [])
     const thread = (user: string) => ({ threadId: 7, user, host: '', serverUuid: '', semiSync: true })
-    await convergePrimary(parts, { ...primaryOfEpoch3, counted: ['shop-1'], connected: ['shop-1', 'shop-2'] }, server.state, new Markers(parts, () => undefined))
+    await convergePrimary(
+      parts,
+      { ...primaryOfEpoch3, counted: ['shop-1'], connected: ['shop-1', 'shop-2'] },
+      server.state,
+      new Markers(parts, () => undefined),
+    )
     expect([1, 2, 3].map((ordinal) => keep(thread(`regent_r_${ordinal}`)))).toEqual([true, false, false])
   })
 
@@ -146,9 +159,22 @@ describe('the candidate of a switchover, or of a failover', () => {
     await parts.file.update({ promise: 3 })
     parts.memory.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
     await prepareToLead(parts)
-    expect(server.calls.splice(0)).toEqual(['offline on', 'killForeignSessions', 'startApplier', expect.stringContaining('waitExecuted'), 'stopApplier', 'beginBinlog'])
+    expect(server.calls.splice(0)).toEqual([
+      'offline on',
+      'killForeignSessions',
+      'startApplier',
+      expect.stringContaining('waitExecuted'),
+      'stopApplier',
+      'beginBinlog',
+    ])
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
-    expect(server.calls.slice(0, 5)).toEqual(['killDumpThreads', 'readOnly accounts', 'gates shop-1,shop-2', 'semiSyncSource 1', 'open'])
+    expect(server.calls.slice(0, 5)).toEqual([
+      'killDumpThreads',
+      'readOnly accounts',
+      'gates shop-1,shop-2',
+      'semiSyncSource 1',
+      'open',
+    ])
   })
 
   it('that made ready for another epoch is made ready again', async () => {
@@ -173,15 +199,22 @@ describe('a primary that is copied while too few can acknowledge', () => {
   }
 
   it('is closed, and writes no marker', async () => {
-    const server = new ScriptedServer(aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
     const parts = await converged(server)
     expect(server.calls).toEqual(expect.arrayContaining(['readOnly closed', 'offline on', 'killForeignSessions']))
     expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
-    expect(parts.memory.converged).toMatchObject({ done: false, sentence: 'closed: it is being copied, and too few replicas can acknowledge' })
+    expect(parts.memory.converged).toMatchObject({
+      done: false,
+      sentence: 'closed: it is being copied, and too few replicas can acknowledge',
+    })
   })
 
   it('is killed where something waits, never drained, and may start again by itself', async () => {
-    const server = new ScriptedServer(aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
+    )
     const parts = await converged(server)
     expect(parts.process.state).toBe('dead')
     expect(parts.memory.mayRestart).toBe(true)
@@ -189,7 +222,9 @@ describe('a primary that is copied while too few can acknowledge', () => {
   })
 
   it('is killed, too, where a marker waits that it wrote when it was started again', async () => {
-    const server = new ScriptedServer(aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
+    )
     const parts = await testParts(server)
     parts.memory.reopening = true
     await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
@@ -198,13 +233,17 @@ describe('a primary that is copied while too few can acknowledge', () => {
   })
 
   it('stays open, or opens again, as soon as enough can acknowledge', async () => {
-    const server = new ScriptedServer(aServerState({ ...closed, ...gates, dumpThreads: [acknowledging], semiSyncSource: { enabled: true, acks: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({ ...closed, ...gates, dumpThreads: [acknowledging], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
     await converged(server)
     expect(server.calls).toEqual(expect.arrayContaining(['open']))
   })
 
   it('and that was started again for it waits for no marker', async () => {
-    const server = new ScriptedServer(aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
     const parts = await testParts(server)
     parts.memory.reopening = true
     await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
@@ -218,7 +257,13 @@ describe('a primary that keeps itself closed', () => {
     ['without its lease is killed', leaseLost, 'dead'],
     ['for want of space waits', 'low space: 1 MiB free', 'running'],
   ])('%s where sessions wait for an acknowledgement, never drained', async (_what, closedBecause, state) => {
-    const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null, semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({
+        openGates: ['shop-1', 'shop-2'],
+        channel: null,
+        semiSyncSource: { enabled: true, acks: 1, waiting: 1 },
+      }),
+    )
     const parts = await testParts(server)
     Object.assign(parts.memory, { openedPid: parts.process.pid, closedBecause })
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
@@ -237,11 +282,20 @@ it('a primary that answers and is open needs no leave to start again', async () 
 
 describe('a primary that closed itself', () => {
   it('opens at once when its lease is back, by what is so now and not by what was seen before, and takes it for nobody’s hand', async () => {
-    const server = new ScriptedServer(aServerState({ readOnly: false, superReadOnly: false, offlineMode: false, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({
+        readOnly: false,
+        superReadOnly: false,
+        offlineMode: false,
+        openGates: ['shop-1', 'shop-2'],
+        semiSyncSource: { enabled: true, acks: 1 },
+      }),
+    )
     const parts = await testParts(server)
     Object.assign(parts.memory, { openedPid: parts.process.pid, applied: primaryOfEpoch3, closedBecause: leaseLost })
     await parts.observer.refresh()
-    const pass = async () => convergePrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000), new Markers(parts, () => undefined))
+    const pass = async () =>
+      convergePrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000), new Markers(parts, () => undefined))
     server.setReadOnly = async () => void (server.state = { ...server.state, ...closed })
     await pass()
     parts.memory.closedBecause = null
@@ -253,10 +307,17 @@ describe('a primary that closed itself', () => {
 
 describe('a fenced primary', () => {
   it('writes no marker', async () => {
-    const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }))
+    const server = new ScriptedServer(
+      aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
     const parts = await testParts(server)
     parts.memory.openedPid = parts.process.pid
-    await convergePrimary(parts, { ...primaryOfEpoch3, fenced: true }, server.state, new Markers(parts, () => undefined))
+    await convergePrimary(
+      parts,
+      { ...primaryOfEpoch3, fenced: true },
+      server.state,
+      new Markers(parts, () => undefined),
+    )
     expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
     expect(parts.memory.converged).toMatchObject({ revision: 10, done: false })
   })

@@ -22,7 +22,8 @@ const catchUpLookMs = 40
 const pointedMs = 1_000
 
 /**
- * The thread that receives acknowledgements looks up once a second while none come. To switch the source's side off while it does not look holds every login up until it does; once it has seen that there is no replica, it waits for
+ * The thread that receives acknowledgements looks up once a second while none come. To switch the source's side off
+ * while it does not look holds every login up until it does; once it has seen that there is no replica, it waits for
  * the next word and takes no time (seen on 9.7).
  */
 const acknowledgementsSeenMs = 1_100
@@ -39,25 +40,42 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
   await noticeThrownAway(parts, unionOf([state.executed, state.received]))
   await keepSettings(parts, state, () => Promise.resolve())
   const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)
-  if (!errant.isEmpty()) return standBy(parts, assignment, `has ${errant.count()} errant transactions and waits to be archived and seeded again`, state)
-  if (memory.gtidsReset || parts.file.current.gtidsReset) return standBy(parts, assignment, 'has had its GTIDs reset by another hand and waits to be seeded again', state)
+  if (!errant.isEmpty())
+    return standBy(
+      parts,
+      assignment,
+      `has ${errant.count()} errant transactions and waits to be archived and seeded again`,
+      state,
+    )
+  if (memory.gtidsReset || parts.file.current.gtidsReset)
+    return standBy(parts, assignment, 'has had its GTIDs reset by another hand and waits to be seeded again', state)
   if (state.channel?.filtered) await removeFilter(parts)
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
-  if (isPointed(parts, assignment) && fresh.channel?.ioRunning !== 'yes') return assignment.sourceReady === false ? { again: false } : connect(parts, assignment)
-  if (!followsAsAssigned(fresh.channel, assignment, memory.converged.revision) || hasDueOptions(parts, fresh.channel, 'receiver')) return follow(parts, assignment, fresh)
+  if (isPointed(parts, assignment) && fresh.channel?.ioRunning !== 'yes')
+    return assignment.sourceReady === false ? { again: false } : connect(parts, assignment)
+  if (
+    !followsAsAssigned(fresh.channel, assignment, memory.converged.revision) ||
+    hasDueOptions(parts, fresh.channel, 'receiver')
+  )
+    return follow(parts, assignment, fresh)
   return watchChannel(parts, assignment, fresh)
 }
 
 /**
- * A volume that went back in time still has the assignment it had then, and would acknowledge to a primary it has since promised to leave. So where an agent cannot tell that its volume stayed where it
- * was, it counts only once a manager, who looks at incarnations, has told this run of it.
+ * A volume that went back in time still has the assignment it had then, and would acknowledge to a primary it has since
+ * promised to leave. So where an agent cannot tell that its volume stayed where it was, it counts only once a manager,
+ * who looks at incarnations, has told this run of it.
  */
 function asSeenNow({ memory }: Parts, assignment: ReplicaAssignment): ReplicaAssignment {
   return { ...assignment, counted: assignment.counted && memory.trustsAssignment }
 }
 
 /** Closed for writes, whoever opened it. */
-async function stayClosed({ server, notices, memory }: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<void> {
+async function stayClosed(
+  { server, notices, memory }: Parts,
+  assignment: ReplicaAssignment,
+  state: ServerState,
+): Promise<void> {
   if (state.superReadOnly && state.readOnly) return
   await server.setReadOnly('closed')
   const converged = memory.converged.done && memory.converged.revision === assignment.revision
@@ -65,8 +83,9 @@ async function stayClosed({ server, notices, memory }: Parts, assignment: Replic
 }
 
 /**
- * A replica's applier would wait for acknowledgements that nobody gives, so the source's side is switched off before it starts. That takes up to a second after there were replicas: it goes on in the
- * background, so that no promise waits behind it. True while it does.
+ * A replica's applier would wait for acknowledgements that nobody gives, so the source's side is switched off before it
+ * starts. That takes up to a second after there were replicas: it goes on in the background, so that no promise waits
+ * behind it. True while it does.
  */
 function stopsAcknowledging({ server, memory, notices, world, changed }: Parts, state: ServerState): boolean {
   if (!state.semiSyncSource.enabled) return false
@@ -75,7 +94,9 @@ function stopsAcknowledging({ server, memory, notices, world, changed }: Parts, 
     .then((ids) => server.waitSessionsGone(ids))
     .then(() => world.timers.sleep(acknowledgementsSeenMs))
     .then(() => server.setSemiSyncSource(0))
-    .catch((error: unknown) => notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`))
+    .catch((error: unknown) =>
+      notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`),
+    )
     .finally(() => {
       memory.switchingOff = null
       changed()
@@ -84,8 +105,9 @@ function stopsAcknowledging({ server, memory, notices, world, changed }: Parts, 
 }
 
 /**
- * Everybody may clone from, or fetch from, a replica: its gates guard nothing, since its semi-sync source is off, and a promotion sets them anew. Done while it is still offline, so for those that are not there yet
- * too: one that is added later is copied from here.
+ * Everybody may clone from, or fetch from, a replica: its gates guard nothing, since its semi-sync source is off, and a
+ * promotion sets them anew. Done while it is still offline, so for those that are not there yet too: one that is added
+ * later is copied from here.
  */
 async function openGates({ server, config }: Parts, state: ServerState): Promise<void> {
   const others = instancesOf(config.cluster).filter((instance) => instance !== config.instance)
@@ -102,7 +124,12 @@ function errantAgainst(sourceHolds: string | null, state: ServerState, sourceUui
   return own.subtract(parseGtidSet(sourceHolds)).withoutSource(sourceUuid)
 }
 
-async function standBy({ server, memory }: Parts, assignment: ReplicaAssignment, why: string, state: ServerState): Promise<Pass> {
+async function standBy(
+  { server, memory }: Parts,
+  assignment: ReplicaAssignment,
+  why: string,
+  state: ServerState,
+): Promise<Pass> {
   if (state.channel?.ioRunning !== undefined && state.channel.ioRunning !== 'no') await server.stopReceiver()
   if (!state.offlineMode) await server.setOffline(true)
   memory.converged = { revision: assignment.revision, done: false, sentence: why }
@@ -112,11 +139,17 @@ async function standBy({ server, memory }: Parts, assignment: ReplicaAssignment,
 async function removeFilter({ server, file, notices }: Parts): Promise<void> {
   await file.update({ filterSeen: true })
   await server.clearFilters()
-  notices.add('ReplicationFilter', 'a replication filter was set by hand and removed; what it left out is unknown, so this instance will be seeded again')
+  notices.add(
+    'ReplicationFilter',
+    'a replication filter was set by hand and removed; what it left out is unknown, so this instance will be seeded again',
+  )
 }
 
 /** Its page cache was lost: what it received may have holes. It starts again from what it executed. */
-async function withoutDoubtfulRelayLogs({ server, memory, process, notices, file, observer }: Parts, state: ServerState): Promise<ServerState> {
+async function withoutDoubtfulRelayLogs(
+  { server, memory, process, notices, file, observer }: Parts,
+  state: ServerState,
+): Promise<ServerState> {
   if (!file.current.forgetful || memory.relayLogsDiscardedPid === process.pid) return state
   if (state.channel) await server.forgetSource()
   memory.seenToHold = null
@@ -126,11 +159,22 @@ async function withoutDoubtfulRelayLogs({ server, memory, process, notices, file
 }
 
 /**
- * A receiver that is still connecting shows nothing of how it will acknowledge: it is trusted only if it was started for this very revision. Else one that was started to be counted, and kept
- * out by its gate, would acknowledge as soon as it is let in to catch up.
+ * A receiver that is still connecting shows nothing of how it will acknowledge: it is trusted only if it was started
+ * for this very revision. Else one that was started to be counted, and kept out by its gate, would acknowledge as soon
+ * as it is let in to catch up.
  */
-function followsAsAssigned(channel: Channel | null, { source, counted, revision }: ReplicaAssignment, appliedRevision: number): channel is Channel {
-  if (channel === null || channel.sourceHost !== source.host || channel.sourcePort !== source.port || channel.ioRunning === 'no') return false
+function followsAsAssigned(
+  channel: Channel | null,
+  { source, counted, revision }: ReplicaAssignment,
+  appliedRevision: number,
+): channel is Channel {
+  if (
+    channel === null ||
+    channel.sourceHost !== source.host ||
+    channel.sourcePort !== source.port ||
+    channel.ioRunning === 'no'
+  )
+    return false
   return channel.ioRunning === 'yes' ? channel.semiSync === counted : appliedRevision === revision
 }
 
@@ -139,8 +183,12 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
   const { server, memory, process, world, observer, file, notices } = parts
   const { source, counted } = assignment
   memory.pointed = null
-  const strayed = state.channel !== null && ![source.host, nobodysAddress.host].includes(state.channel.sourceHost) && memory.pointedTo === source.host
-  if (strayed) notices.add('WrongSource', `it followed ${state.channel.sourceHost} and follows ${source.instance} again`)
+  const strayed =
+    state.channel !== null &&
+    ![source.host, nobodysAddress.host].includes(state.channel.sourceHost) &&
+    memory.pointedTo === source.host
+  if (strayed)
+    notices.add('WrongSource', `it followed ${state.channel.sourceHost} and follows ${source.instance} again`)
   if (file.current.stoppedInOrder) await file.update({ stoppedInOrder: false })
   if (state.channel && state.channel.ioRunning !== 'no') await server.stopReceiver()
   await server.setSemiSyncReplica(counted)
@@ -154,7 +202,13 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
     if (!ready) memory.pointed = { as: pointedAs(assignment), pid: process.pid, atMs: world.clock.monotonicMs() }
   }
   observer.outdate()
-  memory.converged = { revision: assignment.revision, done: false, sentence: ready ? `connecting to ${source.instance}` : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy` }
+  memory.converged = {
+    revision: assignment.revision,
+    done: false,
+    sentence: ready
+      ? `connecting to ${source.instance}`
+      : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy`,
+  }
   return { again: ready }
 }
 
@@ -164,7 +218,11 @@ async function connect(parts: Parts, assignment: ReplicaAssignment): Promise<Pas
   memory.pointed = null
   await startReceiver(parts)
   observer.outdate()
-  memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}` }
+  memory.converged = {
+    revision: assignment.revision,
+    done: false,
+    sentence: `connecting to ${assignment.source.instance}`,
+  }
   return { again: true }
 }
 
@@ -172,16 +230,34 @@ function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): str
   return `${epoch}@${revision} ${source.host}:${source.port} ${counted ? 'counted' : ''}`
 }
 
-/** It was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or done again, before that. */
+/**
+ * It was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or done again,
+ * before that.
+ */
 export function isPointed({ memory, process, world }: Parts, assignment: ReplicaAssignment): boolean {
   const { pointed } = memory
-  return pointed !== null && pointed.pid === process.pid && pointed.as === pointedAs(assignment) && world.clock.monotonicMs() - pointed.atMs < pointedMs
+  return (
+    pointed !== null &&
+    pointed.pid === process.pid &&
+    pointed.as === pointedAs(assignment) &&
+    world.clock.monotonicMs() - pointed.atMs < pointedMs
+  )
 }
 
-async function pointTo({ server, config, replicationPassword }: Parts, source: Endpoint, channel: Channel | null): Promise<void> {
+async function pointTo(
+  { server, config, replicationPassword }: Parts,
+  source: Endpoint,
+  channel: Channel | null,
+): Promise<void> {
   const user = replicationUser(config.instance)
   const isAsEncrypted = config.tls === undefined || channel?.encrypted === true
-  if (isAsEncrypted && channel?.sourceHost === source.host && channel.sourcePort === source.port && channel.sourceUser === user) return
+  if (
+    isAsEncrypted &&
+    channel?.sourceHost === source.host &&
+    channel.sourcePort === source.port &&
+    channel.sourceUser === user
+  )
+    return
   await server.pointTo({ host: source.host, port: source.port, user, password: replicationPassword })
 }
 
@@ -205,7 +281,11 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   if (channel?.ioRunning !== 'yes') {
     // A locked account or a closed port is tried again only after a second by the server itself.
     if (channel?.ioError) await restartReceiver(parts, assignment, isRefused(channel))
-    memory.converged = { revision: assignment.revision, done: false, sentence: `connecting to ${assignment.source.instance}${channel?.ioError ? `: ${channel.ioError.slice(0, 200)}` : ''}` }
+    memory.converged = {
+      revision: assignment.revision,
+      done: false,
+      sentence: `connecting to ${assignment.source.instance}${channel?.ioError ? `: ${channel.ioError.slice(0, 200)}` : ''}`,
+    }
     return { again: true }
   }
   if (switching) return { again: true }
@@ -214,7 +294,11 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
       await openGates(parts, state)
       await server.startApplier()
     }
-    memory.converged = { revision: assignment.revision, done: false, sentence: `cannot apply: ${channel.sqlError.slice(0, 300) || 'its applier was stopped'}` }
+    memory.converged = {
+      revision: assignment.revision,
+      done: false,
+      sentence: `cannot apply: ${channel.sqlError.slice(0, 300) || 'its applier was stopped'}`,
+    }
     return { again: channel.sqlError === '' }
   }
   await rememberAgain(parts, state)
@@ -223,7 +307,10 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   return { again: false, afterMs: isCatchingUp(parts, assignment) ? catchUpLookMs : undefined }
 }
 
-/** Writes may wait until it has caught up and is counted: what it has got is looked at more often than usual for a moment. */
+/**
+ * Writes may wait until it has caught up and is counted: what it has got is looked at more often than usual for a
+ * moment.
+ */
 function isCatchingUp({ memory, world }: Parts, { counted }: ReplicaAssignment): boolean {
   return !counted && world.clock.monotonicMs() - memory.receiverStartedAtMs < catchUpMs
 }

@@ -3,15 +3,52 @@ import type { ReplicaAssignment } from '../failover/order.ts'
 import { hostOf, memberOf } from '../topology/testing.ts'
 import { Converger } from './converger.ts'
 import { replicationUser } from './server-port.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 
 const source = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
 const held = '11111111-1111-1111-1111-111111111111:1-10'
-const assignment: ReplicaAssignment = { version: 1, cluster: 'shop', member: memberOf('shop-0'), epoch: 3, revision: 10, role: 'replica', peers: [], fenced: false, source, counted: false, sourceUuid: '', sourceHolds: '', sourcePurged: '' }
+const assignment: ReplicaAssignment = {
+  version: 1,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 3,
+  revision: 10,
+  role: 'replica',
+  peers: [],
+  fenced: false,
+  source,
+  counted: false,
+  sourceUuid: '',
+  sourceHolds: '',
+  sourcePurged: '',
+}
 
 it('A follower that has caught up after a crash of its machine says so at once, also where nothing else is new', async () => {
-  const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), ioRunning: 'yes', sqlRunning: true, semiSync: false } as const
-  const server = new ScriptedServer(aServerState({ executed: held, readOnly: true, superReadOnly: true, offlineMode: false, semiSyncSource: { enabled: false }, channel }))
+  const channel = {
+    sourceHost: source.host,
+    sourcePort: source.port,
+    sourceUser: replicationUser('shop-0'),
+    ioRunning: 'yes',
+    sqlRunning: true,
+    semiSync: false,
+  } as const
+  const server = new ScriptedServer(
+    aServerState({
+      executed: held,
+      readOnly: true,
+      superReadOnly: true,
+      offlineMode: false,
+      semiSyncSource: { enabled: false },
+      channel,
+    }),
+  )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, forgetful: true })
   parts.memory.converged = { revision: 10, done: true, sentence: 'follows shop-1' }

@@ -10,15 +10,18 @@ import { rememberStop, stopUnderPromise } from './promise.ts'
 import { passStartGate } from './start-gate.ts'
 import { takeBack } from './unproven-copy.ts'
 
-/** A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when a replica has connected. */
+/**
+ * A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when
+ * a replica has connected.
+ */
 const againMs = 15
 const slowestAgainMs = 250
 /** After a pass that failed. */
 const retryMs = 200
 
 /**
- * Makes the server what the stored assignment says and keeps it so, in passes. Passes and orders never overlap: both go through one queue,
- * in the order they came.
+ * Makes the server what the stored assignment says and keeps it so, in passes. Passes and orders never overlap: both go
+ * through one queue, in the order they came.
  */
 export class Converger {
   readonly #parts: Parts
@@ -32,7 +35,8 @@ export class Converger {
   constructor(parts: Parts, changed: () => void) {
     this.#parts = parts
     this.#changed = changed
-    // A marker changes nothing that a pass would see: what it proved is shown at once, else the manager might wait for it on an idle cluster.
+    // A marker changes nothing that a pass would see: what it proved is shown at once, else the manager might wait for
+    // it on an idle cluster.
     this.#markers = new Markers(parts, () => {
       changed()
       this.wake()
@@ -76,7 +80,8 @@ export class Converger {
       memory.converged = { ...memory.converged, done: false, sentence: describeError(error) }
       world.timers.after(retryMs, () => this.wake())
     }
-    // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has caught up and counts again.
+    // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has
+    // caught up and counts again.
     if (JSON.stringify(memory.converged) !== before || file.current !== stored) this.#changed()
   }
 
@@ -96,20 +101,31 @@ export class Converger {
       memory.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
       return { again: false }
     }
-    return assignment.role === 'primary' ? convergePrimary(this.#parts, assignment, state, this.#markers) : convergeReplica(this.#parts, assignment, state)
+    return assignment.role === 'primary'
+      ? convergePrimary(this.#parts, assignment, state, this.#markers)
+      : convergeReplica(this.#parts, assignment, state)
   }
 
-  /** One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it. */
+  /**
+   * One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it.
+   */
   #isCopying(): boolean {
     const { file, memory } = this.#parts
     return memory.seedingProgress !== null && (file.current.seeding || memory.copiesBeside === file.current.promise)
   }
 
-  /** A primary that was made ready is opened without another look: nobody has been let in since the last. A replica that was made ready connects without one. Before anybody is let in clients are shown what they are to be shown. */
+  /**
+   * A primary that was made ready is opened without another look: nobody has been let in since the last. A replica that
+   * was made ready connects without one. Before anybody is let in clients are shown what they are to be shown.
+   */
   async #stateFor(assignment: Assignment | null): Promise<ServerState> {
     const { observer, clientCertificate } = this.#parts
     await clientCertificate?.show()
-    const prepared = assignment !== null && (assignment.role === 'primary' ? isPreparedFor(this.#parts, assignment.epoch) : isPointed(this.#parts, assignment))
+    const prepared =
+      assignment !== null &&
+      (assignment.role === 'primary'
+        ? isPreparedFor(this.#parts, assignment.epoch)
+        : isPointed(this.#parts, assignment))
     return (prepared ? observer.server : null) ?? (await observer.recent(againMs))
   }
 }

@@ -6,10 +6,19 @@ import { memberOf } from '../topology/testing.ts'
 import { demote } from './demotion.ts'
 import { aServerState, ScriptedServer, testParts } from './testing.ts'
 
-const order: DemoteOrder = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 4, revision: 11, graceMs: 0, deadlineMs: 400 }
+const order: DemoteOrder = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 4,
+  revision: 11,
+  graceMs: 0,
+  deadlineMs: 400,
+}
 const replica: DumpThread = { threadId: 20, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
 const acknowledged = aServerState({ dumpThreads: [replica], semiSyncSource: { enabled: true, acks: 1 } })
-const timedOut = (): Promise<never> => Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', 'no answer within 300 ms'))
+const timedOut = (): Promise<never> =>
+  Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', 'no answer within 300 ms'))
 
 /** The first attempt to close it for writes passes its deadline, and then something is different. */
 function hangingOnce(server: ScriptedServer, afterwards: () => void): ScriptedServer {
@@ -46,7 +55,13 @@ describe('demotion', () => {
 
   it('kills nobody and opens again when acknowledgements stopped while it closed the server', async () => {
     const server = new ScriptedServer(acknowledged)
-    const parts = await testParts(hangingOnce(server, () => (server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))))
+    const parts = await testParts(
+      hangingOnce(
+        server,
+        () =>
+          (server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } })),
+      ),
+    )
     await expect(demote(parts, order)).rejects.toThrow('0 replicas can give one')
     expect(server.calls).toEqual(['open'])
     expect(parts.file.current.promise).toBe(0)
@@ -76,7 +91,10 @@ describe('demotion', () => {
   })
 })
 
-/** Somebody's statement runs for so long, on a clock of its own; resolves to the millisecond at which writes were stopped. */
+/**
+ * Somebody's statement runs for so long, on a clock of its own; resolves to the millisecond at which writes were
+ * stopped.
+ */
 async function stoppedWritesAt(busyMs: number, more: Partial<DemoteOrder>): Promise<number> {
   let [nowMs, closedAtMs] = [0, NaN]
   const server = Object.assign(new ScriptedServer(acknowledged), {
@@ -84,7 +102,11 @@ async function stoppedWritesAt(busyMs: number, more: Partial<DemoteOrder>): Prom
     setReadOnly: async () => void (closedAtMs = nowMs),
   })
   const parts = await testParts(server)
-  const world = { ...parts.world, clock: { ...parts.world.clock, monotonicMs: () => nowMs }, timers: { ...parts.world.timers, sleep: async (ms: number) => void (nowMs += ms) } }
+  const world = {
+    ...parts.world,
+    clock: { ...parts.world.clock, monotonicMs: () => nowMs },
+    timers: { ...parts.world.timers, sleep: async (ms: number) => void (nowMs += ms) },
+  }
   await demote({ ...parts, world }, { ...order, ...more })
   expect(server.calls).toEqual(['offline on', 'killForeignSessions'])
   return closedAtMs

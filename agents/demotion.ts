@@ -8,8 +8,9 @@ import { keepUnsettled } from './unsettled.ts'
 const pollMs = 2
 
 /**
- * First half of a switchover, at the primary (design §5, "Switchover"): stop taking writes, let what waits finish, promise. Anything that fails before the promise is undone
- * here, and the primary writes again; the error says what stood in the way.
+ * First half of a switchover, at the primary (design §5, "Switchover"): stop taking writes, let what waits finish,
+ * promise. Anything that fails before the promise is undone here, and the primary writes again; the error says what
+ * stood in the way.
  */
 export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   const { clock } = parts.world
@@ -27,7 +28,11 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   }
   await parts.file.update({ promise: order.epoch, revision: order.revision })
   const executed = parseGtidSet((await parts.server.readHolds()).executed).toString()
-  parts.memory.converged = { ...parts.memory.converged, done: false, sentence: `demoted under the promise of epoch ${order.epoch}` }
+  parts.memory.converged = {
+    ...parts.memory.converged,
+    done: false,
+    sentence: `demoted under the promise of epoch ${order.epoch}`,
+  }
   parts.memory.promiseReport = { epoch: order.epoch, holds: executed, executed, asPrimary: true }
 }
 
@@ -38,10 +43,17 @@ async function refuseWithoutAcknowledgements({ server, observer }: Parts): Promi
   const { enabled, acks } = state.semiSyncSource
   const counted = state.dumpThreads.filter((thread) => thread.semiSync).length
   if (enabled && counted < acks) {
-    throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `demotion refused: writes need ${acks} acknowledgements and ${counted} replicas can give one`)
+    throw new RegentError(
+      'REGENT_ORDER_NOT_ALLOWED',
+      `demotion refused: writes need ${acks} acknowledgements and ${counted} replicas can give one`,
+    )
   }
   const waiting = enabled ? await server.waitingSessions() : 0
-  if (waiting > 1_000) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `demotion refused: ${waiting} sessions wait for an acknowledgement`)
+  if (waiting > 1_000)
+    throw new RegentError(
+      'REGENT_ORDER_NOT_ALLOWED',
+      `demotion refused: ${waiting} sessions wait for an acknowledgement`,
+    )
 }
 
 /** What runs long gets its grace while writes still flow: it costs no outage. */
@@ -53,8 +65,9 @@ async function giveGrace({ server, world }: Parts, graceMs: number): Promise<voi
 }
 
 /**
- * Closed for writes; a lock that stands in the way past a moment loses its session. Not so when acknowledgements have stopped meanwhile: a session that is killed while it waits for one
- * commits without it, and tells those that commit with it that they are safe.
+ * Closed for writes; a lock that stands in the way past a moment loses its session. Not so when acknowledgements have
+ * stopped meanwhile: a session that is killed while it waits for one commits without it, and tells those that commit
+ * with it that they are safe.
  */
 async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
   const { server, world } = parts
@@ -65,7 +78,8 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
     if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
     await refuseWithoutAcknowledgements(parts)
     await refuseWhileOneWaits(parts, remaining())
-    // One may have begun to wait since, and those that commit with it are told that they are safe: only a marker proves it.
+    // One may have begun to wait since, and those that commit with it are told that they are safe: only a marker proves
+    // it.
     await keepUnsettled(parts)
     await server.killForeignSessions()
     await server.setReadOnly('closed', remaining())
@@ -74,21 +88,32 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
   await server.killForeignSessions()
 }
 
-/** What is acknowledged at all is acknowledged within this: while a dump thread ends, the server looks for acknowledgements only once a second. */
+/**
+ * What is acknowledged at all is acknowledged within this: while a dump thread ends, the server looks for
+ * acknowledgements only once a second.
+ */
 const acknowledgedMs = 1_500
 
 /** Under load there is always somebody who waits, for a moment: looked for is a moment in which nobody does. */
 async function refuseWhileOneWaits({ server, world }: Parts, remainingMs: number): Promise<void> {
   const until = world.clock.monotonicMs() + Math.min(acknowledgedMs, remainingMs / 2)
   while ((await server.waitingSessions()) > 0) {
-    if (world.clock.monotonicMs() >= until) throw new RegentError('REGENT_TIMED_OUT', 'demotion undone: something stands in its way, and sessions that wait for an acknowledgement must not be killed')
+    if (world.clock.monotonicMs() >= until)
+      throw new RegentError(
+        'REGENT_TIMED_OUT',
+        'demotion undone: something stands in its way, and sessions that wait for an acknowledgement must not be killed',
+      )
     await world.timers.sleep(pollMs)
   }
 }
 
 async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: number): Promise<void> {
   while ((await server.waitingSessions()) > 0) {
-    if (world.clock.monotonicMs() >= deadlineMs) throw new RegentError('REGENT_TIMED_OUT', 'demotion undone: sessions still wait for an acknowledgement at the deadline')
+    if (world.clock.monotonicMs() >= deadlineMs)
+      throw new RegentError(
+        'REGENT_TIMED_OUT',
+        'demotion undone: sessions still wait for an acknowledgement at the deadline',
+      )
     await world.timers.sleep(pollMs)
   }
 }

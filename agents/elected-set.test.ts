@@ -5,11 +5,26 @@ import { convergeReplica } from './converge-replica.ts'
 import { keptOfElected } from './elected-set.ts'
 import { Markers } from './marker.ts'
 import { promise } from './promise.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
 const stopped = { ioRunning: 'no', sqlRunning: true } as const
-const promiseOrder = { version: 1, cluster: 'shop', member: 'shop-0@volume-0', epoch: 4, revision: 11, after: '', waitMs: 0 } as const
+const promiseOrder = {
+  version: 1,
+  cluster: 'shop',
+  member: 'shop-0@volume-0',
+  epoch: 4,
+  revision: 11,
+  after: '',
+  waitMs: 0,
+} as const
 
 async function passWith(elected: string, server: ScriptedServer, prepared?: string) {
   const parts = await testParts(server)
@@ -51,15 +66,28 @@ it('a set too long for the disk is kept as far as whole servers go', () => {
 it('An old primary whose mysqld is down promises without being started, and reports what its binlog holds', async () => {
   const process = new ScriptedProcess()
   process.state = 'dead'
-  const parts = await testParts(new ScriptedServer(aServerState()), { process, volume: { readBinlogSet: async () => gtids('shop-0', 103) } })
+  const parts = await testParts(new ScriptedServer(aServerState()), {
+    process,
+    volume: { readBinlogSet: async () => gtids('shop-0', 103) },
+  })
   await parts.file.update({ promise: 3, revision: 10, assignment: replicaOfEpoch3, mayHaveTail: true })
   await promise(parts, promiseOrder)
-  expect(parts.memory.promiseReport).toEqual({ epoch: 4, holds: gtids('shop-0', 103), executed: gtids('shop-0', 103), asPrimary: true })
+  expect(parts.memory.promiseReport).toEqual({
+    epoch: 4,
+    holds: gtids('shop-0', 103),
+    executed: gtids('shop-0', 103),
+    asPrimary: true,
+  })
   expect(process.state).toBe('dead')
 })
 
 describe('a replica under which received transactions were thrown away', () => {
-  const follows = { channel: { sourceHost: hostOf('shop-1'), ioRunning: 'yes', sqlRunning: true, semiSync: false }, semiSyncSource: { enabled: false }, readOnly: true, superReadOnly: true } as const
+  const follows = {
+    channel: { sourceHost: hostOf('shop-1'), ioRunning: 'yes', sqlRunning: true, semiSync: false },
+    semiSyncSource: { enabled: false },
+    readOnly: true,
+    superReadOnly: true,
+  } as const
 
   async function seen() {
     const server = new ScriptedServer(aServerState({ ...follows, received: gtids('shop-0', 120) }))

@@ -6,33 +6,103 @@ import { binlogFile, dml, stop } from '../test/support/synthetic-binlog.ts'
 import { endedHow, judgeEnding, type BinlogEvidence } from './ended-how.ts'
 import { markErrorLog, noteFullFileSystem, reserveErrorLog, type ErrorLogEvidence, type Message } from './error-log.ts'
 
-const log = (...seen: readonly Message[]): ErrorLogEvidence => ({ kind: 'read', seen: new Set(seen), lastBinlog: 'binlog.000001', couldWrite: true })
-const full = (...seen: readonly Message[]): ErrorLogEvidence => ({ kind: 'read', seen: new Set(seen), lastBinlog: 'binlog.000001', couldWrite: false })
+const log = (...seen: readonly Message[]): ErrorLogEvidence => ({
+  kind: 'read',
+  seen: new Set(seen),
+  lastBinlog: 'binlog.000001',
+  couldWrite: true,
+})
+const full = (...seen: readonly Message[]): ErrorLogEvidence => ({
+  kind: 'read',
+  seen: new Set(seen),
+  lastBinlog: 'binlog.000001',
+  couldWrite: false,
+})
 const missing: ErrorLogEvidence = { kind: 'missing', why: 'the error log is gone' }
-const binlog = (changes: Partial<Extract<BinlogEvidence, { kind: 'read' }>> = {}): BinlogEvidence => ({ kind: 'read', name: 'binlog.000002', inUse: true, stopIsLast: false, ...changes })
-const old = (changes: Partial<Extract<BinlogEvidence, { kind: 'read' }>> = {}): BinlogEvidence => binlog({ name: 'binlog.000001', ...changes })
+const binlog = (changes: Partial<Extract<BinlogEvidence, { kind: 'read' }>> = {}): BinlogEvidence => ({
+  kind: 'read',
+  name: 'binlog.000002',
+  inUse: true,
+  stopIsLast: false,
+  ...changes,
+})
+const old = (changes: Partial<Extract<BinlogEvidence, { kind: 'read' }>> = {}): BinlogEvidence =>
+  binlog({ name: 'binlog.000001', ...changes })
 
 describe('how a server ended', () => {
   it.each<[string, string, readonly [ErrorLogEvidence, BinlogEvidence], string]>([
     ['crashed', 'it was killed while it served', [log('starting', 'ready'), binlog()], 'no word of a shutdown'],
-    ['crashed', 'it was killed before it was ready, with a binlog of its own', [log('starting'), binlog()], 'no word of a shutdown'],
-    ['crashed', 'it was killed before it began a binlog, and the one that is there was closed by recovery', [log('starting'), old({ inUse: false })], 'before it served anybody'],
+    [
+      'crashed',
+      'it was killed before it was ready, with a binlog of its own',
+      [log('starting'), binlog()],
+      'no word of a shutdown',
+    ],
+    [
+      'crashed',
+      'it was killed before it began a binlog, and the one that is there was closed by recovery',
+      [log('starting'), old({ inUse: false })],
+      'before it served anybody',
+    ],
     ['crashed', 'it never even started', [log(), { kind: 'none' }], 'before it served anybody'],
-    ['stopped', 'it received SIGTERM and was killed at once', [log('starting', 'ready', 'receivedShutdown'), binlog()], 'MY-013172'],
-    ['stopped', 'it received RESTART', [log('starting', 'ready', 'receivedRestart'), binlog({ inUse: false, stopIsLast: true })], 'MY-011086'],
+    [
+      'stopped',
+      'it received SIGTERM and was killed at once',
+      [log('starting', 'ready', 'receivedShutdown'), binlog()],
+      'MY-013172',
+    ],
+    [
+      'stopped',
+      'it received RESTART',
+      [log('starting', 'ready', 'receivedRestart'), binlog({ inUse: false, stopIsLast: true })],
+      'MY-011086',
+    ],
     ['stopped', 'it received SIGTERM before it was ready', [log('starting', 'receivedShutdown'), old()], 'MY-013172'],
-    ['stopped', 'its binlog was closed although the log is gone', [missing, binlog({ inUse: false })], 'closed in order'],
-    ['stopped', 'its binlog ends in a Stop event and the flag is still set', [log('starting', 'ready'), binlog({ stopIsLast: true })], 'Stop event'],
-    ['stopped', 'binlogs were reset since, so that the name is the same again', [log('starting', 'ready'), old({ inUse: false })], 'closed in order'],
-    ['stopped', 'its disk was full and what is there was closed', [full('starting'), old({ inUse: false })], 'closed in order'],
+    [
+      'stopped',
+      'its binlog was closed although the log is gone',
+      [missing, binlog({ inUse: false })],
+      'closed in order',
+    ],
+    [
+      'stopped',
+      'its binlog ends in a Stop event and the flag is still set',
+      [log('starting', 'ready'), binlog({ stopIsLast: true })],
+      'Stop event',
+    ],
+    [
+      'stopped',
+      'binlogs were reset since, so that the name is the same again',
+      [log('starting', 'ready'), old({ inUse: false })],
+      'closed in order',
+    ],
+    [
+      'stopped',
+      'its disk was full and what is there was closed',
+      [full('starting'), old({ inUse: false })],
+      'closed in order',
+    ],
     ['unknown', 'its log is gone', [missing, binlog()], 'the error log is gone'],
     ['unknown', 'its disk was full', [full('starting', 'ready'), binlog()], 'full'],
     ['unknown', 'its log says nothing at all', [log(), binlog()], 'messages go elsewhere'],
-    ['unknown', 'its binlog cannot be read', [log('starting', 'ready'), { kind: 'unreadable', why: 'encrypted' }], 'encrypted'],
-    ['unknown', 'its binlog cannot be read and it was never ready', [log('starting'), { kind: 'unreadable', why: 'encrypted' }], 'encrypted'],
+    [
+      'unknown',
+      'its binlog cannot be read',
+      [log('starting', 'ready'), { kind: 'unreadable', why: 'encrypted' }],
+      'encrypted',
+    ],
+    [
+      'unknown',
+      'its binlog cannot be read and it was never ready',
+      [log('starting'), { kind: 'unreadable', why: 'encrypted' }],
+      'encrypted',
+    ],
     ['unknown', 'it was ready and has no binlog', [log('starting', 'ready'), { kind: 'none' }], 'no binlog'],
   ])('is "%s" when %s', (how, _when, [logEvidence, binlogEvidence], sentence) => {
-    expect(judgeEnding(logEvidence, binlogEvidence)).toEqual({ how, sentence: expect.stringContaining(sentence) as string })
+    expect(judgeEnding(logEvidence, binlogEvidence)).toEqual({
+      how,
+      sentence: expect.stringContaining(sentence) as string,
+    })
   })
 })
 
@@ -48,7 +118,8 @@ describe('an error log', () => {
   })
   afterEach(() => rm(dataDir, { recursive: true }))
 
-  const line = (code: string, text: string): string => `2026-11-21T10:05:45.207880Z 0 [System] [${code}] [Server] ${text}\n`
+  const line = (code: string, text: string): string =>
+    `2026-11-21T10:05:45.207880Z 0 [System] [${code}] [Server] ${text}\n`
   const shutdown = line('MY-013172', 'Received SHUTDOWN from user <via user signal>.')
   const started = line('MY-010116', 'mysqld starting as process 1') + line('MY-010931', 'ready for connections')
 
@@ -79,7 +150,11 @@ describe('an error log', () => {
 
   it.each<[string, () => Promise<void>]>([
     ['is gone', () => rm(place.errorLog)],
-    ['was rotated', async () => rename(place.errorLog, `${place.errorLog}.1`).then(() => writeFile(place.errorLog, started.repeat(20)))],
+    [
+      'was rotated',
+      async () =>
+        rename(place.errorLog, `${place.errorLog}.1`).then(() => writeFile(place.errorLog, started.repeat(20))),
+    ],
     ['was cut', () => truncate(place.errorLog, 3)],
     ['was not marked', () => rm(place.errorLogMark)],
     ['has a mark that was written half', () => truncate(place.errorLogMark, 40)],

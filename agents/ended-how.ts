@@ -17,16 +17,16 @@ export type BinlogEvidence =
   | { readonly kind: 'read'; readonly name: string; readonly inUse: boolean; readonly stopIsLast: boolean }
 
 /**
- * How a dead mysqld ended (design: "A stop nobody ordered"). A shutdown acknowledges what waits, so its tail may have been
- * acknowledged; a crash acknowledges nothing. `unknown` where the files do not prove either.
+ * How a dead mysqld ended (design: "A stop nobody ordered"). A shutdown acknowledges what waits, so its tail may have
+ * been acknowledged; a crash acknowledges nothing. `unknown` where the files do not prove either.
  */
 export async function endedHow(place: ErrorLogPlace, signal?: AbortSignal): Promise<Ending> {
   return judgeEnding(await readErrorLog(place), await readLastBinlog(place.dataDir, signal))
 }
 
 /**
- * The same from the error log and the head of the newest binlog alone, in a millisecond: for the moment in which a death is to be reported. Only a Stop event behind an in-use
- * flag escapes it, which `endedHow` finds later.
+ * The same from the error log and the head of the newest binlog alone, in a millisecond: for the moment in which a
+ * death is to be reported. Only a Stop event behind an in-use flag escapes it, which `endedHow` finds later.
  */
 export async function glanceAtEnding(place: ErrorLogPlace): Promise<Ending> {
   return judgeEnding(await readErrorLog(place), await readHead(place.dataDir))
@@ -40,7 +40,12 @@ async function readHead(dataDir: string): Promise<BinlogEvidence> {
     try {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(eventFlagsAt + 2), 0, eventFlagsAt + 2, 0)
       if (bytesRead < eventFlagsAt + 2) return { kind: 'unreadable', why: `${basename(path)} has no head` }
-      return { kind: 'read', name: basename(path), inUse: (buffer.readUInt16LE(eventFlagsAt) & 1) === 1, stopIsLast: false }
+      return {
+        kind: 'read',
+        name: basename(path),
+        inUse: (buffer.readUInt16LE(eventFlagsAt) & 1) === 1,
+        stopIsLast: false,
+      }
     } finally {
       await file.close()
     }
@@ -55,19 +60,31 @@ export function judgeEnding(log: ErrorLogEvidence, binlog: BinlogEvidence): Endi
   return stopIn(log) ?? unbegunIn(log, binlog) ?? closedIn(binlog) ?? doubtIn(log, binlog) ?? crash
 }
 
-const crash: Ending = { how: 'crashed', sentence: 'mysqld crashed or was killed: its error log has no word of a shutdown since its start, and its last binlog was not closed' }
+const crash: Ending = {
+  how: 'crashed',
+  sentence:
+    'mysqld crashed or was killed: its error log has no word of a shutdown since its start, and its last binlog was not closed',
+}
 
 function stopIn(log: ErrorLogEvidence): Ending | undefined {
   if (log.kind === 'missing') return undefined
-  if (log.seen.has('receivedShutdown')) return { how: 'stopped', sentence: 'its error log says "Received SHUTDOWN" (MY-013172)' }
-  return log.seen.has('receivedRestart') ? { how: 'stopped', sentence: 'its error log says "Received RESTART" (MY-011086)' } : undefined
+  if (log.seen.has('receivedShutdown'))
+    return { how: 'stopped', sentence: 'its error log says "Received SHUTDOWN" (MY-013172)' }
+  return log.seen.has('receivedRestart')
+    ? { how: 'stopped', sentence: 'its error log says "Received RESTART" (MY-011086)' }
+    : undefined
 }
 
-/** Before it is ready and has a binlog of its own it serves nobody; the file that is there then, closed or not, is of an earlier life. */
+/**
+ * Before it is ready and has a binlog of its own it serves nobody; the file that is there then, closed or not, is of an
+ * earlier life.
+ */
 function unbegunIn(log: ErrorLogEvidence, binlog: BinlogEvidence): Ending | undefined {
   if (log.kind === 'missing' || !log.couldWrite || log.seen.has('ready')) return undefined
   const hasOwnBinlog = binlog.kind === 'unreadable' || (binlog.kind === 'read' && binlog.name !== log.lastBinlog)
-  return hasOwnBinlog ? undefined : { how: 'crashed', sentence: 'mysqld ended before it served anybody: it never was ready, and began no binlog' }
+  return hasOwnBinlog
+    ? undefined
+    : { how: 'crashed', sentence: 'mysqld ended before it served anybody: it never was ready, and began no binlog' }
 }
 
 function closedIn(binlog: BinlogEvidence): Ending | undefined {
@@ -78,8 +95,13 @@ function closedIn(binlog: BinlogEvidence): Ending | undefined {
 
 function doubtIn(log: ErrorLogEvidence, binlog: BinlogEvidence): Ending | undefined {
   if (log.kind === 'missing') return { how: 'unknown', sentence: log.why }
-  if (!log.couldWrite) return { how: 'unknown', sentence: 'its file system was full: a message about a shutdown may be missing from its error log' }
-  if (!log.seen.has('starting')) return { how: 'unknown', sentence: 'its error log does not even say that it started: messages go elsewhere' }
+  if (!log.couldWrite)
+    return {
+      how: 'unknown',
+      sentence: 'its file system was full: a message about a shutdown may be missing from its error log',
+    }
+  if (!log.seen.has('starting'))
+    return { how: 'unknown', sentence: 'its error log does not even say that it started: messages go elsewhere' }
   if (binlog.kind === 'unreadable') return { how: 'unknown', sentence: `its last binlog cannot be read: ${binlog.why}` }
   return binlog.kind === 'none' ? { how: 'unknown', sentence: 'it has no binlog' } : undefined
 }
@@ -91,7 +113,8 @@ async function readLastBinlog(dataDir: string, signal?: AbortSignal): Promise<Bi
     const scan = await scanBinlog(file, () => undefined, { signal, verify: false })
     return { kind: 'read', name: basename(file), inUse: scan.inUse, stopIsLast: scan.lastType === eventTypes.stop }
   } catch (error) {
-    if (error instanceof RegentError && error.code === 'REGENT_BINLOG_UNREADABLE') return { kind: 'unreadable', why: describeError(error) }
+    if (error instanceof RegentError && error.code === 'REGENT_BINLOG_UNREADABLE')
+      return { kind: 'unreadable', why: describeError(error) }
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'none' }
     throw error
   }

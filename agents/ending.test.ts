@@ -19,14 +19,24 @@ class DyingServer extends ScriptedServer {
   }
 }
 
-/** The agent of an open primary whose server has just fallen silent; a test says when and how each look into the log ends. */
+/**
+ * The agent of an open primary whose server has just fallen silent; a test says when and how each look into the log
+ * ends.
+ */
 async function silentPrimary(role: 'primary' | 'replica' = 'primary') {
   const looks: ((ending: Ending) => void)[] = []
   const server = new DyingServer(aServerState())
   const process = new ScriptedProcess()
-  const fixed = await testParts(server, { process, volume: { glanceAtEnding: () => new Promise((resolve) => looks.push(resolve)) } })
+  const fixed = await testParts(server, {
+    process,
+    volume: { glanceAtEnding: () => new Promise((resolve) => looks.push(resolve)) },
+  })
   const shown: Observation[] = []
-  const parts: Parts = { ...fixed, timings: { ...fixed.timings, lookIntoLogMs: 50 }, changed: () => shown.push(builder.build()) }
+  const parts: Parts = {
+    ...fixed,
+    timings: { ...fixed.timings, lookIntoLogMs: 50 },
+    changed: () => shown.push(builder.build()),
+  }
   const builder = new ObservationBuilder(parts, new Lease(parts, () => undefined), '0')
   if (role === 'primary') await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   await parts.observer.refresh()

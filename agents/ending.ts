@@ -4,8 +4,9 @@ import { keepUnsettled } from './unsettled.ts'
 import type { Ending } from './volume-port.ts'
 
 /**
- * Looks how a primary's mysqld ended *before* anybody is told that it did: a stop by another hand may have acknowledged what no replica holds, and a manager that heard of the death alone would
- * revoke through the replicas at once (design §5, "A stop nobody ordered"). What cannot be told counts as such a stop.
+ * Looks how a primary's mysqld ended *before* anybody is told that it did: a stop by another hand may have acknowledged
+ * what no replica holds, and a manager that heard of the death alone would revoke through the replicas at once (design
+ * §5, "A stop nobody ordered"). What cannot be told counts as such a stop.
  */
 export async function judgeEndingFirst(parts: Parts): Promise<void> {
   const { file, memory, notices } = parts
@@ -13,13 +14,18 @@ export async function judgeEndingFirst(parts: Parts): Promise<void> {
   const ending = await glance(parts)
   if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
   memory.binlogSet = null
-  notices.add('UnsettledTail', `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`)
+  notices.add(
+    'UnsettledTail',
+    `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`,
+  )
 }
 
 /**
- * The same while its process lives. A server that does not answer any more, or is stopped, may be shutting down by another hand, which takes seconds and acknowledges what waits. So no silence is shown that
- * began or went on after the last look into its error log, and what that says is shown with it: a manager never hears of the one without the other. (What is shown need not be on disk yet: an agent that dies
- * first finds the same in the log again.) Such a shutdown is cut short: what it acknowledged is in its binlog, and clients wait for a primary.
+ * The same while its process lives. A server that does not answer any more, or is stopped, may be shutting down by
+ * another hand, which takes seconds and acknowledges what waits. So no silence is shown that began or went on after the
+ * last look into its error log, and what that says is shown with it: a manager never hears of the one without the
+ * other. (What is shown need not be on disk yet: an agent that dies first finds the same in the log again.) Such a
+ * shutdown is cut short: what it acknowledged is in its binlog, and clients wait for a primary.
  */
 export class SilenceWatch {
   readonly #parts: Parts
@@ -47,15 +53,22 @@ export class SilenceWatch {
 
   async #lookOnce(): Promise<void> {
     const { file, process, memory, world, timings, changed } = this.#parts
-    if (file.current.assignment?.role !== 'primary' || (process.state !== 'running' && process.state !== 'stopped')) return
+    if (file.current.assignment?.role !== 'primary' || (process.state !== 'running' && process.state !== 'stopped'))
+      return
     const { pid } = process
     const beganMs = world.clock.monotonicMs()
     // A disk that answers nothing is a reason to fail over, and must not hide one.
-    const ending = await Promise.race([glance(this.#parts), world.timers.sleep(timings.lookIntoLogMs).then(() => undefined)])
+    const ending = await Promise.race([
+      glance(this.#parts),
+      world.timers.sleep(timings.lookIntoLogMs).then(() => undefined),
+    ])
     if (process.pid !== pid) return
     if (ending?.how === 'stopped') memory.shutdownSeenPid = pid
     // It may answer again and be settled by a marker, so this is kept on disk alone.
-    if (ending?.how === 'unknown') await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) => this.#failed(error))
+    if (ending?.how === 'unknown')
+      await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
+        this.#failed(error),
+      )
     memory.silenceSeenUpToMs = beganMs
     changed()
     if (ending?.how !== 'stopped') return
@@ -65,7 +78,10 @@ export class SilenceWatch {
 
   async #keepTail(seen: string, { sentence }: Ending): Promise<void> {
     if (!(await keepUnsettled(this.#parts))) return
-    this.#parts.notices.add('UnsettledTail', `mysqld ${seen}: ${sentence}; its last writes may have been acknowledged and are kept`)
+    this.#parts.notices.add(
+      'UnsettledTail',
+      `mysqld ${seen}: ${sentence}; its last writes may have been acknowledged and are kept`,
+    )
   }
 
   #failed(error: unknown): void {

@@ -17,10 +17,10 @@ export interface ErrantArchiveRequest {
 }
 
 /**
- * Copies transactions that the primary does not have out of the binlogs, and what was received and not yet applied out of the
- * relay logs, of a server that runs or not, before the instance is seeded again (safety rule 8). What an earlier archive of this
- * instance holds, a tail that was cut off and yet had been committed, is not looked for again. Resolves to the folders, a new one
- * first, in which `mysqlbinlog` reads every file.
+ * Copies transactions that the primary does not have out of the binlogs, and what was received and not yet applied out
+ * of the relay logs, of a server that runs or not, before the instance is seeded again (safety rule 8). What an earlier
+ * archive of this instance holds, a tail that was cut off and yet had been committed, is not looked for again. Resolves
+ * to the folders, a new one first, in which `mysqlbinlog` reads every file.
  *
  * Throws `REGENT_REFUSED`, naming them, where transactions are nowhere (purged, cloned); `REGENT_BINLOG_UNREADABLE`
  * where a file that may have them cannot be read. Nothing is archived then.
@@ -34,11 +34,21 @@ export async function archiveErrant(request: ErrantArchiveRequest, signal?: Abor
   const earlier = await archivesWith(search.missing(), archiveDir, instance)
   const missing = search.missing().subtract(earlier.set)
   if (!missing.isEmpty()) {
-    throw new RegentError('REGENT_REFUSED', `${instance}: ${missing.toString()} cannot be archived: not in its binlogs (${missing.count()} of ${wanted.count()} transactions)`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${instance}: ${missing.toString()} cannot be archived: not in its binlogs (${missing.count()} of ${wanted.count()} transactions)`,
+    )
   }
   if (search.sources.length === 0) return earlier.folders
   const reason = 'not on the primary, taken from the logs before the instance is seeded again'
-  const description = { version: archiveVersion, kind: 'errant', instance, gtids: search.found.set().toString(), wallMs, reason } as const
+  const description = {
+    version: archiveVersion,
+    kind: 'errant',
+    instance,
+    gtids: search.found.set().toString(),
+    wallMs,
+    reason,
+  } as const
   return [await writeArchive(archiveDir, search.sources, description), ...earlier.folders]
 }
 
@@ -71,7 +81,9 @@ class Search {
       const next = heads[index + 1]
       const here = wanted.subtract(head.previous)
       const mayHave = next === undefined ? here : here.intersect(next.previous)
-      const ranges = mayHave.isEmpty() ? [] : await this.#rangesIn(head.path, mayHave, { isRelayLog, signal: this.#signal })
+      const ranges = mayHave.isEmpty()
+        ? []
+        : await this.#rangesIn(head.path, mayHave, { isRelayLog, signal: this.#signal })
       if (ranges.length > 0) this.sources.push({ path: head.path, headEnd: head.end, ranges })
     }
   }
@@ -93,8 +105,15 @@ class Search {
   }
 }
 
-/** Earlier archives of this instance that hold some of these transactions: by what their files hold, not by what they say. */
-async function archivesWith(gtids: GtidSet, archiveDir: string, instance: string): Promise<{ readonly set: GtidSet; readonly folders: readonly string[] }> {
+/**
+ * Earlier archives of this instance that hold some of these transactions: by what their files hold, not by what they
+ * say.
+ */
+async function archivesWith(
+  gtids: GtidSet,
+  archiveDir: string,
+  instance: string,
+): Promise<{ readonly set: GtidSet; readonly folders: readonly string[] }> {
   const folders: string[] = []
   let set = GtidSet.empty
   for (const archive of gtids.isEmpty() ? [] : await archivesOf(archiveDir, instance)) {

@@ -47,9 +47,9 @@ export type ErrorLogEvidence =
     }
 
 /**
- * To be called right before each start of mysqld: notes where its part of the error log begins, and reserves space
- * for its messages. Rejects where the note cannot be written, and mysqld should not be started then: how it ends could not be told.
- * The note is overwritten in place, so that a full disk does not stop it; half written it is not believed.
+ * To be called right before each start of mysqld: notes where its part of the error log begins, and reserves space for
+ * its messages. Rejects where the note cannot be written, and mysqld should not be started then: how it ends could not
+ * be told. The note is overwritten in place, so that a full disk does not stop it; half written it is not believed.
  */
 export async function markErrorLog(place: ErrorLogPlace): Promise<void> {
   await createLog(place.errorLog)
@@ -59,7 +59,13 @@ export async function markErrorLog(place: ErrorLogPlace): Promise<void> {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
-  await writeMark(place.errorLogMark, { version: 1, inode: ino, offset: size, lastBinlog: newest === undefined ? '' : basename(newest), wasFull: false })
+  await writeMark(place.errorLogMark, {
+    version: 1,
+    inode: ino,
+    offset: size,
+    lastBinlog: newest === undefined ? '' : basename(newest),
+    wasFull: false,
+  })
 }
 
 /** To be called when the file system was seen full while mysqld runs. */
@@ -74,14 +80,16 @@ const enoughBytes = 4_096
 const run = promisify(execFile)
 
 /**
- * Allocates blocks behind the log's end without making it longer, so that messages can be appended while the file system is full.
- * To be repeated now and then; does nothing while half of it is left. False where the file system or `fallocate` cannot: then
- * a full disk makes the end of a server unknown.
+ * Allocates blocks behind the log's end without making it longer, so that messages can be appended while the file
+ * system is full. To be repeated now and then; does nothing while half of it is left. False where the file system or
+ * `fallocate` cannot: then a full disk makes the end of a server unknown.
  */
 export async function reserveErrorLog(errorLog: string): Promise<boolean> {
   const { size, blocks } = await stat(errorLog)
   if (blocks * 512 - size > reservedBytes / 2) return true
-  return run('fallocate', ['--keep-size', '--offset', String(size), '--length', String(reservedBytes), errorLog], { timeout: 5_000 }).then(
+  return run('fallocate', ['--keep-size', '--offset', String(size), '--length', String(reservedBytes), errorLog], {
+    timeout: 5_000,
+  }).then(
     () => true,
     () => false,
   )
@@ -90,12 +98,14 @@ export async function reserveErrorLog(errorLog: string): Promise<boolean> {
 /** What the log says since the note was made. */
 export async function readErrorLog(place: ErrorLogPlace): Promise<ErrorLogEvidence> {
   const mark = await readMark(place.errorLogMark)
-  if (mark === undefined) return { kind: 'missing', why: `nothing was noted in ${place.errorLogMark} before mysqld was started` }
+  if (mark === undefined)
+    return { kind: 'missing', why: `nothing was noted in ${place.errorLogMark} before mysqld was started` }
   const log = await openIfThere(place.errorLog)
   if (log === undefined) return { kind: 'missing', why: `the error log ${place.errorLog} is gone` }
   try {
     const { ino, size, blocks } = await log.stat()
-    if (ino !== mark.inode || size < mark.offset) return { kind: 'missing', why: `the error log ${place.errorLog} was rotated or cut since mysqld was started` }
+    if (ino !== mark.inode || size < mark.offset)
+      return { kind: 'missing', why: `the error log ${place.errorLog} was rotated or cut since mysqld was started` }
     const seen = await messagesIn(log, mark.offset, size)
     const couldWrite = blocks * 512 - size >= enoughBytes || (!mark.wasFull && (await hasRoom(place.errorLog)))
     return { kind: 'read', seen, lastBinlog: mark.lastBinlog, couldWrite }
@@ -157,7 +167,13 @@ async function readMark(path: string): Promise<ErrorLogMark | undefined> {
 function isMark(mark: unknown): mark is ErrorLogMark {
   if (typeof mark !== 'object' || mark === null) return false
   const { version, inode, offset, lastBinlog, wasFull } = mark as Record<string, unknown>
-  return version === 1 && Number.isSafeInteger(inode) && Number.isSafeInteger(offset) && typeof lastBinlog === 'string' && typeof wasFull === 'boolean'
+  return (
+    version === 1 &&
+    Number.isSafeInteger(inode) &&
+    Number.isSafeInteger(offset) &&
+    typeof lastBinlog === 'string' &&
+    typeof wasFull === 'boolean'
+  )
 }
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {

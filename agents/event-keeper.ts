@@ -18,7 +18,11 @@ export class EventKeeper {
 
   /** Asks the server nothing where no event was changed. Never rejects; one at a time. */
   async look(): Promise<void> {
-    const { server, process: { pid }, notices } = this.#parts
+    const {
+      server,
+      process: { pid },
+      notices,
+    } = this.#parts
     const changes = server.eventChanges()
     const isKnown = this.#recorded?.pid === pid && this.#recorded.changes === changes
     if (this.#recording || isKnown || !this.#runsEvents()) return

@@ -4,8 +4,8 @@ import { replicationUser } from './server-port.ts'
 import type { Parts } from './parts.ts'
 
 /**
- * Fetches, under a promise and an intent, what this member lacks before a commit: it follows `from` without semi-sync until `until` is held, then stops and reports
- * again. `checkOrder` has passed.
+ * Fetches, under a promise and an intent, what this member lacks before a commit: it follows `from` without semi-sync
+ * until `until` is held, then stops and reports again. `checkOrder` has passed.
  */
 export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<void> {
   const { server, file, volume, memory, config, replicationPassword } = parts
@@ -15,12 +15,21 @@ export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<voi
   memory.prepared = null
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)
-  await server.pointTo({ host: order.from.host, port: order.from.port, user: replicationUser(config.instance), password: replicationPassword })
+  await server.pointTo({
+    host: order.from.host,
+    port: order.from.port,
+    user: replicationUser(config.instance),
+    password: replicationPassword,
+  })
   await server.startApplier()
   await server.startReceiver()
   const arrived = await server.waitReceived(order.until, order.deadlineMs)
   await server.stopReceiver()
   await volume.syncRelayLogs()
   await file.update({ stoppedInOrder: true })
-  if (!arrived) throw new RegentError('REGENT_TIMED_OUT', `fetching from ${order.from.instance} did not end within ${order.deadlineMs} ms`)
+  if (!arrived)
+    throw new RegentError(
+      'REGENT_TIMED_OUT',
+      `fetching from ${order.from.instance} did not end within ${order.deadlineMs} ms`,
+    )
 }

@@ -10,13 +10,41 @@ const { source } = replicaOfEpoch3
 const medium = { podUid: '', mounting: '', mount: null, filesystemErrors: null, file: '1:1' }
 const held = (last: number) => gtids('shop-1', last)
 
-/** The agent of a replica that follows shop-1 and has the first `last` transactions; its machine was booted since it was last told anything. */
-async function afterTheCrash(last: number): Promise<{ agent: Agent; assign: (order: Partial<ReplicaAssignment>) => Promise<unknown> }> {
-  const channel = { sourceHost: source.host, sourcePort: source.port, sourceUser: replicationUser('shop-0'), ioRunning: 'yes', semiSync: true, sqlRunning: true } as const
-  const seen = (more: object) => aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, executed: held(last), received: '', ...more })
+/**
+ * The agent of a replica that follows shop-1 and has the first `last` transactions; its machine was booted since it was
+ * last told anything.
+ */
+async function afterTheCrash(
+  last: number,
+): Promise<{ agent: Agent; assign: (order: Partial<ReplicaAssignment>) => Promise<unknown> }> {
+  const channel = {
+    sourceHost: source.host,
+    sourcePort: source.port,
+    sourceUser: replicationUser('shop-0'),
+    ioRunning: 'yes',
+    semiSync: true,
+    sqlRunning: true,
+  } as const
+  const seen = (more: object) =>
+    aServerState({
+      readOnly: true,
+      superReadOnly: true,
+      semiSyncSource: { enabled: false },
+      executed: held(last),
+      received: '',
+      ...more,
+    })
   const server = new ScriptedServer(seen({ channel: null }))
   const disk = new MemoryDisk()
-  const start = async (bootId: string) => Agent.create({ ...(await testParts(server)), disk, machine: { bootId: async () => bootId }, medium: { read: async () => medium }, stateFile: 'state', log: () => undefined })
+  const start = async (bootId: string) =>
+    Agent.create({
+      ...(await testParts(server)),
+      disk,
+      machine: { bootId: async () => bootId },
+      medium: { read: async () => medium },
+      stateFile: 'state',
+      log: () => undefined,
+    })
   const tell = (agent: Agent, order: Partial<ReplicaAssignment>) => {
     const whole = { ...replicaOfEpoch3, member: agent.observation().member, counted: true, ...order }
     return agent.orders.get(agentRoutes.assign)?.(whole) ?? Promise.reject(new Error('no such order'))
@@ -57,7 +85,9 @@ it('what its primary held before it forgot something is no answer, and nor is wh
 
 it('an assignment that was on its way when the machine crashed makes no forgetful replica remember', async () => {
   const { agent, assign } = await afterTheCrash(5)
-  await expect(assign({ run: 'the run before', sourceHolds: held(5) })).rejects.toMatchObject({ code: 'REGENT_STALE_ORDER' })
+  await expect(assign({ run: 'the run before', sourceHolds: held(5) })).rejects.toMatchObject({
+    code: 'REGENT_STALE_ORDER',
+  })
   expect(agent.observation().stored.forgetful).toBe(true)
   agent.stop()
 })

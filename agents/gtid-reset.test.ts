@@ -8,7 +8,14 @@ import { Lease } from './lease.ts'
 import { holdsOf } from '../topology/holdings.ts'
 import type { Parts } from './parts.ts'
 import { summaryOf } from './stored-state.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 
 const before = gtids('shop-1', 50)
 const replica: ReplicaAssignment = { ...replicaOfEpoch3, counted: true }
@@ -39,10 +46,15 @@ describe('GTIDs that are gone while the server runs', () => {
     expect(parts.memory.binlogSet).toBeNull()
     expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
     expect(summaryOf(parts.file.current)).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
-    expect(parts.notices.list).toMatchObject([{ code: 'GtidsReset', sentence: expect.stringContaining('47 of them are gone') as string }])
+    expect(parts.notices.list).toMatchObject([
+      { code: 'GtidsReset', sentence: expect.stringContaining('47 of them are gone') as string },
+    ])
     await convergeReplica(parts, replica, aServerState({ channel: { ioRunning: 'yes' }, offlineMode: false }))
     expect(server.calls).toEqual(['readOnly closed', 'stopReceiver', 'offline on'])
-    expect(parts.memory.converged).toMatchObject({ done: false, sentence: 'has had its GTIDs reset by another hand and waits to be seeded again' })
+    expect(parts.memory.converged).toMatchObject({
+      done: false,
+      sentence: 'has had its GTIDs reset by another hand and waits to be seeded again',
+    })
   })
 
   it('end a primary: it would issue again what its replicas skip', async () => {

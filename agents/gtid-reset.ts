@@ -4,8 +4,10 @@ import type { GtidText } from '../topology/observation.ts'
 import { serverLife, type Parts } from './parts.ts'
 
 /**
- * `gtid_executed` of a running server only grows, unless somebody runs `RESET BINARY LOGS AND GTIDS`. The data stays, and nobody can tell any more what it is: a replica would receive everything once more and apply it to what it
- * has, a primary would issue GTIDs again that its replicas skip in silence, and acknowledge. So the replica stops and is seeded again, and the primary is killed: the sync set holds all that it acknowledged.
+ * `gtid_executed` of a running server only grows, unless somebody runs `RESET BINARY LOGS AND GTIDS`. The data stays,
+ * and nobody can tell any more what it is: a replica would receive everything once more and apply it to what it has, a
+ * primary would issue GTIDs again that its replicas skip in silence, and acknowledge. So the replica stops and is
+ * seeded again, and the primary is killed: the sync set holds all that it acknowledged.
  */
 export class GtidResetWatch {
   readonly #parts: Parts
@@ -33,8 +35,13 @@ export class GtidResetWatch {
   async #keep(lost: number): Promise<void> {
     const { file, notices, process } = this.#parts
     const isPrimary = file.current.assignment?.role === 'primary'
-    const what = isPrimary ? 'it is ended, and a replica that holds everything acknowledged takes its place' : 'it stops replicating and is seeded again'
-    notices.add('GtidsReset', `its GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost} of them are gone, and nobody can tell any more what it holds: ${what}`)
+    const what = isPrimary
+      ? 'it is ended, and a replica that holds everything acknowledged takes its place'
+      : 'it stops replicating and is seeded again'
+    notices.add(
+      'GtidsReset',
+      `its GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost} of them are gone, and nobody can tell any more what it holds: ${what}`,
+    )
     try {
       await file.update({ gtidsReset: true })
     } catch (error) {

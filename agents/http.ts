@@ -34,35 +34,55 @@ export interface AgentServerOptions {
 }
 
 /**
- * The agent's HTTP interface. `/live` and `/ready` say yes or no; everything else needs the bearer token. Bare `node:http`: an agent lives beside every server and has to be small.
+ * The agent's HTTP interface. `/live` and `/ready` say yes or no; everything else needs the bearer token. Bare
+ * `node:http`: an agent lives beside every server and has to be small.
  */
 export function createAgentServer(handlers: AgentHandlers, { token, certificates }: AgentServerOptions): Server {
   // Agents speak TLS in pods, and only there.
   const where = certificates === undefined ? 'local' : 'kubernetes'
-  const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown): void => sendProblem(response, problemOf(error, request.url ?? '/', where))
+  const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown): void =>
+    sendProblem(response, problemOf(error, request.url ?? '/', where))
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer(handlers, token, { request, response }).catch((error: unknown) => refuse(request, response, error))
   }
   if (certificates === undefined) return keepingConnections(createServer(listener))
-  // Not refused in the handshake, which could only hang up: whoever has a wrong certificate is told what is wrong with it.
-  const server = createTlsServer(certificates, { requestCert: true, rejectUnauthorized: false }, (request, response) => {
-    const complaint = complaintAboutCaller(request, certificates)
-    if (complaint === undefined) return listener(request, response)
-    response.setHeader('connection', 'close')
-    refuse(request, response, new RegentError('REGENT_UNAUTHORIZED', `the caller’s certificate is refused: ${complaint}`))
-  })
+  // Not refused in the handshake, which could only hang up: whoever has a wrong certificate is told what is wrong with
+  // it.
+  const server = createTlsServer(
+    certificates,
+    { requestCert: true, rejectUnauthorized: false },
+    (request, response) => {
+      const complaint = complaintAboutCaller(request, certificates)
+      if (complaint === undefined) return listener(request, response)
+      response.setHeader('connection', 'close')
+      refuse(
+        request,
+        response,
+        new RegentError('REGENT_UNAUTHORIZED', `the caller’s certificate is refused: ${complaint}`),
+      )
+    },
+  )
   // Whoever came before is checked again by the new one.
-  server.once('close', certificates.onChange(() => server.closeIdleConnections()))
+  server.once(
+    'close',
+    certificates.onChange(() => server.closeIdleConnections()),
+  )
   return keepingConnections(server)
 }
 
-/** A replica is ordered nothing for weeks, and then a handshake would be a part of the outage: its managers' connections stay, also idle. */
+/**
+ * A replica is ordered nothing for weeks, and then a handshake would be a part of the outage: its managers' connections
+ * stay, also idle.
+ */
 function keepingConnections(server: Server): Server {
   server.keepAliveTimeout = 0
   return server
 }
 
-/** For the kubelet and Prometheus, which have neither certificate nor token: `/live` and `/ready`, yes or no, and `/metrics`, to anyone. Nothing else is here. */
+/**
+ * For the kubelet and Prometheus, which have neither certificate nor token: `/live` and `/ready`, yes or no, and
+ * `/metrics`, to anyone. Nothing else is here.
+ */
 export function createProbeServer(handlers: Pick<AgentHandlers, 'isLive' | 'isReady' | 'metrics'>): Server {
   return createServer((request, response) => {
     const path = pathOf(request)
@@ -78,7 +98,8 @@ function complaintAboutCaller({ socket }: IncomingMessage, certificates: Certifi
   const shown = socket.getPeerX509Certificate()
   if (shown === undefined) return 'none was shown'
   // A code on the server's side, whatever its type says.
-  if (!socket.authorized) return complaintAboutPeer(String(socket.authorizationError)) ?? `it fails with ${String(socket.authorizationError)}`
+  if (!socket.authorized)
+    return complaintAboutPeer(String(socket.authorizationError)) ?? `it fails with ${String(socket.authorizationError)}`
   const name = ownTlsName(own)
   return mayCall(shown, name) ? undefined : `it is for ${shown.subjectAltName ?? 'nobody'}, and calls ${name}`
 }
@@ -92,10 +113,15 @@ async function answer(handlers: AgentHandlers, token: string, exchange: Exchange
   const { request, response } = exchange
   const path = pathOf(request)
   if (answerProbe(handlers, path, response)) return
-  if (!carriesToken(request.headers.authorization, token)) throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${path} needs a valid bearer token`)
+  if (!carriesToken(request.headers.authorization, token))
+    throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${path} needs a valid bearer token`)
   if (request.method === 'GET') return answerGet(handlers, path, exchange)
   const order = request.method === 'POST' ? handlers.orders.get(path) : undefined
-  if (order === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no ${request.method} ${path}; orders are POSTed to ${[...handlers.orders.keys()].join(', ')}`)
+  if (order === undefined)
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      `there is no ${request.method} ${path}; orders are POSTed to ${[...handlers.orders.keys()].join(', ')}`,
+    )
   const body = await readJson(request)
   sendJson(response, await order(body))
 }
@@ -105,7 +131,11 @@ function pathOf(request: IncomingMessage): string {
 }
 
 /** @returns whether the path is one of those. */
-function answerProbe(handlers: Pick<AgentHandlers, 'isLive' | 'isReady'>, path: string, response: ServerResponse): boolean {
+function answerProbe(
+  handlers: Pick<AgentHandlers, 'isLive' | 'isReady'>,
+  path: string,
+  response: ServerResponse,
+): boolean {
   if (path !== '/live' && path !== '/ready') return false
   const yes = path === '/live' ? handlers.isLive() : handlers.isReady()
   response.writeHead(yes ? 200 : 503, { 'content-type': 'text/plain' }).end(yes ? 'yes\n' : 'no\n')
@@ -115,14 +145,20 @@ function answerProbe(handlers: Pick<AgentHandlers, 'isLive' | 'isReady'>, path: 
 function answerGet(handlers: AgentHandlers, path: string, { response, request }: Exchange): void {
   if (path === agentRoutes.observations) return streamObservations(handlers, { request, response })
   if (path === '/metrics') return sendMetrics(handlers, response)
-  throw new RegentError('REGENT_NOT_FOUND', `there is no GET ${path}; there are ${agentRoutes.observations}, /metrics, /live and /ready`)
+  throw new RegentError(
+    'REGENT_NOT_FOUND',
+    `there is no GET ${path}; there are ${agentRoutes.observations}, /metrics, /live and /ready`,
+  )
 }
 
 function sendMetrics(handlers: Pick<AgentHandlers, 'metrics'>, response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(handlers.metrics())
 }
 
-/** Newline-delimited JSON: the whole observation at once, and again after every change; an empty line is a heartbeat. A reader that does not keep up loses its stream, never the agent its memory. */
+/**
+ * Newline-delimited JSON: the whole observation at once, and again after every change; an empty line is a heartbeat. A
+ * reader that does not keep up loses its stream, never the agent its memory.
+ */
 function streamObservations(handlers: AgentHandlers, { request, response }: Exchange): void {
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
   request.socket.setNoDelay(true)

@@ -1,18 +1,39 @@
 import { describe, expect, it } from 'vitest'
 import { HungServerWatch } from './hung-server.ts'
 import type { Parts } from './parts.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 
 const gib = 1024 ** 3
 
 /** An agent whose server answers nothing; a test says for how long, and what time it is. */
-async function silent(silentMs: number, assignment: Parts['file']['current']['assignment'] = replicaOfEpoch3, freeBytes: number | null = 10 * gib) {
+async function silent(
+  silentMs: number,
+  assignment: Parts['file']['current']['assignment'] = replicaOfEpoch3,
+  freeBytes: number | null = 10 * gib,
+) {
   const process = new ScriptedProcess()
   const fixed = await testParts(new ScriptedServer(aServerState()), { process })
   const time = { nowMs: 1_000_000, silentMs }
   const clock = { ...fixed.world.clock, monotonicMs: () => time.nowMs }
-  const observer = { get silentMs() { return time.silentMs }, freeBytes } as Parts['observer']
-  const parts: Parts = { ...fixed, config: { ...fixed.config, lowSpaceBytes: gib }, world: { ...fixed.world, clock }, observer }
+  const observer = {
+    get silentMs() {
+      return time.silentMs
+    },
+    freeBytes,
+  } as Parts['observer']
+  const parts: Parts = {
+    ...fixed,
+    config: { ...fixed.config, lowSpaceBytes: gib },
+    world: { ...fixed.world, clock },
+    observer,
+  }
   await parts.file.update({ promise: 3, revision: 10, assignment })
   return { parts, process, time, watch: new HungServerWatch(parts) }
 }
@@ -22,7 +43,10 @@ describe('a server that runs and answers nothing', () => {
     const { parts, process, watch } = await silent(30_000)
     await watch.look()
     expect(process.state).toBe('dead')
-    expect(parts.notices.list.at(-1)).toMatchObject({ code: 'HungServer', sentence: 'mysqld has answered nothing for 30 s and is started again' })
+    expect(parts.notices.list.at(-1)).toMatchObject({
+      code: 'HungServer',
+      sentence: 'mysqld has answered nothing for 30 s and is started again',
+    })
   })
 
   it('is left alone for half a minute', async () => {

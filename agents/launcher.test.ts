@@ -52,7 +52,10 @@ describe('a launcher', () => {
 
   it('hands on what a program prints, to either of its outputs, and leaves nothing behind', async () => {
     await begin()
-    expect(await launcher.answerOf(['sh', '-c', 'echo "$1"; echo so >&2; exit 1', 'x', 'a b'])).toEqual({ status: 1, output: 'a b\nso\n' })
+    expect(await launcher.answerOf(['sh', '-c', 'echo "$1"; echo so >&2; exit 1', 'x', 'a b'])).toEqual({
+      status: 1,
+      output: 'a b\nso\n',
+    })
     expect(await readdir(folder)).toEqual(['word'])
   })
 
@@ -63,7 +66,9 @@ describe('a launcher', () => {
   it('hears that the agent lives', async () => {
     const beating = launcher.beat()
     const first = await vi.waitFor(() => readFile(join(folder, 'heartbeat'), 'utf8'))
-    await vi.waitFor(async () => expect(await readFile(join(folder, 'heartbeat'), 'utf8')).not.toBe(first), { timeout: 5_000 })
+    await vi.waitFor(async () => expect(await readFile(join(folder, 'heartbeat'), 'utf8')).not.toBe(first), {
+      timeout: 5_000,
+    })
     beating.cancel()
     await realWorld.timers.sleep(50)
   })
@@ -71,6 +76,12 @@ describe('a launcher', () => {
 
 describe('how a program ended', () => {
   it('is told by a shell in one number', () => {
-    expect([0, 1, 137, 143, 200].map((status) => sentenceOf(endingFrom(status)))).toEqual(['ended with status 0', 'ended with status 1', 'was ended by SIGKILL', 'was ended by SIGTERM', 'ended with status 200'])
+    expect([0, 1, 137, 143, 200].map((status) => sentenceOf(endingFrom(status)))).toEqual([
+      'ended with status 0',
+      'ended with status 1',
+      'was ended by SIGKILL',
+      'was ended by SIGTERM',
+      'ended with status 200',
+    ])
   })
 })

@@ -18,8 +18,8 @@ interface Ports {
 }
 
 /**
- * The launcher in the mysql container of a pod (`src/kube/launcher.sh` says what passes through its folder): programs are started there, since another container's files are not the agent's, and on the agent's word
- * alone.
+ * The launcher in the mysql container of a pod (`src/kube/launcher.sh` says what passes through its folder): programs
+ * are started there, since another container's files are not the agent's, and on the agent's word alone.
  */
 export class Launcher {
   readonly #folder: string
@@ -30,10 +30,17 @@ export class Launcher {
     this.#ports = ports
   }
 
-  /** Starts a program there. Rejects with `REGENT_LAUNCHER_SILENT` while there is no launcher: its container may not have begun yet, or begins again. */
+  /**
+   * Starts a program there. Rejects with `REGENT_LAUNCHER_SILENT` while there is no launcher: its container may not
+   * have begun yet, or begins again.
+   */
   async run(command: readonly string[]): Promise<RunningProgram> {
     const wrong = command.find((argument) => argument.includes('\n'))
-    if (wrong !== undefined) throw new RegentError('REGENT_INTERNAL', `an argument of ${command[0]} has two lines, which the launcher cannot be told`)
+    if (wrong !== undefined)
+      throw new RegentError(
+        'REGENT_INTERNAL',
+        `an argument of ${command[0]} has two lines, which the launcher cannot be told`,
+      )
     const id = randomBytes(8).toString('hex')
     await this.#put(`${id}.command`, command.map((argument) => `${argument}\n`).join(''))
     try {
@@ -82,7 +89,11 @@ export class Launcher {
       await using fifo = await open(join(this.#folder, 'word'), constants.O_WRONLY | constants.O_NONBLOCK)
       await fifo.write(word)
     } catch (error) {
-      throw new RegentError('REGENT_LAUNCHER_SILENT', `no launcher listens in ${this.#folder}: ${describeError(error)}`, { cause: error })
+      throw new RegentError(
+        'REGENT_LAUNCHER_SILENT',
+        `no launcher listens in ${this.#folder}: ${describeError(error)}`,
+        { cause: error },
+      )
     }
   }
 
@@ -90,7 +101,11 @@ export class Launcher {
     for (;;) {
       const text = await this.#read(name)
       if (text !== undefined) return text
-      if (this.#ports.clock.monotonicMs() > untilMs) throw new RegentError('REGENT_LAUNCHER_SILENT', `the launcher in ${this.#folder} started nothing within ${startMs / 1_000} s`)
+      if (this.#ports.clock.monotonicMs() > untilMs)
+        throw new RegentError(
+          'REGENT_LAUNCHER_SILENT',
+          `the launcher in ${this.#folder} started nothing within ${startMs / 1_000} s`,
+        )
       await this.#ports.timers.sleep(5)
     }
   }
@@ -104,11 +119,16 @@ export class Launcher {
         for (const kind of ['command', 'pid', 'ended']) await rm(join(this.#folder, `${id}.${kind}`), { force: true })
         return endingFrom(Number(text))
       }
-      await timers.sleep(Math.min(endedEveryMs.most, Math.max(endedEveryMs.least, (clock.monotonicMs() - beganMs) / 10)))
+      await timers.sleep(
+        Math.min(endedEveryMs.most, Math.max(endedEveryMs.least, (clock.monotonicMs() - beganMs) / 10)),
+      )
     }
   }
 
-  /** Asked for many times a second what is hardly ever there: a promise that fails costs thirty times what the look does. */
+  /**
+   * Asked for many times a second what is hardly ever there: a promise that fails costs thirty times what the look
+   * does.
+   */
   async #read(name: string): Promise<string | undefined> {
     const path = join(this.#folder, name)
     if (!existsSync(path)) return undefined

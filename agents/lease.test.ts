@@ -2,21 +2,53 @@ import { describe, expect, it } from 'vitest'
 import type { PrimaryAssignment } from '../failover/order.ts'
 import type { Timer } from '../src/common/ports.ts'
 import { Lease, leaseLost } from './lease.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 
-const orderOf = ({ version, cluster, member, epoch, revision }: PrimaryAssignment) => ({ version, cluster, member, epoch, revision })
+const orderOf = ({ version, cluster, member, epoch, revision }: PrimaryAssignment) => ({
+  version,
+  cluster,
+  member,
+  epoch,
+  revision,
+})
 
 /** A primary that neither a manager nor a peer answers; a test says what time it is. */
 async function alone(waiting = 0) {
   const process = new ScriptedProcess()
-  const fixed = await testParts(new ScriptedServer(aServerState({ semiSyncSource: { enabled: true, acks: 1, waiting } })), { process })
+  const fixed = await testParts(
+    new ScriptedServer(aServerState({ semiSyncSource: { enabled: true, acks: 1, waiting } })),
+    { process },
+  )
   const time = { nowMs: 1_000_000 }
   const ticks: (() => void)[] = []
   const every = (_ms: number, task: () => void): Timer => (ticks.push(task), { cancel: () => undefined })
-  const world = { ...fixed.world, clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs }, timers: { ...fixed.world.timers, every } }
+  const world = {
+    ...fixed.world,
+    clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs },
+    timers: { ...fixed.world.timers, every },
+  }
   const parts = { ...fixed, world, transport: { post: () => Promise.reject(new Error('nobody answers')) } }
   await parts.observer.refresh()
-  await parts.file.update({ promise: 3, revision: 10, assignment: { ...primaryOfEpoch3, peers: ['shop-0', 'shop-1', 'shop-2'].map((instance) => ({ instance, agent: instance, host: instance, port: 3306 })) } })
+  await parts.file.update({
+    promise: 3,
+    revision: 10,
+    assignment: {
+      ...primaryOfEpoch3,
+      peers: ['shop-0', 'shop-1', 'shop-2'].map((instance) => ({
+        instance,
+        agent: instance,
+        host: instance,
+        port: 3306,
+      })),
+    },
+  })
   const woken = { times: 0 }
   const lease = new Lease(parts, () => void (woken.times += 1))
   lease.start()
@@ -29,7 +61,16 @@ async function alone(waiting = 0) {
   const pass = (ms: number) => {
     for (let left = ms; left > 0; left -= 500) tick(Math.min(500, left))
   }
-  return { parts, process, lease, tick, pass, woken, leaseMs: parts.timings.leaseMs, askingMs: parts.timings.leaseAfterPauseMs }
+  return {
+    parts,
+    process,
+    lease,
+    tick,
+    pass,
+    woken,
+    leaseMs: parts.timings.leaseMs,
+    askingMs: parts.timings.leaseAfterPauseMs,
+  }
 }
 
 describe('a lease', () => {
@@ -73,7 +114,10 @@ describe('a lease', () => {
     const { parts, lease, tick, pass, leaseMs } = await alone(1)
     tick(leaseMs + 2_000)
     expect(parts.memory.closedBecause).toBeNull()
-    expect(parts.notices.list.at(-1)).toMatchObject({ code: 'AgentPaused', sentence: expect.stringContaining('paused for 8.0 s') as string })
+    expect(parts.notices.list.at(-1)).toMatchObject({
+      code: 'AgentPaused',
+      sentence: expect.stringContaining('paused for 8.0 s') as string,
+    })
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
     pass(leaseMs)
     expect(parts.memory.closedBecause).toBeNull()

@@ -120,7 +120,9 @@ export class Lease {
       if (votes * 2 > peers.length) this.#granted(question)
     }
     if (votes * 2 > peers.length) this.#granted(question)
-    await Promise.allSettled(peers.filter(({ instance }) => instance !== config.instance).map(({ instance, agent }) => ask(instance, agent)))
+    await Promise.allSettled(
+      peers.filter(({ instance }) => instance !== config.instance).map(({ instance, agent }) => ask(instance, agent)),
+    )
   }
 
   #granted(question: number): void {
@@ -141,9 +143,13 @@ export class Lease {
     const { memory, notices, observer, process } = this.#parts
     if (memory.closedBecause === leaseLost) return
     memory.closedBecause = leaseLost
-    notices.add('LeaseLost', `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`)
+    notices.add(
+      'LeaseLost',
+      `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,
+    )
     const waiting = observer.server?.semiSyncSource.waiting ?? 0
-    if (waiting > 0 && process.state === 'running') process.kill().catch((error: unknown) => notices.add('LeaseLost', describeError(error)))
+    if (waiting > 0 && process.state === 'running')
+      process.kill().catch((error: unknown) => notices.add('LeaseLost', describeError(error)))
     this.#wake()
   }
 }

@@ -2,9 +2,26 @@ import { describe, expect, it } from 'vitest'
 import type { ServerOverrides } from '../topology/testing.ts'
 import { LockWatch } from './lock-watch.ts'
 import type { Blocker } from './server-port.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 
-const backup: Blocker = { session: 12, user: 'admin', host: '10.0.0.7', lock: 'the global read lock', waits: true, seconds: 4, commits: false, mayCommit: false, behind: 'ALTER USER' }
+const backup: Blocker = {
+  session: 12,
+  user: 'admin',
+  host: '10.0.0.7',
+  lock: 'the global read lock',
+  waits: true,
+  seconds: 4,
+  commits: false,
+  mayCommit: false,
+  behind: 'ALTER USER',
+}
 const counted = { threadId: 7, user: 'regent_r_1', host: 'shop-1', serverUuid: '', semiSync: true }
 const starved: ServerOverrides = { dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }
 const well: ServerOverrides = { dumpThreads: [counted], semiSyncSource: { enabled: true, acks: 1, waiting: 0 } }
@@ -36,7 +53,9 @@ const ended = (server: ScriptedServer) => server.calls.filter((call) => call.sta
 describe('a lock in the way of what ends a wait', () => {
   it('is named at once, and ended after its grace and no sooner', async () => {
     const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
-    expect(parts.memory.lockedBy).toBe('session 12 of admin@10.0.0.7 waits for the global read lock for 4 s; ALTER USER waits behind it')
+    expect(parts.memory.lockedBy).toBe(
+      'session 12 of admin@10.0.0.7 waits for the global read lock for 4 s; ALTER USER waits behind it',
+    )
     await lookAfter(graceMs - 1)
     expect(ended(server)).toEqual([])
     await lookAfter(1)
@@ -104,7 +123,10 @@ describe('a lock in the way of what ends a wait', () => {
   })
 
   it('is ended although nobody waits, where fewer replicas are connected than a write needs', async () => {
-    const { server, lookAfter, graceMs } = await blocked([backup], { ...starved, semiSyncSource: { enabled: true, acks: 1, waiting: 0 } })
+    const { server, lookAfter, graceMs } = await blocked([backup], {
+      ...starved,
+      semiSyncSource: { enabled: true, acks: 1, waiting: 0 },
+    })
     await lookAfter(graceMs)
     expect(ended(server)).toEqual(['end session 12'])
   })
@@ -136,7 +158,14 @@ describe('a lock in the way of what ends a wait', () => {
 })
 
 describe('a session that commits', () => {
-  const committing: Blocker = { ...backup, waits: false, commits: true, mayCommit: true, lock: 'the lock of all accounts, by changing one', behind: 'a login' }
+  const committing: Blocker = {
+    ...backup,
+    waits: false,
+    commits: true,
+    mayCommit: true,
+    lock: 'the lock of all accounts, by changing one',
+    behind: 'a login',
+  }
 
   it('is never ended: its server is killed and started again once enough others are there who would acknowledge', async () => {
     const { parts, server, process, lookAfter, graceMs } = await blocked([committing], starved)
@@ -151,7 +180,10 @@ describe('a session that commits', () => {
   })
 
   it('is left alone where enough replicas are connected', async () => {
-    const { parts, server, process, lookAfter, graceMs } = await blocked([committing], { ...well, semiSyncSource: { enabled: true, acks: 1, waiting: 1 } })
+    const { parts, server, process, lookAfter, graceMs } = await blocked([committing], {
+      ...well,
+      semiSyncSource: { enabled: true, acks: 1, waiting: 1 },
+    })
     parts.memory.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
     await lookAfter(graceMs)
     expect([process.state, ended(server)]).toEqual(['running', []])

@@ -119,7 +119,10 @@ export class LockWatch {
     for (const blocker of overdue.filter(({ commits }) => !commits)) {
       if (blocker.mayCommit) await this.#doubt()
       const ended = `${blocker.waits ? 'its statement' : 'its session'} is ended`
-      notices.add('GlobalLock', `${sentenceAbout(blocker)}; the primary needs that lock for writes that are safe: ${ended}`)
+      notices.add(
+        'GlobalLock',
+        `${sentenceAbout(blocker)}; the primary needs that lock for writes that are safe: ${ended}`,
+      )
       await server.endBlocker(blocker)
       this.#seen.delete(blocker.session)
     }

@@ -19,7 +19,9 @@ async function openPrimary(server: ScriptedServer) {
 
 it('A setting that durability rests on is put right once it is on disk that the tail is unsettled, and a marker is written after', async () => {
   const changedSettings = [{ name: 'sync_binlog', seen: '0', wanted: '1' }]
-  const server = new ScriptedServer(aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1 } }))
+  const server = new ScriptedServer(
+    aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1 } }),
+  )
   const { parts, pass, said } = await openPrimary(server)
   const unsettled: boolean[] = []
   server.setSetting = async (name, value) => {
@@ -36,7 +38,9 @@ it('A setting that durability rests on is put right once it is on disk that the 
 
 it('Another setting is put right without any doubt, and a refusal is said', async () => {
   const changedSettings = [{ name: 'replica_net_timeout', seen: '60', wanted: '5' }]
-  const server = new ScriptedServer(aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1 } }))
+  const server = new ScriptedServer(
+    aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1 } }),
+  )
   const { parts, pass, said } = await openPrimary(server)
   server.setSetting = async () => Promise.reject(new Error('no'))
   await pass()
@@ -46,7 +50,9 @@ it('Another setting is put right without any doubt, and a refusal is said', asyn
 
 it('What begins another binary log is left while something waits for an acknowledgement', async () => {
   const changedSettings = [{ name: 'binlog_checksum', seen: 'NONE', wanted: 'CRC32' }]
-  const server = new ScriptedServer(aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }))
+  const server = new ScriptedServer(
+    aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
+  )
   const { pass } = await openPrimary(server)
   await pass()
   expect(server.calls).not.toContain('set binlog_checksum CRC32')
@@ -63,7 +69,19 @@ it('Every setting that is watched is managed, and its value is the one of the co
 
 it('All settings that safety rests on and that a running server takes are watched, and those that durability rests on are known', () => {
   const durability = ['sync_binlog', 'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'binlog_order_commits']
-  const others = ['server_id', 'log_error_verbosity', 'log_error_services', 'gtid_mode', 'enforce_gtid_consistency', 'binlog_checksum', 'binlog_expire_logs_seconds', 'relay_log_purge', 'replica_preserve_commit_order', 'replica_net_timeout', 'require_secure_transport']
+  const others = [
+    'server_id',
+    'log_error_verbosity',
+    'log_error_services',
+    'gtid_mode',
+    'enforce_gtid_consistency',
+    'binlog_checksum',
+    'binlog_expire_logs_seconds',
+    'relay_log_purge',
+    'replica_preserve_commit_order',
+    'replica_net_timeout',
+    'require_secure_transport',
+  ]
   expect(runtimeSettings.toSorted()).toEqual([...durability, ...others].sort())
   expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual(durability.toSorted())
 })

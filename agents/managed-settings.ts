@@ -5,7 +5,8 @@ import type { Parts } from './parts.ts'
 
 /**
  * Puts managed settings right that somebody changed while the server runs. A primary on which durability was in doubt
- * meanwhile is unsettled, on disk before anything is put right, until a marker that is written after it is acknowledged.
+ * meanwhile is unsettled, on disk before anything is put right, until a marker that is written after it is
+ * acknowledged.
  * @param doubt says so of a primary; a replica has nothing to doubt
  */
 export async function keepSettings(parts: Parts, state: ServerState, doubt: () => Promise<void>): Promise<void> {
@@ -27,7 +28,10 @@ async function putRight({ server, notices }: Parts, state: ServerState, changed:
     await server.setSetting(name, wanted)
     notices.add('SettingPutRight', `${name} is ${wanted} again (by another hand it was ${seen})`)
   } catch (error) {
-    notices.add('SettingStays', `${name} is ${seen} by another hand and could not be set to ${wanted}: ${describeError(error)}`)
+    notices.add(
+      'SettingStays',
+      `${name} is ${seen} by another hand and could not be set to ${wanted}: ${describeError(error)}`,
+    )
   } finally {
     if (stops) await server.startApplier()
   }

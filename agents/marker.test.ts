@@ -48,14 +48,17 @@ describe('markers', () => {
     ['off', { enabled: false }],
     ['on with a time-out', { intact: false }],
     ['for fewer', { acks: 0 }],
-  ])('prove nothing where a hand switched acknowledgements %s meanwhile, and nobody has noticed yet', async (_how, semiSyncSource) => {
-    const { server, parts, markers, acknowledged } = await primary()
-    markers.write(10)
-    server.state = aServerState({ semiSyncSource })
-    await acknowledged(0)
-    expect(parts.memory.markedRevision).toBe(0)
-    expect(parts.file.current.unsettled).toBe(true)
-  })
+  ])(
+    'prove nothing where a hand switched acknowledgements %s meanwhile, and nobody has noticed yet',
+    async (_how, semiSyncSource) => {
+      const { server, parts, markers, acknowledged } = await primary()
+      markers.write(10)
+      server.state = aServerState({ semiSyncSource })
+      await acknowledged(0)
+      expect(parts.memory.markedRevision).toBe(0)
+      expect(parts.file.current.unsettled).toBe(true)
+    },
+  )
 
   it('prove nothing while a stranger is connected that nobody has noticed yet', async () => {
     const { server, parts, markers, acknowledged } = await primary()

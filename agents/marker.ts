@@ -6,9 +6,10 @@ import type { Parts } from './parts.ts'
 import { doubtsOf, settle } from './unsettled.ts'
 
 /**
- * Markers (design §5): a one-row write of the agent's own. When it returns, k counted members hold everything before it. A marker that waits is never killed: a killed wait commits
- * without its acknowledgement. Beside it others may be written to wake it: a replica that reconnects and holds a waiting transaction already does not acknowledge it again, but
- * acknowledges the next write, and with that everything before.
+ * Markers (design §5): a one-row write of the agent's own. When it returns, k counted members hold everything before
+ * it. A marker that waits is never killed: a killed wait commits without its acknowledgement. Beside it others may be
+ * written to wake it: a replica that reconnects and holds a waiting transaction already does not acknowledge it again,
+ * but acknowledges the next write, and with that everything before.
  */
 export class Markers {
   readonly #parts: Parts
@@ -30,8 +31,8 @@ export class Markers {
   }
 
   /**
-   * Sessions wait although enough replicas are connected: another write makes them acknowledge. One for each set of `connections`: a replica that came back again, before it had acknowledged the
-   * last one, needs another.
+   * Sessions wait although enough replicas are connected: another write makes them acknowledge. One for each set of
+   * `connections`: a replica that came back again, before it had acknowledged the last one, needs another.
    */
   wakeWaiting(revision: number, connections: string): void {
     if (this.#wakers > 0 && (connections === this.#wokenFor || this.#wakers >= mostWakers)) return
@@ -64,8 +65,18 @@ export class Markers {
     // A shutdown gives up waiting, and the marker returns as if it were acknowledged.
     if (await mayBeEnding(this.#parts)) return
     const { assignment, promise } = file.current
-    const still = assignment?.role === 'primary' && assignment.revision === revision && promise === assignment.epoch && process.pid === pid
-    if (!still || doubts !== doubtsOf(this.#parts) || strangersAmong(dumpThreads, assignment).length > 0 || !waitsFor(assignment.acks, semiSyncSource)) return
+    const still =
+      assignment?.role === 'primary' &&
+      assignment.revision === revision &&
+      promise === assignment.epoch &&
+      process.pid === pid
+    if (
+      !still ||
+      doubts !== doubtsOf(this.#parts) ||
+      strangersAmong(dumpThreads, assignment).length > 0 ||
+      !waitsFor(assignment.acks, semiSyncSource)
+    )
+      return
     memory.markedRevision = revision
     if (file.current.unsettled) await settle(this.#parts, doubts)
   }

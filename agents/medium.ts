@@ -2,14 +2,21 @@ import { readFile, readlink, realpath, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 
 /**
- * What the page cache of an instance's volume rests on, besides the kernel's boot: while all of it stays the same, what was written and not synced is still there, and nobody put an older volume in its place.
+ * What the page cache of an instance's volume rests on, besides the kernel's boot: while all of it stays the same, what
+ * was written and not synced is still there, and nobody put an older volume in its place.
  */
 export interface Medium {
   /** The pod's UID (`REGENT_POD_UID`), '' outside of Kubernetes. */
   readonly podUid: string
-  /** This mounting of the file system: its folder in `/sys/fs` and that folder's inode, which is made anew by each mount. '' where the file system has none. */
+  /**
+   * This mounting of the file system: its folder in `/sys/fs` and that folder's inode, which is made anew by each
+   * mount. '' where the file system has none.
+   */
   readonly mounting: string
-  /** Id of the mount, and of the namespace in which it means something. Ids are used again after an unmount, so it is looked at only where there is no `mounting`. */
+  /**
+   * Id of the mount, and of the namespace in which it means something. Ids are used again after an unmount, so it is
+   * looked at only where there is no `mounting`.
+   */
   readonly mount: { readonly namespace: string; readonly id: string } | null
   /** Errors the file system has counted; null where it counts none. */
   readonly filesystemErrors: number | null
@@ -22,12 +29,13 @@ export interface MediumPort {
 }
 
 /**
- * Why what was written before may be gone from the page cache although no kernel was booted; null when nothing says so. A container that is started again in its pod finds the same mounting, in a mount
- * namespace of its own.
+ * Why what was written before may be gone from the page cache although no kernel was booted; null when nothing says so.
+ * A container that is started again in its pod finds the same mounting, in a mount namespace of its own.
  */
 export function whyCacheIsLost(before: Medium | null, now: Medium): string | null {
   if (before === null) return null
-  if (before.podUid !== '' && now.podUid !== '' && before.podUid !== now.podUid) return 'it runs in another pod than before'
+  if (before.podUid !== '' && now.podUid !== '' && before.podUid !== now.podUid)
+    return 'it runs in another pod than before'
   if (wasMountedAnew(before, now)) return 'its volume was mounted anew'
   if (before.file !== now.file) return 'its volume was put in place from a copy'
   const errors = (now.filesystemErrors ?? 0) - (before.filesystemErrors ?? now.filesystemErrors ?? 0)
@@ -36,10 +44,18 @@ export function whyCacheIsLost(before: Medium | null, now: Medium): string | nul
 
 function wasMountedAnew(before: Medium, now: Medium): boolean {
   if (before.mounting !== '' || now.mounting !== '') return before.mounting !== now.mounting
-  return before.mount !== null && now.mount !== null && before.mount.namespace === now.mount.namespace && before.mount.id !== now.mount.id
+  return (
+    before.mount !== null &&
+    now.mount !== null &&
+    before.mount.namespace === now.mount.namespace &&
+    before.mount.id !== now.mount.id
+  )
 }
 
-/** Of the agent's `file`, which is there and never replaced, and the file system that it lies on, as this machine's kernel shows them. */
+/**
+ * Of the agent's `file`, which is there and never replaced, and the file system that it lies on, as this machine's
+ * kernel shows them.
+ */
 export function realMedium(file: string, environment: NodeJS.ProcessEnv): MediumPort {
   return {
     async read() {
@@ -65,7 +81,10 @@ interface Mount {
   readonly type: string
 }
 
-/** The mount that `path` lies on: the last of those with the longest mount point above it. Format: proc_pid_mountinfo(5). */
+/**
+ * The mount that `path` lies on: the last of those with the longest mount point above it. Format:
+ * proc_pid_mountinfo(5).
+ */
 export function mountOf(mountinfo: string, path: string): Mount | undefined {
   let found: (Mount & { readonly length: number }) | undefined
   for (const line of mountinfo.split('\n')) {
@@ -73,7 +92,8 @@ export function mountOf(mountinfo: string, path: string): Mount | undefined {
     const [id = '', , device = '', , escaped = ''] = left.split(' ')
     const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
     const above = point !== '' && (path === point || path.startsWith(point === '/' ? '/' : `${point}/`))
-    if (above && point.length >= (found?.length ?? 0)) found = { id, device, type: right.split(' ')[0] ?? '', length: point.length }
+    if (above && point.length >= (found?.length ?? 0))
+      found = { id, device, type: right.split(' ')[0] ?? '', length: point.length }
   }
   return found && { id: found.id, device: found.device, type: found.type }
 }

@@ -13,9 +13,21 @@ export function agentMetrics(seen: Observation): string {
     ['regent_agent_silent_milliseconds', 'since the server last answered', seen.silentMs],
     ['regent_agent_free_bytes', 'free on the data volume', seen.freeBytes],
     ['regent_agent_replica_lag_seconds', 'behind the source', server?.channel?.lagSeconds ?? null],
-    ['regent_agent_replica_backlog_transactions', 'received and not applied', server?.channel?.backlogTransactions ?? null],
-    ['regent_agent_semisync_waiting', 'sessions that wait for an acknowledgement', server?.semiSyncSource.waiting ?? null],
+    [
+      'regent_agent_replica_backlog_transactions',
+      'received and not applied',
+      server?.channel?.backlogTransactions ?? null,
+    ],
+    [
+      'regent_agent_semisync_waiting',
+      'sessions that wait for an acknowledgement',
+      server?.semiSyncSource.waiting ?? null,
+    ],
     ['process_resident_memory_bytes', 'of the agent', process.memoryUsage.rss()],
   ]
-  return values.map(([name, help, value]) => (value === null ? '' : `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}${labels} ${value}\n`)).join('')
+  return values
+    .map(([name, help, value]) =>
+      value === null ? '' : `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}${labels} ${value}\n`,
+    )
+    .join('')
 }

@@ -14,20 +14,38 @@ import type { VolumeLayout } from './volume-layout.ts'
 /** The error with which mysqld says that it ends, and nothing of why. */
 export const aborting = 'MY-010119'
 
-/** A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says so. Nor is it as small as its agent. */
-const notInherited = [...Object.keys(frugalEnvironment), 'MYSQLD_PARENT_PID', 'NOTIFY_SOCKET', 'MYSQL_PWD', 'MYSQL_HOME', 'MYSQL_GROUP_SUFFIX']
+/**
+ * A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says
+ * so. Nor is it as small as its agent.
+ */
+const notInherited = [
+  ...Object.keys(frugalEnvironment),
+  'MYSQLD_PARENT_PID',
+  'NOTIFY_SOCKET',
+  'MYSQL_PWD',
+  'MYSQL_HOME',
+  'MYSQL_GROUP_SUFFIX',
+]
 
-/** The image of a pod's mysql container may be any: what is in it is asked for its version. Gives it. Rejects with `REGENT_MYSQL_TOO_OLD`, `REGENT_MYSQL_MISSING` or `REGENT_LAUNCHER_SILENT`. */
+/**
+ * The image of a pod's mysql container may be any: what is in it is asked for its version. Gives it. Rejects with
+ * `REGENT_MYSQL_TOO_OLD`, `REGENT_MYSQL_MISSING` or `REGENT_LAUNCHER_SILENT`.
+ */
 export async function checkProgram({ mysqld }: AgentConfig, launcher: Launcher): Promise<string> {
   const { output } = await launcher.answerOf([...mysqld, '--no-defaults', '--version'])
   return usableVersion(output, `${mysqld.join(' ')} of the mysql container`)
 }
 
 /**
- * Starts mysqld so that it outlives the agent and its terminal: here, or in the mysql container of its pod. Rejects with `REGENT_MYSQL_MISSING`, or `REGENT_LAUNCHER_SILENT`. What it says before it opens its log
- * goes to the error log too, or to that container's.
+ * Starts mysqld so that it outlives the agent and its terminal: here, or in the mysql container of its pod. Rejects
+ * with `REGENT_MYSQL_MISSING`, or `REGENT_LAUNCHER_SILENT`. What it says before it opens its log goes to the error log
+ * too, or to that container's.
  */
-export async function startMysqld(config: AgentConfig, layout: VolumeLayout, launcher: Launcher | null): Promise<RunningProgram> {
+export async function startMysqld(
+  config: AgentConfig,
+  layout: VolumeLayout,
+  launcher: Launcher | null,
+): Promise<RunningProgram> {
   await writeServerConfig(config, layout)
   const command = commandLine(config, layout, [])
   if (launcher) return launcher.run(command)
@@ -40,16 +58,26 @@ export async function startMysqld(config: AgentConfig, layout: VolumeLayout, lau
 }
 
 /**
- * `mysqld --initialize` into `folder`: accounts and Regent's schema included, no GTID used. The passwords are in a 0600 file only while it runs.
- * Rejects with `REGENT_SERVER_ERROR` and the server's own words.
+ * `mysqld --initialize` into `folder`: accounts and Regent's schema included, no GTID used. The passwords are in a 0600
+ * file only while it runs. Rejects with `REGENT_SERVER_ERROR` and the server's own words.
  */
-export async function runInitialise(config: AgentConfig, layout: VolumeLayout, { folder, launcher }: { readonly folder: string; readonly launcher: Launcher | null }): Promise<void> {
+export async function runInitialise(
+  config: AgentConfig,
+  layout: VolumeLayout,
+  { folder, launcher }: { readonly folder: string; readonly launcher: Launcher | null },
+): Promise<void> {
   await writeServerConfig(config, layout)
   const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
   const name = `${layout.runDir}/initialise-${randomBytes(6).toString('hex')}`
   const [initFile, log] = [`${name}.sql`, `${name}.log`]
   try {
-    await writeFile(initFile, initialStatements(config.cluster, secret).map((statement) => `${statement};\n`).join(''), { mode: 0o600, flag: 'wx' })
+    await writeFile(
+      initFile,
+      initialStatements(config.cluster, secret)
+        .map((statement) => `${statement};\n`)
+        .join(''),
+      { mode: 0o600, flag: 'wx' },
+    )
     const command = commandLine(config, layout, [
       '--initialize-insecure',
       `--init-file=${initFile}`,
@@ -61,9 +89,15 @@ export async function runInitialise(config: AgentConfig, layout: VolumeLayout, {
       '--offline-mode=OFF',
       '--disabled-storage-engines=',
     ])
-    const { ended } = await (launcher ? launcher.run(command) : spawnProgram(command, { cwd: layout.volume, env: environment(), detached: false }))
+    const { ended } = await (launcher
+      ? launcher.run(command)
+      : spawnProgram(command, { cwd: layout.volume, env: environment(), detached: false }))
     const ending = await ended
-    if (ending.status !== 0) throw new RegentError('REGENT_SERVER_ERROR', `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorIn(log)}`)
+    if (ending.status !== 0)
+      throw new RegentError(
+        'REGENT_SERVER_ERROR',
+        `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorIn(log)}`,
+      )
   } finally {
     await rm(initFile, { force: true })
     await rm(log, { force: true })
@@ -105,7 +139,13 @@ function commandLine(config: AgentConfig, layout: VolumeLayout, options: readonl
   return [...config.mysqld, defaultsArgument(layout), ...asRoot, ...options]
 }
 
-/** A replica that connects over TLS and names no authority makes OpenSSL read every public one of this machine first, each time: a failover would wait for it. An environment that names a file is left so, as the launcher does. */
+/**
+ * A replica that connects over TLS and names no authority makes OpenSSL read every public one of this machine first,
+ * each time: a failover would wait for it. An environment that names a file is left so, as the launcher does.
+ */
 function environment(): NodeJS.ProcessEnv {
-  return { SSL_CERT_FILE: '/dev/null', ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !notInherited.includes(name))) }
+  return {
+    SSL_CERT_FILE: '/dev/null',
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !notInherited.includes(name))),
+  }
 }

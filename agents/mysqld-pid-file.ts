@@ -27,12 +27,16 @@ export async function writePidFile(path: string, identity: MysqldPid): Promise<v
   await rename(draft, path)
 }
 
-/** The process that was started with this very argument: an agent may have died between starting a server and writing that down. */
+/**
+ * The process that was started with this very argument: an agent may have died between starting a server and writing
+ * that down.
+ */
 export async function findByArgument(argument: string): Promise<ProcessIdentity | undefined> {
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const words = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0')
-    const stat = words.includes(argument) && !words.includes('--initialize-insecure') ? readProcessStat(Number(name)) : undefined
+    const stat =
+      words.includes(argument) && !words.includes('--initialize-insecure') ? readProcessStat(Number(name)) : undefined
     if (stat) return { pid: Number(name), startTicks: stat.startTicks }
   }
   return undefined

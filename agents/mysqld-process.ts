@@ -44,7 +44,10 @@ class MysqldProcess implements ProcessPort {
   #note = 'mysqld was never started here'
   #changedAtMs: number
   #lookEveryMs: number
-  /** The program that the launcher runs was found to be one that Regent runs, or not. Asked once: another image comes with another agent. */
+  /**
+   * The program that the launcher runs was found to be one that Regent runs, or not. Asked once: another image comes
+   * with another agent.
+   */
   #checked: Promise<string> | undefined
   readonly #settings: SettingsCheck
   /** Its interfaces are open: its own pid file is there. */
@@ -103,7 +106,10 @@ class MysqldProcess implements ProcessPort {
       this.#askForSettings()
     } else if (noted) {
       this.#pid = noted.pid
-      this.#become('dead', sameBoot ? `mysqld ${noted.pid} ended while no agent watched it` : `mysqld ${noted.pid} ended with its machine`)
+      this.#become(
+        'dead',
+        sameBoot ? `mysqld ${noted.pid} ended while no agent watched it` : `mysqld ${noted.pid} ended with its machine`,
+      )
     }
   }
 
@@ -114,7 +120,8 @@ class MysqldProcess implements ProcessPort {
   async initialise(): Promise<void> {
     const { volume, dataDir } = this.#layout
     await this.#requireSettings(await this.#checkProgram())
-    if (!(await this.isEmpty())) throw new RegentError('REGENT_REFUSED', `${dataDir} is not empty: existing data is never initialised again`)
+    if (!(await this.isEmpty()))
+      throw new RegentError('REGENT_REFUSED', `${dataDir} is not empty: existing data is never initialised again`)
     await mkdir(volume, { recursive: true })
     for (const name of await entriesOf(volume)) {
       if (name.startsWith('data.new')) await rm(`${volume}/${name}`, { recursive: true, force: true })
@@ -122,7 +129,12 @@ class MysqldProcess implements ProcessPort {
     const began = this.#ports.clock.monotonicMs()
     // A name of its own: a run of an agent that died may still be writing to its folder.
     const fresh = `${dataDir}.new-${process.pid}-${Math.round(began)}`
-    const progress = this.#ports.timers.every(1_000, () => this.#become(this.#state, `initialising ${dataDir} for ${Math.round((this.#ports.clock.monotonicMs() - began) / 1_000)} s`))
+    const progress = this.#ports.timers.every(1_000, () =>
+      this.#become(
+        this.#state,
+        `initialising ${dataDir} for ${Math.round((this.#ports.clock.monotonicMs() - began) / 1_000)} s`,
+      ),
+    )
     this.#become(this.#state, `initialising ${dataDir}`)
     try {
       await runInitialise(this.#config, this.#layout, { folder: fresh, launcher: this.#launcher })
@@ -148,7 +160,10 @@ class MysqldProcess implements ProcessPort {
     const { pid, ended } = await startMysqld(this.#config, this.#layout, this.#launcher)
     const identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
     // That it ended is seen in the kernel in any case.
-    ended.then((ending) => this.#childEnded(pid, sentenceOf(ending)), () => undefined)
+    ended.then(
+      (ending) => this.#childEnded(pid, sentenceOf(ending)),
+      () => undefined,
+    )
     this.#isUp = false
     this.#follow(identity)
     await writePidFile(pidFile, { ...identity, bootId })
@@ -178,7 +193,8 @@ class MysqldProcess implements ProcessPort {
     try {
       await this.#settings.require(version)
     } catch (error) {
-      if (error instanceof RegentError && error.code === 'REGENT_SETTINGS_REFUSED') this.#become(this.#state, error.message)
+      if (error instanceof RegentError && error.code === 'REGENT_SETTINGS_REFUSED')
+        this.#become(this.#state, error.message)
       throw error
     }
   }
@@ -206,7 +222,9 @@ class MysqldProcess implements ProcessPort {
     this.#pid = identity.pid
     this.#isUp = existsSync(this.#layout.serverPidFile)
     this.#become(this.#isUp ? 'running' : 'starting', '')
-    const watch = new ProcessWatch(identity, this.#lookEveryMs, this.#ports.timers, (phase) => this.#phaseChanged(phase))
+    const watch = new ProcessWatch(identity, this.#lookEveryMs, this.#ports.timers, (phase) =>
+      this.#phaseChanged(phase),
+    )
     this.#watch = watch
     if (!this.#isUp) this.#awaitInterfaces(watch)
     watch.look()
@@ -226,7 +244,11 @@ class MysqldProcess implements ProcessPort {
   #phaseChanged(phase: ProcessPhase): void {
     if (phase === 'dead') this.#ended(this.#isUp, 'ended')
     else if (phase === 'running') this.#become(this.#isUp ? 'running' : 'starting', '')
-    else this.#become(phase, phase === 'exiting' ? `mysqld ${this.#pid} is being torn down` : `mysqld ${this.#pid} is stopped (SIGSTOP)`)
+    else
+      this.#become(
+        phase,
+        phase === 'exiting' ? `mysqld ${this.#pid} is being torn down` : `mysqld ${this.#pid} is stopped (SIGSTOP)`,
+      )
   }
 
   /** The kernel tells a parent how its child ended, and no other. */
@@ -241,15 +263,25 @@ class MysqldProcess implements ProcessPort {
     if (wasUp) return
     const watch = this.#watch
     lastErrorIn(this.#layout.errorLog).then(
-      (line) => watch === this.#watch && this.#become('dead', `mysqld ${this.#pid} ${how} before it was up: ${line || `see ${this.#layout.errorLog}`}`),
-      () => this.#become('dead', `mysqld ${this.#pid} ${how} before it was up, and ${this.#layout.errorLog} cannot be read`),
+      (line) =>
+        watch === this.#watch &&
+        this.#become('dead', `mysqld ${this.#pid} ${how} before it was up: ${line || `see ${this.#layout.errorLog}`}`),
+      () =>
+        this.#become(
+          'dead',
+          `mysqld ${this.#pid} ${how} before it was up, and ${this.#layout.errorLog} cannot be read`,
+        ),
     )
   }
 
   async #untilDead(): Promise<void> {
     const until = this.#ports.clock.monotonicMs() + goneMs
     while (this.#state !== 'dead') {
-      if (this.#ports.clock.monotonicMs() > until) throw new RegentError('REGENT_TIMED_OUT', `mysqld ${this.#pid} was killed and is not gone after ${goneMs / 1_000} s: the kernel holds it, perhaps for a disk that does not answer`)
+      if (this.#ports.clock.monotonicMs() > until)
+        throw new RegentError(
+          'REGENT_TIMED_OUT',
+          `mysqld ${this.#pid} was killed and is not gone after ${goneMs / 1_000} s: the kernel holds it, perhaps for a disk that does not answer`,
+        )
       await this.#ports.timers.sleep(2)
       this.#watch?.look()
     }

@@ -4,7 +4,9 @@ import { Notices } from './notices.ts'
 function said() {
   const clock = { nowMs: 0 }
   const log: string[] = []
-  const notices = new Notices({ monotonicMs: () => clock.nowMs, wallMs: () => clock.nowMs }, (sentence) => log.push(sentence))
+  const notices = new Notices({ monotonicMs: () => clock.nowMs, wallMs: () => clock.nowMs }, (sentence) =>
+    log.push(sentence),
+  )
   return { clock, log, notices }
 }
 
@@ -14,8 +16,18 @@ describe('A notice', () => {
     for (clock.nowMs of [0, 500, 59_999, 60_000, 60_500]) notices.add('GatesSet', 'unlocked again')
     notices.add('Opened', 'open again')
     notices.add('GatesSet', 'unlocked again')
-    expect(log).toEqual(['unlocked again', 'unlocked again (2 times more since this was last said)', 'open again', 'unlocked again (1 more of GatesSet left out)'])
-    expect(notices.list.map(({ id, code, sentence }) => `${id} ${code}: ${sentence}`)).toEqual(['1 GatesSet: unlocked again', '2 GatesSet: unlocked again', '3 Opened: open again', '4 GatesSet: unlocked again'])
+    expect(log).toEqual([
+      'unlocked again',
+      'unlocked again (2 times more since this was last said)',
+      'open again',
+      'unlocked again (1 more of GatesSet left out)',
+    ])
+    expect(notices.list.map(({ id, code, sentence }) => `${id} ${code}: ${sentence}`)).toEqual([
+      '1 GatesSet: unlocked again',
+      '2 GatesSet: unlocked again',
+      '3 Opened: open again',
+      '4 GatesSet: unlocked again',
+    ])
   })
 
   it('is said thirty times a minute for each code at most, by turns with others too', () => {

@@ -5,7 +5,10 @@ import type { Notice } from '../topology/observation.ts'
 const kept = 20
 /** So long the same sentence is not said again. */
 const quietMs = 60_000
-/** Of one code so many are said in that time: what somebody does by hand again and again, or what fails by turns, fills no log. */
+/**
+ * Of one code so many are said in that time: what somebody does by hand again and again, or what fails by turns, fills
+ * no log.
+ */
 const mostOfACode = 30
 
 /** What was said of one code in the present minute. */
@@ -16,7 +19,10 @@ interface Said {
   readonly leftOut: number
 }
 
-/** Things put right or noticed, for the topology and the log. The same sentence twice in a row, within a minute, is one notice; and of one code there are thirty a minute at most. */
+/**
+ * Things put right or noticed, for the topology and the log. The same sentence twice in a row, within a minute, is one
+ * notice; and of one code there are thirty a minute at most.
+ */
 export class Notices {
   readonly #clock: Clock
   readonly #log: (sentence: string) => void
@@ -39,7 +45,8 @@ export class Notices {
     const isSame = this.#list.at(-1)?.sentence === sentence
     const said = this.#said.get(code) ?? { sinceMs: nowMs, times: 0, leftOut: 0 }
     const times = nowMs - said.sinceMs < quietMs ? said.times : 0
-    if ((isSame && nowMs - this.#saidAtMs < quietMs) || times >= mostOfACode) return void this.#said.set(code, { ...said, leftOut: said.leftOut + 1 })
+    if ((isSame && nowMs - this.#saidAtMs < quietMs) || times >= mostOfACode)
+      return void this.#said.set(code, { ...said, leftOut: said.leftOut + 1 })
     this.#said.set(code, { sinceMs: times === 0 ? nowMs : said.sinceMs, times: times + 1, leftOut: 0 })
     this.#saidAtMs = nowMs
     const others = said.leftOut === 0 ? '' : ` (${said.leftOut} more of ${code} left out)`

@@ -61,7 +61,8 @@ class ProbedServer extends ScriptedServer {
     return older
   }
   readonly answers: ((result: WriteProbe) => void)[] = []
-  override readonly probeWrite = (): Promise<{ result: WriteProbe; detail: string }> => new Promise((resolve) => this.answers.push((result) => resolve({ result, detail: '' })))
+  override readonly probeWrite = (): Promise<{ result: WriteProbe; detail: string }> =>
+    new Promise((resolve) => this.answers.push((result) => resolve({ result, detail: '' })))
 }
 
 /** An observer whose clock and timers are a test's: `tryWrite` is what the timer of the write probe does. */
@@ -111,7 +112,10 @@ describe('the write probe', () => {
     pass(40_000)
     await tryWrite()
     await tryWrite('stuck')
-    expect(observer.probe).toMatchObject({ result: 'diskFull', detail: 'the disk was full 40 s ago, and mysqld tries again only after a minute' })
+    expect(observer.probe).toMatchObject({
+      result: 'diskFull',
+      detail: 'the disk was full 40 s ago, and mysqld tries again only after a minute',
+    })
     pass(30_000)
     await tryWrite('stuck')
     expect(observer.probe.result).toBe('stuck')
@@ -127,7 +131,10 @@ describe('the write probe', () => {
     pass(40_000)
     await tryWrite()
     await tryWrite('ok')
-    expect(observer.probe).toMatchObject({ result: 'diskFull', detail: 'the disk was full 40 s ago, and mysqld tries again only after a minute' })
+    expect(observer.probe).toMatchObject({
+      result: 'diskFull',
+      detail: 'the disk was full 40 s ago, and mysqld tries again only after a minute',
+    })
     server.silent = false
     await observer.refresh()
     await tryWrite('ok')

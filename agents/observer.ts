@@ -9,7 +9,10 @@ import type { VolumePort } from './volume-port.ts'
 
 /** The disk is tried with every third write probe: it costs files, the probe itself only a row. */
 const diskEvery = 3
-/** mysqld that found its disk full waits a minute before it tries again (manual, "How MySQL Handles a Full Disk"), whatever was freed meanwhile. */
+/**
+ * mysqld that found its disk full waits a minute before it tries again (manual, "How MySQL Handles a Full Disk"),
+ * whatever was freed meanwhile.
+ */
 const waitsForSpaceMs = 65_000
 
 interface Probe {
@@ -27,8 +30,8 @@ export interface ObserverPorts {
 }
 
 /**
- * Keeps looking at the server: everything it says, and whether a write goes through. A query that does not answer in time is
- * itself what was observed, never a hang.
+ * Keeps looking at the server: everything it says, and whether a write goes through. A query that does not answer in
+ * time is itself what was observed, never a hang.
  */
 export class Observer {
   readonly #ports: ObserverPorts
@@ -59,7 +62,10 @@ export class Observer {
 
   start(): void {
     const { timers, timings } = this.#ports
-    this.#timers = [timers.every(timings.observeMs, () => this.#look()), timers.every(timings.writeProbeMs, () => void this.#tryWrite())]
+    this.#timers = [
+      timers.every(timings.observeMs, () => this.#look()),
+      timers.every(timings.writeProbeMs, () => void this.#tryWrite()),
+    ]
     this.#look()
   }
 
@@ -111,10 +117,17 @@ export class Observer {
     this.#reading = null
   }
 
-  /** The server is known to hold this. Shown at once: else a promoted server would seem, for a moment, to lack what it was promoted for. */
+  /**
+   * The server is known to hold this. Shown at once: else a promoted server would seem, for a moment, to lack what it
+   * was promoted for.
+   */
   knownToHold(holds: GtidText): void {
     this.outdate()
-    if (this.#server) this.#server = { ...this.#server, received: parseGtidSet(this.#server.received).union(parseGtidSet(holds)).toString() }
+    if (this.#server)
+      this.#server = {
+        ...this.#server,
+        received: parseGtidSet(this.#server.received).union(parseGtidSet(holds)).toString(),
+      }
   }
 
   /** The process ended: what was read of it is over. */
@@ -157,7 +170,11 @@ export class Observer {
   }
 
   #isAlive(): boolean {
-    return this.#ports.process.state === 'running' || this.#ports.process.state === 'stopped' || this.#ports.process.state === 'starting'
+    return (
+      this.#ports.process.state === 'running' ||
+      this.#ports.process.state === 'stopped' ||
+      this.#ports.process.state === 'starting'
+    )
   }
 
   /** One at a time: else an answer that comes late would hide a newer one. */
@@ -166,7 +183,10 @@ export class Observer {
     this.#trying = true
     const { process } = this.#ports
     const [before, pid] = [this.#probe, process.pid]
-    const probe = await this.#probeNow().catch((error: unknown): Probe => ({ result: 'unknown', detail: describeError(error) }))
+    const probe = await this.#probeNow().catch((error: unknown): Probe => ({
+      result: 'unknown',
+      detail: describeError(error),
+    }))
     this.#trying = false
     if (process.pid !== pid) return
     this.#probe = probe
@@ -180,7 +200,8 @@ export class Observer {
     if (disk.failure) return { result: disk.failure, detail: disk.detail }
     if (!this.#isAlive() || !this.#server) return this.#probe
     const probe = await server.probeWrite(timings.queryDeadlineMs)
-    // A server that waits for space to write its binlog answers what needs no binlog, such as the probe, and nothing about its binlog.
+    // A server that waits for space to write its binlog answers what needs no binlog, such as the probe, and nothing
+    // about its binlog.
     const silent = probe.result === 'stuck' || probe.result === 'unknown' || (probe.result === 'ok' && this.#unanswered)
     if (!silent) return probe
     // A disk that became full since it was tried last makes a server look frozen, which would be a reason to fail over.
@@ -188,7 +209,10 @@ export class Observer {
     if (now.failure) return { result: now.failure, detail: now.detail }
     const sinceFullMs = clock.monotonicMs() - this.#fullAtMs
     if (sinceFullMs >= waitsForSpaceMs) return probe
-    return { result: 'diskFull', detail: `the disk was full ${Math.round(sinceFullMs / 1_000)} s ago, and mysqld tries again only after a minute` }
+    return {
+      result: 'diskFull',
+      detail: `the disk was full ${Math.round(sinceFullMs / 1_000)} s ago, and mysqld tries again only after a minute`,
+    }
   }
 
   async #lookAtDisk(): Promise<Awaited<ReturnType<VolumePort['probe']>>> {

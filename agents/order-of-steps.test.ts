@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Disk } from '../src/common/ports.ts'
-import { orderVersion, type DemoteOrder, type FetchOrder, type PromiseOrder, type RenounceOrder } from '../failover/order.ts'
+import {
+  orderVersion,
+  type DemoteOrder,
+  type FetchOrder,
+  type PromiseOrder,
+  type RenounceOrder,
+} from '../failover/order.ts'
 import { gtids, hostOf, memberOf, uuidOf, type ServerOverrides } from '../topology/testing.ts'
 import { Agent } from './agent.ts'
 import { convergeReplica } from './converge-replica.ts'
@@ -12,16 +18,30 @@ import { promise, rememberStop } from './promise.ts'
 import { renounce } from './renouncing.ts'
 import { passStartGate } from './start-gate.ts'
 import { freshState, StoredStateFile, type StoredState } from './stored-state.ts'
-import { aServerState, MemoryDisk, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  MemoryDisk,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 import type { VolumePort } from './volume-port.ts'
 
 /**
- * Safety rests on what comes before what: on disk before anybody hears of it, stopped before it is read, read before it is reported. Everything that reaches outside notes itself in one journal, when it is done.
+ * Safety rests on what comes before what: on disk before anybody hears of it, stopped before it is read, read before it
+ * is reported. Everything that reaches outside notes itself in one journal, when it is done.
  */
 const order = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 4, revision: 11 }
 const promiseOrder: PromiseOrder = { ...order, after: '', waitMs: 0 }
 const counted = { ...replicaOfEpoch3, counted: true }
-const followsShop1: ServerOverrides = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: { sourceHost: hostOf('shop-1') } }
+const followsShop1: ServerOverrides = {
+  readOnly: true,
+  superReadOnly: true,
+  semiSyncSource: { enabled: false },
+  channel: { sourceHost: hostOf('shop-1') },
+}
 
 interface Scene {
   readonly parts: Parts
@@ -30,7 +50,11 @@ interface Scene {
   readonly journal: string[]
 }
 
-async function scene(stored: Partial<StoredState>, server: ServerOverrides = {}, volume: Partial<VolumePort> = {}): Promise<Scene> {
+async function scene(
+  stored: Partial<StoredState>,
+  server: ServerOverrides = {},
+  volume: Partial<VolumePort> = {},
+): Promise<Scene> {
   const scripted = new ScriptedServer(aServerState(server))
   const journal = scripted.calls
   const process = new ScriptedProcess()
@@ -74,7 +98,13 @@ describe('A promise', () => {
     const on = await scene({ promise: 3, revision: 10, assignment: counted, stoppedInOrder: false }, followsShop1)
     const reported = watchReport(on)
     await promise(on.parts, promiseOrder)
-    expect([...on.journal]).toEqual(['on disk: promise, revision', 'stopReceiver', 'semiSyncReplica off', 'read what is held', 'relay logs on disk'])
+    expect([...on.journal]).toEqual([
+      'on disk: promise, revision',
+      'stopReceiver',
+      'semiSyncReplica off',
+      'read what is held',
+      'relay logs on disk',
+    ])
     expect(reported.before('relay logs on disk')).toBe(false)
     expect(on.parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: false })
   })
@@ -88,7 +118,9 @@ describe('A promise', () => {
   })
 
   it('whose relay logs could not be synced is not reported', async () => {
-    const on = await scene({ promise: 3, revision: 10, assignment: counted }, followsShop1, { syncRelayLogs: () => Promise.reject(new Error('input/output error')) })
+    const on = await scene({ promise: 3, revision: 10, assignment: counted }, followsShop1, {
+      syncRelayLogs: () => Promise.reject(new Error('input/output error')),
+    })
     await expect(promise(on.parts, promiseOrder)).rejects.toThrow('input/output error')
     expect(on.parts.memory.promiseReport).toBeNull()
     expect(on.parts.file.current.promise).toBe(4)
@@ -107,14 +139,21 @@ describe('A promise', () => {
   it('of a primary is on disk first, then the server is killed, never drained, and its binlogs are read after its death', async () => {
     const on = await scene({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
     await promise(on.parts, promiseOrder)
-    expect(on.journal.filter((step) => step !== 'read what is held')).toEqual(['on disk: promise, revision', 'killed', 'read binlogs'])
+    expect(on.journal.filter((step) => step !== 'read what is held')).toEqual([
+      'on disk: promise, revision',
+      'killed',
+      'read binlogs',
+    ])
     expect(on.parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: true, holds: gtids('shop-0', 100) })
   })
 })
 
 describe('A replica that follows', () => {
   it('loses the mark of an orderly stop before anything arrives', async () => {
-    const on = await scene({ promise: 3, revision: 10, assignment: counted, stoppedInOrder: true }, { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } })
+    const on = await scene(
+      { promise: 3, revision: 10, assignment: counted, stoppedInOrder: true },
+      { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } },
+    )
     on.parts.memory.trustsAssignment = true
     await convergeReplica(on.parts, counted, on.server.state)
     expect(on.journal).toContain('startReceiver')
@@ -124,7 +163,10 @@ describe('A replica that follows', () => {
   })
 
   it('and whose machine crashed throws its relay logs away before it follows', async () => {
-    const on = await scene({ promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true }, { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } })
+    const on = await scene(
+      { promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true },
+      { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } },
+    )
     await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)
     expect(on.journal.indexOf('forgetSource')).toBeGreaterThanOrEqual(0)
     expect(on.journal.indexOf('forgetSource')).toBeLessThan(on.journal.indexOf('startReceiver'))
@@ -134,21 +176,30 @@ describe('A replica that follows', () => {
     ['lacks one of what its primary held', gtids('shop-0', 101), true],
     ['holds all that its primary held', gtids('shop-0', 100), false],
     ['does not know what its primary held', null, true],
-  ])('and whose machine crashed stays forgetful unless it holds all of that: it %s', async (_, sourceHolds, forgetful) => {
-    const on = await scene({ promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true }, { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } })
-    on.parts.memory.relayLogsDiscardedPid = on.process.pid
-    on.parts.memory.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
-    on.parts.memory.catchUpTo = sourceHolds
-    await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)
-    expect(on.parts.file.current.forgetful).toBe(forgetful)
-  })
+  ])(
+    'and whose machine crashed stays forgetful unless it holds all of that: it %s',
+    async (_, sourceHolds, forgetful) => {
+      const on = await scene(
+        { promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true },
+        { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
+      )
+      on.parts.memory.relayLogsDiscardedPid = on.process.pid
+      on.parts.memory.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
+      on.parts.memory.catchUpTo = sourceHolds
+      await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)
+      expect(on.parts.file.current.forgetful).toBe(forgetful)
+    },
+  )
 
   it.each([
     ['what its source holds is not known', null, true],
     ['its source holds it', gtids('shop-0', 100), true],
     ['its source lacks it', gtids('shop-0', 99), false],
   ])('has errant transactions only where that is known: %s', async (_, sourceHolds, follows) => {
-    const on = await scene({ promise: 3, revision: 10, assignment: replicaOfEpoch3 }, { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } })
+    const on = await scene(
+      { promise: 3, revision: 10, assignment: replicaOfEpoch3 },
+      { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
+    )
     on.parts.memory.sourceHolds = sourceHolds
     await convergeReplica(on.parts, { ...replicaOfEpoch3, sourceUuid: uuidOf('shop-1') }, on.server.state)
     expect(on.parts.memory.converged.sentence.includes('errant')).toBe(!follows)
@@ -158,7 +209,10 @@ describe('A replica that follows', () => {
 describe('The start gate keeps mysqld down', () => {
   const tail: Partial<StoredState> = { promise: 3, revision: 10, mayHaveTail: true }
 
-  async function atTheGate(stored: Partial<StoredState>, more: { readonly sourceHolds?: string | null; readonly mayRestart?: boolean } = {}): Promise<Scene> {
+  async function atTheGate(
+    stored: Partial<StoredState>,
+    more: { readonly sourceHolds?: string | null; readonly mayRestart?: boolean } = {},
+  ): Promise<Scene> {
     const on = await scene(stored)
     on.process.state = 'dead'
     on.parts.memory.sourceHolds = more.sourceHolds ?? null
@@ -168,10 +222,26 @@ describe('The start gate keeps mysqld down', () => {
   }
 
   it.each([
-    ['while a seeding has not ended', { promise: 3, assignment: replicaOfEpoch3, seeding: true }, 'a seeding has not ended'],
-    ['of a primary that nobody lets start again', { ...tail, assignment: primaryOfEpoch3 }, 'it was primary; it waits for the manager'],
-    ['of a primary that promised a newer epoch', { ...tail, promise: 4, assignment: primaryOfEpoch3 }, 'it was primary and promised epoch 4'],
-    ['of a former primary until the new one’s set is known', { ...tail, assignment: replicaOfEpoch3 }, 'it waits to hear what the new primary holds'],
+    [
+      'while a seeding has not ended',
+      { promise: 3, assignment: replicaOfEpoch3, seeding: true },
+      'a seeding has not ended',
+    ],
+    [
+      'of a primary that nobody lets start again',
+      { ...tail, assignment: primaryOfEpoch3 },
+      'it was primary; it waits for the manager',
+    ],
+    [
+      'of a primary that promised a newer epoch',
+      { ...tail, promise: 4, assignment: primaryOfEpoch3 },
+      'it was primary and promised epoch 4',
+    ],
+    [
+      'of a former primary until the new one’s set is known',
+      { ...tail, assignment: replicaOfEpoch3 },
+      'it waits to hear what the new primary holds',
+    ],
   ] as const)('%s', async (_, stored, why) => {
     const on = await atTheGate(stored)
     expect(on.journal).not.toContain('started')
@@ -179,14 +249,20 @@ describe('The start gate keeps mysqld down', () => {
   })
 
   it('not of a primary that may start again, nor of a former one that holds nothing else', async () => {
-    expect((await atTheGate({ ...tail, assignment: primaryOfEpoch3 }, { mayRestart: true })).journal).toContain('started')
+    expect((await atTheGate({ ...tail, assignment: primaryOfEpoch3 }, { mayRestart: true })).journal).toContain(
+      'started',
+    )
     const former = await atTheGate({ ...tail, assignment: replicaOfEpoch3 }, { sourceHolds: gtids('shop-0', 100) })
     expect(former.journal.indexOf('on disk: mayHaveTail, unsettled')).toBeLessThan(former.journal.indexOf('started'))
     expect(former.journal).toContain('started')
   })
 
   it('until how it ended is on disk, where a stranger stopped it', async () => {
-    const on = await scene({ ...tail, assignment: primaryOfEpoch3 }, {}, { endedHow: async () => ({ how: 'stopped', sentence: 'SHUTDOWN' }) })
+    const on = await scene(
+      { ...tail, assignment: primaryOfEpoch3 },
+      {},
+      { endedHow: async () => ({ how: 'stopped', sentence: 'SHUTDOWN' }) },
+    )
     on.process.state = 'dead'
     on.parts.memory.mayRestart = true
     await passStartGate(on.parts)
@@ -197,15 +273,29 @@ describe('The start gate keeps mysqld down', () => {
 
 describe('A demotion', () => {
   const demotion: DemoteOrder = { ...order, graceMs: 0, deadlineMs: 200 }
-  const primary: ServerOverrides = { semiSyncSource: { enabled: true, acks: 1 }, dumpThreads: [{ threadId: 1, user: 'regent_r_1', host: '', serverUuid: '', semiSync: true }] }
+  const primary: ServerOverrides = {
+    semiSyncSource: { enabled: true, acks: 1 },
+    dumpThreads: [{ threadId: 1, user: 'regent_r_1', host: '', serverUuid: '', semiSync: true }],
+  }
 
   it('closes the server, waits until nobody waits for an acknowledgement, promises, and reads what it holds after that', async () => {
     const on = await scene({ promise: 3, revision: 10, assignment: primaryOfEpoch3 }, primary)
     let waiting = 3
-    Object.assign(on.server, { waitingSessions: async () => (on.journal.push('somebody may wait'), waiting > 0 && on.journal.includes('readOnly closed') ? waiting-- : 0) })
+    Object.assign(on.server, {
+      waitingSessions: async () => (
+        on.journal.push('somebody may wait'),
+        waiting > 0 && on.journal.includes('readOnly closed') ? waiting-- : 0
+      ),
+    })
     await demote(on.parts, demotion)
     const steps = on.journal.filter((step) => step !== 'somebody may wait')
-    expect(steps).toEqual(['readOnly closed', 'offline on', 'killForeignSessions', 'on disk: promise, revision', 'read what is held'])
+    expect(steps).toEqual([
+      'readOnly closed',
+      'offline on',
+      'killForeignSessions',
+      'on disk: promise, revision',
+      'read what is held',
+    ])
     expect(waiting).toBe(0)
     expect(on.journal.lastIndexOf('somebody may wait')).toBeLessThan(on.journal.indexOf('on disk: promise, revision'))
   })
@@ -239,7 +329,13 @@ describe('Who makes ready to lead', () => {
     const on = await promisedReplica()
     await prepareToLead(on.parts)
     expect(isPreparedFor(on.parts, 4)).toBe(true)
-    const fetch: FetchOrder = { ...order, revision: 12, from: replicaOfEpoch3.source, until: gtids('shop-0', 101), deadlineMs: 100 }
+    const fetch: FetchOrder = {
+      ...order,
+      revision: 12,
+      from: replicaOfEpoch3.source,
+      until: gtids('shop-0', 101),
+      deadlineMs: 100,
+    }
     await fetchMissing(on.parts, fetch)
     expect(isPreparedFor(on.parts, 4)).toBe(false)
   })
@@ -252,7 +348,13 @@ describe('Who makes ready to lead', () => {
 })
 
 describe('A fetch', () => {
-  const fetch: FetchOrder = { ...order, revision: 12, from: replicaOfEpoch3.source, until: gtids('shop-0', 101), deadlineMs: 100 }
+  const fetch: FetchOrder = {
+    ...order,
+    revision: 12,
+    from: replicaOfEpoch3.source,
+    until: gtids('shop-0', 101),
+    deadlineMs: 100,
+  }
 
   it('takes back the report and the mark of an orderly stop before anything arrives, and what arrived is on disk before that mark', async () => {
     const on = await scene({ promise: 4, revision: 11, assignment: counted, stoppedInOrder: true }, followsShop1)
@@ -287,7 +389,10 @@ describe('Who renounces', () => {
 describe('An agent that starts', () => {
   const medium = { podUid: '', mounting: 'm', mount: null, filesystemErrors: null, file: 'f' }
 
-  async function started(stored: Partial<StoredState>, machine: { readonly bootId?: string; readonly mounting?: string } = {}) {
+  async function started(
+    stored: Partial<StoredState>,
+    machine: { readonly bootId?: string; readonly mounting?: string } = {},
+  ) {
     const disk: Disk = new MemoryDisk()
     const file = await StoredStateFile.open(disk, 'state', () => freshState('volume-0', 'boot'))
     await file.update({ promise: 3, revision: 10, assignment: counted, medium, stoppedInOrder: false, ...stored })

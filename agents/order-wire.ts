@@ -62,23 +62,48 @@ const replica = message(
 )
 
 const schemas = {
-  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: name, prepare: anyBoolean }, ['keepReceiverFrom', 'prepare']),
+  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: name, prepare: anyBoolean }, [
+    'keepReceiverFrom',
+    'prepare',
+  ]),
   demote: message({ graceMs: duration, deadlineMs: duration }),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
-  reseed: message({ donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } }, ['beside']),
+  reseed: message(
+    { donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } },
+    ['beside'],
+  ),
   renounce: message({ incarnation: name }),
-  passwords: message({ generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' }, old: { enum: ['kept', 'discarded'] } }),
-  lease: message({ question: { type: 'integer', minimum: 0 }, forgetful: { type: 'object', patternProperties: { '^.{1,64}$': name }, additionalProperties: false } }, ['forgetful']),
-  leaseVote: exactObject({ version: base.version, cluster: name, asking: name, epoch: { type: 'integer', minimum: 0 } }),
+  passwords: message({
+    generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' },
+    old: { enum: ['kept', 'discarded'] },
+  }),
+  lease: message(
+    {
+      question: { type: 'integer', minimum: 0 },
+      forgetful: { type: 'object', patternProperties: { '^.{1,64}$': name }, additionalProperties: false },
+    },
+    ['forgetful'],
+  ),
+  leaseVote: exactObject({
+    version: base.version,
+    cluster: name,
+    asking: name,
+    epoch: { type: 'integer', minimum: 0 },
+  }),
 } as const
 
 export type WireName = keyof typeof schemas | 'assign'
 
-/** Checks a parsed body. Throws `REGENT_BAD_REQUEST` naming field, value and what is allowed, or `REGENT_NEWER_VERSION`. */
+/**
+ * Checks a parsed body. Throws `REGENT_BAD_REQUEST` naming field, value and what is allowed, or `REGENT_NEWER_VERSION`.
+ */
 export function checkWire(wireName: WireName, body: unknown): void {
   const version = (body as { version?: unknown } | null)?.version
   if (typeof version === 'number' && version > orderVersion) {
-    throw new RegentError('REGENT_NEWER_VERSION', `${wireName} has version ${version}, this agent understands up to ${orderVersion}`)
+    throw new RegentError(
+      'REGENT_NEWER_VERSION',
+      `${wireName} has version ${version}, this agent understands up to ${orderVersion}`,
+    )
   }
   const complaint = complaintAbout(schemaFor(wireName, body), body)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `${wireName}: ${complaint}`)

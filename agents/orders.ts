@@ -1,4 +1,18 @@
-import type { Assignment, DemoteOrder, FetchOrder, LeaseConfirmation, LeaseVote, LeaseVoteRequest, PasswordsOrder, PrimaryAssignment, PromiseOrder, RenounceOrder, ReplicaAssignment, ReseedOrder, Step } from '../failover/order.ts'
+import type {
+  Assignment,
+  DemoteOrder,
+  FetchOrder,
+  LeaseConfirmation,
+  LeaseVote,
+  LeaseVoteRequest,
+  PasswordsOrder,
+  PrimaryAssignment,
+  PromiseOrder,
+  RenounceOrder,
+  ReplicaAssignment,
+  ReseedOrder,
+  Step,
+} from '../failover/order.ts'
 import type { OrderName } from '../failover/order.ts'
 import { holdsText } from './agent-observation.ts'
 import type { Converger } from './converger.ts'
@@ -44,9 +58,16 @@ export class Orders {
       if (order.role === 'primary') this.#leads(order, now)
       else hearOfSource(this.#parts, order, newEpoch)
       rememberElected(memory, order, newEpoch)
-      await file.update({ promise: Math.max(file.current.promise, order.epoch), revision: order.revision, assignment: withoutVolatile(order), ...this.#notedBy(order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: memory.gtidsReset } : {}) })
+      await file.update({
+        promise: Math.max(file.current.promise, order.epoch),
+        revision: order.revision,
+        assignment: withoutVolatile(order),
+        ...this.#notedBy(order),
+        ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: memory.gtidsReset } : {}),
+      })
       memory.trustsAssignment = true
-      if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
+      if (newEpoch || now?.role !== order.role)
+        memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
       if (observer.server !== null) void observer.refresh().catch(() => undefined)
     })
@@ -82,19 +103,28 @@ export class Orders {
     return this.#obey('reseed', order, () => this.#seeding.begin(order))
   }
 
-  /** A new member from now on. Whatever here accepts or acknowledges writes is stopped first: were it to die in between, it would be told again. */
+  /**
+   * A new member from now on. Whatever here accepts or acknowledges writes is stopped first: were it to die in between,
+   * it would be told again.
+   */
   renounce(order: RenounceOrder): Promise<readonly Step[]> {
     return this.#obey('renounce', order, () => renounce(this.#parts, order).then(() => this.#converger.pass()))
   }
 
-  /** Begins; the change itself goes on in the background, since it waits for acknowledgements, and shows in the observation. */
+  /**
+   * Begins; the change itself goes on in the background, since it waits for acknowledgements, and shows in the
+   * observation.
+   */
   passwords(order: PasswordsOrder): Promise<readonly Step[]> {
     return this.#obey('passwords', order, async () => beginPasswords(this.#parts, order))
   }
 
   confirmLease(order: LeaseConfirmation): void {
     const { config, file } = this.#parts
-    requireAddressee('lease', order, { cluster: config.cluster, member: memberId(config.instance, file.current.volume) })
+    requireAddressee('lease', order, {
+      cluster: config.cluster,
+      member: memberId(config.instance, file.current.volume),
+    })
     this.#parts.memory.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
     if (order.forgetful !== undefined) hearOfForgetful(this.#parts, order.forgetful)
     this.#lease.confirmedByManager(order)
@@ -103,15 +133,25 @@ export class Orders {
   /** A peer asks whether its epoch may go on. */
   vote(request: LeaseVoteRequest): LeaseVote {
     const { config, file, memory, world, observer } = this.#parts
-    if (request.cluster !== config.cluster) throw new RegentError('REGENT_WRONG_MEMBER', `${request.asking} of cluster ${request.cluster} asks for a vote; this is ${config.instance} of cluster ${config.cluster}`)
+    if (request.cluster !== config.cluster)
+      throw new RegentError(
+        'REGENT_WRONG_MEMBER',
+        `${request.asking} of cluster ${request.cluster} asks for a vote; this is ${config.instance} of cluster ${config.cluster}`,
+      )
     memory.peersHeard.set(request.asking, world.clock.monotonicMs())
-    return { granted: file.current.promise <= request.epoch, promise: file.current.promise, executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null) }
+    return {
+      granted: file.current.promise <= request.epoch,
+      promise: file.current.promise,
+      executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null),
+    }
   }
 
   /** An assignment for this start is made by a manager that has noted it. */
   #notedBy({ run }: Assignment): Partial<StoredState> {
     const { file, firstIncarnation } = this.#parts
-    return run === undefined || file.current.notedIncarnations.includes(file.current.incarnation) ? {} : notedNow(file.current, firstIncarnation)
+    return run === undefined || file.current.notedIncarnations.includes(file.current.incarnation)
+      ? {}
+      : notedNow(file.current, firstIncarnation)
   }
 
   #dropPromiseReport(): void {
@@ -121,13 +161,19 @@ export class Orders {
     memory.receiverKept = false
   }
 
-  /** Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that can be cut. */
+  /**
+   * Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that
+   * can be cut.
+   */
   async #leavePrimaryRole(): Promise<void> {
     const { process, memory, file, server } = this.#parts
     memory.openedPid = null
     memory.opening = null
     if (process.state === 'dead' || process.state === 'absent') return
-    const demoted = memory.promiseReport?.epoch === file.current.promise && memory.promiseReport.asPrimary && process.state === 'running'
+    const demoted =
+      memory.promiseReport?.epoch === file.current.promise &&
+      memory.promiseReport.asPrimary &&
+      process.state === 'running'
     if (!demoted) return process.kill()
     await server.setEvents(false)
     // Everything here was promised and belongs to what the new primary holds.
@@ -153,11 +199,22 @@ export class Orders {
 
   #check(name: OrderName, order: AnyOrder): void {
     const { config, file, process, memory, run } = this.#parts
-    checkOrder(name, order, { cluster: config.cluster, instance: config.instance, run, stored: file.current, process: process.state, promiseReport: memory.promiseReport, holds: holdsText(this.#parts) })
+    checkOrder(name, order, {
+      cluster: config.cluster,
+      instance: config.instance,
+      run,
+      stored: file.current,
+      process: process.state,
+      promiseReport: memory.promiseReport,
+      holds: holdsText(this.#parts),
+    })
   }
 }
 
-/** Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known before still holds. */
+/**
+ * Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known
+ * before still holds.
+ */
 function hearOfSource(parts: Parts, { sourceHolds, catchUpFor }: ReplicaAssignment, newEpoch: boolean): void {
   const { memory } = parts
   // What another primary acknowledged the new one has, and more of it may be nowhere any more.
@@ -170,8 +227,15 @@ function hearOfSource(parts: Parts, { sourceHolds, catchUpFor }: ReplicaAssignme
   if (catchUpFor === forgetfulAs(parts)) memory.catchUpTo = memory.sourceHolds
 }
 
-/** Sets that grow with the data are not kept on disk, a permission to restart is for once, and the next start of the agent is another. */
+/**
+ * Sets that grow with the data are not kept on disk, a permission to restart is for once, and the next start of the
+ * agent is another.
+ */
 function withoutVolatile({ run: _, ...order }: Assignment): Assignment {
   if (order.role === 'replica') return { ...order, sourceHolds: '', sourcePurged: '' }
-  return { ...order, mayRestart: false, ...(order.elected === undefined ? {} : { elected: keptOfElected(order.elected) }) }
+  return {
+    ...order,
+    mayRestart: false,
+    ...(order.elected === undefined ? {} : { elected: keptOfElected(order.elected) }),
+  }
 }

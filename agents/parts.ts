@@ -19,7 +19,18 @@ export interface Parts {
   readonly run: string
   /** The incarnation that this start began with. */
   readonly firstIncarnation: string
-  readonly config: Pick<AgentConfig, 'cluster' | 'instance' | 'host' | 'port' | 'tls' | 'lowSpaceBytes' | 'keepBinlogsSeconds' | 'heldBinlogsBytes' | 'archiveBytes'>
+  readonly config: Pick<
+    AgentConfig,
+    | 'cluster'
+    | 'instance'
+    | 'host'
+    | 'port'
+    | 'tls'
+    | 'lowSpaceBytes'
+    | 'keepBinlogsSeconds'
+    | 'heldBinlogsBytes'
+    | 'archiveBytes'
+  >
   /** Password of this instance's replication account. */
   readonly replicationPassword: string
   readonly timings: Timings
@@ -39,14 +50,18 @@ export interface Parts {
   readonly memory: Memory
 }
 
-/** What a pass of convergence leaves: whether it did not reach its goal and is to be tried again soon, or when another one has something to do. */
+/**
+ * What a pass of convergence leaves: whether it did not reach its goal and is to be tried again soon, or when another
+ * one has something to do.
+ */
 export interface Pass {
   readonly again: boolean
   readonly afterMs?: number | undefined
 }
 
 /**
- * Which server answers, and in which of its lives: in a container two after each other may have the same pid, and a copy has a uuid of its own. Null while none does.
+ * Which server answers, and in which of its lives: in a container two after each other may have the same pid, and a
+ * copy has a uuid of its own. Null while none does.
  */
 export function serverLife({ observer, process }: Parts): string | null {
   return observer.server === null || process.state !== 'running' ? null : `${process.pid} ${observer.server.uuid}`
@@ -63,7 +78,10 @@ export interface Memory {
   pointed: { readonly as: string; readonly pid: number | null; readonly atMs: number } | null
   /** What the primary held at the newest assignment: needed to judge a tail and errant transactions. */
   sourceHolds: string | null
-  /** The same, said by the primary after it had heard of what this replica forgot last: what it has to catch up to. What was said before may be less than was forgotten. */
+  /**
+   * The same, said by the primary after it had heard of what this replica forgot last: what it has to catch up to. What
+   * was said before may be less than was forgotten.
+   */
   catchUpTo: string | null
   /** Sentence and progress of convergence. */
   converged: { revision: number; done: boolean; sentence: string }
@@ -74,7 +92,10 @@ export interface Memory {
   opening: { pid: number; inPlace: boolean } | null
   /** Since when (monotonic) the primary of this epoch does not take writes because it opens; null once it does. */
   openingSince: { readonly epoch: number; readonly atMs: number } | null
-  /** The mysqld (pid) that was opened as primary a moment ago, until when (monotonic) nothing is done to it that nobody waits for; null once that is done. */
+  /**
+   * The mysqld (pid) that was opened as primary a moment ago, until when (monotonic) nothing is done to it that nobody
+   * waits for; null once that is done.
+   */
   untidy: { readonly pid: number; readonly untilMs: number } | null
   /** The set that this primary was elected for, as the newest order named it; null where no order of this run did. */
   elected: string | null
@@ -90,15 +111,23 @@ export interface Memory {
   lacksElected: string
   /** The assignment as primary whose gates and k are in force. */
   applied: Assignment | null
-  /** Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker first. */
+  /**
+   * Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker
+   * first.
+   */
   reopening: boolean
   /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
   relayLogsDiscardedPid: number | null
-  /** A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there. */
+  /**
+   * A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there.
+   */
   trustsAssignment: boolean
   /** How its mysqld ended was looked at, so that its death may be shown. */
   endingJudged: boolean
-  /** How often it was doubted that replicas hold all that was acknowledged, and writes under way that end a doubt (`unsettled.ts`). */
+  /**
+   * How often it was doubted that replicas hold all that was acknowledged, and writes under way that end a doubt
+   * (`unsettled.ts`).
+   */
   doubts: number
   settling: number
   /** Monotonic: the silence of a primary's server was looked into up to here (see `ending.ts`). */
@@ -120,11 +149,17 @@ export interface Memory {
   cuttingOff: Promise<void> | null
   /** Address that its channel was pointed to, or found to be: another one is somebody's hand. */
   pointedTo: string | null
-  /** Options of its channel that were to be put right, by the thread that is stopped for it: as they were seen, and until when (monotonic) that is not tried again. */
+  /**
+   * Options of its channel that were to be put right, by the thread that is stopped for it: as they were seen, and
+   * until when (monotonic) that is not tried again.
+   */
   readonly optionsTried: Map<StoppedThread, { readonly what: string; readonly untilMs: number }>
   /** When the receiver was started last, monotonic. */
   receiverStartedAtMs: number
-  /** Its pod was told to end, since when (monotonic), and whether its server is being stopped: it is not started any more. */
+  /**
+   * Its pod was told to end, since when (monotonic), and whether its server is being stopped: it is not started any
+   * more.
+   */
   termination: { readonly sinceMs: number; readonly stopping: boolean } | null
   /** The lease ran out, or space did: the primary keeps itself closed. */
   closedBecause: string | null

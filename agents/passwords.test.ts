@@ -6,7 +6,15 @@ import { memberOf } from '../topology/testing.ts'
 import { beginPasswords } from './passwords.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
-const order: PasswordsOrder = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 3, revision: 10, generation: 'a2', old: 'kept' }
+const order: PasswordsOrder = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 3,
+  revision: 10,
+  generation: 'a2',
+  old: 'kept',
+}
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20))
 
 /** shop-0 leads epoch 3. Its timers run when a test says so. */
@@ -58,10 +66,13 @@ describe('other passwords', () => {
 
   it('that MySQL refuses are told, and may be ordered again', async () => {
     const { server, parts } = await aPrimary()
-    server.setPasswords = () => Promise.reject(new RegentError('REGENT_SERVER_ERROR', 'ALTER USER …: Lock wait timeout exceeded'))
+    server.setPasswords = () =>
+      Promise.reject(new RegentError('REGENT_SERVER_ERROR', 'ALTER USER …: Lock wait timeout exceeded'))
     beginPasswords(parts, order)
     await settled()
-    expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([expect.stringContaining('Lock wait timeout exceeded')])
+    expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
+      expect.stringContaining('Lock wait timeout exceeded'),
+    ])
     expect(parts.memory.changesPasswords).toBe(false)
   })
 })

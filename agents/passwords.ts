@@ -6,9 +6,10 @@ import type { Parts } from './parts.ts'
 const halfPatienceMs = 5_000
 
 /**
- * Gives the accounts for people and applications other passwords, in the background. Seen on 9.7: a change of an account that waits for its acknowledgement lets nobody log in, the replicas neither that could give it. So it
- * begins right after a marker was acknowledged; and where the acknowledgement fails to come all the same, the server is killed, never drained: what waits is then cut off or committed as in every crash, and the order is given
- * again.
+ * Gives the accounts for people and applications other passwords, in the background. Seen on 9.7: a change of an
+ * account that waits for its acknowledgement lets nobody log in, the replicas neither that could give it. So it begins
+ * right after a marker was acknowledged; and where the acknowledgement fails to come all the same, the server is
+ * killed, never drained: what waits is then cut off or committed as in every crash, and the order is given again.
  */
 export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
   const { memory, notices, observer, changed } = parts
@@ -19,7 +20,9 @@ export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
       observer.outdate()
       return observer.refresh()
     })
-    .catch((error: unknown) => notices.add('PasswordsNotChanged', `the passwords of accounts were not changed: ${describeError(error)}`))
+    .catch((error: unknown) =>
+      notices.add('PasswordsNotChanged', `the passwords of accounts were not changed: ${describeError(error)}`),
+    )
     .finally(() => {
       memory.changesPasswords = false
       changed()
@@ -36,7 +39,12 @@ async function changePasswords(parts: Parts, order: PasswordsOrder): Promise<voi
   } finally {
     watch.cancel()
   }
-  notices.add('PasswordsChanged', order.old === 'kept' ? 'accounts have new passwords; the old ones are accepted too' : 'the old passwords of accounts are not accepted any more')
+  notices.add(
+    'PasswordsChanged',
+    order.old === 'kept'
+      ? 'accounts have new passwords; the old ones are accepted too'
+      : 'the old passwords of accounts are not accepted any more',
+  )
 }
 
 /** In two halves: a machine that slept wakes up after the first, and hears the answer before the second is over. */
@@ -52,8 +60,15 @@ function watchLockout(parts: Parts, order: PasswordsOrder): { cancel(): void } {
 }
 
 function endLockout({ process, notices }: Parts): void {
-  notices.add('AccountChangeKilled', `a change of passwords was not acknowledged within ${(2 * halfPatienceMs) / 1_000} s and let nobody log in, replicas neither: mysqld is killed`)
-  process.kill().catch((error: unknown) => notices.add('AccountChangeKilled', `mysqld could not be killed: ${describeError(error)}`))
+  notices.add(
+    'AccountChangeKilled',
+    `a change of passwords was not acknowledged within ${(2 * halfPatienceMs) / 1_000} s and let nobody log in, replicas neither: mysqld is killed`,
+  )
+  process
+    .kill()
+    .catch((error: unknown) =>
+      notices.add('AccountChangeKilled', `mysqld could not be killed: ${describeError(error)}`),
+    )
 }
 
 function stillLeads({ file: { current } }: Parts, { epoch }: PasswordsOrder): boolean {

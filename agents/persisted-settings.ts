@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { managedSettings } from '../failover/server-settings.ts'
 
 /**
- * Managed variables that somebody persisted with SET PERSIST. The server does not load them (`persisted_globals_load=OFF`), but another hand that starts it would; it does not show them either,
- * so they are read from its file, again whenever that changed.
+ * Managed variables that somebody persisted with SET PERSIST. The server does not load them
+ * (`persisted_globals_load=OFF`), but another hand that starts it would; it does not show them either, so they are read
+ * from its file, again whenever that changed.
  */
 export class PersistedSettings {
   readonly #path: string
@@ -29,7 +30,9 @@ export class PersistedSettings {
 
 const managed: ReadonlySet<string> = new Set(managedSettings)
 
-/** Names of managed variables in the text of `mysqld-auto.cnf`; a text that is not JSON is being written, and has none. */
+/**
+ * Names of managed variables in the text of `mysqld-auto.cnf`; a text that is not JSON is being written, and has none.
+ */
 export function managedIn(text: string): readonly string[] {
   try {
     return [...new Set(variablesIn(JSON.parse(text)))].filter((name) => managed.has(name)).toSorted()

@@ -4,8 +4,8 @@ import type { ProcessStat } from '../src/common/process-stat.ts'
 export type ProcessPhase = 'running' | 'stopped' | 'exiting' | 'dead'
 
 /**
- * The phase of the process that started at `startTicks`. A zombie whose other threads still run is `exiting`; a zombie alone has released everything and waits for its
- * parent only.
+ * The phase of the process that started at `startTicks`. A zombie whose other threads still run is `exiting`; a zombie
+ * alone has released everything and waits for its parent only.
  */
 export function phaseOf(stat: ProcessStat | undefined, startTicks: number): ProcessPhase {
   if (stat === undefined || stat.startTicks !== startTicks) return 'dead'

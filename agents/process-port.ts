@@ -6,7 +6,10 @@ export interface ProcessPort {
   readonly pid: number | null
   /** Why it is absent or dead; '' otherwise. */
   readonly note: string
-  /** The settings that mysqld refuses, in its own words; '' or absent where it refuses none. One that runs goes on with those of before. */
+  /**
+   * The settings that mysqld refuses, in its own words; '' or absent where it refuses none. One that runs goes on with
+   * those of before.
+   */
   readonly settingsRefused?: string
   /** Monotonic milliseconds of the last change of `state`. */
   readonly changedAtMs: number
@@ -19,7 +22,10 @@ export interface ProcessPort {
   isEmpty(): Promise<boolean>
   /** `mysqld --initialize` with accounts and Regent's schema, into a fresh folder, then renamed into place. */
   initialise(): Promise<void>
-  /** Starts mysqld: always super_read_only, offline_mode, replication stopped, semi-sync off. Resolves when the process exists. */
+  /**
+   * Starts mysqld: always super_read_only, offline_mode, replication stopped, semi-sync off. Resolves when the process
+   * exists.
+   */
   start(): Promise<void>
   /** SIGKILL; resolves when it is gone. Never SIGTERM (design §5). */
   kill(): Promise<void>

@@ -41,13 +41,19 @@ describe('the process watch', () => {
     children.push(child)
     const pid = child.pid ?? 0
     const waiting = new Map<ProcessPhase, (ms: number) => void>()
-    const watch = new ProcessWatch({ pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }, 5, realTimers, (phase) => waiting.get(phase)?.(performance.now()))
+    const watch = new ProcessWatch({ pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }, 5, realTimers, (phase) =>
+      waiting.get(phase)?.(performance.now()),
+    )
     return { child, watch, seen: (phase) => new Promise((resolve) => waiting.set(phase, resolve)) }
   }
 
   it('sees a process stopped, continued and killed, within a few looks', async () => {
     const { child, watch, seen } = watched()
-    for (const [signal, phase] of [['SIGSTOP', 'stopped'], ['SIGCONT', 'running'], ['SIGKILL', 'dead']] as const) {
+    for (const [signal, phase] of [
+      ['SIGSTOP', 'stopped'],
+      ['SIGCONT', 'running'],
+      ['SIGKILL', 'dead'],
+    ] as const) {
       const began = performance.now()
       const seenAt = seen(phase)
       child.kill(signal)
@@ -72,7 +78,10 @@ describe('the process watch', () => {
   it('says dead of a pid that another process took', async () => {
     const { child, watch } = watched()
     watch.stop()
-    const other = await new Promise<ProcessPhase>((resolve) => new ProcessWatch({ pid: child.pid ?? 0, startTicks: watch.identity.startTicks - 1 }, 5, realTimers, resolve))
+    const other = await new Promise<ProcessPhase>(
+      (resolve) =>
+        new ProcessWatch({ pid: child.pid ?? 0, startTicks: watch.identity.startTicks - 1 }, 5, realTimers, resolve),
+    )
     expect(other).toBe('dead')
   })
 
@@ -80,11 +89,18 @@ describe('the process watch', () => {
     const child = spawn('true')
     const pid = child.pid ?? 0
     await once(child, 'exit')
-    expect(await new Promise<ProcessPhase>((resolve) => new ProcessWatch({ pid, startTicks: 1 }, 5, realTimers, resolve))).toBe('dead')
+    expect(
+      await new Promise<ProcessPhase>((resolve) => new ProcessWatch({ pid, startTicks: 1 }, 5, realTimers, resolve)),
+    ).toBe('dead')
   })
 
   it('takes less than half a percent of a core at ten milliseconds a look', () => {
-    const watch = new ProcessWatch({ pid: process.pid, startTicks: readProcessStat(process.pid)?.startTicks ?? 0 }, 60_000, realTimers, () => undefined)
+    const watch = new ProcessWatch(
+      { pid: process.pid, startTicks: readProcessStat(process.pid)?.startTicks ?? 0 },
+      60_000,
+      realTimers,
+      () => undefined,
+    )
     watch.look()
     const before = process.cpuUsage()
     for (let look = 0; look < 2_000; look += 1) watch.look()

@@ -4,8 +4,10 @@ import { parseProcessStat, unlessGone, type ProcessIdentity } from '../src/commo
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 
 /**
- * Watches one process by its state in the kernel: it shows a SIGKILL before any socket closes, and a SIGSTOP, which closes none. One file stays open and is read
- * again each time; it belongs to that very process, so a reused pid is never believed. It is its first thread's, which says the same: for the whole process the kernel would add up the times of all threads.
+ * Watches one process by its state in the kernel: it shows a SIGKILL before any socket closes, and a SIGSTOP, which
+ * closes none. One file stays open and is read again each time; it belongs to that very process, so a reused pid is
+ * never believed. It is its first thread's, which says the same: for the whole process the kernel would add up the
+ * times of all threads.
  */
 export class ProcessWatch {
   readonly identity: ProcessIdentity
@@ -15,10 +17,16 @@ export class ProcessWatch {
   readonly #timers: Timers
   #timer: Timer | null
   #phase: ProcessPhase = 'running'
-  /** How the file began when it was last found running: up to the flags, behind which are numbers that always change. Null before. */
+  /**
+   * How the file began when it was last found running: up to the flags, behind which are numbers that always change.
+   * Null before.
+   */
   #whileRunning: string | null = null
 
-  /** Begins to look every `everyMs`; `changed` is called with each new phase, first of all with what it is when that is not `running`. */
+  /**
+   * Begins to look every `everyMs`; `changed` is called with each new phase, first of all with what it is when that is
+   * not `running`.
+   */
   constructor(identity: ProcessIdentity, everyMs: number, timers: Timers, changed: (phase: ProcessPhase) => void) {
     this.identity = identity
     this.#changed = changed

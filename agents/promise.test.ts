@@ -6,7 +6,15 @@ import type { Parts } from './parts.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 
 const assignment = { ...replicaOfEpoch3, counted: true }
-const order: PromiseOrder = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 4, revision: 11, after: '', waitMs: 0 }
+const order: PromiseOrder = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 4,
+  revision: 11,
+  after: '',
+  waitMs: 0,
+}
 
 /** A replica that was gathered by shop-1 and follows it. */
 async function gathered(): Promise<{ parts: Parts; server: ScriptedServer }> {
@@ -42,8 +50,16 @@ describe('a promise', () => {
 
   it.each([
     ['another', (parts: Parts) => void (parts.memory.converged = { revision: 10, done: true, sentence: '' }), 'shop-2'],
-    ['the candidate only in its orders', (parts: Parts) => void (parts.memory.converged = { revision: 9, done: true, sentence: 'follows shop-2' }), 'shop-1'],
-    ['the candidate, and is just connecting', (parts: Parts) => void (parts.memory.converged = { revision: 10, done: false, sentence: 'connecting' }), 'shop-1'],
+    [
+      'the candidate only in its orders',
+      (parts: Parts) => void (parts.memory.converged = { revision: 9, done: true, sentence: 'follows shop-2' }),
+      'shop-1',
+    ],
+    [
+      'the candidate, and is just connecting',
+      (parts: Parts) => void (parts.memory.converged = { revision: 10, done: false, sentence: 'connecting' }),
+      'shop-1',
+    ],
   ])('at a switchover stops a receiver that follows %s', async (_, arrange, candidate) => {
     const { parts, server } = await gathered()
     arrange(parts)
@@ -52,15 +68,18 @@ describe('a promise', () => {
     expect(parts.file.current.stoppedInOrder).toBe(true)
   })
 
-  it.each([4, 5])('of a failover (epoch %i) stops a receiver that went on at a switchover, and reports anew', async (epoch) => {
-    const { parts, server } = await gathered()
-    await promise(parts, { ...order, keepReceiverFrom: 'shop-1' })
-    const before = parts.memory.promiseReport
-    await promise(parts, { ...order, epoch, revision: 12 })
-    expect(server.calls).toEqual(['stopReceiver', 'semiSyncReplica off'])
-    expect(parts.file.current.stoppedInOrder).toBe(true)
-    expect(parts.memory.promiseReport).not.toBe(before)
-  })
+  it.each([4, 5])(
+    'of a failover (epoch %i) stops a receiver that went on at a switchover, and reports anew',
+    async (epoch) => {
+      const { parts, server } = await gathered()
+      await promise(parts, { ...order, keepReceiverFrom: 'shop-1' })
+      const before = parts.memory.promiseReport
+      await promise(parts, { ...order, epoch, revision: 12 })
+      expect(server.calls).toEqual(['stopReceiver', 'semiSyncReplica off'])
+      expect(parts.file.current.stoppedInOrder).toBe(true)
+      expect(parts.memory.promiseReport).not.toBe(before)
+    },
+  )
 
   it('stops a receiver that went on, when the agent starts again', async () => {
     const { parts, server } = await gathered()

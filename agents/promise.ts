@@ -7,8 +7,8 @@ import type { Parts } from './parts.ts'
 import { noticeThrownAway } from './thrown-away.ts'
 
 /**
- * Promises an epoch (design §5, "Revoke"): the promise goes to disk, *then* everything that could acknowledge is stopped, *then* what is
- * held is read and reported. `checkOrder` has passed. A promise given twice is reported twice.
+ * Promises an epoch (design §5, "Revoke"): the promise goes to disk, *then* everything that could acknowledge is
+ * stopped, *then* what is held is read and reported. `checkOrder` has passed. A promise given twice is reported twice.
  */
 export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
   const { file, server, process, memory } = parts
@@ -23,34 +23,43 @@ export async function promise(parts: Parts, order: PromiseOrder): Promise<void> 
 }
 
 /**
- * Gathered by a switchover's candidate it hears nobody else, and acknowledges to nobody who is primary. What comes from the candidate after the report, which promised as well, is no more than what the demoted
- * primary has.
+ * Gathered by a switchover's candidate it hears nobody else, and acknowledges to nobody who is primary. What comes from
+ * the candidate after the report, which promised as well, is no more than what the demoted primary has.
  */
 function followsAlready({ file, memory }: Parts, candidate: InstanceName | undefined): boolean {
   const { assignment } = file.current
   const { converged } = memory
-  return assignment?.role === 'replica' && assignment.source.instance === candidate && converged.done && converged.revision === assignment.revision
+  return (
+    assignment?.role === 'replica' &&
+    assignment.source.instance === candidate &&
+    converged.done &&
+    converged.revision === assignment.revision
+  )
 }
 
 /**
- * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the report says what is
- * held. Also run when the agent starts, since it may have died between the promise and the stop.
+ * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the
+ * report says what is held. Also run when the agent starts, since it may have died between the promise and the stop.
  */
 export async function stopUnderPromise(parts: Parts): Promise<void> {
   const { file, memory } = parts
   const { promise: epoch, assignment } = file.current
   if (memory.promiseReport?.epoch !== epoch) {
     memory.converged = { ...memory.converged, done: false, sentence: `stopped under the promise of epoch ${epoch}` }
-    memory.promiseReport = assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
+    memory.promiseReport =
+      assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
   }
 }
 
 /** Its relay logs are on disk and grow no more: a crash of the machine takes nothing of what it acknowledged. */
 export async function rememberStop({ file, memory }: Parts): Promise<void> {
-  if (memory.promiseReport?.asPrimary === false && !memory.receiverKept && !file.current.stoppedInOrder) await file.update({ stoppedInOrder: true })
+  if (memory.promiseReport?.asPrimary === false && !memory.receiverKept && !file.current.stoppedInOrder)
+    await file.update({ stoppedInOrder: true })
 }
 
-/** A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself. */
+/**
+ * A former primary is killed, not drained: whatever waits stays a tail that can be cut. A demotion reports by itself.
+ */
 async function stopAsPrimary(parts: Parts, epoch: number): Promise<PromiseReport> {
   const { process, observer } = parts
   // Known of the server that runs, and perhaps not noted yet.

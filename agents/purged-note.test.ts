@@ -8,7 +8,14 @@ import { readBinlogSet } from './binlog-set.ts'
 import { promise } from './promise.ts'
 import { PurgedNote, readPurgedNote, writePurgedNote } from './purged-note.ts'
 import { passStartGate } from './start-gate.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 import { readTrimPlan } from './unacknowledged-tail.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 
@@ -28,13 +35,21 @@ async function copyWith(purged: string): Promise<string> {
 
 describe('what a server executed and no binlog of it names', () => {
   it('belongs to what it holds when it is dead', async () => {
-    expect(GtidSet.parse((await readBinlogSet(await copyWith(copied))).set).equals(GtidSet.parse(`${uuid}:4,${copied}`))).toBe(true)
+    expect(
+      GtidSet.parse((await readBinlogSet(await copyWith(copied))).set).equals(GtidSet.parse(`${uuid}:4,${copied}`)),
+    ).toBe(true)
     expect((await readBinlogSet(await copyWith(''))).set).toBe(`${uuid}:4`)
   })
 
   it('lets nothing be cut off where the new primary lacks it', async () => {
-    expect(await readTrimPlan(await copyWith(copied), GtidSet.empty)).toMatchObject({ kind: 'refuse', reason: expect.stringContaining(`${copied} is in a binlog older than binlog.000001, or was copied`) as string })
-    expect(await readTrimPlan(await copyWith(copied), GtidSet.parse(copied))).toMatchObject({ kind: 'trim', gtids: `${uuid}:4` })
+    expect(await readTrimPlan(await copyWith(copied), GtidSet.empty)).toMatchObject({
+      kind: 'refuse',
+      reason: expect.stringContaining(`${copied} is in a binlog older than binlog.000001, or was copied`) as string,
+    })
+    expect(await readTrimPlan(await copyWith(copied), GtidSet.parse(copied))).toMatchObject({
+      kind: 'trim',
+      gtids: `${uuid}:4`,
+    })
   })
 
   it('is noted anew, and what is left of a note that was being written counts for nothing', async () => {
@@ -77,18 +92,25 @@ describe('what a server executed and no binlog of it names', () => {
   it('is noted with the next look where the disk did not take it', async () => {
     const answers = ['fails', 'takes it']
     const parts = await testParts(new ScriptedServer(aServerState({ purged: copied })), {
-      volume: { notePurged: async () => (answers.shift() === 'fails' ? Promise.reject(new Error('ENOSPC: no space left')) : undefined) },
+      volume: {
+        notePurged: async () =>
+          answers.shift() === 'fails' ? Promise.reject(new Error('ENOSPC: no space left')) : undefined,
+      },
     })
     const note = new PurgedNote(parts)
     await parts.observer.refresh()
     note.look()
-    await expect.poll(() => parts.notices.list).toMatchObject([{ code: 'PurgedNotNoted', sentence: expect.stringContaining('ENOSPC') as string }])
+    await expect
+      .poll(() => parts.notices.list)
+      .toMatchObject([{ code: 'PurgedNotNoted', sentence: expect.stringContaining('ENOSPC') as string }])
     note.look()
     await expect.poll(() => answers).toEqual([])
   })
 
   it('is reported by a primary that promises, as its server said before it was killed, and as it was noted', async () => {
-    const parts = await testParts(new ScriptedServer(aServerState({ purged: gtids('shop-1', 60) })), { volume: { readBinlogSet: async () => copied } })
+    const parts = await testParts(new ScriptedServer(aServerState({ purged: gtids('shop-1', 60) })), {
+      volume: { readBinlogSet: async () => copied },
+    })
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
     await parts.observer.refresh()
     await promise(parts, { ...primaryOfEpoch3, epoch: 4, revision: 11, after: '', waitMs: 0 })
@@ -103,7 +125,11 @@ describe('what a server executed and no binlog of it names', () => {
     const tail = gtids('shop-0', 3)
     const parts = await testParts(new ScriptedServer(aServerState()), {
       process,
-      volume: { readBinlogSet: async () => `${tail},${copied}`, readPurged: async () => copied, archiveErrant: async (seen) => [`archive-${archived.push(seen)}`] },
+      volume: {
+        readBinlogSet: async () => `${tail},${copied}`,
+        readPurged: async () => copied,
+        archiveErrant: async (seen) => [`archive-${archived.push(seen)}`],
+      },
     })
     await parts.file.update({ mayHaveTail: true, unsettled: true, promise: 3, assignment: replicaOfEpoch3 })
     parts.memory.sourceHolds = gtids('shop-2', 5)

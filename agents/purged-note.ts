@@ -11,8 +11,9 @@ import { serverLife, type Parts } from './parts.ts'
 const fileName = 'regent-purged-gtids'
 
 /**
- * What a server executed and no binlog of it names (`gtid_purged`), as it was when the server was last seen up. After a CLONE that is everything that was copied: the server knows it from its table
- * `mysql.gtid_executed`, which nobody can read once the server is dead. '' where nothing was noted.
+ * What a server executed and no binlog of it names (`gtid_purged`), as it was when the server was last seen up. After a
+ * CLONE that is everything that was copied: the server knows it from its table `mysql.gtid_executed`, which nobody can
+ * read once the server is dead. '' where nothing was noted.
  */
 export async function readPurgedNote(dataDir: string): Promise<GtidSet> {
   const path = join(dataDir, fileName)
@@ -76,7 +77,10 @@ export class PurgedNote {
       }
     } catch (error) {
       // A full disk: tried again with the next look.
-      this.#parts.notices.add('PurgedNotNoted', `what it executed and no binlog of it names could not be noted: ${describeError(error)}`)
+      this.#parts.notices.add(
+        'PurgedNotNoted',
+        `what it executed and no binlog of it names could not be noted: ${describeError(error)}`,
+      )
     } finally {
       this.#writing = false
     }

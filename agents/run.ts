@@ -25,7 +25,8 @@ import { lockVolume } from './volume-lock.ts'
 
 /**
  * Runs the agent of one instance until SIGTERM or SIGINT. Its mysqld goes on without it and is found again by the next.
- * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself, `REGENT_ALREADY_RUNNING` where another agent has the volume, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`.
+ * Throws `REGENT_BAD_FILE` for a configuration that contradicts itself, `REGENT_ALREADY_RUNNING` where another agent
+ * has the volume, `REGENT_BAD_CERTIFICATE` and `REGENT_ADDRESS_IN_USE`.
  */
 export async function runAgent(config: AgentConfig): Promise<void> {
   const timings = { ...defaultTimings, ...config.timings }
@@ -41,8 +42,13 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const { stateFile } = layout
   const world = realWorld
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
-  const certificates = config.tls && (await followCertificateFolder({ folder: config.tls.certificateFolder, world, log, checksPeers: true }))
-  const transport = createHttpTransport({ token, tls: certificates && { certificates, servername: ownTlsName(certificates.current()) } })
+  const certificates =
+    config.tls &&
+    (await followCertificateFolder({ folder: config.tls.certificateFolder, world, log, checksPeers: true }))
+  const transport = createHttpTransport({
+    token,
+    tls: certificates && { certificates, servername: ownTlsName(certificates.current()) },
+  })
   const agent = await Agent.create({
     config,
     timings,
@@ -81,7 +87,11 @@ export async function runAgent(config: AgentConfig): Promise<void> {
 
 async function readAccountSecret(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new RegentError('REGENT_SECRET_LOST', `the secret of all passwords, ${path}, cannot be read: ${describeError(error)}`, { cause: error })
+    throw new RegentError(
+      'REGENT_SECRET_LOST',
+      `the secret of all passwords, ${path}, cannot be read: ${describeError(error)}`,
+      { cause: error },
+    )
   })
   if (text.trim() === '') throw new RegentError('REGENT_SECRET_LOST', `the secret of all passwords, ${path}, is empty`)
   return text.trim()
@@ -90,13 +100,27 @@ async function readAccountSecret(path: string): Promise<string> {
 /** Where a launcher starts mysqld, the copies are gone with the pod: no volume keeps a key that is not its own. */
 function certificateFoldersOf({ clientTls, launcherDir, volume }: AgentConfig): CertificateFolders | null {
   const given = clientTls?.certificateFolder
-  return given === undefined ? null : { given, shown: join(launcherDir || volumeLayout(volume).runDir, 'client-certificates') }
+  return given === undefined
+    ? null
+    : { given, shown: join(launcherDir || volumeLayout(volume).runDir, 'client-certificates') }
 }
 
-function listen(server: ReturnType<typeof createAgentServer>, config: AgentConfig, port: 'agentPort' | 'probePort'): Promise<void> {
+function listen(
+  server: ReturnType<typeof createAgentServer>,
+  config: AgentConfig,
+  port: 'agentPort' | 'probePort',
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${config.host}:${config[port]} (${port}) is taken: another agent runs there`, { cause: error }) : error)
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new RegentError(
+              'REGENT_ADDRESS_IN_USE',
+              `${config.host}:${config[port]} (${port}) is taken: another agent runs there`,
+              { cause: error },
+            )
+          : error,
+      )
     })
     server.listen(config[port], config.host, () => resolve())
   })

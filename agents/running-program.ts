@@ -36,8 +36,16 @@ export interface SpawnHow {
 }
 
 /** Starts a program as a child of this process. Rejects with `REGENT_MYSQL_MISSING` where that is not possible. */
-export async function spawnProgram([program = '', ...args]: readonly string[], { cwd, env, output, detached }: SpawnHow): Promise<RunningProgram> {
-  const child = spawn(program, args, { cwd, env, detached, stdio: output === undefined ? 'ignore' : ['ignore', output, output] })
+export async function spawnProgram(
+  [program = '', ...args]: readonly string[],
+  { cwd, env, output, detached }: SpawnHow,
+): Promise<RunningProgram> {
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    detached,
+    stdio: output === undefined ? 'ignore' : ['ignore', output, output],
+  })
   if (detached) child.unref()
   const ended = new Promise<Ending>((resolve) => child.once('exit', (status, signal) => resolve({ status, signal })))
   if (child.pid !== undefined) return { pid: child.pid, ended }

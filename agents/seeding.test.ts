@@ -35,7 +35,9 @@ async function seedingOf(holds: string) {
     })
   const archived: string[] = []
   const swapIn = async (): Promise<void> => void (server.state = aServerState({ executed: common }))
-  const parts = await testParts(server, { volume: { archiveErrant: async (set) => [`archive ${archived.push(set)}`], swapIn } })
+  const parts = await testParts(server, {
+    volume: { archiveErrant: async (set) => [`archive ${archived.push(set)}`], swapIn },
+  })
   const seeding = new Seeding(parts, converger)
   const ended = async (): Promise<void> => {
     copied()
@@ -57,7 +59,8 @@ describe('a seeding', () => {
       return new Promise(() => undefined)
     }
     const shown: string[] = []
-    const changed = () => void shown.push(`${parts.memory.seedingProgress?.stage ?? ''} ${parts.memory.seedingProgress?.percent ?? ''}`)
+    const changed = () =>
+      void shown.push(`${parts.memory.seedingProgress?.stage ?? ''} ${parts.memory.seedingProgress?.percent ?? ''}`)
     await new Seeding({ ...parts, changed }, converger).begin(order)
     await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
   })
@@ -96,7 +99,10 @@ describe('a seeding', () => {
       await fails(why)
     }
     expect([...parts.memory.seedingFailures]).toMatchObject([['shop-1', { times: 2, error: 'plugin not loaded' }]])
-    expect(parts.notices.list.at(-1)).toMatchObject({ code: 'SeedingFailed', sentence: 'seeding from shop-1 failed: plugin not loaded' })
+    expect(parts.notices.list.at(-1)).toMatchObject({
+      code: 'SeedingFailed',
+      sentence: 'seeding from shop-1 failed: plugin not loaded',
+    })
     expect(parts.file.current.seeding).toBe(true)
     await seeding.begin({ ...order, destroys: common })
     await parts.world.timers.sleep(5)
@@ -106,7 +112,8 @@ describe('a seeding', () => {
 
   describe('of an instance whose own mysqld fails blames no donor', () => {
     type Seeded = Awaited<ReturnType<typeof seedingOf>>
-    const dies = ({ parts: { process } }: Seeded): void => void Object.assign(process, { state: 'dead', start: async () => undefined })
+    const dies = ({ parts: { process } }: Seeded): void =>
+      void Object.assign(process, { state: 'dead', start: async () => undefined })
     const cases: Readonly<Record<string, readonly [run: (seeded: Seeded) => Promise<void>, says: string]>> = {
       'before it copies': [
         async (seeded) => {
@@ -117,7 +124,10 @@ describe('a seeding', () => {
       ],
       'because it cannot be started': [
         async ({ parts, seeding }) => {
-          Object.assign(parts.process, { state: 'dead', start: async () => Promise.reject(new Error('spawn mysqld ENOENT')) })
+          Object.assign(parts.process, {
+            state: 'dead',
+            start: async () => Promise.reject(new Error('spawn mysqld ENOENT')),
+          })
           await expect(seeding.begin(order)).rejects.toThrow('spawn mysqld ENOENT')
         },
         'its own mysqld did not start: spawn mysqld ENOENT',
@@ -151,7 +161,8 @@ describe('a seeding', () => {
     const { seeding, ended, fails, parts } = await seedingOf(`${own(1, 2)},${common}`)
     const removed: string[] = []
     Object.assign(parts.config, { archiveBytes: 1 })
-    parts.volume.listArchives = async () => ['old', 'archive 1', 'older than its name', 'archive 2'].map((folder) => ({ folder, bytes: 10 }))
+    parts.volume.listArchives = async () =>
+      ['old', 'archive 1', 'older than its name', 'archive 2'].map((folder) => ({ folder, bytes: 10 }))
     parts.volume.removeArchive = async (folder) => void removed.push(folder)
     await seeding.begin(order)
     await fails('Access denied')

@@ -15,9 +15,10 @@ class OwnServerFault extends Error {}
 const longestError = 300
 
 /**
- * Replaces everything here by a copy of another instance (design §5, "More ways to lose"): archive what is errant, store the mark "holds nothing", clone into a fresh folder,
- * stop mysqld, swap the folders, start. Never in place: a copy that dies half-way must not be believed. A member that the sync set cannot spare stores no such mark: it holds what it held, and acknowledges nothing, until the copy
- * is proven (`unproven-copy.ts`).
+ * Replaces everything here by a copy of another instance (design §5, "More ways to lose"): archive what is errant,
+ * store the mark "holds nothing", clone into a fresh folder, stop mysqld, swap the folders, start. Never in place: a
+ * copy that dies half-way must not be believed. A member that the sync set cannot spare stores no such mark: it holds
+ * what it held, and acknowledges nothing, until the copy is proven (`unproven-copy.ts`).
  */
 export class Seeding {
   readonly #parts: Parts
@@ -30,7 +31,10 @@ export class Seeding {
     this.#converger = converger
   }
 
-  /** Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder` has passed. */
+  /**
+   * Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder`
+   * has passed.
+   */
   async begin(order: ReseedOrder): Promise<void> {
     const { file, memory, server } = this.#parts
     if (memory.seedingProgress !== null) return
@@ -85,26 +89,47 @@ export class Seeding {
       throw new OwnServerFault(`its own mysqld did not start: ${describeError(error)}`, { cause: error })
     })
     for (let tries = 0; tries < 300 && process.state !== 'dead'; tries += 1) {
-      const answered = await observer.refresh().then(() => true, () => false)
+      const answered = await observer.refresh().then(
+        () => true,
+        () => false,
+      )
       if (answered) return
       await world.timers.sleep(100)
     }
-    throw new OwnServerFault(process.state === 'dead' ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${process.note}`}` : 'its own mysqld did not answer within 30 s')
+    throw new OwnServerFault(
+      process.state === 'dead'
+        ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${process.note}`}`
+        : 'its own mysqld did not answer within 30 s',
+    )
   }
 
   /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
   async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
     const { server, process, volume, config, replicationPassword, memory, notices } = this.#parts
     const folder = await volume.freshSeedFolder()
-    const donor = { host: order.donor.host, port: order.donor.port, user: replicationUser(config.instance), password: replicationPassword }
-    const copying = server.setReadOnly('accounts').then(() => server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent)))
+    const donor = {
+      host: order.donor.host,
+      port: order.donor.port,
+      user: replicationUser(config.instance),
+      password: replicationPassword,
+    }
+    const copying = server
+      .setReadOnly('accounts')
+      .then(() => server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent)))
     await copying.catch((error: unknown) => {
       // The statement runs in its own server: where that ended no donor did anything wrong.
-      throw process.state === 'running' ? error : new OwnServerFault(`its own mysqld ended while it copied${process.note === '' ? '' : `: ${process.note}`}`, { cause: error })
+      throw process.state === 'running'
+        ? error
+        : new OwnServerFault(`its own mysqld ended while it copied${process.note === '' ? '' : `: ${process.note}`}`, {
+            cause: error,
+          })
     })
     this.#progress(order, 'swapping', 100)
     if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
-    if (order.beside === true) await this.#converger.alone(() => swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))))
+    if (order.beside === true)
+      await this.#converger.alone(() =>
+        swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
+      )
     else await this.#swapIn(order, folder, own)
     memory.seedingProgress = null
     memory.seedingFailures.clear()
@@ -123,7 +148,15 @@ export class Seeding {
     const { volume, file } = this.#parts
     await this.#startOn(() => volume.swapIn(folder))
     await this.#verify(order, own)
-    await file.update({ seeding: false, filterSeen: false, fromThePast: false, gtidsReset: false, forgetful: false, mayHaveTail: false, unsettled: false })
+    await file.update({
+      seeding: false,
+      filterSeen: false,
+      fromThePast: false,
+      gtidsReset: false,
+      forgetful: false,
+      mayHaveTail: false,
+      unsettled: false,
+    })
   }
 
   /** @param swap puts the copy in place of what mysqld ran on */
@@ -142,11 +175,18 @@ export class Seeding {
     // When a seeding begins again nobody knows what was: it may have followed since the source was looked at.
     const errant = own === null ? GtidSet.empty : parseGtidSet(order.destroys).subtract(parseGtidSet(order.sourceHolds))
     const left = executed.intersect(errant)
-    if (!left.isEmpty()) throw new Error(`the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`)
-    if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty()) throw new Error(`the copy from ${order.donor.instance} is empty`)
+    if (!left.isEmpty())
+      throw new Error(
+        `the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`,
+      )
+    if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty())
+      throw new Error(`the copy from ${order.donor.instance} is empty`)
   }
 
-  /** Reported, so that the manager tries another donor, or this one later. What its own server failed at is reported under its own name: no donor would do better. */
+  /**
+   * Reported, so that the manager tries another donor, or this one later. What its own server failed at is reported
+   * under its own name: no donor would do better.
+   */
   #noteFailure({ donor: { instance } }: ReseedOrder, failure: unknown): void {
     const { memory, notices, world, config } = this.#parts
     const error = describeError(failure)

@@ -1,4 +1,10 @@
-import { canonicalName, checkServerSettings, serverSettings, type ServerFacts, type ServerSetting } from '../failover/server-settings.ts'
+import {
+  canonicalName,
+  checkServerSettings,
+  serverSettings,
+  type ServerFacts,
+  type ServerSetting,
+} from '../failover/server-settings.ts'
 import type { AgentConfig } from './config.ts'
 import { volumeLayout } from './volume-layout.ts'
 
@@ -16,7 +22,10 @@ export function renderServerConfig(config: AgentConfig): string {
     '[mysqld]',
     ...linesOf(defaults, facts),
     ...Object.entries(config.serverSettings).map(([name, value]) => `${name}=${quoted(value)}`),
-    ...linesOf(serverSettings.filter((setting) => setting.managed), facts),
+    ...linesOf(
+      serverSettings.filter((setting) => setting.managed),
+      facts,
+    ),
     '',
   ].join('\n')
 }

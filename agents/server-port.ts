@@ -10,7 +10,10 @@ import type { GtidText, ServerState, WriteProbe } from '../topology/observation.
 export interface ServerPort {
   /** Everything the observer reports, read in a few round trips. */
   readState(): Promise<ServerState>
-  /** Executed, owned and received sets alone, read after each other in the order received, owned, executed, so that nothing that moves from one to the next is missed. */
+  /**
+   * Executed, owned and received sets alone, read after each other in the order received, owned, executed, so that
+   * nothing that moves from one to the next is missed.
+   */
   readHolds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }>
 
   /** Writes and clients are let in, in one statement. */
@@ -19,7 +22,10 @@ export interface ServerPort {
   setReadOnly(state: 'accounts' | 'closed', deadlineMs?: number): Promise<void>
   /** `offline_mode`: on ends foreign sessions and refuses logins (3032). */
   setOffline(on: boolean): Promise<void>
-  /** Ends every session that is not this agent's own nor a dump thread; those offline_mode cannot end (CONNECTION_ADMIN) by id. */
+  /**
+   * Ends every session that is not this agent's own nor a dump thread; those offline_mode cannot end (CONNECTION_ADMIN)
+   * by id.
+   */
   killForeignSessions(): Promise<void>
   /** Sessions of others that run a statement or hold a transaction open. */
   busySessions(): Promise<number>
@@ -33,16 +39,21 @@ export interface ServerPort {
   startApplier(): Promise<void>
   stopApplier(): Promise<void>
   /**
-   * Makes the channel follow `source`, with retry 1 s unlimited, auto-position, heartbeat 0.5 s. Nothing received may be lost: with received ⊄ executed
-   * the applier stays running and SOURCE_AUTO_POSITION is left out of the statement (design §5, "More ways to lose"). Receiver must be stopped before; it does not start it.
+   * Makes the channel follow `source`, with retry 1 s unlimited, auto-position, heartbeat 0.5 s. Nothing received may
+   * be lost: with received ⊄ executed the applier stays running and SOURCE_AUTO_POSITION is left out of the statement
+   * (design §5, "More ways to lose"). Receiver must be stopped before; it does not start it.
    */
   pointTo(source: { host: string; port: number; user: string; password: string }): Promise<void>
   /**
-   * Puts right the options of the channel that are changed with the applier stopped, a delay among them (`failover/channel-options.ts`). Nothing received may be lost: a receiver that is stopped goes on, meanwhile, at an address
-   * where nobody is, and the channel points there then. The applier runs afterwards.
+   * Puts right the options of the channel that are changed with the applier stopped, a delay among them
+   * (`failover/channel-options.ts`). Nothing received may be lost: a receiver that is stopped goes on, meanwhile, at an
+   * address where nobody is, and the channel points there then. The applier runs afterwards.
    */
   setApplierOptions(): Promise<void>
-  /** The same for those that are changed with both threads stopped. Resolves to false when not everything received is applied within `waitMs`: then nothing was changed. The receiver is stopped afterwards. */
+  /**
+   * The same for those that are changed with both threads stopped. Resolves to false when not everything received is
+   * applied within `waitMs`: then nothing was changed. The receiver is stopped afterwards.
+   */
   setStoppedOptions(waitMs: number): Promise<boolean>
   /** `STOP REPLICA; RESET REPLICA ALL`: only once everything received is applied. */
   forgetSource(): Promise<void>
@@ -55,24 +66,38 @@ export interface ServerPort {
 
   /** Takes effect at the receiver's next start. */
   setSemiSyncReplica(on: boolean): Promise<void>
-  /** acks 0 = off. Sets k, an infinite time-out, AFTER_SYNC, wait_no_replica. Changing k alone takes milliseconds, on/off up to a second while a replica is connected. */
+  /**
+   * acks 0 = off. Sets k, an infinite time-out, AFTER_SYNC, wait_no_replica. Changing k alone takes milliseconds,
+   * on/off up to a second while a replica is connected.
+   */
   setSemiSyncSource(acks: number): Promise<void>
 
   /**
-   * Sets every replication account's gate, binary log off: accounts of `open` exist, have the right password, and are unlocked; every other replication account is
-   * locked, its dump threads killed and seen gone. Needs setReadOnly('accounts') or open() in force.
+   * Sets every replication account's gate, binary log off: accounts of `open` exist, have the right password, and are
+   * unlocked; every other replication account is locked, its dump threads killed and seen gone. Needs
+   * setReadOnly('accounts') or open() in force.
    */
   setGates(open: readonly InstanceName[]): Promise<void>
-  /** Kills dump threads for which `keep` is false: nothing written from then on is acknowledged through them. Resolves to their session ids. */
+  /**
+   * Kills dump threads for which `keep` is false: nothing written from then on is acknowledged through them. Resolves
+   * to their session ids.
+   */
   killDumpThreads(keep: (thread: ServerState['dumpThreads'][number]) => boolean): Promise<readonly number[]>
-  /** Resolves when killed sessions are gone: a dump thread takes up to a second while nobody else acknowledges. Rejects when one stays. */
+  /**
+   * Resolves when killed sessions are gone: a dump thread takes up to a second while nobody else acknowledges. Rejects
+   * when one stays.
+   */
   waitSessionsGone(ids: readonly number[]): Promise<void>
 
-  /** Writes a marker row, binary log on; resolves when it is acknowledged by k replicas, however long that takes. Two can wait at once, in two slots. */
+  /**
+   * Writes a marker row, binary log on; resolves when it is acknowledged by k replicas, however long that takes. Two
+   * can wait at once, in two slots.
+   */
   writeMarker(token: string, slot: 1 | 2): Promise<void>
   /**
-   * Gives `client` and `admin` the passwords of a generation, binary log on, with those they had accepted as well until they are to be discarded. Only what differs is changed. Resolves when it is acknowledged by k
-   * replicas, however long that takes.
+   * Gives `client` and `admin` the passwords of a generation, binary log on, with those they had accepted as well until
+   * they are to be discarded. Only what differs is changed. Resolves when it is acknowledged by k replicas, however
+   * long that takes.
    */
   setPasswords(wish: PasswordsWish): Promise<void>
   /** Milliseconds for which the oldest of the agent's statements, or logins, has been under way; 0 for none. */
@@ -81,24 +106,48 @@ export interface ServerPort {
   blockers(): Promise<readonly Blocker[]>
   /** Ends what it waits for, or the session of one that holds a lock. Never to be given one that commits. */
   endBlocker(blocker: Blocker): Promise<void>
-  /** One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects. */
+  /**
+   * One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects.
+   */
   probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
 
-  /** On: the event scheduler runs, and events that replication brought disabled are enabled, but for those that were recorded as disabled, binary log off. Off: the scheduler stops. */
+  /**
+   * On: the event scheduler runs, and events that replication brought disabled are enabled, but for those that were
+   * recorded as disabled, binary log off. Off: the scheduler stops.
+   */
   setEvents(on: boolean): Promise<void>
-  /** How often events were changed since the server started, as the last `readState` saw it: by whoever, also by this agent. */
+  /**
+   * How often events were changed since the server started, as the last `readState` saw it: by whoever, also by this
+   * agent.
+   */
   eventChanges(): number
-  /** Records, binary log on, which events are disabled at this primary; nothing where that is recorded. Resolves when it is acknowledged by k replicas, however long that takes. */
+  /**
+   * Records, binary log on, which events are disabled at this primary; nothing where that is recorded. Resolves when it
+   * is acknowledged by k replicas, however long that takes.
+   */
   recordEvents(): Promise<void>
   /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
-  cloneInto(directory: string, donor: { host: string; port: number; user: string; password: string }, progress: (stage: string, percent: number) => void): Promise<void>
-  /** What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then what it showed before stays. */
+  cloneInto(
+    directory: string,
+    donor: { host: string; port: number; user: string; password: string },
+    progress: (stage: string, percent: number) => void,
+  ): Promise<void>
+  /**
+   * What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then
+   * what it showed before stays.
+   */
   showCertificate(files: CertificateFiles): Promise<void>
-  /** Begins a new binlog where the newest has more than `bytes`: whoever connects is sent the newest from its beginning, and skips there what it has. */
+  /**
+   * Begins a new binlog where the newest has more than `bytes`: whoever connects is sent the newest from its beginning,
+   * and skips there what it has.
+   */
   beginBinlogAfter(bytes: number): Promise<void>
   /** Removes binlogs older than `file`, which stays, and none that a replica reads at this moment. */
   purgeBinlogsBefore(file: string): Promise<void>
-  /** `SHUTDOWN`, in order, after everybody's sessions were ended; resolves when the server has begun, with the agent's own connections closed. Never sent to a primary: it would acknowledge what waits (design §5). */
+  /**
+   * `SHUTDOWN`, in order, after everybody's sessions were ended; resolves when the server has begun, with the agent's
+   * own connections closed. Never sent to a primary: it would acknowledge what waits (design §5).
+   */
   shutdown(): Promise<void>
   /** Closes connections; the next verb connects again. */
   /** Sets a managed setting that a running server takes; rejects when it does not within its deadline. */
@@ -121,7 +170,10 @@ export interface Blocker {
   readonly commits: boolean
   /** It might begin to commit before it is ended. A global read lock cannot. */
   readonly mayCommit: boolean
-  /** What waits behind it: the beginning of the agent's statement, or `a login`. Whose login that is, nobody can tell yet. */
+  /**
+   * What waits behind it: the beginning of the agent's statement, or `a login`. Whose login that is, nobody can tell
+   * yet.
+   */
   readonly behind: string
 }
 
@@ -136,7 +188,10 @@ export interface CertificateFiles {
 /** What the names of replication accounts begin with; an instance's ordinal follows. */
 export const replicationUserPrefix = 'regent_r_'
 
-/** The account with which `instance` replicates from, and clones, any other instance. By ordinal: account names have 32 characters at most, and two instances must never share a gate. */
+/**
+ * The account with which `instance` replicates from, and clones, any other instance. By ordinal: account names have 32
+ * characters at most, and two instances must never share a gate.
+ */
 export function replicationUser(instance: InstanceName): string {
   return `${replicationUserPrefix}${ordinalOf(instance)}`
 }

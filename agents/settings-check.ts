@@ -17,19 +17,34 @@ export interface Answer {
   readonly output: string
 }
 
-/** What mysqld says of settings that it refuses. `words` is '' where it refuses none; it takes them for sure only where `taken`. */
+/**
+ * What mysqld says of settings that it refuses. `words` is '' where it refuses none; it takes them for sure only where
+ * `taken`.
+ */
 export interface SettingsAnswer {
   readonly taken: boolean
   readonly words: string
 }
 
 /**
- * Asks a mysqld whether it takes the configuration in `file`. `--validate-config` (since 8.0.16) reads options, loads the plugins named there, opens neither data nor ports, and ends with status 1 after the first
- * unknown variable. Values out of range it puts right by itself, with a warning. One that ends by a signal, or without a word, said nothing of its settings: its start will tell.
+ * Asks a mysqld whether it takes the configuration in `file`. `--validate-config` (since 8.0.16) reads options, loads
+ * the plugins named there, opens neither data nor ports, and ends with status 1 after the first unknown variable.
+ * Values out of range it puts right by itself, with a warning. One that ends by a signal, or without a word, said
+ * nothing of its settings: its start will tell.
  */
-export async function askForSettings(mysqld: readonly string[], file: string, run: (command: readonly string[]) => Promise<Answer>): Promise<SettingsAnswer> {
+export async function askForSettings(
+  mysqld: readonly string[],
+  file: string,
+  run: (command: readonly string[]) => Promise<Answer>,
+): Promise<SettingsAnswer> {
   const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
-  const { status, output } = await run([...mysqld, `--defaults-file=${file}`, ...asRoot, '--validate-config', '--log-error-verbosity=1'])
+  const { status, output } = await run([
+    ...mysqld,
+    `--defaults-file=${file}`,
+    ...asRoot,
+    '--validate-config',
+    '--log-error-verbosity=1',
+  ])
   return { taken: status === 0, words: status === null || status === 0 ? '' : wordsIn(output) }
 }
 
@@ -44,16 +59,21 @@ function wordsIn(output: string): string {
 /** Runs a program of this machine. One that cannot be started gives no status, and says nothing. */
 export function runHere([program = '', ...args]: readonly string[]): Promise<Answer> {
   return new Promise((resolve) => {
-    execFile(program, args, { timeout: answerMs, killSignal: 'SIGKILL', encoding: 'utf8', cwd: '/' }, (error, stdout, stderr) => {
-      const status = error === null ? 0 : typeof error.code === 'number' ? error.code : null
-      resolve({ status, output: stdout + stderr })
-    })
+    execFile(
+      program,
+      args,
+      { timeout: answerMs, killSignal: 'SIGKILL', encoding: 'utf8', cwd: '/' },
+      (error, stdout, stderr) => {
+        const status = error === null ? 0 : typeof error.code === 'number' ? error.code : null
+        resolve({ status, output: stdout + stderr })
+      },
+    )
   })
 }
 
 /**
- * Whether this instance's mysqld takes its settings. It is asked once in an agent's life, and not at all where this very program took these very settings before, so that a server that died starts again without
- * a question.
+ * Whether this instance's mysqld takes its settings. It is asked once in an agent's life, and not at all where this
+ * very program took these very settings before, so that a server that died starts again without a question.
  */
 export class SettingsCheck {
   readonly #config: AgentConfig
@@ -73,7 +93,10 @@ export class SettingsCheck {
     return this.#refused
   }
 
-  /** @param version of the program in the mysql container; undefined for one of this machine. Rejects with `REGENT_LAUNCHER_SILENT`. */
+  /**
+   * @param version of the program in the mysql container; undefined for one of this machine. Rejects with
+   * `REGENT_LAUNCHER_SILENT`.
+   */
   async ask(version: string | undefined): Promise<void> {
     this.#asked ??= this.#askOnce(version)
     try {
@@ -87,13 +110,19 @@ export class SettingsCheck {
   /** Rejects with `REGENT_SETTINGS_REFUSED`: a server that would end at once is not started. */
   async require(version: string | undefined): Promise<void> {
     await this.ask(version)
-    if (this.#refused !== '') throw new RegentError('REGENT_SETTINGS_REFUSED', `mysqld is not started, since it refuses its settings: ${this.#refused}`)
+    if (this.#refused !== '')
+      throw new RegentError(
+        'REGENT_SETTINGS_REFUSED',
+        `mysqld is not started, since it refuses its settings: ${this.#refused}`,
+      )
   }
 
   async #askOnce(version: string | undefined): Promise<void> {
     const { settingsAccepted, serverConfig, runDir, agentDir } = this.#layout
     const text = renderServerConfig(this.#config)
-    const key = createHash('sha256').update(`${await this.#identity(version)}\n${text}`).digest('hex')
+    const key = createHash('sha256')
+      .update(`${await this.#identity(version)}\n${text}`)
+      .digest('hex')
     const accepted = await textIn(settingsAccepted)
     if (accepted === key) return
     await mkdir(runDir, { recursive: true, mode: 0o700 })

@@ -10,13 +10,16 @@ const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
 const pause = async () => new Promise((resolve) => setTimeout(resolve, 20))
 
 it('A primary tells for how long its opening has waited, of this epoch alone, and no more once it is open', async () => {
-  const server = new ScriptedServer(aServerState({ ...closed, channel: { ioRunning: 'no', sqlRunning: true }, received: gtids('shop-0', 109) }))
+  const server = new ScriptedServer(
+    aServerState({ ...closed, channel: { ioRunning: 'no', sqlRunning: true }, received: gtids('shop-0', 109) }),
+  )
   const { waitExecuted } = server
   server.waitExecuted = async () => false
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   const observations = new ObservationBuilder(parts, { question: null } as Partial<Lease> as Lease, '0.1.0')
-  const pass = async (assignment = primaryOfEpoch3) => convergePrimary(parts, assignment, server.state, new Markers(parts, () => undefined))
+  const pass = async (assignment = primaryOfEpoch3) =>
+    convergePrimary(parts, assignment, server.state, new Markers(parts, () => undefined))
   expect(observations.build().openingMs).toBeUndefined()
   await pass()
   await pause()

@@ -8,12 +8,20 @@ const mib = 1024 ** 2
 /** An agent that stops writes below 1024 MiB, unless told otherwise; `looks` is called with what is free then. */
 async function guarded(lowSpaceBytes = 1024 * mib) {
   const fixed = await testParts(new ScriptedServer(aServerState()))
-  const parts = (freeBytes: number | null): Parts => ({ ...fixed, config: { ...fixed.config, lowSpaceBytes }, observer: { freeBytes } as Parts['observer'] })
+  const parts = (freeBytes: number | null): Parts => ({
+    ...fixed,
+    config: { ...fixed.config, lowSpaceBytes },
+    observer: { freeBytes } as Parts['observer'],
+  })
   const looks = (freeBytes: number | null): string | null => {
     guardSpace(parts(freeBytes))
     return fixed.memory.closedBecause
   }
-  return { looks, memory: fixed.memory, notices: () => fixed.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`) }
+  return {
+    looks,
+    memory: fixed.memory,
+    notices: () => fixed.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`),
+  }
 }
 
 const sentence = 'low space: 1023.0 MiB free, writes stop below 1024.0 MiB'

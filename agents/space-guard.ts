@@ -2,10 +2,15 @@ import type { Parts } from './parts.ts'
 import { mebibytes } from '../src/common/mebibytes.ts'
 
 /**
- * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death. Opens again at twice the space, so that it does
- * not flap.
+ * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death.
+ * Opens again at twice the space, so that it does not flap.
  */
-export function guardSpace({ observer, config, memory, notices }: Pick<Parts, 'observer' | 'config' | 'memory' | 'notices'>): void {
+export function guardSpace({
+  observer,
+  config,
+  memory,
+  notices,
+}: Pick<Parts, 'observer' | 'config' | 'memory' | 'notices'>): void {
   const { freeBytes } = observer
   if (freeBytes === null || config.lowSpaceBytes === 0) return
   const guarded = memory.closedBecause?.startsWith(lowSpace) === true

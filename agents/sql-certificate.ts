@@ -15,11 +15,22 @@ export async function showCertificate(sql: Sql, files: CertificateFiles): Promis
   }
 }
 
-/** A certificate that no authority at hand has signed is shown only by NO ROLLBACK ON ERROR, and with that a server that cannot use it at all goes without TLS and says nothing. An empty path is one that cannot be read (seen on 9.7). */
+/**
+ * A certificate that no authority at hand has signed is shown only by NO ROLLBACK ON ERROR, and with that a server that
+ * cannot use it at all goes without TLS and says nothing. An empty path is one that cannot be read (seen on 9.7).
+ */
 async function reload(sql: Sql, { cert, key, ca }: CertificateFiles): Promise<void> {
-  await sql.change(`SET GLOBAL ssl_cert = ${literal(cert)}, GLOBAL ssl_key = ${literal(key)}, GLOBAL ssl_ca = ${ca === null ? 'NULL' : literal(ca)}`)
+  await sql.change(
+    `SET GLOBAL ssl_cert = ${literal(cert)}, GLOBAL ssl_key = ${literal(key)}, GLOBAL ssl_ca = ${ca === null ? 'NULL' : literal(ca)}`,
+  )
   if (ca !== null) return void (await sql.change('ALTER INSTANCE RELOAD TLS'))
   await sql.change('ALTER INSTANCE RELOAD TLS NO ROLLBACK ON ERROR')
-  const [main] = await sql.read("SELECT VALUE AS enabled FROM performance_schema.tls_channel_status WHERE CHANNEL = 'mysql_main' AND PROPERTY = 'Enabled'")
-  if (textOf(main, 'enabled') !== 'Yes') throw new RegentError('REGENT_SERVER_ERROR', `ALTER INSTANCE RELOAD TLS: mysqld can do nothing with ${cert} and its key; its error log says why`)
+  const [main] = await sql.read(
+    "SELECT VALUE AS enabled FROM performance_schema.tls_channel_status WHERE CHANNEL = 'mysql_main' AND PROPERTY = 'Enabled'",
+  )
+  if (textOf(main, 'enabled') !== 'Yes')
+    throw new RegentError(
+      'REGENT_SERVER_ERROR',
+      `ALTER INSTANCE RELOAD TLS: mysqld can do nothing with ${cert} and its key; its error log says why`,
+    )
 }

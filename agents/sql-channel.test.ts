@@ -14,7 +14,13 @@ interface Look {
 function shownAt(looks: readonly Look[]): readonly string[] {
   const pulse = new ChannelPulse(realWorld.clock, { encrypts: true })
   return looks.map(({ io, errno = 0, heartbeats = 0, received = '' }) => {
-    const row = { Channel_Name: '', Source_Host: '127.24.1.1', Replica_IO_Running: io, Last_IO_Errno: errno, Retrieved_Gtid_Set: received }
+    const row = {
+      Channel_Name: '',
+      Source_Host: '127.24.1.1',
+      Replica_IO_Running: io,
+      Last_IO_Errno: errno,
+      Retrieved_Gtid_Set: received,
+    }
     const status = pulse.from([row], [{ heartbeats, silentMicros: 0 }])
     return status === null ? 'none' : channelFrom(status, { semiSync: true, backlog: 0 }).ioRunning
   })
@@ -29,17 +35,42 @@ describe('a receiver that runs', () => {
   })
 
   it('and stopped with an error before is not, however often it is seen to run, until a heartbeat has come', () => {
-    expect(shownAt([{ io: 'Yes' }, refused, { io: 'Yes' }, refused, { io: 'Yes' }, { io: 'Yes' }])).toEqual(['yes', 'no', 'connecting', 'no', 'connecting', 'connecting'])
-    expect(shownAt([refused, { io: 'Yes' }, { io: 'Yes', heartbeats: 1 }, { io: 'Yes', heartbeats: 1 }])).toEqual(['no', 'connecting', 'yes', 'yes'])
+    expect(shownAt([{ io: 'Yes' }, refused, { io: 'Yes' }, refused, { io: 'Yes' }, { io: 'Yes' }])).toEqual([
+      'yes',
+      'no',
+      'connecting',
+      'no',
+      'connecting',
+      'connecting',
+    ])
+    expect(shownAt([refused, { io: 'Yes' }, { io: 'Yes', heartbeats: 1 }, { io: 'Yes', heartbeats: 1 }])).toEqual([
+      'no',
+      'connecting',
+      'yes',
+      'yes',
+    ])
   })
 
   it('… or a transaction', () => {
     const received = gtids('shop-0', 5)
-    expect(shownAt([refused, { io: 'Yes', received }, { io: 'Yes', received: gtids('shop-0', 6) }])).toEqual(['no', 'connecting', 'yes'])
+    expect(shownAt([refused, { io: 'Yes', received }, { io: 'Yes', received: gtids('shop-0', 6) }])).toEqual([
+      'no',
+      'connecting',
+      'yes',
+    ])
   })
 
   it('is doubted anew when it stops again', () => {
-    expect(shownAt([refused, { io: 'Yes' }, { io: 'Yes', heartbeats: 1 }, refused, { io: 'Yes', heartbeats: 1 }, { io: 'Yes', heartbeats: 1 }])).toEqual(['no', 'connecting', 'yes', 'no', 'connecting', 'connecting'])
+    expect(
+      shownAt([
+        refused,
+        { io: 'Yes' },
+        { io: 'Yes', heartbeats: 1 },
+        refused,
+        { io: 'Yes', heartbeats: 1 },
+        { io: 'Yes', heartbeats: 1 },
+      ]),
+    ).toEqual(['no', 'connecting', 'yes', 'no', 'connecting', 'connecting'])
   })
 
   it('was stopped in order, and started, is connected at once', () => {

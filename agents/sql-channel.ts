@@ -4,7 +4,10 @@ import type { Row } from './sql-connection.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from './sql.ts'
 import { changedOptionsIn, optionsStatement, reported } from './sql-channel-options.ts'
 
-/** The default channel as the server shows it; channels of other names are nobody's business here, and `forgetSource` ends them. */
+/**
+ * The default channel as the server shows it; channels of other names are nobody's business here, and `forgetSource`
+ * ends them.
+ */
 export interface ChannelStatus {
   readonly row: Row
   readonly received: string
@@ -20,7 +23,10 @@ export interface ChannelStatus {
 
 const showReplica = 'SHOW REPLICA STATUS'
 
-/** Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have none. */
+/**
+ * Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have
+ * none.
+ */
 const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats, TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
   (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
     WHERE w.CHANNEL_NAME = '' AND w.APPLYING_TRANSACTION <> '') AS lagMicros,
@@ -32,13 +38,19 @@ const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats, TIMESTAMPDIFF(M
 /** What `ChannelPulse` is to be given the answers of. */
 export const channelStatements = [showReplica, pulse] as const
 
-/** Understands what is said of the channel, and remembers when it last moved: the server gives no time to single events, and a large transaction has many. */
+/**
+ * Understands what is said of the channel, and remembers when it last moved: the server gives no time to single events,
+ * and a large transaction has many.
+ */
 export class ChannelPulse {
   readonly #clock: Clock
   readonly #encrypts: boolean
   #position = ''
   #movedAtMs = 0
-  /** What it had got when it was first seen connected after it had stopped with an error, '' before; null where it has not stopped so, or has got something since. */
+  /**
+   * What it had got when it was first seen connected after it had stopped with an error, '' before; null where it has
+   * not stopped so, or has got something since.
+   */
   #doubt: string | null = null
 
   /** @param options `encrypts`: what is received comes over TLS, or not at all */
@@ -68,7 +80,10 @@ export class ChannelPulse {
     return {
       row,
       received: gtidsOf(row, 'Retrieved_Gtid_Set'),
-      silentMs: textOf(row, 'Replica_IO_Running') === 'Yes' ? Math.min(this.#sinceMoved(row), microsToMs(numberOf(beat, 'silentMicros'))) : this.#notConnected(),
+      silentMs:
+        textOf(row, 'Replica_IO_Running') === 'Yes'
+          ? Math.min(this.#sinceMoved(row), microsToMs(numberOf(beat, 'silentMicros')))
+          : this.#notConnected(),
       lagSeconds: lagMicros === null ? null : Math.max(0, Math.round(Number(lagMicros) / 100_000) / 10),
       workerError: textOf(beat, 'workerError'),
       changedOptions: reported(changedOptionsIn(beat, this.#encrypts)),
@@ -77,7 +92,8 @@ export class ChannelPulse {
   }
 
   /**
-   * A receiver whose source refuses what it asks for (error 1236: purged) connects, is shown as running, and stops within milliseconds, again and again. So one that has stopped with an error counts as connected only once anything
+   * A receiver whose source refuses what it asks for (error 1236: purged) connects, is shown as running, and stops
+   * within milliseconds, again and again. So one that has stopped with an error counts as connected only once anything
    * has come, a heartbeat at least. One that was merely not let in yet, which goes on trying, is not doubted.
    */
   #isProven(row: Row, beat: Row | undefined): boolean {
@@ -95,7 +111,10 @@ export class ChannelPulse {
     return null
   }
 
-  /** Milliseconds since the receiver's position was first seen where it is now. The first look after it connected counts from now. */
+  /**
+   * Milliseconds since the receiver's position was first seen where it is now. The first look after it connected counts
+   * from now.
+   */
   #sinceMoved(row: Row): number {
     const position = `${textOf(row, 'Source_UUID')} ${textOf(row, 'Source_Log_File')} ${textOf(row, 'Read_Source_Log_Pos')}`
     const nowMs = this.#clock.monotonicMs()
@@ -106,7 +125,9 @@ export class ChannelPulse {
 }
 
 /** The default channel's row of SHOW REPLICA STATUS, undefined where it has no source, and its options. */
-export async function readChannel({ readAll }: Pick<Sql, 'readAll'>): Promise<{ channel: Row | undefined; options: Row | undefined }> {
+export async function readChannel({
+  readAll,
+}: Pick<Sql, 'readAll'>): Promise<{ channel: Row | undefined; options: Row | undefined }> {
   const [rows, [options]] = await readAll([showReplica, optionsStatement])
   return { channel: channelRowIn(rows), options }
 }
@@ -126,7 +147,10 @@ const filters = [
   'Replicate_Ignore_Server_Ids',
 ] as const
 
-export function channelFrom({ row, silentMs, lagSeconds, workerError, changedOptions, proven }: ChannelStatus, { semiSync, backlog }: { semiSync: boolean; backlog: number }): Channel {
+export function channelFrom(
+  { row, silentMs, lagSeconds, workerError, changedOptions, proven }: ChannelStatus,
+  { semiSync, backlog }: { semiSync: boolean; backlog: number },
+): Channel {
   return {
     sourceHost: textOf(row, 'Source_Host'),
     sourcePort: numberOf(row, 'Source_Port'),

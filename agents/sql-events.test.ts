@@ -12,19 +12,31 @@ interface Event {
 /** @param recorded undefined where no primary has recorded anything yet: the table is not there */
 function server(events: readonly Event[], recorded?: readonly string[]) {
   const changes: string[] = []
-  const rows = (chosen: readonly Event[]): readonly Row[] => chosen.map(({ name }) => ({ place: 'app', name, definer: 'ann@bob@%' }))
+  const rows = (chosen: readonly Event[]): readonly Row[] =>
+    chosen.map(({ name }) => ({ place: 'app', name, definer: 'ann@bob@%' }))
   const read = async (statement: string): Promise<readonly Row[]> => {
     if (statement.includes("STATUS <> 'ENABLED'")) return rows(events.filter(({ status }) => status !== 'ENABLED'))
-    if (statement.includes('REPLICA_SIDE_DISABLED')) return rows(events.filter(({ status }) => status === 'REPLICA_SIDE_DISABLED'))
-    if (recorded === undefined) throw new RegentError('REGENT_SERVER_ERROR', 'no such table', { cause: { errno: 1146 } })
+    if (statement.includes('REPLICA_SIDE_DISABLED'))
+      return rows(events.filter(({ status }) => status === 'REPLICA_SIDE_DISABLED'))
+    if (recorded === undefined)
+      throw new RegentError('REGENT_SERVER_ERROR', 'no such table', { cause: { errno: 1146 } })
     return recorded.map((name) => ({ place: 'app', name }))
   }
   const change = async (statement: string) => (changes.push(statement), [])
   const sql = { read, change } as unknown as Sql
-  return { changes, on: () => setEvents(sql, true), off: () => setEvents(sql, false), record: () => recordEvents(sql, change) }
+  return {
+    changes,
+    on: () => setEvents(sql, true),
+    off: () => setEvents(sql, false),
+    record: () => recordEvents(sql, change),
+  }
 }
 
-const moved: readonly Event[] = [{ name: 'runs', status: 'REPLICA_SIDE_DISABLED' }, { name: 'rests', status: 'REPLICA_SIDE_DISABLED' }, { name: 'own', status: 'DISABLED' }]
+const moved: readonly Event[] = [
+  { name: 'runs', status: 'REPLICA_SIDE_DISABLED' },
+  { name: 'rests', status: 'REPLICA_SIDE_DISABLED' },
+  { name: 'own', status: 'DISABLED' },
+]
 
 describe('events at a new primary', () => {
   it('that a person disabled at the one before stay disabled, those that ran run, each with its definer', async () => {
@@ -54,7 +66,13 @@ describe('what is recorded of events', () => {
   const hex = (text: string) => `_utf8mb4 X'${Buffer.from(text).toString('hex')}'`
 
   it('is which do not run, once and only what differs', async () => {
-    const { changes, record } = server([{ name: 'runs', status: 'ENABLED' }, { name: 'rests', status: 'DISABLED' }], ['gone'])
+    const { changes, record } = server(
+      [
+        { name: 'runs', status: 'ENABLED' },
+        { name: 'rests', status: 'DISABLED' },
+      ],
+      ['gone'],
+    )
     await record()
     expect(changes).toEqual([
       `INSERT IGNORE INTO regent.disabled_event (place, name) VALUES (${hex('app')}, ${hex('rests')})`,

@@ -75,6 +75,8 @@ function keyOf(row: Row): string {
 
 /** In hexadecimal: a name may have any character. */
 function tuple(row: Row): string {
-  const [place, name] = ['place', 'name'].map((column) => `_utf8mb4 X'${Buffer.from(textOf(row, column)).toString('hex')}'`)
+  const [place, name] = ['place', 'name'].map(
+    (column) => `_utf8mb4 X'${Buffer.from(textOf(row, column)).toString('hex')}'`,
+  )
   return `(${place}, ${name})`
 }

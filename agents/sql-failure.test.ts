@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { brief, describeFailure, errnoOf, isTransport } from './sql-failure.ts'
 
-const refused = (message: string, errno = 1064) => Object.assign(new Error(message), { errno, sqlState: '42000', code: 'ER_PARSE_ERROR', sql: 'all of it' })
+const refused = (message: string, errno = 1064) =>
+  Object.assign(new Error(message), { errno, sqlState: '42000', code: 'ER_PARSE_ERROR', sql: 'all of it' })
 
 describe('a failed statement', () => {
   it('is told from a failed connection', () => {
     expect(isTransport(refused('no'))).toBe(false)
     expect(isTransport(Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toBe(true)
     expect(isTransport(refused('Server shutdown in progress', 1053))).toBe(true)
-    expect(describeFailure('SELECT 1', Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toMatchObject({ code: 'REGENT_SERVER_DOWN', message: 'SELECT 1: ECONNRESET' })
+    expect(describeFailure('SELECT 1', Object.assign(new Error('gone'), { code: 'ECONNRESET' }))).toMatchObject({
+      code: 'REGENT_SERVER_DOWN',
+      message: 'SELECT 1: ECONNRESET',
+    })
   })
 
   it('keeps the server’s words and number, and no password', () => {

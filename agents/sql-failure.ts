@@ -9,23 +9,40 @@ export function isTransport(error: unknown): boolean {
   return sqlState === undefined || sqlState === '' || errno === undefined || goodbyes.has(errno)
 }
 
-/** A driver's error as Regent's. The driver's own holds the whole statement, passwords included, so only its numbers are kept. */
+/**
+ * A driver's error as Regent's. The driver's own holds the whole statement, passwords included, so only its numbers are
+ * kept.
+ */
 export function describeFailure(statement: string, error: unknown): RegentError {
   if (error instanceof RegentError) return error
   const { errno, code, sqlState } = error as { errno?: number; code?: string; sqlState?: string }
   const cause = { errno, code, sqlState }
-  if (isTransport(error)) return new RegentError('REGENT_SERVER_DOWN', `${brief(statement)}: ${code ?? withoutSecrets(statement, describeError(error))}`, { cause })
-  return new RegentError('REGENT_SERVER_ERROR', `${brief(statement)}: ${withoutSecrets(statement, describeError(error))} (${errno})`, { cause })
+  if (isTransport(error))
+    return new RegentError(
+      'REGENT_SERVER_DOWN',
+      `${brief(statement)}: ${code ?? withoutSecrets(statement, describeError(error))}`,
+      { cause },
+    )
+  return new RegentError(
+    'REGENT_SERVER_ERROR',
+    `${brief(statement)}: ${withoutSecrets(statement, describeError(error))} (${errno})`,
+    { cause },
+  )
 }
 
 export function timeoutError(statement: string, deadlineMs: number, more = ''): RegentError {
-  return new RegentError('REGENT_SERVER_TIMEOUT', `no answer within ${Math.round(deadlineMs)} ms: ${brief(statement)}${more}`)
+  return new RegentError(
+    'REGENT_SERVER_TIMEOUT',
+    `no answer within ${Math.round(deadlineMs)} ms: ${brief(statement)}${more}`,
+  )
 }
 
 /** The server's number of the error; 0 where it is none of the server's. */
 export function errnoOf(error: unknown): number {
   const cause: unknown = error instanceof RegentError ? error.cause : undefined
-  return typeof cause === 'object' && cause !== null && 'errno' in cause && typeof cause.errno === 'number' ? cause.errno : 0
+  return typeof cause === 'object' && cause !== null && 'errno' in cause && typeof cause.errno === 'number'
+    ? cause.errno
+    : 0
 }
 
 /** A statement's first words without its literals: they may be passwords. */

@@ -6,8 +6,9 @@ import type { Row } from './sql-connection.ts'
 import { textOf } from './sql.ts'
 
 /**
- * Under this name an account itself says of which generation its password is (an attribute, MySQL ≥ 8.0.21): changed with the password in one statement, replicated and copied with it. So nothing else has to remember how far a
- * change came, whoever died in it.
+ * Under this name an account itself says of which generation its password is (an attribute, MySQL ≥ 8.0.21): changed
+ * with the password in one statement, replicated and copied with it. So nothing else has to remember how far a change
+ * came, whoever died in it.
  */
 const attribute = 'regentPasswords'
 
@@ -20,11 +21,18 @@ export function passwordIn(row: Row): AccountPassword {
 }
 
 /** An account that somebody dropped is not made again. */
-export async function setPasswords(query: (statement: string) => Promise<readonly Row[]>, secret: string, { generation, old }: PasswordsWish): Promise<void> {
+export async function setPasswords(
+  query: (statement: string) => Promise<readonly Row[]>,
+  secret: string,
+  { generation, old }: PasswordsWish,
+): Promise<void> {
   const rows = await query(`SELECT user, ${passwordColumns} FROM mysql.user WHERE host = '%' AND ${isRotated}`)
   for (const { user, ...now } of rows.map(passwordIn)) {
     // Without a plugin's name: another one than the account has could not keep the old password.
-    if (now.generation !== generation) await query(`ALTER USER ${account(user)} IDENTIFIED BY ${literal(passwordFor(secret, user, generation))} RETAIN CURRENT PASSWORD ATTRIBUTE ${literal(JSON.stringify({ [attribute]: generation }))}`)
+    if (now.generation !== generation)
+      await query(
+        `ALTER USER ${account(user)} IDENTIFIED BY ${literal(passwordFor(secret, user, generation))} RETAIN CURRENT PASSWORD ATTRIBUTE ${literal(JSON.stringify({ [attribute]: generation }))}`,
+      )
     else if (old === 'discarded' && now.keepsOld) await query(`ALTER USER ${account(user)} DISCARD OLD PASSWORD`)
   }
 }

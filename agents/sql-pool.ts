@@ -4,8 +4,9 @@ import { SqlConnection, type Row, type SqlTarget } from './sql-connection.ts'
 import { errnoOf, timeoutError } from './sql-failure.ts'
 
 /**
- * What becomes of a statement that passed its deadline: `abandon` answers at once and ends it in the background (reads); `end` answers when it is seen to have ended
- * (what changes something); `leave` leaves it running (a marker: killed while it waits, it would commit unacknowledged).
+ * What becomes of a statement that passed its deadline: `abandon` answers at once and ends it in the background
+ * (reads); `end` answers when it is seen to have ended (what changes something); `leave` leaves it running (a marker:
+ * killed while it waits, it would commit unacknowledged).
  */
 export type AfterDeadline = 'abandon' | 'end' | 'leave'
 
@@ -20,7 +21,10 @@ interface Ports {
   readonly timers: Timers
 }
 
-/** How long a second connection may take to end a statement. A server that takes longer is frozen, and that shows elsewhere. */
+/**
+ * How long a second connection may take to end a statement. A server that takes longer is frozen, and that shows
+ * elsewhere.
+ */
 const killMs = 500
 /** A login takes milliseconds, also where the statement after it may wait for ever. */
 const loginMs = 10_000
@@ -29,8 +33,9 @@ const interrupted = 1317
 const mostIdle = 3
 
 /**
- * Connections to the server, reused, with a deadline on every statement. A client's time-out alone leaves a statement in the server, holding what it holds: what
- * passed its deadline is ended there through a second connection (design §5, "Server facts").
+ * Connections to the server, reused, with a deadline on every statement. A client's time-out alone leaves a statement
+ * in the server, holding what it holds: what passed its deadline is ended there through a second connection (design §5,
+ * "Server facts").
  */
 export class SqlPool {
   readonly #targets: readonly SqlTarget[]
@@ -67,7 +72,10 @@ export class SqlPool {
     }
   }
 
-  /** A statement that may run for hours on a connection of its own. When `signal` is aborted it is ended in the server, and this rejects with the signal's reason. */
+  /**
+   * A statement that may run for hours on a connection of its own. When `signal` is aborted it is ended in the server,
+   * and this rejects with the signal's reason.
+   */
   async long(statement: string, signal: AbortSignal): Promise<readonly Row[]> {
     const connection = await this.#open(loginMs, statement)
     this.#begins(connection)
@@ -118,7 +126,10 @@ export class SqlPool {
     const opened = await this.#settles(opening, deadlineMs)
     if (attempt) this.#busy.delete(attempt)
     if (opened) return opening
-    opening.then((late) => late.destroy(), () => undefined)
+    opening.then(
+      (late) => late.destroy(),
+      () => undefined,
+    )
     attempt?.destroy()
     throw timeoutError(statement, deadlineMs, '; mysqld did not let the agent in')
   }
@@ -126,7 +137,8 @@ export class SqlPool {
   /** True once `work` has ended, in whatever way; false when it has not after `ms`. */
   #settles(work: Promise<unknown>, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = ms === Number.POSITIVE_INFINITY ? undefined : this.#ports.timers.after(Math.max(0, ms), () => resolve(false))
+      const timer =
+        ms === Number.POSITIVE_INFINITY ? undefined : this.#ports.timers.after(Math.max(0, ms), () => resolve(false))
       const ended = () => {
         timer?.cancel()
         resolve(true)
@@ -145,7 +157,11 @@ export class SqlPool {
     void this.#kill(`KILL CONNECTION ${id}`).finally(() => (this.#ending = false))
   }
 
-  async #endAndSee(connection: SqlConnection, running: Promise<readonly Row[]>, late: RegentError): Promise<readonly Row[]> {
+  async #endAndSee(
+    connection: SqlConnection,
+    running: Promise<readonly Row[]>,
+    late: RegentError,
+  ): Promise<readonly Row[]> {
     const [, ended] = await Promise.all([this.#kill(`KILL QUERY ${connection.id}`), this.#settles(running, killMs)])
     if (!ended) {
       this.#endInBackground(connection)

@@ -10,11 +10,15 @@ import { optionsToSet } from './sql-channel-options.ts'
 import { errnoOf } from './sql-failure.ts'
 import type { Row } from './sql-connection.ts'
 
-/** A receiver that is just connecting to an address that does not answer ends with its own time-out (replica_net_timeout, 5 s), no sooner. */
+/**
+ * A receiver that is just connecting to an address that does not answer ends with its own time-out
+ * (replica_net_timeout, 5 s), no sooner.
+ */
 const stopMs = 7_000
 /**
- * A start that takes long is left alone. It waits for threads that are being made, under a mutex that KILL wants while it holds the session's, and whoever counts sessions wants that one while it keeps new threads out:
- * seen with 9.7 on a busy machine, and the server answers nobody any more.
+ * A start that takes long is left alone. It waits for threads that are being made, under a mutex that KILL wants while
+ * it holds the session's, and whoever counts sessions wants that one while it keeps new threads out: seen with 9.7 on a
+ * busy machine, and the server answers nobody any more.
  */
 const startMs = 6_000
 /** How long a started applier is watched for its first transaction; one that takes longer is a large one. */
@@ -24,7 +28,11 @@ const noChannel: ReadonlySet<number> = new Set([1200, 3074])
 /** What its source said when the receiver gave up: what it needs is purged, or cannot be read. */
 const ending: ReadonlySet<number> = new Set([1236, 13114, 13117])
 /** What is held, in one round trip: it is in the way of promises and openings. */
-const holdsStatements = ["SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''", 'SELECT @@global.gtid_owned AS owned', 'SELECT @@global.gtid_executed AS executed'] as const
+const holdsStatements = [
+  "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''",
+  'SELECT @@global.gtid_owned AS owned',
+  'SELECT @@global.gtid_executed AS executed',
+] as const
 
 export interface Source {
   readonly host: string
@@ -62,17 +70,24 @@ export class ReplicationSql {
   }
 
   /**
-   * With both threads stopped CHANGE REPLICATION SOURCE throws away what was received and not applied, even for the same source. With the applier running it throws nothing away, and then SOURCE_AUTO_POSITION
-   * may not be in the statement; it is kept (design §5, "More ways to lose"). Compares what is held before and after, and says if something is missing.
+   * With both threads stopped CHANGE REPLICATION SOURCE throws away what was received and not applied, even for the
+   * same source. With the applier running it throws nothing away, and then SOURCE_AUTO_POSITION may not be in the
+   * statement; it is kept (design §5, "More ways to lose"). Compares what is held before and after, and says if
+   * something is missing.
    */
   async pointTo(source: Source): Promise<void> {
     const { channel, options } = await this.#read()
     const before = await this.#held()
     const keepsPosition = textOf(channel, 'Auto_Position') === '1'
     const backlog = before.received.subtract(before.executed)
-    if (backlog.isEmpty()) await this.#repoint(source, options, keepsPosition && textOf(channel, 'Replica_SQL_Running') === 'Yes')
+    if (backlog.isEmpty())
+      await this.#repoint(source, options, keepsPosition && textOf(channel, 'Replica_SQL_Running') === 'Yes')
     else {
-      if (!keepsPosition) throw new RegentError('REGENT_SERVER_ERROR', `the channel follows by file position and has ${backlog.count()} transactions to apply: repointing it now would throw them away`)
+      if (!keepsPosition)
+        throw new RegentError(
+          'REGENT_SERVER_ERROR',
+          `the channel follows by file position and has ${backlog.count()} transactions to apply: repointing it now would throw them away`,
+        )
       await this.#proveApplier(backlog)
       await this.#repoint(source, options, true)
     }
@@ -88,7 +103,11 @@ export class ReplicationSql {
   async #nothingLost(before: GtidSet, what: string): Promise<void> {
     const { received, executed } = await this.#held()
     const lost = before.subtract(received.union(executed))
-    if (!lost.isEmpty()) throw new RegentError('REGENT_SERVER_ERROR', `${what} threw away ${lost.count()} received transactions: the applier stopped meanwhile`)
+    if (!lost.isEmpty())
+      throw new RegentError(
+        'REGENT_SERVER_ERROR',
+        `${what} threw away ${lost.count()} received transactions: the applier stopped meanwhile`,
+      )
   }
 
   async #repoint(source: Source, options: Row | undefined, applierRuns: boolean): Promise<void> {
@@ -106,7 +125,10 @@ export class ReplicationSql {
     await this.#change(changes)
   }
 
-  /** A delay is not waited for, and nothing received is thrown away: a receiver that might end meanwhile, or is stopped, goes on at an address where nobody is. */
+  /**
+   * A delay is not waited for, and nothing received is thrown away: a receiver that might end meanwhile, or is stopped,
+   * goes on at an address where nobody is.
+   */
   async setApplierOptions(): Promise<void> {
     const { channel, options } = await this.#read()
     const changes = optionsToSet(options, { encrypts: this.#encrypts, stopped: 'applier' })
@@ -116,7 +138,11 @@ export class ReplicationSql {
     if (parks) await this.#park(options, before.received.subtract(before.executed))
     try {
       await this.stopApplier()
-      if (parks && textOf((await this.#read()).channel, 'Replica_IO_Running') === 'No') throw new RegentError('REGENT_SERVER_ERROR', `both threads are stopped: ${changes.join(', ')} would throw away what is received and not applied`)
+      if (parks && textOf((await this.#read()).channel, 'Replica_IO_Running') === 'No')
+        throw new RegentError(
+          'REGENT_SERVER_ERROR',
+          `both threads are stopped: ${changes.join(', ')} would throw away what is received and not applied`,
+        )
       await this.#change(changes)
     } finally {
       if (parks) await this.stopReceiver()
@@ -166,21 +192,31 @@ export class ReplicationSql {
     const applierRuns = textOf((await this.#read()).channel, 'Replica_SQL_Running') === 'Yes'
     await this.stopApplier()
     const kinds = ['DO_DB', 'IGNORE_DB', 'DO_TABLE', 'IGNORE_TABLE', 'WILD_DO_TABLE', 'WILD_IGNORE_TABLE', 'REWRITE_DB']
-    await this.#sql.change(`CHANGE REPLICATION FILTER ${kinds.map((kind) => `REPLICATE_${kind} = ()`).join(', ')}`, stopMs)
+    await this.#sql.change(
+      `CHANGE REPLICATION FILTER ${kinds.map((kind) => `REPLICATE_${kind} = ()`).join(', ')}`,
+      stopMs,
+    )
     if (applierRuns) await this.startApplier()
   }
 
   /** Received, owned, executed, in this order: what moves on in between is seen twice rather than never. */
   async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }> {
     const [[received], [owned], [executed]] = await this.#sql.readAll(holdsStatements)
-    return { executed: gtidsOf(executed, 'executed'), owned: ownedSet(textOf(owned, 'owned')), received: gtidsOf(received, 'received') }
+    return {
+      executed: gtidsOf(executed, 'executed'),
+      owned: ownedSet(textOf(owned, 'owned')),
+      received: gtidsOf(received, 'received'),
+    }
   }
 
   async waitExecuted(set: GtidText, waitMs: number): Promise<boolean> {
     if (set === '') return true
     // Zero seconds would mean for ever.
     const seconds = Math.max(0.001, waitMs / 1_000)
-    const [row] = await this.#sql.read(`SELECT WAIT_FOR_EXECUTED_GTID_SET(${literal(set)}, ${seconds}) AS late`, waitMs + stopMs)
+    const [row] = await this.#sql.read(
+      `SELECT WAIT_FOR_EXECUTED_GTID_SET(${literal(set)}, ${seconds}) AS late`,
+      waitMs + stopMs,
+    )
     return textOf(row, 'late') === '0'
   }
 
@@ -193,10 +229,17 @@ export class ReplicationSql {
     }, waitMs)
   }
 
-  /** An applier that was just started has not shown yet that it can apply: one that an error stops in the middle of a repointing would lose what it has. Rejects with that error. */
+  /**
+   * An applier that was just started has not shown yet that it can apply: one that an error stops in the middle of a
+   * repointing would lose what it has. Rejects with that error.
+   */
   async #appliesSome(backlog: GtidSet): Promise<boolean> {
     const error = textOf((await this.#read()).channel, 'Last_SQL_Error')
-    if (error !== '') throw new RegentError('REGENT_SERVER_ERROR', `${backlog.count()} received transactions cannot be applied, and repointing would throw them away: ${error.slice(0, 300)}`)
+    if (error !== '')
+      throw new RegentError(
+        'REGENT_SERVER_ERROR',
+        `${backlog.count()} received transactions cannot be applied, and repointing would throw them away: ${error.slice(0, 300)}`,
+      )
     return !(await this.#held()).executed.intersect(backlog).isEmpty()
   }
 
@@ -218,7 +261,10 @@ export class ReplicationSql {
   }
 }
 
-/** It retries for ever, or hears its source. One that its source refused otherwise ends within milliseconds of each attempt. */
+/**
+ * It retries for ever, or hears its source. One that its source refused otherwise ends within milliseconds of each
+ * attempt.
+ */
 function goesOnReceiving(channel: Row): boolean {
   const errno = numberOf(channel, 'Last_IO_Errno')
   const state = textOf(channel, 'Replica_IO_Running')

@@ -8,7 +8,10 @@ export async function setSemiSyncReplica(sql: Sql, on: boolean): Promise<void> {
   await sql.change(`SET GLOBAL rpl_semi_sync_replica_enabled = ${on ? 'ON' : 'OFF'}`)
 }
 
-/** In one statement, in this order: what a write waits for is right before it waits. Setting what is set already takes no time. */
+/**
+ * In one statement, in this order: what a write waits for is right before it waits. Setting what is set already takes
+ * no time.
+ */
 export async function setSemiSyncSource(sql: Sql, acks: number): Promise<void> {
   const waitsFor = [
     `GLOBAL rpl_semi_sync_source_timeout = ${hundredYearsMs}`,

@@ -35,14 +35,19 @@ interface SqlServerPorts {
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
 const readOnlyMs = 2_000
-/** So long a change of an account's password waits behind each of somebody's locks: both accounts together for less than `passwords.ts` has patience. */
+/**
+ * So long a change of an account's password waits behind each of somebody's locks: both accounts together for less than
+ * `passwords.ts` has patience.
+ */
 const accountLockSeconds = 2
 /** Whatever people set for everybody must not change what the agent's statements do. */
-const ownSession = "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
+const ownSession =
+  "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
 
 /**
- * What the agent does to its mysqld, in SQL: through the socket, or the administrative interface when connections are exhausted. What it changes by hand never enters the binary log; markers
- * do, on connections of their own. The probe comes by the interface that clients use.
+ * What the agent does to its mysqld, in SQL: through the socket, or the administrative interface when connections are
+ * exhausted. What it changes by hand never enters the binary log; markers do, on connections of their own. The probe
+ * comes by the interface that clients use.
  */
 export function createSqlServer(config: AgentConfig, { world, secret, queryDeadlineMs }: SqlServerPorts): ServerPort {
   const layout = volumeLayout(config.volume)
@@ -53,12 +58,20 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   const encrypts = config.tls !== undefined
   const inside = [{ socketPath: layout.socket, ...login }, admin]
   const quiet = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
-  const several = new SqlPool(inside.map((target) => ({ ...target, several: true })), `${ownSession}, sql_log_bin = 0`, world)
+  const several = new SqlPool(
+    inside.map((target) => ({ ...target, several: true })),
+    `${ownSession}, sql_log_bin = 0`,
+    world,
+  )
   const marking = new SqlPool(inside, ownSession, world)
   const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
   const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
-  const state = new StateReader(config.cluster, sql, { persisted: new PersistedSettings(layout.dataDir), pulse: new ChannelPulse(world.clock, { encrypts }), wanted: wantedAtRuntime({ ...config, ...layout }) })
+  const state = new StateReader(config.cluster, sql, {
+    persisted: new PersistedSettings(layout.dataDir),
+    pulse: new ChannelPulse(world.clock, { encrypts }),
+    wanted: wantedAtRuntime({ ...config, ...layout }),
+  })
   const replication = new ReplicationSql(sql, { encrypts })
 
   const disconnect = () => {
@@ -94,16 +107,34 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     setGates: (open) => setGates(sql, secret, open),
     killDumpThreads: (keep) => killDumpThreads(sql, keep),
     waitSessionsGone: (ids) => waitSessionsGone(sql, ids),
-    writeMarker: (token, slot) => writeMarker((statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), token, slot),
-    setPasswords: (wish) => setPasswords((statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }), secret, wish),
+    writeMarker: (token, slot) =>
+      writeMarker(
+        (statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
+        token,
+        slot,
+      ),
+    setPasswords: (wish) =>
+      setPasswords(
+        (statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
+        secret,
+        wish,
+      ),
     oldestStatementMs: () => Math.max(...[quiet, several, marking, accounts].map((pool) => pool.oldestMs)),
     blockers: () => readBlockers(sql),
     endBlocker: (blocker) => endBlocker(sql, blocker),
-    probeWrite: (deadlineMs) => probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
+    probeWrite: (deadlineMs) =>
+      probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
     setEvents: (on) => setEvents(sql, on),
     eventChanges: () => state.eventChanges,
-    recordEvents: () => recordEvents(sql, (statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' })),
-    cloneInto: (directory, donor, progress) => cloneInto({ sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock }, { directory, donor, encrypts, progress }),
+    recordEvents: () =>
+      recordEvents(sql, (statement) =>
+        marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
+      ),
+    cloneInto: (directory, donor, progress) =>
+      cloneInto(
+        { sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock },
+        { directory, donor, encrypts, progress },
+      ),
     showCertificate: (files) => showCertificate(sql, files),
     beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
     setSetting: (name, value) => setSetting(sql, name, value),
@@ -119,17 +150,28 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
   }
 }
 
-/** One statement each: this is in the way of a promotion or a switchover. `super_read_only` off comes with `read_only` off, and on with it on (manual). */
+/**
+ * One statement each: this is in the way of a promotion or a switchover. `super_read_only` off comes with `read_only`
+ * off, and on with it on (manual).
+ */
 const readOnlyStatements = {
   accounts: 'SET GLOBAL read_only = ON, GLOBAL super_read_only = OFF',
   closed: 'SET GLOBAL super_read_only = ON',
 } as const
 
-function createSql({ quiet, several }: { readonly quiet: SqlPool; readonly several: SqlPool }, { clock, timers }: SqlServerPorts['world'], defaultMs: number): Sql {
+function createSql(
+  { quiet, several }: { readonly quiet: SqlPool; readonly several: SqlPool },
+  { clock, timers }: SqlServerPorts['world'],
+  defaultMs: number,
+): Sql {
   return {
     read: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'abandon' }),
     // Rows of rows: that is what the driver makes of several statements.
-    readAll: async <Statements extends readonly string[]>(statements: Statements, deadlineMs = defaultMs) => (await several.query(statements.join('; '), { deadlineMs, after: 'abandon' })) as unknown as RowsOfEach<Statements>,
+    readAll: async <Statements extends readonly string[]>(statements: Statements, deadlineMs = defaultMs) =>
+      (await several.query(statements.join('; '), {
+        deadlineMs,
+        after: 'abandon',
+      })) as unknown as RowsOfEach<Statements>,
     change: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'end' }),
     changeUnbroken: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'leave' }),
     countdown(deadlineMs) {
@@ -146,4 +188,3 @@ function createSql({ quiet, several }: { readonly quiet: SqlPool; readonly sever
     },
   }
 }
-

@@ -47,7 +47,11 @@ export class StateReader {
   /** How often events were changed since this server started, as it was seen last. */
   eventChanges = 0
 
-  constructor(cluster: string, sql: Sql, { persisted, pulse, wanted }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted }) {
+  constructor(
+    cluster: string,
+    sql: Sql,
+    { persisted, pulse, wanted }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted },
+  ) {
     this.#cluster = cluster
     this.#sql = sql
     this.#persisted = persisted
@@ -63,14 +67,24 @@ export class StateReader {
   }
 
   /**
-   * In the order received, owned, executed: a transaction that moves on in between is then seen twice rather than never. All in one message, and one answer: several times a second each of them costs more than
-   * what is asked.
+   * In the order received, owned, executed: a transaction that moves on in between is then seen twice rather than
+   * never. All in one message, and one answer: several times a second each of them costs more than what is asked.
    * @param deadlineMs for all of it together
    */
   async read(deadlineMs: number): Promise<ServerState> {
     const left = this.#sql.countdown(deadlineMs)
-    this.#showBinlog ??= dialectOf(textOf((await this.#sql.read('SELECT @@version AS version', left()))[0], 'version')).showBinlog
-    const asked = [...channelStatements, 'SELECT @@global.gtid_owned AS owned', variables, statuses, dumpThreadsStatement, accounts, this.#showBinlog] as const
+    this.#showBinlog ??= dialectOf(
+      textOf((await this.#sql.read('SELECT @@version AS version', left()))[0], 'version'),
+    ).showBinlog
+    const asked = [
+      ...channelStatements,
+      'SELECT @@global.gtid_owned AS owned',
+      variables,
+      statuses,
+      dumpThreadsStatement,
+      accounts,
+      this.#showBinlog,
+    ] as const
     const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog]] = await this.#sql.readAll(asked, left())
     const channel = this.#pulse.from(replica, pulse)
     const status = new Map(counts.map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
@@ -80,7 +94,12 @@ export class StateReader {
       ...factsFrom(row),
       owned: ownedSet(textOf(ownedRow, 'owned')),
       received: channel?.received ?? '',
-      channel: channel && channelFrom(channel, { semiSync: status.get('Rpl_semi_sync_replica_status') === 'ON', backlog: backlogOf(channel.received, gtidsOf(row, 'executed')) }),
+      channel:
+        channel &&
+        channelFrom(channel, {
+          semiSync: status.get('Rpl_semi_sync_replica_status') === 'ON',
+          backlog: backlogOf(channel.received, gtidsOf(row, 'executed')),
+        }),
       dumpThreads: dumpThreadsIn(dumps),
       semiSyncSource: {
         enabled: flagOf(row, 'semiSync'),
@@ -89,7 +108,9 @@ export class StateReader {
         waiting: Number(status.get('Rpl_semi_sync_source_wait_sessions') ?? 0),
         unacknowledged: Number(status.get('Rpl_semi_sync_source_no_tx') ?? 0),
       },
-      openGates: open.map((row) => instanceName(this.#cluster, Number(textOf(row, 'user').slice(replicationUserPrefix.length)))),
+      openGates: open.map((row) =>
+        instanceName(this.#cluster, Number(textOf(row, 'user').slice(replicationUserPrefix.length))),
+      ),
       runningSessions: Number(status.get('Threads_running') ?? 0),
       binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
       foreignTables: await this.#foreign(left()),
@@ -99,7 +120,10 @@ export class StateReader {
     }
   }
 
-  /** Asked once per server; a dictionary so large that the answer takes long is not waited for, and told by a later read. */
+  /**
+   * Asked once per server; a dictionary so large that the answer takes long is not waited for, and told by a later
+   * read.
+   */
   async #foreign(patienceMs: number): Promise<readonly string[]> {
     const asked = (this.#foreignTables ??= this.#askForForeignTables())
     await this.#sql.until(async () => asked.names !== undefined || asked.failed, patienceMs / 2)
@@ -131,7 +155,9 @@ function changedIn(row: Row | undefined, wanted: Wanted): Pick<ServerState, 'cha
   return changed.length === 0 ? {} : { changedSettings: changed }
 }
 
-function factsFrom(row: Row | undefined): Pick<ServerState, 'uuid' | 'version' | 'readOnly' | 'superReadOnly' | 'offlineMode' | 'executed' | 'purged'> {
+function factsFrom(
+  row: Row | undefined,
+): Pick<ServerState, 'uuid' | 'version' | 'readOnly' | 'superReadOnly' | 'offlineMode' | 'executed' | 'purged'> {
   return {
     uuid: textOf(row, 'uuid'),
     version: textOf(row, 'version'),

@@ -2,15 +2,27 @@ import type { Row } from './sql-connection.ts'
 
 /** What the parts of the SQL server port share: statements with deadlines, and time. */
 export interface Sql {
-  /** Gives a function that tells how many milliseconds are left of a deadline shared by several statements; at least 1. */
+  /**
+   * Gives a function that tells how many milliseconds are left of a deadline shared by several statements; at least 1.
+   */
   countdown(deadlineMs: number): () => number
   /** Reads. A statement that passed its deadline is answered at once and ended in the background. */
   read(statement: string, deadlineMs?: number): Promise<readonly Row[]>
-  /** Reads with several statements, one after the other, in one message; the rows of each. The deadline is for all of them. */
-  readAll<const Statements extends readonly string[]>(statements: Statements, deadlineMs?: number): Promise<RowsOfEach<Statements>>
-  /** Changes something, binary log off. A statement that passed its deadline is ended in the server before this rejects. */
+  /**
+   * Reads with several statements, one after the other, in one message; the rows of each. The deadline is for all of
+   * them.
+   */
+  readAll<const Statements extends readonly string[]>(
+    statements: Statements,
+    deadlineMs?: number,
+  ): Promise<RowsOfEach<Statements>>
+  /**
+   * Changes something, binary log off. A statement that passed its deadline is ended in the server before this rejects.
+   */
   change(statement: string, deadlineMs?: number): Promise<readonly Row[]>
-  /** The same for what must not be killed in the middle: past its deadline it goes on in the server, and this rejects. */
+  /**
+   * The same for what must not be killed in the middle: past its deadline it goes on in the server, and this rejects.
+   */
   changeUnbroken(statement: string, deadlineMs?: number): Promise<readonly Row[]>
   /**
    * Looks every `everyMs` (2) until `look` gives true, for what nothing signals. False when it has not after `waitMs`.

@@ -12,7 +12,11 @@ describe('the agent’s stored state', () => {
     const disk = new MemoryDisk()
     const file = await open(disk)
     await file.update({ promise: 5, unsettled: true })
-    await Promise.all([file.update({ unsettled: false }), file.update({ promise: 6, revision: 9 }), file.update({ mayHaveTail: true })])
+    await Promise.all([
+      file.update({ unsettled: false }),
+      file.update({ promise: 6, revision: 9 }),
+      file.update({ mayHaveTail: true }),
+    ])
     expect(file.current).toMatchObject({ promise: 6, revision: 9, unsettled: false, mayHaveTail: true })
     expect((await open(disk)).current).toEqual(file.current)
   })
@@ -147,7 +151,9 @@ describe('two copies of the stored state', () => {
     await (await StoredStateFile.open(disk, path, () => freshState('v1', 'boot-1'))).update({ promise: 2 })
     const text = Buffer.from(await bytesOf(disk))
     const state = JSON.parse(text.toString('utf8', headerBytes, usedBytes(text, 0))) as object
-    expect(await open(await diskWith(withNewest(text, { ...state, version: 2 }))).catch(codeOf)).toBe('REGENT_NEWER_VERSION')
+    expect(await open(await diskWith(withNewest(text, { ...state, version: 2 }))).catch(codeOf)).toBe(
+      'REGENT_NEWER_VERSION',
+    )
   })
 
   it('refuse a state that does not fit, and keep the one before', async () => {
@@ -166,7 +172,11 @@ function withNewest(bytes: Buffer, state: object): Uint8Array {
   const payload = Buffer.from(JSON.stringify(state))
   changed.writeUInt32LE(payload.length, 16)
   payload.copy(changed, headerBytes)
-  createHash('sha256').update(String(changed.readBigUInt64LE(8))).update(payload).digest().copy(changed, 20)
+  createHash('sha256')
+    .update(String(changed.readBigUInt64LE(8)))
+    .update(payload)
+    .digest()
+    .copy(changed, 20)
   return changed
 }
 
@@ -203,6 +213,10 @@ it('A start that has promised before a manager’s assignment came is noted by w
   await file.update(newIncarnation(file.current, 'start'))
   await file.update({ promise: 1 })
   await file.update({ promise: 2, ...notedNow(file.current, 'start') })
-  expect(file.current.notedIncarnations).toEqual([file.current.incarnation, file.current.earlierIncarnations[0], 'start'])
+  expect(file.current.notedIncarnations).toEqual([
+    file.current.incarnation,
+    file.current.earlierIncarnations[0],
+    'start',
+  ])
   expect(summaryOf(file.current).toldNoted).toBe(true)
 })

@@ -14,9 +14,15 @@ export interface StoredState {
   readonly volume: string
   /** New at each agent start and with each newer promise: a volume that went back in time shows an old one. */
   readonly incarnation: string
-  /** Those before it, newest first. Several, because agents may start again while no manager is there to note the last one. */
+  /**
+   * Those before it, newest first. Several, because agents may start again while no manager is there to note the last
+   * one.
+   */
   readonly earlierIncarnations: readonly string[]
-  /** The incarnations of the last start that a manager has noted, as far as this agent was told, newest first: however many starts follow that no manager notes, they lead back to these. */
+  /**
+   * The incarnations of the last start that a manager has noted, as far as this agent was told, newest first: however
+   * many starts follow that no manager notes, they lead back to these.
+   */
   readonly notedIncarnations: readonly string[]
   /** The highest epoch promised. Only grows. */
   readonly promise: number
@@ -42,7 +48,10 @@ export interface StoredState {
   readonly mayHaveTail: boolean
 }
 
-/** So many earlier incarnations are kept, those that were noted among them: else a manager that comes back after more starts than that would take the volume for one that went back in time. */
+/**
+ * So many earlier incarnations are kept, those that were noted among them: else a manager that comes back after more
+ * starts than that would take the volume for one that went back in time.
+ */
 const incarnationsKept = 32
 /** Of one start: each promise makes another. */
 const notedKept = 8
@@ -67,7 +76,10 @@ export class StoredStateFile {
     this.#sequence = sequence
   }
 
-  /** Opens the file, or makes it with `fresh`. Throws `REGENT_STORED_STATE_CORRUPT` when both copies are damaged and `REGENT_NEWER_VERSION`. */
+  /**
+   * Opens the file, or makes it with `fresh`. Throws `REGENT_STORED_STATE_CORRUPT` when both copies are damaged and
+   * `REGENT_NEWER_VERSION`.
+   */
   static async open(disk: Disk, path: string, fresh: () => StoredState): Promise<StoredStateFile> {
     const bytes = await disk.read(path)
     if (bytes === undefined || isBlank(bytes)) {
@@ -78,9 +90,16 @@ export class StoredStateFile {
     }
     const slots = [readSlot(bytes, 0), readSlot(bytes, 1)].filter((slot) => slot !== undefined)
     const newest = slots.toSorted((a, b) => Number(b.sequence - a.sequence))[0]
-    if (newest === undefined) throw new RegentError('REGENT_STORED_STATE_CORRUPT', `${path}: both copies fail their checksum, so what this instance promised is unknown`)
+    if (newest === undefined)
+      throw new RegentError(
+        'REGENT_STORED_STATE_CORRUPT',
+        `${path}: both copies fail their checksum, so what this instance promised is unknown`,
+      )
     if (newest.state.version > storedStateVersion) {
-      throw new RegentError('REGENT_NEWER_VERSION', `${path} has version ${newest.state.version}, this agent understands up to ${storedStateVersion}`)
+      throw new RegentError(
+        'REGENT_NEWER_VERSION',
+        `${path} has version ${newest.state.version}, this agent understands up to ${storedStateVersion}`,
+      )
     }
     return new StoredStateFile(disk, path, newest.state, newest.sequence)
   }
@@ -90,8 +109,9 @@ export class StoredStateFile {
   }
 
   /**
-   * Writes the changed state and resolves once it is on disk. Promise and revision never go back: a smaller one throws `REGENT_STALE_ORDER`. Orders, markers and
-   * seedings call this at any time, so writes follow each other: of two that began from the same state the later would take back the other's promise.
+   * Writes the changed state and resolves once it is on disk. Promise and revision never go back: a smaller one throws
+   * `REGENT_STALE_ORDER`. Orders, markers and seedings call this at any time, so writes follow each other: of two that
+   * began from the same state the later would take back the other's promise.
    */
   update(change: Partial<StoredState>): Promise<StoredState> {
     const written = this.#writing.then(() => this.#write(change))
@@ -103,7 +123,10 @@ export class StoredStateFile {
     const wanted = { ...this.#current, ...change, version: storedStateVersion }
     const next = wanted.promise > this.#current.promise ? { ...wanted, ...incarnationAfterPromise(wanted) } : wanted
     if (next.promise < this.#current.promise || next.revision < this.#current.revision) {
-      throw new RegentError('REGENT_STALE_ORDER', `promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`)
+      throw new RegentError(
+        'REGENT_STALE_ORDER',
+        `promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`,
+      )
     }
     const sequence = this.#sequence + 1n
     const slot = encodeSlot(next, sequence)
@@ -119,32 +142,55 @@ export class StoredStateFile {
 }
 
 /** What a new run of the agent writes before it does anything. */
-export function newIncarnation(before: Incarnations, incarnation: string): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
-  const earlier = before.incarnation === '' ? before.earlierIncarnations : [before.incarnation, ...before.earlierIncarnations]
+export function newIncarnation(
+  before: Incarnations,
+  incarnation: string,
+): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
+  const earlier =
+    before.incarnation === '' ? before.earlierIncarnations : [before.incarnation, ...before.earlierIncarnations]
   const pinned = before.notedIncarnations.filter((noted) => earlier.indexOf(noted) >= incarnationsKept - notedKept)
-  return { incarnation, earlierIncarnations: [...earlier.filter((each) => !pinned.includes(each)).slice(0, incarnationsKept - pinned.length), ...pinned] }
+  return {
+    incarnation,
+    earlierIncarnations: [
+      ...earlier.filter((each) => !pinned.includes(each)).slice(0, incarnationsKept - pinned.length),
+      ...pinned,
+    ],
+  }
 }
 
 type Incarnations = Pick<StoredState, 'incarnation' | 'earlierIncarnations' | 'notedIncarnations'>
 
 /**
- * What is written when a manager shows that it has noted this start: it orders nothing before (`failover/incarnations.ts`). Which of the start's incarnations it noted is not said, so all of them are pinned.
+ * What is written when a manager shows that it has noted this start: it orders nothing before
+ * (`failover/incarnations.ts`). Which of the start's incarnations it noted is not said, so all of them are pinned.
  * @param first that of the start itself, before any promise
  */
-export function notedNow({ incarnation, earlierIncarnations }: Incarnations, first: string): Pick<StoredState, 'notedIncarnations'> {
+export function notedNow(
+  { incarnation, earlierIncarnations }: Incarnations,
+  first: string,
+): Pick<StoredState, 'notedIncarnations'> {
   const sinceStart = [incarnation, ...earlierIncarnations]
   return { notedIncarnations: sinceStart.slice(0, sinceStart.indexOf(first) + 1).slice(0, notedKept) }
 }
 
-/** A copy that was made of the volume before the promise, while the agent ran, is told by it too. No two starts have the same incarnation, so neither have their promises. */
+/**
+ * A copy that was made of the volume before the promise, while the agent ran, is told by it too. No two starts have the
+ * same incarnation, so neither have their promises.
+ */
 function incarnationAfterPromise(state: StoredState): Incarnations {
-  return promisedIncarnation(state, createHash('sha256').update(`${state.incarnation} ${state.promise}`).digest('hex').slice(0, 16))
+  return promisedIncarnation(
+    state,
+    createHash('sha256').update(`${state.incarnation} ${state.promise}`).digest('hex').slice(0, 16),
+  )
 }
 
 /** The next incarnation of a start that goes on: noted soon, where the start is. */
 export function promisedIncarnation(before: Incarnations, incarnation: string): Incarnations {
   const noted = before.notedIncarnations
-  return { ...newIncarnation(before, incarnation), notedIncarnations: noted.includes(before.incarnation) ? [incarnation, ...noted].slice(0, notedKept) : noted }
+  return {
+    ...newIncarnation(before, incarnation),
+    notedIncarnations: noted.includes(before.incarnation) ? [incarnation, ...noted].slice(0, notedKept) : noted,
+  }
 }
 
 /** It was made primary, and has promised nothing newer since. */
@@ -184,7 +230,8 @@ export function summaryOf(stored: StoredState): StoredSummary {
 }
 
 /**
- * Preallocated and never written whole: the agent died before or in its first write, which goes to the second slot, so nothing was promised.
+ * Preallocated and never written whole: the agent died before or in its first write, which goes to the second slot, so
+ * nothing was promised.
  */
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.subarray(0, slotBytes).every((byte) => byte === 0) && readSlot(bytes, 1) === undefined
@@ -192,7 +239,11 @@ function isBlank(bytes: Uint8Array): boolean {
 
 function encodeSlot(state: StoredState, sequence: bigint): Uint8Array {
   const payload = Buffer.from(JSON.stringify(state))
-  if (payload.length > slotBytes - headerBytes) throw new RegentError('REGENT_INTERNAL', `the stored state needs ${payload.length} bytes, at most ${slotBytes - headerBytes} fit`)
+  if (payload.length > slotBytes - headerBytes)
+    throw new RegentError(
+      'REGENT_INTERNAL',
+      `the stored state needs ${payload.length} bytes, at most ${slotBytes - headerBytes} fit`,
+    )
   const slot = Buffer.alloc(headerBytes + payload.length)
   slot.write(magic, 0, 'latin1')
   slot.writeUInt32LE(storedStateVersion, 4)
@@ -213,7 +264,14 @@ function readSlot(bytes: Uint8Array, index: number): { state: StoredState; seque
 }
 
 /** What a file of an earlier agent does not say. */
-const addedLater = { earlierIncarnations: [], notedIncarnations: [], fromThePast: false, gtidsReset: false, medium: null, unproven: false } as const
+const addedLater = {
+  earlierIncarnations: [],
+  notedIncarnations: [],
+  fromThePast: false,
+  gtidsReset: false,
+  medium: null,
+  unproven: false,
+} as const
 
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
   return createHash('sha256').update(String(sequence)).update(payload).digest()

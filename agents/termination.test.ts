@@ -2,7 +2,14 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Converger } from './converger.ts'
 import type { Parts } from './parts.ts'
 import { Termination } from './termination.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from './testing.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from './testing.ts'
 
 class ScriptedLauncher {
   terminating = true
@@ -14,10 +21,18 @@ class ScriptedLauncher {
 let termination: Termination | undefined
 afterEach(() => termination?.stop())
 
-async function begin(assignment: 'primary' | 'replica', server = new ScriptedServer(aServerState()), more: { counted?: boolean } = {}): Promise<{ parts: Parts; launcher: ScriptedLauncher; process: ScriptedProcess }> {
+async function begin(
+  assignment: 'primary' | 'replica',
+  server = new ScriptedServer(aServerState()),
+  more: { counted?: boolean } = {},
+): Promise<{ parts: Parts; launcher: ScriptedLauncher; process: ScriptedProcess }> {
   const process = new ScriptedProcess()
   const parts = await testParts(server, { process })
-  await parts.file.update({ promise: 3, revision: 10, assignment: assignment === 'primary' ? primaryOfEpoch3 : { ...replicaOfEpoch3, counted: more.counted === true } })
+  await parts.file.update({
+    promise: 3,
+    revision: 10,
+    assignment: assignment === 'primary' ? primaryOfEpoch3 : { ...replicaOfEpoch3, counted: more.counted === true },
+  })
   const launcher = new ScriptedLauncher()
   const converger = new Converger(parts, () => undefined)
   converger.stop()

@@ -10,7 +10,10 @@ export interface TerminationPort {
 }
 
 const lookMs = 200
-/** A primary waits so long for the manager to hand it over, and a counted replica to be let out of the sync set. Well within a pod's grace. */
+/**
+ * A primary waits so long for the manager to hand it over, and a counted replica to be let out of the sync set. Well
+ * within a pod's grace.
+ */
 const handOverMs = 60_000
 const leaveMs = 5_000
 /** With nobody connected who could take over, a primary waits only for this long. */
@@ -19,8 +22,10 @@ const aloneMs = 5_000
 const shutdownMs = 30_000
 
 /**
- * Ends the instance when its pod is told to end. The observation says so, and the manager moves the primary elsewhere and takes a replica out of the sync set; then mysqld stops, in order
- * where it is a replica, killed where it is still primary (design §5, "stop mysqld"). Nothing depends on the manager: what it has not done in time was only courtesy to clients.
+ * Ends the instance when its pod is told to end. The observation says so, and the manager moves the primary elsewhere
+ * and takes a replica out of the sync set; then mysqld stops, in order where it is a replica, killed where it is still
+ * primary (design §5, "stop mysqld"). Nothing depends on the manager: what it has not done in time was only courtesy to
+ * clients.
  */
 export class Termination {
   readonly #parts: Parts
@@ -64,7 +69,12 @@ export class Termination {
     memory.termination = isAsked ? { sinceMs: world.clock.monotonicMs(), stopping: false } : null
     // Only its container was told to end, and another one has begun.
     this.#hasQuit = false
-    notices.add('Terminating', isAsked ? 'the pod was told to end: the instance hands over and stops' : 'the pod stays: its container began again')
+    notices.add(
+      'Terminating',
+      isAsked
+        ? 'the pod was told to end: the instance hands over and stops'
+        : 'the pod stays: its container began again',
+    )
     changed()
     this.#converger.wake()
   }
@@ -89,9 +99,14 @@ export class Termination {
     const { file, observer, process } = this.#parts
     const { assignment } = file.current
     if (assignment === null || process.state !== 'running') return null
-    if (assignment.role === 'replica') return assignment.counted && this.#waitedMs() < leaveMs ? 'the pod ends: it waits to be let out of the sync set' : null
+    if (assignment.role === 'replica')
+      return assignment.counted && this.#waitedMs() < leaveMs
+        ? 'the pod ends: it waits to be let out of the sync set'
+        : null
     const successors = observer.server?.dumpThreads.some(({ semiSync }) => semiSync) ?? false
-    return this.#waitedMs() < (successors ? handOverMs : aloneMs) && assignment.acks > 0 ? 'the pod ends: it waits for another to take over' : null
+    return this.#waitedMs() < (successors ? handOverMs : aloneMs) && assignment.acks > 0
+      ? 'the pod ends: it waits for another to take over'
+      : null
   }
 
   #waitedMs(): number {

@@ -98,7 +98,11 @@ export class ScriptedServer implements ServerPort {
   }
 
   readState: ServerPort['readState'] = async () => this.state
-  readHolds: ServerPort['readHolds'] = async () => ({ executed: this.state.executed, owned: this.state.owned, received: this.state.received })
+  readHolds: ServerPort['readHolds'] = async () => ({
+    executed: this.state.executed,
+    owned: this.state.owned,
+    received: this.state.received,
+  })
   setReadOnly: ServerPort['setReadOnly'] = async (to) => void this.calls.push(`readOnly ${to}`)
   readonly open = async (): Promise<void> => void this.calls.push('open')
   readonly setOffline: ServerPort['setOffline'] = async (on) => void this.calls.push(`offline ${on ? 'on' : 'off'}`)
@@ -119,13 +123,16 @@ export class ScriptedServer implements ServerPort {
     return this.calls.push(`waitExecuted ${set}`) > 0
   }
   readonly waitReceived: ServerPort['waitReceived'] = async (set) => this.calls.push(`waitReceived ${set}`) > 0
-  readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) => void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
-  readonly setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
+  readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) =>
+    void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
+  readonly setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) =>
+    void this.calls.push(`semiSyncSource ${acks}`)
   setGates: ServerPort['setGates'] = async (open) => void this.calls.push(`gates ${open.join(',')}`)
   killDumpThreads: ServerPort['killDumpThreads'] = async () => (this.calls.push('killDumpThreads'), [])
   waitSessionsGone: ServerPort['waitSessionsGone'] = async () => undefined
   writeMarker: ServerPort['writeMarker'] = async (_token, slot) => void this.calls.push(`marker ${slot}`)
-  setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) => void this.calls.push(`passwords ${generation} ${old}`)
+  setPasswords: ServerPort['setPasswords'] = async ({ generation, old }) =>
+    void this.calls.push(`passwords ${generation} ${old}`)
   oldestMs = 0
   blocking: readonly Blocker[] = []
   readonly oldestStatementMs = (): number => this.oldestMs
@@ -139,7 +146,8 @@ export class ScriptedServer implements ServerPort {
   cloneInto: ServerPort['cloneInto'] = async () => void this.calls.push('clone')
   showCertificate: ServerPort['showCertificate'] = async ({ cert }) => void this.calls.push(`show ${cert}`)
   beginBinlogAfter: ServerPort['beginBinlogAfter'] = async () => void this.calls.push('beginBinlog')
-  readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) => void this.calls.push(`purge before ${file}`)
+  readonly purgeBinlogsBefore: ServerPort['purgeBinlogsBefore'] = async (file) =>
+    void this.calls.push(`purge before ${file}`)
   setSetting: ServerPort['setSetting'] = async (name, value) => void this.calls.push(`set ${name} ${value}`)
   readonly shutdown = async (): Promise<void> => void this.calls.push('shutdown')
   readonly disconnect = (): void => void this.calls.push('disconnect')
@@ -183,7 +191,10 @@ export const quietVolume: VolumePort = {
 }
 
 /** The parts of the agent of `shop-0`, on scripted ports and the real clock. */
-export async function testParts(server: ScriptedServer, more: { process?: ScriptedProcess; volume?: Partial<VolumePort> } = {}): Promise<Parts> {
+export async function testParts(
+  server: ScriptedServer,
+  more: { process?: ScriptedProcess; volume?: Partial<VolumePort> } = {},
+): Promise<Parts> {
   const { clock, timers } = realWorld
   const process = more.process ?? new ScriptedProcess()
   const volume = { ...quietVolume, ...more.volume }
@@ -191,7 +202,16 @@ export async function testParts(server: ScriptedServer, more: { process?: Script
   return {
     run: 'run-2',
     firstIncarnation: '',
-    config: { cluster: 'shop', instance: 'shop-0', host: '127.24.1.1', port: 3306, lowSpaceBytes: 0, keepBinlogsSeconds: 259_200, heldBinlogsBytes: 21_474_836_480, archiveBytes: 4_294_967_296 },
+    config: {
+      cluster: 'shop',
+      instance: 'shop-0',
+      host: '127.24.1.1',
+      port: 3306,
+      lowSpaceBytes: 0,
+      keepBinlogsSeconds: 259_200,
+      heldBinlogsBytes: 21_474_836_480,
+      archiveBytes: 4_294_967_296,
+    },
     replicationPassword: 'secret',
     timings,
     world: realWorld,

@@ -20,7 +20,9 @@ it('A replica that suddenly holds less is forgetful, and says what was thrown aw
   await noticeThrownAway(parts, held(5))
   expect(parts.file.current.forgetful).toBe(true)
   expect(parts.memory.thrownAway).toBe(held(9).subtract(held(5)).toString())
-  expect(parts.notices.list.at(-1)?.sentence).toMatch(/^4 transactions that it held .* were thrown away by another hand/)
+  expect(parts.notices.list.at(-1)?.sentence).toMatch(
+    /^4 transactions that it held .* were thrown away by another hand/,
+  )
 })
 
 it('What the primary held was said before that, and is asked for again', async () => {
@@ -38,7 +40,9 @@ it('One that holds more or the same has forgotten nothing', async () => {
 })
 
 it('Each pass of a replica looks', async () => {
-  const server = new ScriptedServer(aServerState({ readOnly: true, superReadOnly: true, executed: held(5).toString(), received: held(9).toString() }))
+  const server = new ScriptedServer(
+    aServerState({ readOnly: true, superReadOnly: true, executed: held(5).toString(), received: held(9).toString() }),
+  )
   const parts = await testParts(server)
   await convergeReplica(parts, replicaOfEpoch3, server.state)
   expect(parts.file.current.forgetful).toBe(false)

@@ -3,8 +3,9 @@ import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
 import type { Parts } from './parts.ts'
 
 /**
- * A replica holds no less than before, unless somebody made it so: `CHANGE REPLICATION SOURCE TO` with both threads stopped throws away what was received
- * and not applied, and perhaps acknowledged. Such a replica has forgotten, like one whose machine crashed: it counts in no quorum until it holds everything again.
+ * A replica holds no less than before, unless somebody made it so: `CHANGE REPLICATION SOURCE TO` with both threads
+ * stopped throws away what was received and not applied, and perhaps acknowledged. Such a replica has forgotten, like
+ * one whose machine crashed: it counts in no quorum until it holds everything again.
  * @param holds all that it holds now
  */
 export async function noticeThrownAway({ memory, file, notices, process }: Parts, holds: GtidSet): Promise<void> {
@@ -16,6 +17,9 @@ export async function noticeThrownAway({ memory, file, notices, process }: Parts
   memory.thrownAway = parseGtidSet(memory.thrownAway).union(missing).toString()
   // What is left in its relay logs is as it was received.
   memory.relayLogsDiscardedPid = process.pid
-  notices.add('ReceivedThrownAway', `${counted(missing.count(), 'transaction')} that it held (${missing.toString().slice(0, 120)}) ${missing.count() === 1 ? 'was' : 'were'} thrown away by another hand; until it holds them again it counts for nothing`)
+  notices.add(
+    'ReceivedThrownAway',
+    `${counted(missing.count(), 'transaction')} that it held (${missing.toString().slice(0, 120)}) ${missing.count() === 1 ? 'was' : 'were'} thrown away by another hand; until it holds them again it counts for nothing`,
+  )
   await file.update({ forgetful: true })
 }

@@ -3,7 +3,8 @@ import type { GroupEnding } from './binlog-groups.ts'
 
 /**
  * Server series on which every kind of statement was seen to vanish without a trace when its unacknowledged end of the
- * binlog was cut off after a SIGKILL (`test/long/unacknowledged-tail.test.ts`). On others the instance is archived and seeded again.
+ * binlog was cut off after a SIGKILL (`test/long/unacknowledged-tail.test.ts`). On others the instance is archived and
+ * seeded again.
  */
 export const provenSeries: readonly string[] = ['9.7']
 
@@ -13,9 +14,10 @@ export function isProvenVersion(version: string): boolean {
 }
 
 /**
- * Why a transaction that waited for its acknowledgement must not be cut off, or undefined where it can be: because InnoDB
- * only prepared it, and rolls it back when the binlog does not have it (Xid, XA_PREPARE, a DDL statement with an Xid), because InnoDB
- * has yet to do it (XA COMMIT and XA ROLLBACK of what was prepared before), or because it has no effect.
+ * Why a transaction that waited for its acknowledgement must not be cut off, or undefined where it can be: because
+ * InnoDB only prepared it, and rolls it back when the binlog does not have it (Xid, XA_PREPARE, a DDL statement with an
+ * Xid), because InnoDB has yet to do it (XA COMMIT and XA ROLLBACK of what was prepared before), or because it has no
+ * effect.
  */
 export function whyNotTrimmable(ending: GroupEnding): string | undefined {
   switch (ending.kind) {
@@ -39,16 +41,24 @@ function whyStatementIsNotTrimmable({ text, hasXid, isWhole }: QueryEvent): stri
   const statement = text.replace(leading, '')
   if (leavingNothing.test(statement)) return undefined
   if (!hasXid) return `it is a statement without an Xid (${firstWords(statement)} …): what it did cannot be taken back`
-  if (!isWhole && !/^create\s/i.test(statement)) return `it is too long a statement to be judged (${firstWords(statement)} …)`
-  return movesFiles(text) ? 'it discards or imports a tablespace: files were removed or changed before it was written to the binlog' : undefined
+  if (!isWhole && !/^create\s/i.test(statement))
+    return `it is too long a statement to be judged (${firstWords(statement)} …)`
+  return movesFiles(text)
+    ? 'it discards or imports a tablespace: files were removed or changed before it was written to the binlog'
+    : undefined
 }
 
-/** `ALTER TABLE … DISCARD | IMPORT … TABLESPACE` has an Xid, and yet InnoDB does not bring the files back (seen on 9.7). */
+/**
+ * `ALTER TABLE … DISCARD | IMPORT … TABLESPACE` has an Xid, and yet InnoDB does not bring the files back (seen on 9.7).
+ */
 function movesFiles(text: string): boolean {
   return /\b(?:discard|import)\b/i.test(text) && /\btablespace\b/i.test(text)
 }
 
-/** The server writes XA statements itself, in this form; the others are as the client sent them. A histogram stays: statistics only. */
+/**
+ * The server writes XA statements itself, in this form; the others are as the client sent them. A histogram stays:
+ * statistics only.
+ */
 const leavingNothing = /^(?:XA (?:COMMIT|ROLLBACK) X'|(?:ANALYZE|OPTIMIZE|FLUSH)\s)/i
 /** White space and comments a client may put first; not the kind the server executes. */
 const leading = /^(?:\s+|\/\*(?![!+])[^]*?\*\/|--\s[^\n]*\n|#[^\n]*\n)*/

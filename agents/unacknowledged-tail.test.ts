@@ -3,7 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GtidSet } from '../topology/gtid-set.ts'
-import { binlogFile, ddl, dml, gtid, previousGtids, query, rows, uuid, type SyntheticEvent } from '../test/support/synthetic-binlog.ts'
+import {
+  binlogFile,
+  ddl,
+  dml,
+  gtid,
+  previousGtids,
+  query,
+  rows,
+  uuid,
+  type SyntheticEvent,
+} from '../test/support/synthetic-binlog.ts'
 import type { GroupEnding } from './binlog-groups.ts'
 import { longestTail, planTrim, readTrimPlan, trimTail, type LastBinlog, type TrimPlan } from './unacknowledged-tail.ts'
 
@@ -11,7 +21,12 @@ const set = (numbers: string): GtidSet => GtidSet.parse(numbers === '' ? '' : `$
 
 describe('the plan for a tail', () => {
   const plain: GroupEnding = { kind: 'xid' }
-  const group = (number: number, ending: GroupEnding = plain) => ({ gtid: { source: uuid, number }, offset: number * 100, end: number * 100 + 100, ending })
+  const group = (number: number, ending: GroupEnding = plain) => ({
+    gtid: { source: uuid, number },
+    offset: number * 100,
+    end: number * 100 + 100,
+    ending,
+  })
   const last = (changes: Partial<LastBinlog> = {}): LastBinlog => ({
     file: '/data/binlog.000003',
     size: 900,
@@ -27,10 +42,25 @@ describe('the plan for a tail', () => {
   it.each<[string, string, TrimPlan['kind'], Partial<Record<string, unknown>>]>([
     ['1-6', 'everything is held', 'nothing', {}],
     ['1-9', 'more than everything is held', 'nothing', {}],
-    ['1-5', 'the last one is missing', 'trim', { offset: 600, end: 700, gtids: `${uuid}:6`, file: '/data/binlog.000003', size: 900, headEnd: 200 }],
+    [
+      '1-5',
+      'the last one is missing',
+      'trim',
+      { offset: 600, end: 700, gtids: `${uuid}:6`, file: '/data/binlog.000003', size: 900, headEnd: 200 },
+    ],
     ['1-3', 'all of the file is missing', 'trim', { offset: 400, end: 700, gtids: `${uuid}:4-6` }],
-    ['1-4:6', 'one in the middle is missing', 'refuse', { reason: expect.stringContaining(`${uuid}:6 comes after the first missing transaction`), gtids: `${uuid}:5` }],
-    ['1-2:4-5', 'one of an earlier file is missing, and the last', 'refuse', { reason: expect.stringContaining(`${uuid}:3 is in a binlog older than binlog.000003`), gtids: `${uuid}:3:6` }],
+    [
+      '1-4:6',
+      'one in the middle is missing',
+      'refuse',
+      { reason: expect.stringContaining(`${uuid}:6 comes after the first missing transaction`), gtids: `${uuid}:5` },
+    ],
+    [
+      '1-2:4-5',
+      'one of an earlier file is missing, and the last',
+      'refuse',
+      { reason: expect.stringContaining(`${uuid}:3 is in a binlog older than binlog.000003`), gtids: `${uuid}:3:6` },
+    ],
     ['1-2:4-6', 'one of an earlier file is missing', 'refuse', { gtids: `${uuid}:3` }],
     ['', 'nothing is held', 'refuse', { gtids: `${uuid}:1-6` }],
   ])('where the primary holds "%s" (%s) is to %s', (held, _what, kind, expected) => {
@@ -38,22 +68,51 @@ describe('the plan for a tail', () => {
   })
 
   it.each<[string, LastBinlog, string]>([
-    ['a table that is not transactional', withEnding({ kind: 'commitStatement' }), `${uuid}:6 in binlog.000003 cannot be cut off: it ends in a COMMIT or ROLLBACK statement`],
-    ['what is not understood', withEnding({ kind: 'notUnderstood', what: 'event type 99' }), 'it is not understood (event type 99)'],
-    ['what was not decompressed', withEnding({ kind: 'payload', bodyOffset: 0, head: Buffer.alloc(0) }), 'it is compressed'],
-    ['a version on which it is not proven', last({ serverVersion: '9.70.1' }), 'cutting is proven for MySQL 9.7; binlog.000003 was written by 9.70.1'],
+    [
+      'a table that is not transactional',
+      withEnding({ kind: 'commitStatement' }),
+      `${uuid}:6 in binlog.000003 cannot be cut off: it ends in a COMMIT or ROLLBACK statement`,
+    ],
+    [
+      'what is not understood',
+      withEnding({ kind: 'notUnderstood', what: 'event type 99' }),
+      'it is not understood (event type 99)',
+    ],
+    [
+      'what was not decompressed',
+      withEnding({ kind: 'payload', bodyOffset: 0, head: Buffer.alloc(0) }),
+      'it is compressed',
+    ],
+    [
+      'a version on which it is not proven',
+      last({ serverVersion: '9.70.1' }),
+      'cutting is proven for MySQL 9.7; binlog.000003 was written by 9.70.1',
+    ],
     ['transactions without a GTID', last({ anonymous: 2 }), 'binlog.000003 has 2 transactions without a GTID'],
   ])('is a refusal that says so for %s', (_what, binlog, reason) => {
-    expect(planTrim(binlog, set('1-5'))).toMatchObject({ kind: 'refuse', reason: expect.stringContaining(reason) as string })
+    expect(planTrim(binlog, set('1-5'))).toMatchObject({
+      kind: 'refuse',
+      reason: expect.stringContaining(reason) as string,
+    })
   })
 
   it('does not mind what it could not cut as long as it is held', () => {
-    expect(planTrim(last({ groups: [group(4), group(5, { kind: 'commitStatement' }), group(6)], serverVersion: '8.0.40' }), set('1-6'))).toEqual({ kind: 'nothing' })
+    expect(
+      planTrim(
+        last({ groups: [group(4), group(5, { kind: 'commitStatement' }), group(6)], serverVersion: '8.0.40' }),
+        set('1-6'),
+      ),
+    ).toEqual({ kind: 'nothing' })
   })
 
   it('leaves to the server what the file ends within', () => {
     expect(planTrim(withEnding({ kind: 'incomplete' }), set('1-5'))).toEqual({ kind: 'nothing' })
-    expect(planTrim(withEnding({ kind: 'incomplete' }), set('1-4'))).toMatchObject({ kind: 'trim', offset: 500, end: 600, gtids: `${uuid}:5` })
+    expect(planTrim(withEnding({ kind: 'incomplete' }), set('1-4'))).toMatchObject({
+      kind: 'trim',
+      offset: 500,
+      end: 600,
+      gtids: `${uuid}:5`,
+    })
   })
 })
 
@@ -143,19 +202,35 @@ describe('a tail on the disk', () => {
   it('in a binlog that cannot be read is kept, with the reason', async () => {
     await write([])
     await writeFile(file, Buffer.from('fd62696e0000', 'hex'))
-    expect(await readTrimPlan(dataDir, set('1-3'))).toEqual({ kind: 'refuse', reason: `${file} is encrypted`, gtids: '' })
+    expect(await readTrimPlan(dataDir, set('1-3'))).toEqual({
+      kind: 'refuse',
+      reason: `${file} is encrypted`,
+      gtids: '',
+    })
   })
 
   it('is refused where more is missing than ever waits for an acknowledgement, and where something held comes after it; all that is missing is told', async () => {
     await write(Array.from({ length: longestTail + 1 }, (_, index) => dml(index + 4)).flat())
-    expect(await readTrimPlan(dataDir, set('1-3'))).toMatchObject({ kind: 'refuse', gtids: `${uuid}:4-${longestTail + 4}`, reason: expect.stringContaining(`${longestTail + 1} transactions in binlog.000002 are missing`) as string })
+    expect(await readTrimPlan(dataDir, set('1-3'))).toMatchObject({
+      kind: 'refuse',
+      gtids: `${uuid}:4-${longestTail + 4}`,
+      reason: expect.stringContaining(`${longestTail + 1} transactions in binlog.000002 are missing`) as string,
+    })
     expect(await readTrimPlan(dataDir, set('1-4'))).toMatchObject({ kind: 'trim' })
-    expect(await readTrimPlan(dataDir, set('1-6:8-20'))).toMatchObject({ kind: 'refuse', gtids: `${uuid}:7:21-${longestTail + 4}`, reason: expect.stringContaining(`${uuid}:8 comes after the first missing`) as string })
+    expect(await readTrimPlan(dataDir, set('1-6:8-20'))).toMatchObject({
+      kind: 'refuse',
+      gtids: `${uuid}:7:21-${longestTail + 4}`,
+      reason: expect.stringContaining(`${uuid}:8 comes after the first missing`) as string,
+    })
   })
 
   it('is refused for a write to another engine among thousands of others', async () => {
     const many = Array.from({ length: 2_000 }, (_, index) => dml(index + 4)).flat()
     await write([...many, gtid(2_004), query('BEGIN'), rows(), query('COMMIT')])
-    expect(await readTrimPlan(dataDir, set('1-1999'))).toMatchObject({ kind: 'refuse', gtids: `${uuid}:2000-2004`, reason: expect.stringContaining(':2004 ') as string })
+    expect(await readTrimPlan(dataDir, set('1-1999'))).toMatchObject({
+      kind: 'refuse',
+      gtids: `${uuid}:2000-2004`,
+      reason: expect.stringContaining(':2004 ') as string,
+    })
   })
 })

@@ -9,8 +9,27 @@ import { aServerState, ScriptedServer, testParts } from './testing.ts'
 const primary: Endpoint = { instance: 'shop-1', host: '127.24.1.2', port: 3306, agent: '127.24.1.2:9000' }
 const had = gtids('shop-1', 5)
 const byHand = `${uuidOf('shop-0')}:1`
-const order: ReseedOrder = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 3, revision: 10, donor: primary, source: primary, destroys: `${byHand},${had}`, sourceHolds: had, peers: [], beside: true }
-const counted = { role: 'replica', epoch: 3, revision: 10, counted: true, source: primary, peers: [] } as unknown as Assignment
+const order: ReseedOrder = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 3,
+  revision: 10,
+  donor: primary,
+  source: primary,
+  destroys: `${byHand},${had}`,
+  sourceHolds: had,
+  peers: [],
+  beside: true,
+}
+const counted = {
+  role: 'replica',
+  epoch: 3,
+  revision: 10,
+  counted: true,
+  source: primary,
+  peers: [],
+} as unknown as Assignment
 
 /** A counted member with an errant transaction, of which a copy that holds this is made beside what it has. */
 async function copyOf(copied: string) {
@@ -19,8 +38,10 @@ async function copyOf(copied: string) {
   const stored = (): string => (parts.file.current.unproven ? ' unproven' : '')
   const parts = await testParts(server, {
     volume: {
-      swapBeside: async () => void (did.push(`swapped${stored()}`), (server.state = aServerState({ executed: copied }))),
-      swapBack: async () => void (did.push(`swapped back${stored()}`), (server.state = aServerState({ executed: `${byHand},${had}` }))),
+      swapBeside: async () =>
+        void (did.push(`swapped${stored()}`), (server.state = aServerState({ executed: copied }))),
+      swapBack: async () =>
+        void (did.push(`swapped back${stored()}`), (server.state = aServerState({ executed: `${byHand},${had}` }))),
       dropBeside: async () => void did.push(`dropped${stored()}`),
     },
   })

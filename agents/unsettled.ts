@@ -3,8 +3,8 @@ import type { StoredState } from './stored-state.ts'
 
 /**
  * The mark on disk that a primary may have acknowledged what no replica holds, and its end. Doubt wins over proof: what
- * was proven before a doubt says nothing about it. So a proof names how many doubts there were when it began, and a doubt
- * is written behind a proof whose write is under way, also where the mark still stands because of that.
+ * was proven before a doubt says nothing about it. So a proof names how many doubts there were when it began, and a
+ * doubt is written behind a proof whose write is under way, also where the mark still stands because of that.
  */
 
 /** To be remembered by whoever begins to prove something (`settle`). */

@@ -31,15 +31,22 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     async judgeTail(sourceHolds) {
       const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
       if (plan.kind === 'nothing') return plan
-      return { kind: plan.kind, gtids: plan.gtids, sentence: plan.kind === 'refuse' ? plan.reason : `the tail begins at ${plan.offset} of ${plan.file}` }
+      return {
+        kind: plan.kind,
+        gtids: plan.gtids,
+        sentence: plan.kind === 'refuse' ? plan.reason : `the tail begins at ${plan.offset} of ${plan.file}`,
+      }
     },
     async trimTail(sourceHolds) {
       const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
-      return plan.kind === 'trim' ? trimTail(plan, { dataDir, archiveDir, instance: config.instance, wallMs: wallMs() }) : ''
+      return plan.kind === 'trim'
+        ? trimTail(plan, { dataDir, archiveDir, instance: config.instance, wallMs: wallMs() })
+        : ''
     },
     listArchives: () => listArchives(archiveDir),
     removeArchive,
-    archiveErrant: (gtids) => archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
+    archiveErrant: (gtids) =>
+      archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
     async freshSeedFolder() {
       await rm(layout.seedDir, { recursive: true, force: true })
       return layout.seedDir
@@ -96,7 +103,12 @@ async function probe(volume: string): ReturnType<VolumePort['probe']> {
     return { freeBytes, failure: null, detail: '' }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const failure = code === 'ENOSPC' || code === 'EDQUOT' ? 'diskFull' : code === 'EROFS' || code === 'EIO' ? 'readOnlyFilesystem' : null
+    const failure =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? 'diskFull'
+        : code === 'EROFS' || code === 'EIO'
+          ? 'readOnlyFilesystem'
+          : null
     return { freeBytes, failure, detail: describeError(error) }
   }
 }

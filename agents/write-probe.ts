@@ -22,8 +22,9 @@ const readOnlyFiles: ReadonlySet<number> = new Set([1036, 1878, 1881, 1906])
 const lockTimeouts: ReadonlySet<number> = new Set([1205, 3572])
 
 /**
- * Whether a client's write would go through, acknowledgements left aside: one InnoDB row through the client interface, binary log off. When it does not come back, the administrative interface tells a lock from a
- * server that is stuck. Never rejects.
+ * Whether a client's write would go through, acknowledgements left aside: one InnoDB row through the client interface,
+ * binary log off. When it does not come back, the administrative interface tells a lock from a server that is stuck.
+ * Never rejects.
  */
 export async function probeWrite(client: ClientQuery, sql: Sql, deadlineMs: number): Promise<ProbeResult> {
   try {
@@ -31,14 +32,18 @@ export async function probeWrite(client: ClientQuery, sql: Sql, deadlineMs: numb
   } catch (error) {
     if (!closed.has(errnoOf(error))) return whyNot(sql, error, deadlineMs)
   }
-  return exhausted(sql, deadlineMs).catch((error: unknown) => ({ result: 'ok', detail: `connections were not counted: ${describeError(error)}` }))
+  return exhausted(sql, deadlineMs).catch((error: unknown) => ({
+    result: 'ok',
+    detail: `connections were not counted: ${describeError(error)}`,
+  }))
 }
 
 function whyNot(sql: Sql, error: unknown, deadlineMs: number): ProbeResult | Promise<ProbeResult> {
   const [errno, detail] = [errnoOf(error), describeError(error)]
   if (errno === tooManyConnections) return { result: 'tooManyConnections', detail }
   if (full.has(errno) || /errno: 28\b|No space left|Disk quota/i.test(detail)) return { result: 'diskFull', detail }
-  if (readOnlyFiles.has(errno) || /errno: 30\b|Read-only file system/i.test(detail)) return { result: 'readOnlyFilesystem', detail }
+  if (readOnlyFiles.has(errno) || /errno: 30\b|Read-only file system/i.test(detail))
+    return { result: 'readOnlyFilesystem', detail }
   if (lockTimeouts.has(errno)) return { result: 'locked', detail }
   if (codeOf(error) === 'REGENT_SERVER_DOWN') return { result: 'unknown', detail }
   return whyStuck(sql, detail, deadlineMs)
@@ -46,7 +51,10 @@ function whyNot(sql: Sql, error: unknown, deadlineMs: number): ProbeResult | Pro
 
 /** The agent's own login is let in where a client's is not: so connections are counted. */
 async function exhausted(sql: Sql, deadlineMs: number): Promise<ProbeResult> {
-  const [row] = await sql.read("SELECT @@global.max_connections AS most, VARIABLE_VALUE AS now FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Threads_connected'", deadlineMs)
+  const [row] = await sql.read(
+    "SELECT @@global.max_connections AS most, VARIABLE_VALUE AS now FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Threads_connected'",
+    deadlineMs,
+  )
   const [most, now] = [numberOf(row, 'most'), numberOf(row, 'now')]
   if (now < most) return { result: 'ok', detail: '' }
   return { result: 'tooManyConnections', detail: `${now} connections of at most ${most}` }

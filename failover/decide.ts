@@ -23,6 +23,8 @@ function said(decision: Decision, place: Place | undefined): Decision {
     sentence: inPlace(decision.sentence, place),
     reasons: decision.reasons.map((reason) => inPlace(reason, place)),
     analyses: decision.analyses.map((analysis) => ({ ...analysis, sentence: inPlace(analysis.sentence, place) })),
-    actions: decision.actions.map((action) => (action.kind === 'commit' ? { ...action, why: inPlace(action.why, place) } : action)),
+    actions: decision.actions.map((action) =>
+      action.kind === 'commit' ? { ...action, why: inPlace(action.why, place) } : action,
+    ),
   }
 }

@@ -2,7 +2,15 @@ import type { Analysis } from '../topology/analysis.ts'
 import type { InstanceName } from '../topology/member.ts'
 import type { PrimaryRoute } from '../src/common/platform.ts'
 import type { ClusterRecord } from './record.ts'
-import type { Assignment, DemoteOrder, FetchOrder, PasswordsOrder, PromiseOrder, RenounceOrder, ReseedOrder } from './order.ts'
+import type {
+  Assignment,
+  DemoteOrder,
+  FetchOrder,
+  PasswordsOrder,
+  PromiseOrder,
+  RenounceOrder,
+  ReseedOrder,
+} from './order.ts'
 
 /** One thing to do now. Each is idempotent; what it leads to is decided again from the next snapshot. */
 export type Action =

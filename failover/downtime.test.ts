@@ -5,11 +5,21 @@ import { emptyNotes, type Downtime } from './notes.ts'
 import { aSituation, deadServer, type SituationOverrides } from './testing.ts'
 
 const wallMs = 1_000_000
-const of = (instance: string, forMs = 60_000): Downtime => ({ instance, untilWallMs: wallMs + forMs, reason: 'new disk', owner: 'ann' })
+const of = (instance: string, forMs = 60_000): Downtime => ({
+  instance,
+  untilWallMs: wallMs + forMs,
+  reason: 'new disk',
+  owner: 'ann',
+})
 const expecting = (...downtimes: readonly Downtime[]): SituationOverrides => ({ notes: { downtimes } })
 
 function seen(given: SituationOverrides) {
-  return decide(aSituation(given)).analyses.map(({ code, severity, expected = false, sentence }) => ({ code, severity, expected, sentence }))
+  return decide(aSituation(given)).analyses.map(({ code, severity, expected = false, sentence }) => ({
+    code,
+    severity,
+    expected,
+    sentence,
+  }))
 }
 
 describe('a downtime', () => {
@@ -19,16 +29,22 @@ describe('a downtime', () => {
     const [finding, ...others] = seen({ views, ...expecting(of('shop-2')) })
     expect(others).toEqual([])
     expect(finding).toMatchObject({ code: 'ReplicaDead', severity: 'info', expected: true })
-    expect(finding?.sentence).toMatch(/^replica shop-2 is dead: .* \(expected: downtime until 1970-01-01 00:17:40 UTC by ann: new disk\)$/)
+    expect(finding?.sentence).toMatch(
+      /^replica shop-2 is dead: .* \(expected: downtime until 1970-01-01 00:17:40 UTC by ann: new disk\)$/,
+    )
   })
 
   it('says nothing about other instances', () => {
-    expect(seen({ views: { 'shop-2': deadServer }, ...expecting(of('shop-1')) })).toMatchObject([{ code: 'ReplicaDead', severity: 'warning', expected: false }])
+    expect(seen({ views: { 'shop-2': deadServer }, ...expecting(of('shop-1')) })).toMatchObject([
+      { code: 'ReplicaDead', severity: 'warning', expected: false },
+    ])
   })
 
   it('lowers nothing that is critical: that is about the writes of the whole cluster', () => {
     const writable = { 'shop-2': { server: { readOnly: false, superReadOnly: false } } }
-    expect(seen({ views: writable, ...expecting(of('shop-2')) })).toMatchObject([{ code: 'TwoWritablePrimaries', severity: 'critical', expected: false }])
+    expect(seen({ views: writable, ...expecting(of('shop-2')) })).toMatchObject([
+      { code: 'TwoWritablePrimaries', severity: 'critical', expected: false },
+    ])
   })
 
   it('of the primary holds no failover back', () => {
@@ -59,6 +75,8 @@ describe('a downtime', () => {
   })
 
   it('of nobody who gave a name is described without one', () => {
-    expect(describeDowntime({ untilWallMs: 1_795_435_390_000, reason: 'new disk', owner: '' })).toBe('downtime until 2026-11-23 12:03:10 UTC: new disk')
+    expect(describeDowntime({ untilWallMs: 1_795_435_390_000, reason: 'new disk', owner: '' })).toBe(
+      'downtime until 2026-11-23 12:03:10 UTC: new disk',
+    )
   })
 })

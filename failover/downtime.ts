@@ -12,7 +12,10 @@ export function downtimesAt(notes: ClusterNotes, wallMs: number): readonly Downt
   return (notes.downtimes ?? []).filter(({ untilWallMs }) => untilWallMs > wallMs)
 }
 
-export function downtimeOf({ notes, wallMs }: { readonly notes: ClusterNotes; readonly wallMs: number }, instance: InstanceName): Downtime | undefined {
+export function downtimeOf(
+  { notes, wallMs }: { readonly notes: ClusterNotes; readonly wallMs: number },
+  instance: InstanceName,
+): Downtime | undefined {
   return downtimesAt(notes, wallMs).find((each) => each.instance === instance)
 }
 

@@ -9,7 +9,8 @@ import { liveView, type LiveView, type Situation } from './situation.ts'
 import { isNotedUnsettled } from './unsettled.ts'
 
 /**
- * The arithmetic of design §5. Invariant: while |S| ≥ k, every acknowledged write is held by the primary and by at least k members of S; so any
+ * The arithmetic of design §5. Invariant: while |S| ≥ k, every acknowledged write is held by the primary and by at
+ * least k members of S; so any
  * |S| − k + 1 members of S include a holder of everything acknowledged.
  */
 
@@ -29,7 +30,10 @@ export interface Promised {
 
 export interface Revocation {
   readonly revoked: boolean
-  /** Members of S (and the primary, where it counts) that promised. Outsiders too, where none of those may lead and holds what the primary was elected for. */
+  /**
+   * Members of S (and the primary, where it counts) that promised. Outsiders too, where none of those may lead and
+   * holds what the primary was elected for.
+   */
   readonly promised: readonly Promised[]
   /** Everything that may have been acknowledged. */
   readonly union: GtidSet
@@ -38,20 +42,28 @@ export interface Revocation {
 }
 
 /**
- * Its report under the promise of `epoch`, if it gave one that counts: at the record's revision. One given at an older revision could still be changed by a fetch that an
- * earlier intent ordered and that is late; who promised again at this revision refuses that fetch (model: NO_INTENT).
+ * Its report under the promise of `epoch`, if it gave one that counts: at the record's revision. One given at an older
+ * revision could still be changed by a fetch that an earlier intent ordered and that is late; who promised again at
+ * this revision refuses that fetch (model: NO_INTENT).
  */
 export function promisedBy(situation: Situation, member: MemberId, epoch: number): Promised | undefined {
   const view = liveView(situation.snapshot, member)
   if (view === undefined) return undefined
   const { promiseReport: report, stored } = view.observation
-  if (report === null || report.epoch !== epoch || stored.promise !== epoch || stored.revision < situation.record.revision || stored.seeding) return undefined
+  if (
+    report === null ||
+    report.epoch !== epoch ||
+    stored.promise !== epoch ||
+    stored.revision < situation.record.revision ||
+    stored.seeding
+  )
+    return undefined
   return { member, view, report, holds: parseGtidSet(report.holds) }
 }
 
 /**
- * Whether the record's epoch is revoked by promises of `epoch`: |S| − k + 1 members of S, or the primary's own agent. While the
- * primary's tail is unsettled its own agent must be among them, and its binlog belongs to the union.
+ * Whether the record's epoch is revoked by promises of `epoch`: |S| − k + 1 members of S, or the primary's own agent.
+ * While the primary's tail is unsettled its own agent must be among them, and its binlog belongs to the union.
  */
 export function revocation(situation: Situation, epoch: number): Revocation {
   const { record } = situation
@@ -84,9 +96,11 @@ export function isUnsettled({ snapshot, record, notes }: Situation): boolean {
 
 function missingSentence(situation: Situation, given: number, unsettled: boolean): string {
   const { record } = situation
-  if (unsettled) return `the agent of the primary must promise, because its mysqld was stopped or changed by another hand and may have acknowledged what no replica holds`
+  if (unsettled)
+    return `the agent of the primary must promise, because its mysqld was stopped or changed by another hand and may have acknowledged what no replica holds`
   const quorum = revocationQuorum(record)
-  if (record.acks === 0) return 'writes needed no acknowledgement, so only the primary’s own agent can say what clients were told'
+  if (record.acks === 0)
+    return 'writes needed no acknowledgement, so only the primary’s own agent can say what clients were told'
   if (quorum === null) {
     return `the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
   }

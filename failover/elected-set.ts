@@ -6,9 +6,9 @@ import type { ClusterRecord } from './record.ts'
 import { liveView, liveViews, type LiveView, type Situation } from './situation.ts'
 
 /**
- * An elected primary must not open with less than it promised. What it had received and not applied can be thrown away under it, by whoever changes
- * its channel. So the record names the set that the election was held for; the primary's agent compares, and the election is held again among
- * those who still hold that set.
+ * An elected primary must not open with less than it promised. What it had received and not applied can be thrown away
+ * under it, by whoever changes its channel. So the record names the set that the election was held for; the primary's
+ * agent compares, and the election is held again among those who still hold that set.
  */
 export function electedSetOf({ elected }: Pick<ClusterRecord, 'elected'>): GtidSet {
   return elected === undefined ? GtidSet.empty : parseGtidSet(elected)
@@ -25,7 +25,10 @@ export function electedIn({ elected }: ClusterRecord, { observation }: LiveView)
 }
 
 /** What the primary of this epoch lacks of its set, by the word of its own agent. */
-export function lackedByPrimary({ epoch }: Pick<ClusterRecord, 'epoch'>, { stored: { assignment }, lacksElected }: Observation): GtidSet {
+export function lackedByPrimary(
+  { epoch }: Pick<ClusterRecord, 'epoch'>,
+  { stored: { assignment }, lacksElected }: Observation,
+): GtidSet {
   const isOfThisEpoch = assignment?.role === 'primary' && assignment.epoch === epoch
   return isOfThisEpoch && lacksElected !== undefined ? parseGtidSet(lacksElected) : GtidSet.empty
 }
@@ -40,10 +43,16 @@ export function holdsElected(record: ClusterRecord, observation: Observation): b
   return lackedByPrimary(record, observation).isEmpty() && holdsOf(observation).contains(electedSetOf(record))
 }
 
-/** Neither the primary nor members of S, and nothing speaks against what they hold: the old primary of a failover among them. */
+/**
+ * Neither the primary nor members of S, and nothing speaks against what they hold: the old primary of a failover among
+ * them.
+ */
 export function outsiders({ snapshot, record }: Situation): readonly MemberId[] {
   return liveViews(snapshot)
-    .filter(({ past, observation: { stored } }) => past === undefined && !stored.seeding && !stored.fromThePast && !stored.filterSeen && !stored.forgetful)
+    .filter(
+      ({ past, observation: { stored } }) =>
+        past === undefined && !stored.seeding && !stored.fromThePast && !stored.filterSeen && !stored.forgetful,
+    )
     .map(({ observation }) => observation.member)
     .filter((member) => member !== record.primary && !record.syncSet.includes(member))
 }
@@ -58,15 +67,23 @@ export function isToBeStarted({ snapshot, record }: Situation): boolean {
   const view = liveView(snapshot, record.primary)
   if (view === undefined || !isDeadHolder(view)) return false
   const { stored, promiseReport } = view.observation
-  return promiseReport?.epoch === record.epoch && stored.promise === record.epoch && (stored.assignment?.epoch ?? 0) < record.epoch
+  return (
+    promiseReport?.epoch === record.epoch &&
+    stored.promise === record.epoch &&
+    (stored.assignment?.epoch ?? 0) < record.epoch
+  )
 }
 
 /** Why the cluster has no primary, and what helps. */
 export function standsStill(situation: Situation, sentence: string): string {
   const { record, snapshot } = situation
   const silent = snapshot.instances.filter(({ reachable }) => !reachable).map(({ name }) => name)
-  const lost = [...new Set([...record.syncSet.filter((member) => liveView(snapshot, member) === undefined).map(instanceOf), ...silent])]
+  const lost = [
+    ...new Set([
+      ...record.syncSet.filter((member) => liveView(snapshot, member) === undefined).map(instanceOf),
+      ...silent,
+    ]),
+  ]
   const whom = lost.length > 0 ? `bring back ${lost.join(', ')}` : 'bring back an instance that holds it'
   return `no primary: ${sentence}; nobody who answers and may lead holds that whole set: ${whom} or, giving up what is missing, use: regent failover --accept-loss`
 }
-

@@ -23,12 +23,15 @@ export interface Wishes {
   readonly to: InstanceName | null
   /** Why that one, where no person did. */
   readonly because?: string
-  /** Instances that are about to leave: they win only where nobody else holds everything, and hand over before they go. */
+  /**
+   * Instances that are about to leave: they win only where nobody else holds everything, and hand over before they go.
+   */
   readonly leaving: readonly InstanceName[]
 }
 
 /**
- * Elects among `promised`. Order: older series of MySQL (decision 19), not in downtime, preferred before neutral, higher priority, not delayed by hand, shorter applier backlog (the backlog is outage), lower ordinal.
+ * Elects among `promised`. Order: older series of MySQL (decision 19), not in downtime, preferred before neutral,
+ * higher priority, not delayed by hand, shorter applier backlog (the backlog is outage), lower ordinal.
  */
 export function elect(situation: Situation, promised: readonly Promised[], union: GtidSet, wishes: Wishes): Election {
   const allowed: Promised[] = []
@@ -39,13 +42,19 @@ export function elect(situation: Situation, promised: readonly Promised[], union
     else reasons.push(`${instanceOf(candidate.member)} is not chosen: ${why}`)
   }
   const leaves = ({ member }: Promised) => wishes.leaving.includes(instanceOf(member))
-  // One whose server must be started first, or who brings what nobody promised, leads only where nobody else holds everything.
+  // One whose server must be started first, or who brings what nobody promised, leads only where nobody else holds
+  // everything.
   const burdens = (one: Promised) => 2 * Number(isDeadHolder(one.view)) + Number(!union.contains(one.holds))
-  const ranked = allowed.toSorted((a, b) => burdens(a) - burdens(b) || Number(leaves(a)) - Number(leaves(b)) || compare(situation, a, b))
+  const ranked = allowed.toSorted(
+    (a, b) => burdens(a) - burdens(b) || Number(leaves(a)) - Number(leaves(b)) || compare(situation, a, b),
+  )
   const holding = ranked.filter(({ holds }) => holds.contains(union))
   const winner = holding[0] ?? null
   for (const loser of ranked) {
-    if (loser !== winner) reasons.push(`${instanceOf(loser.member)} is not chosen: ${leaves(loser) ? 'it is about to leave' : whyBehind(situation, loser, winner, union)}`)
+    if (loser !== winner)
+      reasons.push(
+        `${instanceOf(loser.member)} is not chosen: ${leaves(loser) ? 'it is about to leave' : whyBehind(situation, loser, winner, union)}`,
+      )
   }
   const able = ranked.filter(({ view }) => !isDeadHolder(view))
   return { winner, mustFetch: winner === null ? (able[0] ?? null) : null, reasons }
@@ -54,13 +63,28 @@ export function elect(situation: Situation, promised: readonly Promised[], union
 /** A shorter backlog is applied in a moment, and the order of ordinals is worth more. */
 const mindedBacklog = 100
 
-/** The member election would prefer among these if all held the same; for plans before anybody promised. One that has just come back, and applies what it missed, only where nobody else can. */
+/**
+ * The member election would prefer among these if all held the same; for plans before anybody promised. One that has
+ * just come back, and applies what it missed, only where nobody else can.
+ */
 export function preferredOf(situation: Situation, members: readonly MemberId[]): MemberId | null {
-  const allowed = members.filter((member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)))
+  const allowed = members.filter(
+    (member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)),
+  )
   const waiting = (member: MemberId) => Math.floor(backlogIn(liveView(situation.snapshot, member)) / mindedBacklog)
   const delayed = (member: MemberId) => isDelayed(liveView(situation.snapshot, member))
   const series = (member: MemberId) => rankOf(liveView(situation.snapshot, member))
-  return allowed.toSorted((a, b) => series(a) - series(b) || compareDowntime(situation, a, b) || comparePolicy(situation, a, b) || delayed(a) - delayed(b) || waiting(a) - waiting(b) || compareOrdinal(a, b))[0] ?? null
+  return (
+    allowed.toSorted(
+      (a, b) =>
+        series(a) - series(b) ||
+        compareDowntime(situation, a, b) ||
+        comparePolicy(situation, a, b) ||
+        delayed(a) - delayed(b) ||
+        waiting(a) - waiting(b) ||
+        compareOrdinal(a, b),
+    )[0] ?? null
+  )
 }
 
 function whyNot(situation: Situation, { member, view, report }: Promised, wishes: Wishes): string | null {
@@ -80,7 +104,9 @@ export function whyUnfit(situation: Situation, member: MemberId, view: LiveView)
   if (stored.forgetful) return 'it may have forgotten what it received and has not caught up since'
   if (stored.fromThePast) return 'its volume went back in time and it has not been seeded since'
   if (stored.filterSeen) return 'it has had a replication filter'
-  return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace' ? `its disk: ${view.observation.probeDetail || probe}` : null
+  return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
+    ? `its disk: ${view.observation.probeDetail || probe}`
+    : null
 }
 
 function whyBehind(situation: Situation, loser: Promised, winner: Promised | null, union: GtidSet): string {
@@ -88,17 +114,27 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
   if (lacking > 0) return `it lacks ${counted(lacking, 'transaction')}`
   if (winner === null) return 'nobody was'
   if (isDeadHolder(loser.view)) return 'its mysqld is down'
-  if (rankOf(winner.view) < rankOf(loser.view)) return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
+  if (rankOf(winner.view) < rankOf(loser.view))
+    return `it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
   if (compareDowntime(situation, winner.member, loser.member) < 0) return 'it is in downtime'
-  if (comparePolicy(situation, winner.member, loser.member) < 0) return `${instanceOf(winner.member)} is preferred by policy`
-  if (isDelayed(winner.view) < isDelayed(loser.view)) return `it was told to apply ${delaySecondsOf(channelOf(loser.view))} s later than it receives`
+  if (comparePolicy(situation, winner.member, loser.member) < 0)
+    return `${instanceOf(winner.member)} is preferred by policy`
+  if (isDelayed(winner.view) < isDelayed(loser.view))
+    return `it was told to apply ${delaySecondsOf(channelOf(loser.view))} s later than it receives`
   return backlogOf(winner) < backlogOf(loser)
     ? `it has ${counted(backlogOf(loser), 'transaction')} to apply, ${instanceOf(winner.member)} ${backlogOf(winner)}`
     : `equal, and ${instanceOf(winner.member)} has the lower ordinal`
 }
 
 function compare(situation: Situation, a: Promised, b: Promised): number {
-  return rankOf(a.view) - rankOf(b.view) || compareDowntime(situation, a.member, b.member) || comparePolicy(situation, a.member, b.member) || isDelayed(a.view) - isDelayed(b.view) || backlogOf(a) - backlogOf(b) || compareOrdinal(a.member, b.member)
+  return (
+    rankOf(a.view) - rankOf(b.view) ||
+    compareDowntime(situation, a.member, b.member) ||
+    comparePolicy(situation, a.member, b.member) ||
+    isDelayed(a.view) - isDelayed(b.view) ||
+    backlogOf(a) - backlogOf(b) ||
+    compareOrdinal(a.member, b.member)
+  )
 }
 
 /** A version that is not known yet comes before all others: it is no reason against anybody. */
@@ -110,7 +146,10 @@ function seriesNameOf(view: LiveView): string {
   return seriesOf(view.observation)?.name ?? 'of an unknown version'
 }
 
-/** It will be in trouble soon, as a person said. Among those that hold everything that is a reason for another one, never a reason for nobody. */
+/**
+ * It will be in trouble soon, as a person said. Among those that hold everything that is a reason for another one,
+ * never a reason for nobody.
+ */
 function compareDowntime(situation: Situation, a: MemberId, b: MemberId): number {
   const [left, right] = [a, b].map((member) => Number(downtimeOf(situation, instanceOf(member)) !== undefined))
   return (left ?? 0) - (right ?? 0)

@@ -3,8 +3,9 @@ import type { DecisionInput } from './situation.ts'
 import type { ClusterSpec } from './spec.ts'
 
 /**
- * How many automatic failovers a cluster may do. A failover is cheap and loses nothing; what must be stopped is a primary that dies again and again wherever it goes. So a few are free, and each comes back one
- * window after it was used. Failovers that a person asked for neither need nor use one.
+ * How many automatic failovers a cluster may do. A failover is cheap and loses nothing; what must be stopped is a
+ * primary that dies again and again wherever it goes. So a few are free, and each comes back one window after it was
+ * used. Failovers that a person asked for neither need nor use one.
  */
 export interface FailoverBudget {
   /** How many there are when none was used lately. */
@@ -20,15 +21,24 @@ const usual = { failovers: 3, windowMs: 300_000 } as const
 /** More entries would change nothing but how exactly a budget is known that has been empty for as many windows. */
 const mostNoted = 32
 
-/** What applies of the spec: `budget` if it is given, else the older `windowMs` as a budget of one, else the usual one. Null = no limit. */
-export function budgetOf({ failover }: Pick<ClusterSpec, 'failover'>): { readonly failovers: number; readonly windowMs: number } | null {
+/**
+ * What applies of the spec: `budget` if it is given, else the older `windowMs` as a budget of one, else the usual one.
+ * Null = no limit.
+ */
+export function budgetOf({
+  failover,
+}: Pick<ClusterSpec, 'failover'>): { readonly failovers: number; readonly windowMs: number } | null {
   if (failover.budget !== undefined) return failover.budget
   if (failover.windowMs === undefined) return usual
   return failover.windowMs === 0 ? null : { failovers: 1, windowMs: failover.windowMs }
 }
 
 /** What is left now; null where there is no limit. */
-export function failoverBudget({ spec, notes, wallMs }: Pick<DecisionInput, 'spec' | 'notes' | 'wallMs'>): FailoverBudget | null {
+export function failoverBudget({
+  spec,
+  notes,
+  wallMs,
+}: Pick<DecisionInput, 'spec' | 'notes' | 'wallMs'>): FailoverBudget | null {
   const limit = budgetOf(spec)
   if (limit === null) return null
   const { failovers: most, windowMs } = limit
@@ -37,7 +47,10 @@ export function failoverBudget({ spec, notes, wallMs }: Pick<DecisionInput, 'spe
   return { most, windowMs, left: most - used, moreAtWallMs: used === 0 ? null : fullAtMs - (used - 1) * windowMs }
 }
 
-/** One comes back per window, one after the other; a failover that no gate could hold back never makes it worse than empty. */
+/**
+ * One comes back per window, one after the other; a failover that no gate could hold back never makes it worse than
+ * empty.
+ */
 function whenFull(used: readonly number[], most: number, windowMs: number): number {
   const [oldest = -Infinity] = used
   // Where more may have been used than is noted, the budget was empty then.
@@ -45,13 +58,17 @@ function whenFull(used: readonly number[], most: number, windowMs: number): numb
   return used.reduce((fullAt, atMs) => Math.min(Math.max(fullAt, atMs) + windowMs, atMs + most * windowMs), start)
 }
 
-/** Oldest first. What lies in the future was noted by a clock that was wrong: it must not hold back anything for ever. */
+/**
+ * Oldest first. What lies in the future was noted by a clock that was wrong: it must not hold back anything for ever.
+ */
 function usedAt({ automaticFailovers, lastFailoverWallMs }: ClusterNotes, wallMs: number): readonly number[] {
   const noted = automaticFailovers ?? (lastFailoverWallMs === null ? [] : [lastFailoverWallMs])
   return noted.filter((atMs) => atMs <= wallMs).toSorted((a, b) => a - b)
 }
 
-/** Notes one more automatic failover, once however often it is noted. Older managers read `lastFailoverWallMs` alone. */
+/**
+ * Notes one more automatic failover, once however often it is noted. Older managers read `lastFailoverWallMs` alone.
+ */
 export function automaticFailoverAt(wallMs: number): (notes: ClusterNotes) => ClusterNotes {
   return (notes) => {
     const before = usedAt(notes, wallMs).filter((atMs) => atMs !== wallMs)
@@ -70,7 +87,8 @@ export function whySpent(budget: FailoverBudget | null): string | null {
   if (budget === null || budget.left > 0 || budget.moreAtWallMs === null) return null
   const next = `the next one may be at ${timeOf(budget.moreAtWallMs)}`
   const window = `${budget.windowMs / 1_000} s`
-  if (budget.most === 1) return `the last automatic failover was at ${timeOf(budget.moreAtWallMs - budget.windowMs)} and ${next} (window ${window})`
+  if (budget.most === 1)
+    return `the last automatic failover was at ${timeOf(budget.moreAtWallMs - budget.windowMs)} and ${next} (window ${window})`
   return `all ${budget.most} automatic failovers are used up; ${next} (one comes back every ${window})`
 }
 

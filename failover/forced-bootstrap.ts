@@ -4,7 +4,15 @@ import { describeProcess } from '../topology/instance-state.ts'
 import { ordinalOf, type InstanceName } from '../topology/member.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
-import { isLive, isServing, liveViews, viewNamed, wantedInstances, type DecisionInput, type LiveView } from './situation.ts'
+import {
+  isLive,
+  isServing,
+  liveViews,
+  viewNamed,
+  wantedInstances,
+  type DecisionInput,
+  type LiveView,
+} from './situation.ts'
 
 /** Who leads a cluster without a record because a person says so, and what is given up by that. */
 export interface ForcedBootstrap {
@@ -18,7 +26,8 @@ export interface ForcedBootstrap {
 }
 
 /** How a command makes a blocked bootstrap go on, as the end of a sentence. */
-export const forcedAdvice = 'or choose who leads: regent failover --accept-loss --to <instance> gives up what only others hold, and names it with --dry-run'
+export const forcedAdvice =
+  'or choose who leads: regent failover --accept-loss --to <instance> gives up what only others hold, and names it with --dry-run'
 
 /** Whom a person chose to lead although there is no record; undefined where nobody did. */
 export function chosenLeader({ requests }: DecisionInput): InstanceName | undefined {
@@ -27,7 +36,10 @@ export function chosenLeader({ requests }: DecisionInput): InstanceName | undefi
 }
 
 /** What it means to let `to` lead, whatever others hold; or why it cannot. */
-export function planForcedBootstrap(input: DecisionInput, to: InstanceName): ForcedBootstrap | { readonly refusal: string } {
+export function planForcedBootstrap(
+  input: DecisionInput,
+  to: InstanceName,
+): ForcedBootstrap | { readonly refusal: string } {
   const leader = viewNamed(input.snapshot, to)
   const refusal = whyNotLeader(input, leader)
   if (refusal !== null || !isLive(leader)) return { refusal: `${to} ${refusal}` }
@@ -40,17 +52,22 @@ export function planForcedBootstrap(input: DecisionInput, to: InstanceName): For
 
 /** Those whose promise is waited for: a former primary's agent can always give it, and whoever runs. */
 export function mustPromise({ leader, asked }: ForcedBootstrap, { timings }: DecisionInput): readonly LiveView[] {
-  return asked.filter((view) => view.name === leader.name || view.observation.stored.assignment?.role === 'primary' || isServing(view, timings))
+  return asked.filter(
+    (view) =>
+      view.name === leader.name || view.observation.stored.assignment?.role === 'primary' || isServing(view, timings),
+  )
 }
 
 function whyNotLeader(input: DecisionInput, view: InstanceView | undefined): string | null {
   if (!isLive(view)) return 'cannot lead: its agent is silent'
   const seen = view.observation
   const { stored, server } = seen
-  if (ordinalOf(view.name) >= wantedInstances(input)) return `cannot lead: the cluster should have ${counted(wantedInstances(input), 'instance')}, and it is beyond them`
+  if (ordinalOf(view.name) >= wantedInstances(input))
+    return `cannot lead: the cluster should have ${counted(wantedInstances(input), 'instance')}, and it is beyond them`
   if (view.past !== undefined) return 'cannot lead: its volume went back in time, and it must be seeded first'
   if (stored.seeding) return 'cannot lead: it began to be seeded and holds nothing that counts'
-  if (server !== null && server.foreignTables.length > 0) return `cannot lead: it has tables that are not InnoDB (${server.foreignTables.join(', ')})`
+  if (server !== null && server.foreignTables.length > 0)
+    return `cannot lead: it has tables that are not InnoDB (${server.foreignTables.join(', ')})`
   const answers = stored.promise > 0 || isServing(view, input.timings)
   return answers ? null : `cannot lead: ${describeProcess(seen)}`
 }
@@ -66,7 +83,9 @@ function lossOf(view: InstanceView, leader: LiveView): readonly string[] {
   if (lacking.isEmpty()) return []
   const text = lacking.toString()
   const many = lacking.count() === 1 ? 'one transaction' : `${lacking.count()} transactions`
-  return [`${many} of ${view.name} that ${leader.name} lacks (${text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text})`]
+  return [
+    `${many} of ${view.name} that ${leader.name} lacks (${text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text})`,
+  ]
 }
 
 /** Its agent has said what it holds; one that is empty, or gives up what it has, holds nothing. */

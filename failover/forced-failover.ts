@@ -7,8 +7,8 @@ import { isServing, liveViews, names, type Situation } from './situation.ts'
 import type { Verdict } from './verdict.ts'
 
 /**
- * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds the most leads. What
- * could be lost is in the sentence. While a safe failover is possible, that one is done.
+ * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds
+ * the most leads. What could be lost is in the sentence. While a safe failover is possible, that one is done.
  */
 export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const { record } = situation
@@ -19,21 +19,32 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
   if (asked.length > 0) {
-    return step(`forced failover: asking ${names(asked)} to promise epoch ${next}`, asked.map((member) => promiseAction(situation, member, next)), { revisitMs: 500 })
+    return step(
+      `forced failover: asking ${names(asked)} to promise epoch ${next}`,
+      asked.map((member) => promiseAction(situation, member, next)),
+      { revisitMs: 500 },
+    )
   }
   const most = promised.reduce((best, { holds }) => (holds.isLargerThan(best) ? holds : best), GtidSet.empty)
   // Where nothing but an old copy is left, whoever accepts the loss accepts that too.
   const electable = areOldCopies ? promised.map(asItIs) : promised
   const { winner, reasons } = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })
-  if (winner === null) return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
+  if (winner === null)
+    return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
   const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up; ${verdict.sentence}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
 }
 
 /** Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. */
-export function forcedCandidates({ record, snapshot, timings }: Situation): { readonly members: readonly MemberId[]; readonly areOldCopies: boolean } {
-  const candidates = liveViews(snapshot).filter((view) => view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, timings))
+export function forcedCandidates({ record, snapshot, timings }: Situation): {
+  readonly members: readonly MemberId[]
+  readonly areOldCopies: boolean
+} {
+  const candidates = liveViews(snapshot).filter(
+    (view) =>
+      view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, timings),
+  )
   const known = candidates.filter(({ past }) => past === undefined)
   const sound = known.filter(({ observation }) => !observation.stored.fromThePast)
   const areOldCopies = sound.length === 0
@@ -42,5 +53,8 @@ export function forcedCandidates({ record, snapshot, timings }: Situation): { re
 
 function asItIs(promised: Promised): Promised {
   const { observation } = promised.view
-  return { ...promised, view: { ...promised.view, observation: { ...observation, stored: { ...observation.stored, fromThePast: false } } } }
+  return {
+    ...promised,
+    view: { ...promised.view, observation: { ...observation, stored: { ...observation.stored, fromThePast: false } } },
+  }
 }

@@ -8,7 +8,9 @@ const ending = { terminating: true } as const
 describe('An instance that is told to end', () => {
   it('hands over first where it is the primary’s', () => {
     const decision = decide(aSituation({ views: { 'shop-0': ending } }))
-    expect(committed(decision)).toMatchObject({ intent: { kind: 'switchover', candidate: shop1, reason: 'shop-0 is told to end' } })
+    expect(committed(decision)).toMatchObject({
+      intent: { kind: 'switchover', candidate: shop1, reason: 'shop-0 is told to end' },
+    })
     expect(decision.flow).toBe('switchover')
   })
 
@@ -22,11 +24,22 @@ describe('An instance that is told to end', () => {
   })
 
   it('does not join the sync set', () => {
-    expect(decide(aSituation({ record: { syncSet: [shop1] }, views: { 'shop-2': ending } })).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(
+      decide(aSituation({ record: { syncSet: [shop1] }, views: { 'shop-2': ending } })).actions.filter(
+        ({ kind }) => kind === 'commit',
+      ),
+    ).toEqual([])
   })
 
   it('says why it cannot hand over where nobody can take over', () => {
-    const decision = decide(aSituation({ record: { syncSet: [shop1] }, views: { 'shop-0': ending, 'shop-1': ending, 'shop-2': ending } }))
-    expect(decision).toMatchObject({ blocked: true, sentence: expect.stringContaining('primary shop-0 is told to end and cannot hand over: no replica can take over') as string })
+    const decision = decide(
+      aSituation({ record: { syncSet: [shop1] }, views: { 'shop-0': ending, 'shop-1': ending, 'shop-2': ending } }),
+    )
+    expect(decision).toMatchObject({
+      blocked: true,
+      sentence: expect.stringContaining(
+        'primary shop-0 is told to end and cannot hand over: no replica can take over',
+      ) as string,
+    })
   })
 })

@@ -6,8 +6,12 @@ import { believed, renounceOrders, standingOf, withIncarnation, withoutIncarnati
 import { emptyNotes, type ClusterNotes } from './notes.ts'
 import { aSituation, deadServer, ordersOf, promised, shop0, shop1, type SituationOverrides } from './testing.ts'
 
-const noted = (...incarnations: readonly string[]): ClusterNotes => ({ ...emptyNotes, incarnations: { [shop1]: incarnations } })
-const run = (incarnation: string, ...earlierIncarnations: readonly string[]) => anObservation({ instance: 'shop-1', stored: { incarnation, earlierIncarnations } })
+const noted = (...incarnations: readonly string[]): ClusterNotes => ({
+  ...emptyNotes,
+  incarnations: { [shop1]: incarnations },
+})
+const run = (incarnation: string, ...earlierIncarnations: readonly string[]) =>
+  anObservation({ instance: 'shop-1', stored: { incarnation, earlierIncarnations } })
 
 describe('an incarnation', () => {
   it.each([
@@ -37,7 +41,8 @@ describe('an incarnation', () => {
 
 describe('what is believed', () => {
   const snapshot = aSnapshot({ 'shop-1': { stored: { incarnation: 'c', earlierIncarnations: ['a'] } } })
-  const viewOf1 = (notes: ClusterNotes, runs: readonly string[] = []) => believed(snapshot, notes, new Set(runs)).instances[1]
+  const viewOf1 = (notes: ClusterNotes, runs: readonly string[] = []) =>
+    believed(snapshot, notes, new Set(runs)).instances[1]
 
   it('is nothing of a run before it is noted, unless that run was noted and has only promised since', () => {
     expect(viewOf1(noted('a'))).toMatchObject({ reachable: false, observation: { member: shop1 } })
@@ -46,24 +51,42 @@ describe('what is believed', () => {
   })
 
   it('of one that went back in time is that it is nobody who is known, also when its run was believed', () => {
-    expect(viewOf1(noted('b', 'a'), ['run-of-shop-1'])).toMatchObject({ reachable: true, past: shop1, observation: { member: `${shop1}~c`, promiseReport: null } })
+    expect(viewOf1(noted('b', 'a'), ['run-of-shop-1'])).toMatchObject({
+      reachable: true,
+      past: shop1,
+      observation: { member: `${shop1}~c`, promiseReport: null },
+    })
   })
 })
 
 /** The situation with the volume of `name` gone back in time. */
 function wentBack(name: 'shop-0' | 'shop-1', overrides: SituationOverrides = {}) {
   const view = overrides.views?.[name]
-  const views = { ...overrides.views, [name]: { ...view, stored: { ...view?.stored, incarnation: 'c', earlierIncarnations: ['a'] } } }
+  const views = {
+    ...overrides.views,
+    [name]: { ...view, stored: { ...view?.stored, incarnation: 'c', earlierIncarnations: ['a'] } },
+  }
   const situation = aSituation({ ...overrides, views })
   const notes = { ...situation.notes, incarnations: { [name === 'shop-0' ? shop0 : shop1]: ['b', 'a'] } }
-  return { ...situation, notes, snapshot: believed(situation.snapshot, notes, new Set(situation.snapshot.instances.map(({ observation }) => observation?.agentRun ?? ''))) }
+  return {
+    ...situation,
+    notes,
+    snapshot: believed(
+      situation.snapshot,
+      notes,
+      new Set(situation.snapshot.instances.map(({ observation }) => observation?.agentRun ?? '')),
+    ),
+  }
 }
 
 describe('a member whose volume went back in time', () => {
   it('promises nothing that counts', () => {
     const views = { 'shop-0': deadServer, 'shop-1': promised(), 'shop-2': promised() }
     expect(revocation(aSituation({ views }), 2).revoked).toBe(true)
-    expect(revocation(wentBack('shop-1', { views }), 2)).toMatchObject({ revoked: false, missing: '2 members of the sync set must promise and 1 did' })
+    expect(revocation(wentBack('shop-1', { views }), 2)).toMatchObject({
+      revoked: false,
+      missing: '2 members of the sync set must promise and 1 did',
+    })
   })
 
   it('leaves the sync set, is told that it is a new member, and gets no other order', () => {
@@ -85,7 +108,9 @@ describe('a member whose volume went back in time', () => {
   it('stays what it is where nobody could lead without it, and the way out is said', () => {
     const both = wentBack('shop-0', { record: { syncSet: [shop1] }, views: { 'shop-1': { reachable: false } } })
     const decision = decide(both)
-    expect(decision.sentence).toMatch(/^no automatic failover: the volume of shop-0 went back in time .*use: regent failover --accept-loss \(with --to shop-0 it is taken as it is now\)$/)
+    expect(decision.sentence).toMatch(
+      /^no automatic failover: the volume of shop-0 went back in time .*use: regent failover --accept-loss \(with --to shop-0 it is taken as it is now\)$/,
+    )
     expect(ordersOf(decision)).toEqual([])
   })
 
@@ -99,13 +124,20 @@ describe('a member whose volume went back in time', () => {
 
   it('is no primary: the sync set alone revokes, as if its agent were gone', () => {
     const decision = decide(wentBack('shop-0'))
-    expect(decision.sentence).toBe('failing over: the volume of shop-0 went back in time and is nobody’s who is known; asking shop-1 and shop-2 to promise epoch 2')
+    expect(decision.sentence).toBe(
+      'failing over: the volume of shop-0 went back in time and is nobody’s who is known; asking shop-1 and shop-2 to promise epoch 2',
+    )
     expect(ordersOf(decision)).toEqual(['promise shop-1 2@1', 'promise shop-2 2@1'])
   })
 
   it('is seeded again once it is a new member, and joins nothing before', () => {
-    const stored = { fromThePast: true, assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0' } } as const
-    const decision = decide(aSituation({ record: { syncSet: ['shop-2@volume-2'] }, views: { 'shop-1': { member: 'shop-1@new', stored } } }))
+    const stored = {
+      fromThePast: true,
+      assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0' },
+    } as const
+    const decision = decide(
+      aSituation({ record: { syncSet: ['shop-2@volume-2'] }, views: { 'shop-1': { member: 'shop-1@new', stored } } }),
+    )
     expect(decision.sentence).toMatch(/^shop-1 went back in time.* it is archived and seeded again from shop-2$/)
   })
 })

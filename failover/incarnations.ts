@@ -8,12 +8,14 @@ import { isLive, type Situation } from './situation.ts'
 import { judgePrimary } from './verdict.ts'
 
 /**
- * A volume that went back in time (a snapshot put back) forgot what it promised and received, and does not know it. So each incarnation of an agent's disk is written into the notes before anything relies on
- * it; one whose earlier ones do not lead back to the newest that was noted is somebody new.
+ * A volume that went back in time (a snapshot put back) forgot what it promised and received, and does not know it. So
+ * each incarnation of an agent's disk is written into the notes before anything relies on it; one whose earlier ones do
+ * not lead back to the newest that was noted is somebody new.
  */
 
 /**
- * `known` as the notes say · `new` follows from what they say, or they say nothing of this member (a new volume, or notes that were lost) · `late` the word of an earlier run · `past` went back in time.
+ * `known` as the notes say · `new` follows from what they say, or they say nothing of this member (a new volume, or
+ * notes that were lost) · `late` the word of an earlier run · `past` went back in time.
  */
 export type Standing = 'known' | 'new' | 'late' | 'past'
 
@@ -38,17 +40,26 @@ export function withIncarnation(notes: ClusterNotes, observation: Observation): 
   const { member, stored } = observation
   const { [member]: noted = [], ...others } = notes.incarnations
   const kept = Object.entries(others).slice(1 - notedMembers)
-  return { ...notes, incarnations: { ...(Object.fromEntries(kept) as ClusterNotes['incarnations']), [member]: [stored.incarnation, ...noted].slice(0, notedPerMember) } }
+  return {
+    ...notes,
+    incarnations: {
+      ...(Object.fromEntries(kept) as ClusterNotes['incarnations']),
+      [member]: [stored.incarnation, ...noted].slice(0, notedPerMember),
+    },
+  }
 }
 
 /** Whose incarnation is still to be noted. */
 export function unnoted(snapshot: Snapshot, notes: ClusterNotes): readonly Observation[] {
-  return snapshot.instances.flatMap(({ observation }) => (observation && standingOf(notes, observation) === 'new' ? [observation] : []))
+  return snapshot.instances.flatMap(({ observation }) =>
+    observation && standingOf(notes, observation) === 'new' ? [observation] : [],
+  )
 }
 
 /**
- * The snapshot as it may be believed. One that went back in time is nobody whom the record knows. A run that is not noted yet is not there yet, except for one that was noted and goes on: it promised
- * something, and that it did is noted soon after.
+ * The snapshot as it may be believed. One that went back in time is nobody whom the record knows. A run that is not
+ * noted yet is not there yet, except for one that was noted and goes on: it promised something, and that it did is
+ * noted soon after.
  * @param runs agent runs of which an incarnation was noted
  */
 export function believed(snapshot: Snapshot, notes: ClusterNotes, runs: ReadonlySet<string>): Snapshot {
@@ -65,7 +76,11 @@ function believedView(view: InstanceView, notes: ClusterNotes, runs: ReadonlySet
 
 function asNobody(view: InstanceView, observation: Observation): InstanceView {
   const nobody: MemberId = `${observation.member}~${observation.stored.incarnation}`
-  return { ...view, past: observation.member, observation: { ...observation, member: nobody, promiseReport: null, markedRevision: 0, binlogSet: null } }
+  return {
+    ...view,
+    past: observation.member,
+    observation: { ...observation, member: nobody, promiseReport: null, markedRevision: 0, binlogSet: null },
+  }
 }
 
 /** The notes without a word of this member: a person vouches for the volume as it is. */
@@ -75,8 +90,9 @@ export function withoutIncarnations(notes: ClusterNotes, member: MemberId): Clus
 }
 
 /**
- * Tells those who went back in time that they are new members, which cannot be taken back: only while somebody else leads. Else they may be all there is, and a person decides. A paused cluster leaves them as they are: a person
- * may be about to put the right volume back.
+ * Tells those who went back in time that they are new members, which cannot be taken back: only while somebody else
+ * leads. Else they may be all there is, and a person decides. A paused cluster leaves them as they are: a person may be
+ * about to put the right volume back.
  */
 export function renounceOrders(situation: Situation): readonly Action[] {
   const { snapshot, record, notes, cluster } = situation
@@ -84,7 +100,14 @@ export function renounceOrders(situation: Situation): readonly Action[] {
   return snapshot.instances.flatMap((view): readonly Action[] => {
     if (!isLive(view) || view.past === undefined) return []
     const { promise, revision, incarnation } = view.observation.stored
-    const order = { version: orderVersion, cluster, member: view.past, epoch: Math.max(record.epoch, promise), revision: Math.max(record.revision, revision), incarnation }
+    const order = {
+      version: orderVersion,
+      cluster,
+      member: view.past,
+      epoch: Math.max(record.epoch, promise),
+      revision: Math.max(record.revision, revision),
+      incarnation,
+    }
     return [{ kind: 'renounce', to: view.name, order }]
   })
 }

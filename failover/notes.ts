@@ -10,12 +10,19 @@ export interface ClusterNotes {
   /** Nothing is decided automatically; who asked and why. */
   readonly paused: { readonly reason: string; readonly wallMs: number } | null
   /** Instances fenced by a person. */
-  readonly fenced: readonly { readonly instance: InstanceName; readonly keepPrimary: boolean; readonly wallMs: number }[]
+  readonly fenced: readonly {
+    readonly instance: InstanceName
+    readonly keepPrimary: boolean
+    readonly wallMs: number
+  }[]
   /** Number of instances a person asked for by scaling; null = as in the spec. */
   readonly instances: number | null
   /** Of the last automatic failover; what older managers go by. */
   readonly lastFailoverWallMs: number | null
-  /** Wall times of the latest automatic failovers, oldest first (`failover-budget.ts`). Absent in older notes, and before the first one. */
+  /**
+   * Wall times of the latest automatic failovers, oldest first (`failover-budget.ts`). Absent in older notes, and
+   * before the first one.
+   */
   readonly automaticFailovers?: readonly number[]
   /** The incarnations each member's agent reported, newest first, a few each (`incarnations.ts`). */
   readonly incarnations: Readonly<Record<MemberId, readonly string[]>>

@@ -29,8 +29,9 @@ interface AssignmentBase extends OrderBase {
   /** Read-only and offline by a person's wish, until unfenced. */
   readonly fenced: boolean
   /**
-   * The start of the agent (`agentRun`) that this was made for. Any other start refuses the assignment: what it says of the source may be older than what this agent has forgotten since. Absent for an older agent, which refuses
-   * the word, and from an older manager.
+   * The start of the agent (`agentRun`) that this was made for. Any other start refuses the assignment: what it says of
+   * the source may be older than what this agent has forgotten since. Absent for an older agent, which refuses the
+   * word, and from an older manager.
    */
   readonly run?: string
 }
@@ -39,24 +40,33 @@ export interface PrimaryAssignment extends AssignmentBase {
   readonly role: 'primary'
   /** A: replicas whose acknowledgement counts. Their gates are open. */
   readonly counted: readonly InstanceName[]
-  /** `server_uuid` of each counted replica, '' while unknown: then its account alone tells who it is. Absent: unknown for all. */
+  /**
+   * `server_uuid` of each counted replica, '' while unknown: then its account alone tells who it is. Absent: unknown
+   * for all.
+   */
   readonly countedUuids?: Readonly<Record<InstanceName, string>>
-  /** Replicas that only catch up: they stored, at this revision or later, an assignment with semi-sync off. Gates open, never counted. */
+  /**
+   * Replicas that only catch up: they stored, at this revision or later, an assignment with semi-sync off. Gates open,
+   * never counted.
+   */
   readonly catchingUp: readonly InstanceName[]
-  /** Replicas that a switchover has connected to it beforehand; when it opens, only their dump threads are left alone. Absent means nobody. */
+  /**
+   * Replicas that a switchover has connected to it beforehand; when it opens, only their dump threads are left alone.
+   * Absent means nobody.
+   */
   readonly connected?: readonly InstanceName[]
   /** k the server waits for; 0 means that nothing is waited for. */
   readonly acks: number
   /** Its server may be started although it ended by itself (no failover happens). */
   readonly mayRestart: boolean
   /**
-   * Somebody is copied from it while too few can acknowledge: it stays closed and writes no marker, for a copy does not end while a write waits. Only said where it is so: an agent that does not know the word refuses the
-   * order.
+   * Somebody is copied from it while too few can acknowledge: it stays closed and writes no marker, for a copy does not
+   * end while a write waits. Only said where it is so: an agent that does not know the word refuses the order.
    */
   readonly donates?: true
   /**
-   * The set that this primary was elected for: without the whole of this set its server stays closed. Only said to an agent that shows
-   * `lacksElected`: an older agent refuses the order.
+   * The set that this primary was elected for: without the whole of this set its server stays closed. Only said to an
+   * agent that shows `lacksElected`: an older agent refuses the order.
    */
   readonly elected?: GtidText
 }
@@ -71,13 +81,16 @@ export interface ReplicaAssignment extends AssignmentBase {
   /** What the primary held when this was sent: own transactions outside of it are errant, or a tail to be trimmed. */
   readonly sourceHolds: GtidText
   /**
-   * The primary held `sourceHolds` after it had heard of what this replica forgot, by `forgetfulAs`: with all of that it counts again. Only said to an agent that
-   * shows that text: an older agent refuses the order.
+   * The primary held `sourceHolds` after it had heard of what this replica forgot, by `forgetfulAs`: with all of that
+   * it counts again. Only said to an agent that shows that text: an older agent refuses the order.
    */
   readonly catchUpFor?: string
   /** What the primary no longer has in its binlogs. */
   readonly sourcePurged: GtidText
-  /** False: everything is prepared, and the receiver starts when the source has set its gates, or when this one, empty as it is, has its copy. Absent means true. */
+  /**
+   * False: everything is prepared, and the receiver starts when the source has set its gates, or when this one, empty
+   * as it is, has its copy. Absent means true.
+   */
   readonly sourceReady?: boolean
 }
 
@@ -89,13 +102,19 @@ export interface PromiseOrder extends OrderBase {
   /** Wait, at most `waitMs`, until this set is received before stopping (a switchover's last transactions). */
   readonly after: GtidText
   readonly waitMs: number
-  /** A switchover's candidate: a receiver that follows it already goes on. Absent, as in every failover: it is stopped, whomever it follows. */
+  /**
+   * A switchover's candidate: a receiver that follows it already goes on. Absent, as in every failover: it is stopped,
+   * whomever it follows.
+   */
   readonly keepReceiverFrom?: InstanceName
   /** It is to lead, or will most likely: it makes ready as soon as it has reported. */
   readonly prepare?: boolean
 }
 
-/** First half of a switchover, at the primary: stop taking writes, let what waits finish, then promise `epoch`. Undone by the agent itself if it fails. */
+/**
+ * First half of a switchover, at the primary: stop taking writes, let what waits finish, then promise `epoch`. Undone
+ * by the agent itself if it fails.
+ */
 export interface DemoteOrder extends OrderBase {
   /** Time running statements and idle transactions get before they are killed. */
   readonly graceMs: number
@@ -111,7 +130,10 @@ export interface FetchOrder extends OrderBase {
 
 /** Archive what is errant, then replace everything by a copy of `donor`. Names exactly what it destroys. */
 export interface ReseedOrder extends OrderBase {
-  /** The sync set cannot spare it: what it has stays, beside the copy, until that is proven to hold all of `sourceHolds`. The donor is the primary, closed. */
+  /**
+   * The sync set cannot spare it: what it has stays, beside the copy, until that is proven to hold all of
+   * `sourceHolds`. The donor is the primary, closed.
+   */
   readonly beside?: true
   readonly donor: Endpoint
   readonly source: Endpoint
@@ -121,15 +143,18 @@ export interface ReseedOrder extends OrderBase {
 }
 
 /**
- * Its volume went back in time: whoever it takes itself for has promised and received more. It gives up that name, with promise, role and place in the sync set, and goes on as a new member that is to be
- * seeded.
+ * Its volume went back in time: whoever it takes itself for has promised and received more. It gives up that name, with
+ * promise, role and place in the sync set, and goes on as a new member that is to be seeded.
  */
 export interface RenounceOrder extends OrderBase {
   /** The one that was judged; any later one refuses. */
   readonly incarnation: string
 }
 
-/** Gives the accounts for people and applications, at the primary, the passwords of a generation. Every agent derives them: none is sent. */
+/**
+ * Gives the accounts for people and applications, at the primary, the passwords of a generation. Every agent derives
+ * them: none is sent.
+ */
 export interface PasswordsOrder extends OrderBase, PasswordsWish {}
 
 export interface PasswordsWish {
@@ -142,7 +167,10 @@ export interface PasswordsWish {
 /** The manager confirms the epoch, from a record read begun after the question arrived. */
 export interface LeaseConfirmation extends OrderBase {
   readonly question: number
-  /** Replicas that are to be told what to catch up with, with their `forgetfulAs`. Only said to an agent that shows `heardForgetful`: an older agent refuses the order. */
+  /**
+   * Replicas that are to be told what to catch up with, with their `forgetfulAs`. Only said to an agent that shows
+   * `heardForgetful`: an older agent refuses the order.
+   */
   readonly forgetful?: Readonly<Record<InstanceName, string>>
 }
 

@@ -25,8 +25,8 @@ export interface ClusterRecord {
   readonly acksWanted: number
   readonly intent: Intent | null
   /**
-   * The set that the primary of this epoch was elected for. Every later commit of the epoch carries the set along. A primary that
-   * lacks a part of the set does not open. Absent in records of older versions.
+   * The set that the primary of this epoch was elected for. Every later commit of the epoch carries the set along. A
+   * primary that lacks a part of the set does not open. Absent in records of older versions.
    */
   readonly elected?: GtidText
 }
@@ -60,7 +60,10 @@ export interface SwitchoverIntent extends IntentBase {
   readonly gathering?: Gathering
 }
 
-/** Members that follow the candidate of a switchover beforehand, so that its first write need not wait for their connections. */
+/**
+ * Members that follow the candidate of a switchover beforehand, so that its first write need not wait for their
+ * connections.
+ */
 export interface Gathering {
   readonly members: readonly MemberId[]
   /** Wall clock; past it the switchover goes on without those that are not connected yet. */
@@ -84,5 +87,10 @@ export function sourceOf(record: ClusterRecord, member: MemberId): MemberId {
 
 /** Revision and content: another manager's commit of the same revision would have another epoch, primary or set. */
 export function isSameRecord(one: ClusterRecord, other: ClusterRecord): boolean {
-  return one.revision === other.revision && one.epoch === other.epoch && one.primary === other.primary && String(one.syncSet) === String(other.syncSet)
+  return (
+    one.revision === other.revision &&
+    one.epoch === other.epoch &&
+    one.primary === other.primary &&
+    String(one.syncSet) === String(other.syncSet)
+  )
 }

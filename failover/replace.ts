@@ -3,7 +3,18 @@ import { errantOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { countedMembers } from './record.ts'
-import { departing, isErrant, isFenced, isFollowing, isLive, liveView, names, viewNamed, viewOf, type Situation } from './situation.ts'
+import {
+  departing,
+  isErrant,
+  isFenced,
+  isFollowing,
+  isLive,
+  liveView,
+  names,
+  viewNamed,
+  viewOf,
+  type Situation,
+} from './situation.ts'
 import { judgePrimary } from './verdict.ts'
 
 /** What giving up an instance and its volume would do, or why it is refused. */
@@ -18,11 +29,17 @@ export type ReplacePlan =
   | { readonly refusal: string }
 
 /**
- * Gives up a volume for good, so a healthy copy of all that was acknowledged must be elsewhere (safety rule 8): on a primary that is well, and on as many others that count and follow as a write needs. The record
- * needs no order: what comes up on an empty volume is a new member, and the old one leaves because its volume is gone (`sync-set.ts`).
+ * Gives up a volume for good, so a healthy copy of all that was acknowledged must be elsewhere (safety rule 8): on a
+ * primary that is well, and on as many others that count and follow as a write needs. The record needs no order: what
+ * comes up on an empty volume is a new member, and the old one leaves because its volume is gone (`sync-set.ts`).
  * @param givenUp whose volumes a person gave up before: their agents may not know it yet
  */
-export function planReplace(situation: Situation, instance: InstanceName, acceptLoss: boolean, givenUp: readonly MemberId[] = []): ReplacePlan {
+export function planReplace(
+  situation: Situation,
+  instance: InstanceName,
+  acceptLoss: boolean,
+  givenUp: readonly MemberId[] = [],
+): ReplacePlan {
   const standing = whyNotNow(situation, instance)
   if (standing !== null) return { refusal: standing }
   const loss = whatCouldBeLost(situation, instance, givenUp).join('; ')
@@ -31,28 +48,54 @@ export function planReplace(situation: Situation, instance: InstanceName, accept
   return { steps: stepsOf(situation, instance, view), isSilent: !isLive(view), loss }
 }
 
-/** What no accepted loss changes: while somebody else has to lead, or nobody would be seeded, a volume less can only do harm. */
+/**
+ * What no accepted loss changes: while somebody else has to lead, or nobody would be seeded, a volume less can only do
+ * harm.
+ */
 function whyNotNow(situation: Situation, instance: InstanceName): string | null {
   const { record, notes, spec } = situation
-  if (spec.reseed === 'manual') return 'reseed is manual, and an empty instance would be left as it is; make it automatic first'
-  if (notes.paused) return `the cluster is paused (${notes.paused.reason}) and would not seed the new one; regent resume first`
+  if (spec.reseed === 'manual')
+    return 'reseed is manual, and an empty instance would be left as it is; make it automatic first'
+  if (notes.paused)
+    return `the cluster is paused (${notes.paused.reason}) and would not seed the new one; regent resume first`
   if (record.intent) return `a ${record.intent.kind} is under way`
   const verdict = judgePrimary(situation)
   const isPrimary = instance === instanceOf(record.primary)
   if (isPrimary && verdict.kind === 'well') return `${instance} is primary; regent switchover first`
-  if (isPrimary) return `${instance} is primary in the record, and nobody else may lead without what it holds or their promises: ${verdict.sentence}; regent failover first`
-  return verdict.kind === 'well' ? null : `the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
+  if (isPrimary)
+    return `${instance} is primary in the record, and nobody else may lead without what it holds or their promises: ${verdict.sentence}; regent failover first`
+  return verdict.kind === 'well'
+    ? null
+    : `the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
 }
 
-function whatCouldBeLost(situation: Situation, instance: InstanceName, givenUp: readonly MemberId[]): readonly string[] {
+function whatCouldBeLost(
+  situation: Situation,
+  instance: InstanceName,
+  givenUp: readonly MemberId[],
+): readonly string[] {
   const { record } = situation
-  const others = countedMembers(record).filter((member) => instanceOf(member) !== instance && !givenUp.includes(member) && isProvenCopy(situation, member))
+  const others = countedMembers(record).filter(
+    (member) => instanceOf(member) !== instance && !givenUp.includes(member) && isProvenCopy(situation, member),
+  )
   const needed = Math.max(1, record.acks, record.acksWanted)
   const errant = errantOn(situation, instance)
   return [
-    ...(others.length < needed ? [`what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${others.length} ${others.length === 1 ? 'does' : 'do'}`] : []),
-    ...(others.length >= needed && leavesUnproven(situation, instance) ? [`${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`] : []),
-    ...(errant > 0 ? [`${counted(errant, 'errant transaction')} ${errant === 1 ? 'is' : 'are'} on ${instance} alone; Regent archives what is errant and seeds it again by itself`] : []),
+    ...(others.length < needed
+      ? [
+          `what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${others.length} ${others.length === 1 ? 'does' : 'do'}`,
+        ]
+      : []),
+    ...(others.length >= needed && leavesUnproven(situation, instance)
+      ? [
+          `${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`,
+        ]
+      : []),
+    ...(errant > 0
+      ? [
+          `${counted(errant, 'errant transaction')} ${errant === 1 ? 'is' : 'are'} on ${instance} alone; Regent archives what is errant and seeds it again by itself`,
+        ]
+      : []),
   ]
 }
 
@@ -61,7 +104,8 @@ function isProvenCopy(situation: Situation, member: MemberId): boolean {
   const view = liveView(situation.snapshot, member)
   if (view === undefined || view.past !== undefined || !holdsFor(situation, member)) return false
   const { stored, seedingProgress } = view.observation
-  const isDoubtful = stored.fromThePast || stored.filterSeen || stored.seeding || seedingProgress !== null || isErrant(situation, view)
+  const isDoubtful =
+    stored.fromThePast || stored.filterSeen || stored.seeding || seedingProgress !== null || isErrant(situation, view)
   return !isDoubtful && !departing(situation).includes(view.name) && !isFenced(situation.notes, view.name)
 }
 
@@ -86,7 +130,9 @@ function errantOn({ snapshot, record }: Situation, instance: InstanceName): numb
 function stepsOf({ record }: Situation, instance: InstanceName, view: InstanceView | undefined): readonly string[] {
   return [
     `the volume of ${instance} is given up, and all that is on it`,
-    isLive(view) ? 'it is told to end: it leaves the sync set where it counts, and its server stops' : 'nobody answers there, so nothing waits for the machine it was on',
+    isLive(view)
+      ? 'it is told to end: it leaves the sync set where it counts, and its server stops'
+      : 'nobody answers there, so nothing waits for the machine it was on',
     'it is made anew, wherever there is room, with an empty volume',
     `what comes up there is another member: the old one leaves the record, the new one is seeded, follows ${instanceOf(record.primary)} and counts once it has caught up`,
   ]

@@ -3,7 +3,14 @@ import { orderFor, peersOf } from './assignments.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { failedBefore, whyNoDonor, type Donor } from './donor.ts'
 import type { ReseedOrder } from './order.ts'
-import { copiesDue, isReadyAsDonor, primaryDonates, seedingsDue, unsparedMembers, type DueSeeding } from './seeding-plan.ts'
+import {
+  copiesDue,
+  isReadyAsDonor,
+  primaryDonates,
+  seedingsDue,
+  unsparedMembers,
+  type DueSeeding,
+} from './seeding-plan.ts'
 import { endpointOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
 
 /** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
@@ -12,8 +19,9 @@ const patience = 5
 const refusedAgainMs = 10_000
 
 /**
- * An instance that cannot follow as it is gets a copy of another: it went back in time, has errant transactions, lacks what the primary purged,
- * is empty while there is much to copy, or had a replication filter. What it alone has is archived first by its agent (safety rule 8).
+ * An instance that cannot follow as it is gets a copy of another: it went back in time, has errant transactions, lacks
+ * what the primary purged, is empty while there is much to copy, or had a replication filter. What it alone has is
+ * archived first by its agent (safety rule 8).
  */
 export function reseedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
   const all = seedingsDue(situation, primary)
@@ -30,7 +38,9 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
 
 function copyingStep({ view, donor }: DueSeeding, due: string): FlowStep {
   const { seedingProgress } = view.observation
-  return step(`${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}${due === '' ? '' : `; ${due}`}`)
+  return step(
+    `${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}${due === '' ? '' : `; ${due}`}`,
+  )
 }
 
 /** Nothing is ordered: a person decides about copies, or nobody can be copied. */
@@ -41,15 +51,20 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   const more = wantedInstances(situation) + 1
   const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : ', and writes wait'
   const advice = `add one: regent local scale ${situation.cluster} ${more}; once it counts, ${view.name} is archived and seeded again by itself, and you can scale back`
-  return step(`${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. What helps is another replica: ${advice}`, [], {
-    blocked: true,
-    revisitMs: 1_000,
-  })
+  return step(
+    `${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. What helps is another replica: ${advice}`,
+    [],
+    {
+      blocked: true,
+      revisitMs: 1_000,
+    },
+  )
 }
 
 function seedStep(situation: Situation, primary: LiveView, { view, why, donor, beside }: DueSeeding): FlowStep {
   const blocked = { blocked: true, revisitMs: 1_000 }
-  if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding) return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
+  if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding)
+    return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
   if (donor === null) {
     return step(`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], blocked)
   }
@@ -58,11 +73,17 @@ function seedStep(situation: Situation, primary: LiveView, { view, why, donor, b
   const again = `${isBlamed ? donor.view.name : 'it'} is tried again ${donor.pauseMs / 1_000} s after ${isBlamed ? 'it failed' : 'that'}`
   if (donor.waitMs > 0) return step(`${because}; ${again}`, [], { blocked: true, revisitMs: donor.waitMs })
   if (donor.view.name === primary.name && (beside || primaryDonates(situation, primary)) && !isReadyAsDonor(primary)) {
-    return step(`${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`, [], blocked)
+    return step(
+      `${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`,
+      [],
+      blocked,
+    )
   }
   const refused = refusedStep(situation, view, because)
   if (refused) return refused
-  const how = beside ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has` : `it is archived and seeded again from ${donor.view.name}`
+  const how = beside
+    ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has`
+    : `it is archived and seeded again from ${donor.view.name}`
   const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
   return step(`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
 }

@@ -18,12 +18,25 @@ import { passwordsOrders } from './passwords.ts'
 import { reseedStep } from './reseeding.ts'
 import { copiesDue } from './seeding-plan.ts'
 import { scalingStep } from './scaling.ts'
-import { isFenced, isLive, isServing, liveView, liveViews, type DecisionInput, type LiveView, type Request, type Situation } from './situation.ts'
+import {
+  isFenced,
+  isLive,
+  isServing,
+  liveView,
+  liveViews,
+  type DecisionInput,
+  type LiveView,
+  type Request,
+  type Situation,
+} from './situation.ts'
 import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { callsForFailover, isWell, judgePrimary, type Verdict } from './verdict.ts'
 
-/** The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything else. */
+/**
+ * The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything
+ * else.
+ */
 export function decideSemisync(input: DecisionInput): Decision {
   const analyses = analyseInput(input)
   return { analyses, ...revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), flowStep(input)) }
@@ -37,8 +50,14 @@ function flowStep(input: DecisionInput): FlowStep {
   const { instances } = input.snapshot
   if (instances.length > 0 && !instances.some(isLive)) {
     const isBeingMade = input.record === undefined && instances.every(({ heardAtMs }) => heardAtMs === null)
-    if (isBeingMade) return step(`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], { revisitMs: 1_000 })
-    return step('no action: this manager reaches no instance at all and suspects itself', [], { blocked: true, revisitMs: 1_000 })
+    if (isBeingMade)
+      return step(`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], {
+        revisitMs: 1_000,
+      })
+    return step('no action: this manager reaches no instance at all and suspects itself', [], {
+      blocked: true,
+      revisitMs: 1_000,
+    })
   }
   if (input.record === undefined) return bootstrapFlow(input)
   const situation: Situation = { ...input, record: input.record }
@@ -58,17 +77,27 @@ function bootstrapFlow(input: DecisionInput): FlowStep {
 function fromThePast({ snapshot, record }: Situation): string | null {
   const ahead = liveViews(snapshot).find(({ observation: { stored } }) => {
     const acted = stored.assignment?.epoch ?? 0
-    return acted > record.epoch || stored.promise > record.epoch + 1 || (acted === record.epoch && stored.revision > record.revision)
+    return (
+      acted > record.epoch ||
+      stored.promise > record.epoch + 1 ||
+      (acted === record.epoch && stored.revision > record.revision)
+    )
   })
   if (ahead === undefined) return null
   const { promise, revision } = ahead.observation.stored
   return `record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
 }
 
-/** An epoch has one primary: where somebody else was made primary in it, this record is not the one that did that. Nothing is ordered; a person decides. */
+/**
+ * An epoch has one primary: where somebody else was made primary in it, this record is not the one that did that.
+ * Nothing is ordered; a person decides.
+ */
 function namingAnother({ snapshot, record }: Situation): string | null {
   const named = instanceOf(record.primary)
-  const other = liveViews(snapshot).find(({ name, observation: { stored } }) => name !== named && stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch)
+  const other = liveViews(snapshot).find(
+    ({ name, observation: { stored } }) =>
+      name !== named && stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch,
+  )
   if (other === undefined) return null
   const says = `the record says ${named} in the same epoch, revision ${record.revision}`
   return `record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
@@ -79,15 +108,25 @@ function primaryFlow(situation: Situation): FlowStep {
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
   if (forced && !isWell(verdict)) return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
-  if (verdict.kind === 'starting' && isToBeStarted(situation)) return step(`restarting ${instanceOf(record.primary)}: ${verdict.sentence}`, assignmentOrders(situation, { mayRestart: true }), { flow: 'restart' })
+  if (verdict.kind === 'starting' && isToBeStarted(situation))
+    return step(
+      `restarting ${instanceOf(record.primary)}: ${verdict.sentence}`,
+      assignmentOrders(situation, { mayRestart: true }),
+      { flow: 'restart' },
+    )
   if (callsForFailover(verdict)) return crashFlow(situation, verdict)
   if (record.intent) return intentFlow(situation, record.intent)
   const primary = liveView(situation.snapshot, record.primary)
-  if (isUpForSure(verdict) && promisedInVain(situation)) return bump(situation, `giving members that promised ahead back to ${instanceOf(record.primary)}: ${verdict.sentence}`)
+  if (isUpForSure(verdict) && promisedInVain(situation))
+    return bump(
+      situation,
+      `giving members that promised ahead back to ${instanceOf(record.primary)}: ${verdict.sentence}`,
+    )
   const asked = verdict.kind === 'well' ? askedSwitchover(situation) : undefined
   if (asked) return asked
   if (notes.paused) return steady(situation, verdict, `paused: ${notes.paused.reason}`)
-  if (primary && verdict.kind === 'well') return withAssignments(situation, wishes(situation, primary) ?? steady(situation, verdict))
+  if (primary && verdict.kind === 'well')
+    return withAssignments(situation, wishes(situation, primary) ?? steady(situation, verdict))
   return steady(situation, verdict)
 }
 
@@ -95,7 +134,9 @@ function primaryFlow(situation: Situation): FlowStep {
 function forcedFlow(situation: Situation, verdict: Verdict, forced: Extract<Request, { kind: 'failover' }>): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
-  return forced.acceptLoss ? forcedFailoverStep(situation, verdict, forced.to) : failoverStep(situation, verdict, forced.to)
+  return forced.acceptLoss
+    ? forcedFailoverStep(situation, verdict, forced.to)
+    : failoverStep(situation, verdict, forced.to)
 }
 
 /** What an intent leads to while the primary is there: a switchover of ours goes on, everything else is taken back. */
@@ -105,20 +146,28 @@ function intentFlow(situation: Situation, intent: Intent): FlowStep {
   return undoSwitchover(situation, 'the primary is back before the fetch ended')
 }
 
-/** Gates before an automatic failover: a person's pause or fence, the policy, the budget of automatic failovers. Each says so. */
+/**
+ * Gates before an automatic failover: a person's pause or fence, the policy, the budget of automatic failovers. Each
+ * says so.
+ */
 function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
   const stale = withoutForeignIntent(situation)
   if (stale) return stale
   const held = whyHeldBack(situation, verdict)
   if (held === null) {
     const next = failoverStep(situation, verdict, verdict.opening?.successor ?? null)
-    // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must hear of its successor.
+    // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must
+    // hear of its successor.
     return next.flow === 'failover' ? next : withAssignments(situation, next)
   }
   const primary = liveView(situation.snapshot, situation.record.primary)
-  const dead = primary !== undefined && primary.observation.process !== 'running' && primary.observation.process !== 'stopped'
+  const dead =
+    primary !== undefined && primary.observation.process !== 'running' && primary.observation.process !== 'stopped'
   if (dead && !isHeldByPerson(situation)) return restartInPlace(situation, verdict, { missing: held })
-  return step(`no failover: ${verdict.sentence}, but ${held}`, assignmentOrders(situation), { blocked: true, revisitMs: 1_000 })
+  return step(`no failover: ${verdict.sentence}, but ${held}`, assignmentOrders(situation), {
+    blocked: true,
+    revisitMs: 1_000,
+  })
 }
 
 function isHeldByPerson({ notes }: Situation): boolean {
@@ -158,20 +207,38 @@ function askedSwitchover(situation: Situation): FlowStep | undefined {
   if (request === undefined) return undefined
   const plan = planSwitchover(situation, request.to)
   if ('refusal' in plan) return undefined
-  return { ...beginSwitchover(situation, plan.candidate, { request: request.id, deadlineWallMs: request.deadlineWallMs, reason: request.reason }), flow: 'switchover' }
+  return {
+    ...beginSwitchover(situation, plan.candidate, {
+      request: request.id,
+      deadlineWallMs: request.deadlineWallMs,
+      reason: request.reason,
+    }),
+    flow: 'switchover',
+  }
 }
 
 /** What is wished of a healthy cluster, most urgent first. */
 function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   const { stored, converged } = primary.observation
-  if (stored.assignment?.epoch !== record.epoch || stored.revision < record.revision || converged.revision < record.revision) return undefined
-  return handOverStep(situation) ?? syncSetStep(situation, primary) ?? besides(scalingStep(situation), reseedStep(situation, primary)) ?? handOverWaits(situation)
+  if (
+    stored.assignment?.epoch !== record.epoch ||
+    stored.revision < record.revision ||
+    converged.revision < record.revision
+  )
+    return undefined
+  return (
+    handOverStep(situation) ??
+    syncSetStep(situation, primary) ??
+    besides(scalingStep(situation), reseedStep(situation, primary)) ??
+    handOverWaits(situation)
+  )
 }
 
 /** Seeding goes on beside a change of size that waits: it may be what that waits for. */
 function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
-  if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit')) return scaling ?? seeding
+  if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit'))
+    return scaling ?? seeding
   return {
     ...seeding,
     sentence: `${scaling.sentence}; ${seeding.sentence}`,
@@ -193,13 +260,24 @@ function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
   const state = `no action: ${stateOfPrimary(situation, verdict)}, ${countedReplicas(situation)} in the sync set`
   const behind = replicasBehind(situation)
   const budget = spec.failover.automatic ? failoverBudget(situation) : null
-  const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)].filter((part) => part !== '').join('; ')
-  const closed = primary?.observation.server && !primary.observation.converged.done && verdict.opening === undefined ? `; ${primary.observation.converged.sentence}` : ''
+  const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)]
+    .filter((part) => part !== '')
+    .join('; ')
+  const closed =
+    primary?.observation.server && !primary.observation.converged.done && verdict.opening === undefined
+      ? `; ${primary.observation.converged.sentence}`
+      : ''
   const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
-  return step(sentence + closed, assignmentOrders(situation), { blocked: verdict.kind !== 'well', revisitMs: soonest(verdict.revisitMs, budgetMs) })
+  return step(sentence + closed, assignmentOrders(situation), {
+    blocked: verdict.kind !== 'well',
+    revisitMs: soonest(verdict.revisitMs, budgetMs),
+  })
 }
 
-/** Well is not healthy: one that a person fenced runs, and takes no writes. Where others testify, the sentence begins with whom it is about. */
+/**
+ * Well is not healthy: one that a person fenced runs, and takes no writes. Where others testify, the sentence begins
+ * with whom it is about.
+ */
 function stateOfPrimary({ notes, record }: Situation, verdict: Verdict): string {
   if (verdict.kind !== 'well') return verdict.sentence
   const name = instanceOf(record.primary)
@@ -213,10 +291,14 @@ function countedReplicas({ record, snapshot }: Situation): string {
   return `${replicas.filter((name) => members.has(name)).length} of ${replicas.length} ${replicas.length === 1 ? 'replica' : 'replicas'}`
 }
 
-/** They count: what they acknowledged they have received. They are not whole: a failover to one of them, and whoever reads there, waits until it has applied it. */
+/**
+ * They count: what they acknowledged they have received. They are not whole: a failover to one of them, and whoever
+ * reads there, waits until it has applied it.
+ */
 function replicasBehind({ snapshot, record, timings, spec }: Situation): string {
   const behind = snapshot.instances.flatMap((view) => {
-    const channel = isServing(view, timings) && view.observation.member !== record.primary ? view.observation.server?.channel : null
+    const channel =
+      isServing(view, timings) && view.observation.member !== record.primary ? view.observation.server?.channel : null
     return channel && isBehind(channel, spec.maxLagSeconds) ? [`${view.name} is ${describeLag(channel)}`] : []
   })
   return behind.join(', ')
@@ -226,7 +308,9 @@ function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
   const already = new Set(flow.actions.map((action) => ('to' in action ? action.to : '')))
   const commits = flow.actions.some((action) => action.kind === 'commit')
   if (commits) return flow
-  const orders: readonly Action[] = assignmentOrders(situation).filter((action) => action.kind !== 'assign' || !already.has(action.to))
+  const orders: readonly Action[] = assignmentOrders(situation).filter(
+    (action) => action.kind !== 'assign' || !already.has(action.to),
+  )
   return { ...flow, actions: [...flow.actions, ...orders] }
 }
 
@@ -234,7 +318,15 @@ function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
 function routeActions({ record, published, snapshot }: Situation): readonly Action[] {
   const instance = instanceOf(record.primary)
   const view = snapshot.instances.find((candidate) => candidate.name === instance)
-  if (view === undefined || view.host === '' || (published?.epoch === record.epoch && published.instance === instance && published.host === view.host && published.port === view.port)) return []
+  if (
+    view === undefined ||
+    view.host === '' ||
+    (published?.epoch === record.epoch &&
+      published.instance === instance &&
+      published.host === view.host &&
+      published.port === view.port)
+  )
+    return []
   if (published && published.epoch > record.epoch) return []
   return [{ kind: 'route', route: { epoch: record.epoch, instance, host: view.host, port: view.port } }]
 }

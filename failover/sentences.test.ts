@@ -12,14 +12,27 @@ import { aDumpThreadOf } from '../topology/testing.ts'
 import { decide } from './decide.ts'
 import { spokenIn } from './testing-sentence-corpus.ts'
 import { faultsOf, strangeIn } from './testing-sentence-rules.ts'
-import { aSituation, deadServer, lostAgent, memberElsewhere, promised, shop1, shop2, type SituationOverrides } from './testing.ts'
+import {
+  aSituation,
+  deadServer,
+  lostAgent,
+  memberElsewhere,
+  promised,
+  shop1,
+  shop2,
+  type SituationOverrides,
+} from './testing.ts'
 
 const asked = { requests: [{ kind: 'failover', id: 'asked', to: null, acceptLoss: false }] } as const
 const fencedPrimary = { notes: { fenced: [{ instance: 'shop-0', keepPrimary: true, wallMs: 0 }] } } as const
 const deaf = { reachable: false } as const
 
 /** Of things that are on Kubernetes alone: nobody reads them elsewhere. */
-const kubernetesOnly: readonly string[] = ['REGENT_LAUNCHER_SILENT', 'REGENT_BAD_CERTIFICATE', 'REGENT_DEFINITION_OUTDATED']
+const kubernetesOnly: readonly string[] = [
+  'REGENT_LAUNCHER_SILENT',
+  'REGENT_BAD_CERTIFICATE',
+  'REGENT_DEFINITION_OUTDATED',
+]
 
 const said: Readonly<Record<string, readonly [given: SituationOverrides, sentence: string]>> = {
   'a cluster that is well': [{}, 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set'],
@@ -39,18 +52,39 @@ const said: Readonly<Record<string, readonly [given: SituationOverrides, sentenc
     { record: { syncSet: [shop1, shop2, memberElsewhere] }, notes: { paused: { reason: 'maintenance', wallMs: 0 } } },
     'paused: maintenance; no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set',
   ],
-  'a primary that a person fenced': [fencedPrimary, 'no action: primary shop-0 runs and is fenced by a person, 2 of 2 replicas in the sync set'],
+  'a primary that a person fenced': [
+    fencedPrimary,
+    'no action: primary shop-0 runs and is fenced by a person, 2 of 2 replicas in the sync set',
+  ],
   'a primary whose agent is lost': [
     { nowMs: 5_000, views: { 'shop-0': deaf } },
     'no action: the agent of shop-0 is unreachable but shop-1 and shop-2 still hear its server, 2 of 2 replicas in the sync set',
   ],
-  'a primary whose agent fell silent this moment': [{ nowMs: 1_000, views: { 'shop-0': deaf } }, 'no action: the agent of shop-0 is silent since just now, 2 of 2 replicas in the sync set'],
+  'a primary whose agent fell silent this moment': [
+    { nowMs: 1_000, views: { 'shop-0': deaf } },
+    'no action: the agent of shop-0 is silent since just now, 2 of 2 replicas in the sync set',
+  ],
   'a dead primary whose agent and one replica are gone': [
-    { nowMs: 60_000, views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': { server: { channel: { ioRunning: 'connecting' } } } } },
+    {
+      nowMs: 60_000,
+      views: {
+        'shop-0': lostAgent,
+        'shop-1': lostAgent,
+        'shop-2': { server: { channel: { ioRunning: 'connecting' } } },
+      },
+    },
     'no automatic failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and 0 did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
   ],
   'the same, when a person asks for a failover': [
-    { ...asked, nowMs: 60_000, views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': { server: { channel: { ioRunning: 'connecting' } } } } },
+    {
+      ...asked,
+      nowMs: 60_000,
+      views: {
+        'shop-0': lostAgent,
+        'shop-1': lostAgent,
+        'shop-2': { server: { channel: { ioRunning: 'connecting' } } },
+      },
+    },
     'no failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and 0 did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
   ],
   'a dead primary whose writes needed no acknowledgement': [
@@ -61,19 +95,27 @@ const said: Readonly<Record<string, readonly [given: SituationOverrides, sentenc
     { views: { 'shop-0': { process: 'stopped', processSinceMs: 0 } } },
     'no action: mysqld of shop-0 is stopped (SIGSTOP) since just now, frozen after 1200 ms, 2 of 2 replicas in the sync set',
   ],
-  'a failover': [{ views: { 'shop-0': deadServer, 'shop-1': promised(), 'shop-2': promised() } }, 'failing over to shop-1, which holds everything acknowledged: mysqld of shop-0 is dead'],
+  'a failover': [
+    { views: { 'shop-0': deadServer, 'shop-1': promised(), 'shop-2': promised() } },
+    'failing over to shop-1, which holds everything acknowledged: mysqld of shop-0 is dead',
+  ],
 }
 
 describe('what is said of', () => {
   it.each(Object.entries(said))('%s', (_, [given, sentence]) => {
-    const views = given.shape?.instances === 2 ? { 'shop-0': { server: { dumpThreads: [aDumpThreadOf('shop-1')] } } } : {}
+    const views =
+      given.shape?.instances === 2 ? { 'shop-0': { server: { dumpThreads: [aDumpThreadOf('shop-1')] } } } : {}
     expect(decide(aSituation({ ...given, views: { ...views, ...given.views } })).sentence).toBe(sentence)
   })
 })
 
 const places: readonly Place[] = [localPlace, { kind: 'kubernetes', namespace: 'shops', cluster: 'shop' }]
-const casesOfAnalysis = [primaryCases, durabilityCases, replicasCases, serversCases, standingCases].flatMap((cases) => Object.values(cases).flatMap((group) => Object.values(group)))
-const findings = casesOfAnalysis.flatMap(({ findings: lines }) => lines.map((line) => line.slice(line.indexOf(': ') + 2)))
+const casesOfAnalysis = [primaryCases, durabilityCases, replicasCases, serversCases, standingCases].flatMap((cases) =>
+  Object.values(cases).flatMap((group) => Object.values(group)),
+)
+const findings = casesOfAnalysis.flatMap(({ findings: lines }) =>
+  lines.map((line) => line.slice(line.indexOf(': ') + 2)),
+)
 
 describe.each(places)('everything that is said in a place that is $kind', (place) => {
   const spoken = { ...spokenIn(place), findings: findings.map((sentence) => inPlace(sentence, place)) }
@@ -89,7 +131,9 @@ describe.each(places)('everything that is said in a place that is $kind', (place
 
   it.each(Object.keys(catalogue) as ErrorCode[])('says what to do about %s, with what is there', (code) => {
     const remedy = remedyOf(code, place.kind)
-    expect(strangeIn(code.startsWith('REGENT_KUBE') || kubernetesOnly.includes(code) ? '' : remedy, place)).toBeUndefined()
+    expect(
+      strangeIn(code.startsWith('REGENT_KUBE') || kubernetesOnly.includes(code) ? '' : remedy, place),
+    ).toBeUndefined()
     expect(faultsOf(remedy.replace(/\.$/, ''))).toEqual([])
     expect(remedy).toMatch(/^[A-Z][a-z]+( [^ ]+){2,}.*\.$/)
     expect(remedy).not.toMatch(/^(The|It|This|There|Both) |check the log/i)
@@ -114,7 +158,10 @@ describe('the rules that sentences are held to', () => {
 describe('a command', () => {
   const place = places[1]
   it.each([
-    ['bring it back or use: regent failover --accept-loss --to shop-1', 'bring it back or use: kubectl regent failover shop -n shops --accept-loss --to shop-1'],
+    [
+      'bring it back or use: regent failover --accept-loss --to shop-1',
+      'bring it back or use: kubectl regent failover shop -n shops --accept-loss --to shop-1',
+    ],
     ['regent resume first', 'kubectl regent resume shop -n shops first'],
     ['fenced until: regent unfence shop-1', 'fenced until: kubectl regent unfence shop-1 -n shops'],
     ['add one: regent local scale shop 4; then', 'add one: kubectl -n shops scale mysql/shop --replicas 4; then'],
@@ -126,15 +173,33 @@ describe('a command', () => {
 
   it('that the code of both platforms writes into a sentence is one that can be turned', async () => {
     const root = join(import.meta.dirname, '..')
-    const names = (await Promise.all(['failover', 'topology', 'agents', 'src/manager'].map(async (room) => (await readdir(join(root, room))).map((name) => join(root, room, name))))).flat()
-    const sources = await Promise.all(names.filter((name) => name.endsWith('.ts') && !/\.test\.ts$|sentence-/.test(name)).map((name) => readFile(name, 'utf8')))
+    const names = (
+      await Promise.all(
+        ['failover', 'topology', 'agents', 'src/manager'].map(async (room) =>
+          (await readdir(join(root, room))).map((name) => join(root, room, name)),
+        ),
+      )
+    ).flat()
+    const sources = await Promise.all(
+      names
+        .filter((name) => name.endsWith('.ts') && !/\.test\.ts$|sentence-/.test(name))
+        .map((name) => readFile(name, 'utf8')),
+    )
     const code = sources.join('\n').replace(/\/\*\*[^]*?\*\/|^\s*\/\/.*$/gm, '')
     const written = code.match(/\bregent [a-z]+ ?[^\s`';,)]*/g) ?? []
     expect(written.length).toBeGreaterThan(10)
     const onThisMachine = written.filter((command) => /^regent local fault/.test(command))
     // Where volumes are folders of this machine, and nowhere else.
     expect(onThisMachine).toHaveLength(1)
-    const left = written.filter((command) => !onThisMachine.includes(command)).filter((command) => !inPlace(command.replace(/\$\{[^}]*\}?/, 'shop-1').replace(/^regent local scale.*/, 'regent local scale shop 4'), place).startsWith('kubectl '))
+    const left = written
+      .filter((command) => !onThisMachine.includes(command))
+      .filter(
+        (command) =>
+          !inPlace(
+            command.replace(/\$\{[^}]*\}?/, 'shop-1').replace(/^regent local scale.*/, 'regent local scale shop 4'),
+            place,
+          ).startsWith('kubectl '),
+      )
     expect(left).toEqual([])
   })
 })

@@ -4,7 +4,9 @@ import { checkServerSettings, managedSettings } from './server-settings.ts'
 describe('the settings of a server', () => {
   it.each(managedSettings.map((name) => [name] as const))('refuses to let %s be set by anybody else', (name) => {
     for (const spelling of [name, name.toUpperCase(), name.replaceAll('_', '-'), `loose_${name}`, `skip_${name}`]) {
-      expect(() => checkServerSettings({ [spelling]: '1' }), spelling).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST' }))
+      expect(() => checkServerSettings({ [spelling]: '1' }), spelling).toThrow(
+        expect.objectContaining({ code: 'REGENT_BAD_REQUEST' }),
+      )
     }
   })
 
@@ -36,7 +38,14 @@ describe('the settings of a server', () => {
     expect(() => checkServerSettings(extra)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST' }))
   })
 
-  it.each([['long_query_time'], ['innodb_buffer_pool_size'], ['replica_parallel_workers'], ['log_error_suppression_list'], ['max_connections'], ['performance_schema']])('lets %s be set', (name) => {
+  it.each([
+    ['long_query_time'],
+    ['innodb_buffer_pool_size'],
+    ['replica_parallel_workers'],
+    ['log_error_suppression_list'],
+    ['max_connections'],
+    ['performance_schema'],
+  ])('lets %s be set', (name) => {
     expect(() => checkServerSettings({ [name]: '1' })).not.toThrow()
   })
 })

@@ -13,7 +13,13 @@ import type { Timings } from './timings.ts'
 
 /** What a person asked for through the API and no record says yet. */
 export type Request =
-  | { readonly kind: 'switchover'; readonly id: string; readonly to: InstanceName | null; readonly deadlineWallMs: number; readonly reason: string }
+  | {
+      readonly kind: 'switchover'
+      readonly id: string
+      readonly to: InstanceName | null
+      readonly deadlineWallMs: number
+      readonly reason: string
+    }
   | { readonly kind: 'failover'; readonly id: string; readonly to: InstanceName | null; readonly acceptLoss: boolean }
   | ({ readonly kind: 'passwords'; readonly id: string } & PasswordsWish)
 
@@ -25,7 +31,10 @@ export interface DecisionInput {
   readonly snapshot: Snapshot
   readonly record: ClusterRecord | undefined
   readonly notes: ClusterNotes
-  /** Why the stored notes cannot be used, in a sentence with the cure: `notes` are then what this manager knew last. Absent or '' where they can. */
+  /**
+   * Why the stored notes cannot be used, in a sentence with the cure: `notes` are then what this manager knew last.
+   * Absent or '' where they can.
+   */
   readonly notesDamage?: string
   readonly spec: ClusterSpec
   readonly timings: Timings
@@ -45,7 +54,10 @@ export interface DecisionInput {
   readonly inFlight: ReadonlyMap<InstanceName, { readonly order: string; readonly sinceMs: number }>
   /** Orders to be seeded that were refused, by instance. */
   readonly refused: ReadonlyMap<InstanceName, Refusal>
-  /** Why a request cannot go on, by its id: an order that served it was refused or timed out. Fetches of a failover are in it for a while too, by `fetchKey`. */
+  /**
+   * Why a request cannot go on, by its id: an order that served it was refused or timed out. Fetches of a failover are
+   * in it for a while too, by `fetchKey`.
+   */
   readonly failedRequests: ReadonlyMap<string, string>
 }
 
@@ -88,7 +100,8 @@ export function liveView(snapshot: Snapshot, member: MemberId): LiveView | undef
 /** It holds what the primary, as far as that was seen, never had. */
 export function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {
   const primary = liveView(snapshot, record.primary)
-  if (primary === undefined || primary.observation.server === null || (primary.observation.lacksElected ?? '') !== '') return false
+  if (primary === undefined || primary.observation.server === null || (primary.observation.lacksElected ?? '') !== '')
+    return false
   return !errantOf(view.observation, primary.observation).isEmpty()
 }
 
@@ -115,7 +128,14 @@ export function isWritable({ record, snapshot }: DecisionInput): boolean {
   if (!view?.reachable || !seen?.server || seen.process !== 'running' || seen.silentMs > 0) return false
   const { server, stored, converged } = seen
   const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
-  return stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch && converged.done && !server.readOnly && !server.offlineMode && acknowledging >= record.acksWanted
+  return (
+    stored.assignment?.role === 'primary' &&
+    stored.assignment.epoch === record.epoch &&
+    converged.done &&
+    !server.readOnly &&
+    !server.offlineMode &&
+    acknowledging >= record.acksWanted
+  )
 }
 
 /** Follows whom the record wants it to follow, in the record's epoch, both threads running. */
@@ -132,9 +152,20 @@ export function isFollowing(view: InstanceView | undefined, record: ClusterRecor
   )
 }
 
-/** Also says of itself that it has done all that this revision told it. Its channel was looked at before it was told, perhaps: what it says is newer. */
-export function isFollowingAsTold(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
-  return isFollowing(view, record, timings) && view.observation.converged.done && view.observation.converged.revision === record.revision
+/**
+ * Also says of itself that it has done all that this revision told it. Its channel was looked at before it was told,
+ * perhaps: what it says is newer.
+ */
+export function isFollowingAsTold(
+  view: InstanceView | undefined,
+  record: ClusterRecord,
+  timings: Timings,
+): view is LiveView {
+  return (
+    isFollowing(view, record, timings) &&
+    view.observation.converged.done &&
+    view.observation.converged.revision === record.revision
+  )
 }
 
 /** It has not followed for so long that it is no reconnection. */

@@ -17,7 +17,10 @@ export interface Opening {
   readonly revisitMs: number
 }
 
-/** One that has at most this part of it left to apply is worth another election. So each further one has ten times less to wait for, and two slow ones do not take turns. */
+/**
+ * One that has at most this part of it left to apply is worth another election. So each further one has ten times less
+ * to wait for, and two slow ones do not take turns.
+ */
 const worthPart = 10
 
 const lookAgainMs = 1_000
@@ -29,33 +32,55 @@ export function openingOf(situation: Situation, seen: Observation): Opening | nu
   const name = instanceOf(record.primary)
   const isTold = assignment?.role === 'primary' && assignment.epoch === record.epoch
   // Open, it goes on from an earlier epoch of its own.
-  if (!isTold && seen.server?.superReadOnly === true) return { sentence: `${name} is elected and has not begun to open`, successor: null, revisitMs: lookAgainMs }
+  if (!isTold && seen.server?.superReadOnly === true)
+    return { sentence: `${name} is elected and has not begun to open`, successor: null, revisitMs: lookAgainMs }
   const told = describeOpening(seen)
   if (told === null || seen.openingMs === undefined || !isTold) return null
   const sentence = `${name} ${told}`
   const leftMs = timings.slowOpeningMs - seen.openingMs
   if (leftMs > 0) return { sentence, successor: null, revisitMs: Math.min(leftMs, lookAgainMs) }
   const successor = successorOf(situation, seen)
-  return 'refusal' in successor ? { sentence: `${sentence}; nobody else is taken: ${successor.refusal}`, successor: null, revisitMs: lookAgainMs } : { sentence, successor: successor.name, revisitMs: lookAgainMs }
+  return 'refusal' in successor
+    ? { sentence: `${sentence}; nobody else is taken: ${successor.refusal}`, successor: null, revisitMs: lookAgainMs }
+    : { sentence, successor: successor.name, revisitMs: lookAgainMs }
 }
 
 /**
- * Who is elected in place of a primary that opens too slowly: a member of the sync set that holds the whole set the primary was elected for, and has nothing left to apply, or at most a tenth of what the primary has. Only where the
+ * Who is elected in place of a primary that opens too slowly: a member of the sync set that holds the whole set the
+ * primary was elected for, and has nothing left to apply, or at most a tenth of what the primary has. Only where the
  * sync set alone can revoke its epoch: the slow one goes on applying until somebody else leads.
  */
-function successorOf(situation: Situation, primary: Observation): { readonly name: InstanceName } | { readonly refusal: string } {
+function successorOf(
+  situation: Situation,
+  primary: Observation,
+): { readonly name: InstanceName } | { readonly refusal: string } {
   const { record, snapshot } = situation
   if (electedSetOf(record).isEmpty()) return { refusal: 'the record does not say what it was elected for' }
   if (isUnsettled(situation)) return { refusal: 'its last writes may have been acknowledged' }
   const quorum = revocationQuorum(record)
   const able = record.syncSet.filter((member) => canVote(situation, member)).length
-  if (quorum === null || able < quorum) return { refusal: quorum === null ? 'too few are in the sync set' : `${counted(quorum, 'member')} of the sync set must promise and ${able} can` }
+  if (quorum === null || able < quorum)
+    return {
+      refusal:
+        quorum === null
+          ? 'too few are in the sync set'
+          : `${counted(quorum, 'member')} of the sync set must promise and ${able} can`,
+    }
   const most = Math.floor(leftToApply(primary).count() / worthPart)
-  const reasons = snapshot.instances.filter(({ name }) => name !== instanceOf(record.primary)).map(({ name }) => [name, whyNot(situation, name, most)] as const)
-  const fit = record.syncSet.filter((member) => reasons.some(([name, why]) => name === instanceOf(member) && why === null))
+  const reasons = snapshot.instances
+    .filter(({ name }) => name !== instanceOf(record.primary))
+    .map(({ name }) => [name, whyNot(situation, name, most)] as const)
+  const fit = record.syncSet.filter((member) =>
+    reasons.some(([name, why]) => name === instanceOf(member) && why === null),
+  )
   const done = fit.filter((member) => leftOf(situation, member) === 0)
   const best = preferredOf(situation, done.length > 0 ? done : fit)
-  return best === null ? { refusal: reasons.map(([name, why]) => `${name} ${why ?? 'is not preferred'}`).join(', ') || 'there is nobody else' } : { name: instanceOf(best) }
+  return best === null
+    ? {
+        refusal:
+          reasons.map(([name, why]) => `${name} ${why ?? 'is not preferred'}`).join(', ') || 'there is nobody else',
+      }
+    : { name: instanceOf(best) }
 }
 
 function canVote({ snapshot, timings }: Situation, member: MemberId): boolean {
@@ -74,7 +99,8 @@ function whyNot(situation: Situation, name: InstanceName, most: number): string 
   const member = record.syncSet.find((one) => instanceOf(one) === name)
   if (member === undefined) return 'is not in the sync set'
   const view = liveView(snapshot, member)
-  if (view === undefined || !canVote(situation, member)) return 'does not answer, or may have forgotten what it received'
+  if (view === undefined || !canVote(situation, member))
+    return 'does not answer, or may have forgotten what it received'
   if (departing(situation).includes(name)) return 'is about to leave'
   const unfit = whyUnfit(situation, member, view)
   if (unfit !== null) return `may not lead: ${unfit}`

@@ -15,7 +15,12 @@ export const instancePolicySchema = Type.Object(
       default: 'neutral',
       description: 'Whether this instance is chosen before others, like others, or never as primary.',
     }),
-    priority: Type.Integer({ default: 0, minimum: -1000, maximum: 1000, description: 'Among equals the highest priority is chosen.' }),
+    priority: Type.Integer({
+      default: 0,
+      minimum: -1000,
+      maximum: 1000,
+      description: 'Among equals the highest priority is chosen.',
+    }),
   },
   { additionalProperties: false },
 )
@@ -31,7 +36,8 @@ export const clusterSpecSchema = Type.Object(
     }),
     durability: Type.Union([Type.Literal('strict'), Type.Literal('available')], {
       default: 'strict',
-      description: 'strict: writes wait when too few replicas can acknowledge. available: acknowledgements are lowered, loudly.',
+      description:
+        'strict: writes wait when too few replicas can acknowledge. available: acknowledgements are lowered, loudly.',
     }),
     failover: Type.Object(
       {
@@ -39,17 +45,32 @@ export const clusterSpecSchema = Type.Object(
         budget: Type.Optional(
           Type.Object(
             {
-              failovers: Type.Integer({ default: 3, minimum: 1, maximum: 16, description: 'So many automatic failovers may follow each other; each comes back one window after it was used.' }),
-              windowMs: milliseconds(300_000, 'After this time one automatic failover that was used comes back.', 1_000),
+              failovers: Type.Integer({
+                default: 3,
+                minimum: 1,
+                maximum: 16,
+                description:
+                  'So many automatic failovers may follow each other; each comes back one window after it was used.',
+              }),
+              windowMs: milliseconds(
+                300_000,
+                'After this time one automatic failover that was used comes back.',
+                1_000,
+              ),
             },
-            { additionalProperties: false, description: 'How many automatic failovers there may be. Three in five minutes where neither this nor failover.windowMs is given.' },
+            {
+              additionalProperties: false,
+              description:
+                'How many automatic failovers there may be. Three in five minutes where neither this nor failover.windowMs is given.',
+            },
           ),
         ),
         windowMs: Type.Optional(
           Type.Integer({
             minimum: 0,
             maximum: 86_400_000,
-            description: 'The older word, without effect where failover.budget is given: no second automatic failover within this time after one; 0 = any number of them. Milliseconds.',
+            description:
+              'The older word, without effect where failover.budget is given: no second automatic failover within this time after one; 0 = any number of them. Milliseconds.',
           }),
         ),
       },
@@ -63,32 +84,42 @@ export const clusterSpecSchema = Type.Object(
       default: 1000,
       minimum: 0,
       maximum: 1_000_000_000,
-      description: 'An empty instance is seeded by CLONE when it lacks more transactions than this, otherwise from the binlogs.',
+      description:
+        'An empty instance is seeded by CLONE when it lacks more transactions than this, otherwise from the binlogs.',
     }),
-    maxLagSeconds: Type.Integer({ default: 30, minimum: 1, maximum: 86_400, description: 'A replica further behind is reported, and refused as switchover candidate.' }),
+    maxLagSeconds: Type.Integer({
+      default: 30,
+      minimum: 1,
+      maximum: 86_400,
+      description: 'A replica further behind is reported, and refused as switchover candidate.',
+    }),
     lowSpaceBytes: Type.Integer({
       default: 67_108_864,
       minimum: 0,
       maximum: 1_099_511_627_776,
-      description: 'With less free space on its data volume a primary stops taking writes before the server hangs; it opens again at twice as much.',
+      description:
+        'With less free space on its data volume a primary stops taking writes before the server hangs; it opens again at twice as much.',
     }),
     keepBinlogsSeconds: Type.Integer({
       default: 259_200,
       minimum: 1,
       maximum: 31_536_000,
-      description: 'A binlog is purged this long after its last write, once every instance has what is in it. Three days.',
+      description:
+        'A binlog is purged this long after its last write, once every instance has what is in it. Three days.',
     }),
     heldBinlogsBytes: Type.Integer({
       default: 21_474_836_480,
       minimum: 0,
       maximum: 1_125_899_906_842_624,
-      description: 'Binlogs older than that are held for an instance that lacks them until all binlogs of a server take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
+      description:
+        'Binlogs older than that are held for an instance that lacks them until all binlogs of a server take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
     }),
     archiveBytes: Type.Integer({
       default: defaultArchiveBytes,
       minimum: 0,
       maximum: 1_125_899_906_842_624,
-      description: 'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest first, once all of them take more than this; never what was archived last. 4 GiB.',
+      description:
+        'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest first, once all of them take more than this; never what was archived last. 4 GiB.',
     }),
     switchover: Type.Object(
       {

@@ -3,14 +3,29 @@ import { gtids, uuidOf, type ViewOverrides } from '../topology/testing.ts'
 import { decide } from './decide.ts'
 import { planSwitchover } from './switchover.ts'
 import type { PromiseOrder } from './order.ts'
-import { aSituation, committed, deadServer, namesOf, ordersOf, promised, promisedAsPrimary, shop0, shop1, shop2, switchoverIntent, type SituationOverrides } from './testing.ts'
+import {
+  aSituation,
+  committed,
+  deadServer,
+  namesOf,
+  ordersOf,
+  promised,
+  promisedAsPrimary,
+  shop0,
+  shop1,
+  shop2,
+  switchoverIntent,
+  type SituationOverrides,
+} from './testing.ts'
 
 describe('the plan', () => {
   it('takes the one that election would prefer', () => {
     const plan = planSwitchover(aSituation(), null)
     expect(plan).toMatchObject({ candidate: shop1 })
     expect('steps' in plan && plan.steps).toHaveLength(6)
-    expect(planSwitchover(aSituation({ spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }), null)).toMatchObject({ candidate: shop2 })
+    expect(
+      planSwitchover(aSituation({ spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }), null),
+    ).toMatchObject({ candidate: shop2 })
   })
 
   it('takes the one that was asked for', () => {
@@ -18,45 +33,94 @@ describe('the plan', () => {
   })
 
   it('refuses a newer server while an older one could lead, and takes it for the last step of a rolling update', () => {
-    const at = (...versions: readonly string[]): SituationOverrides => ({ views: Object.fromEntries(versions.map((version, ordinal) => [`shop-${ordinal}`, { server: { version } }])) })
+    const at = (...versions: readonly string[]): SituationOverrides => ({
+      views: Object.fromEntries(versions.map((version, ordinal) => [`shop-${ordinal}`, { server: { version } }])),
+    })
     const half = at('8.4.6', '9.7.4', '8.4.6')
-    expect(planSwitchover(aSituation(half), 'shop-1')).toEqual({ refusal: 'shop-1 runs MySQL 9.7 and shop-2 8.4, which cannot follow a newer one: update shop-2 first, or let it lead' })
+    expect(planSwitchover(aSituation(half), 'shop-1')).toEqual({
+      refusal:
+        'shop-1 runs MySQL 9.7 and shop-2 8.4, which cannot follow a newer one: update shop-2 first, or let it lead',
+    })
     expect(planSwitchover(aSituation(half), null)).toMatchObject({ candidate: shop2 })
-    expect(planSwitchover(aSituation({ ...half, notes: { fenced: [{ instance: 'shop-2', keepPrimary: false, wallMs: 0 }] } }), 'shop-1')).toMatchObject({ candidate: shop1 })
+    expect(
+      planSwitchover(
+        aSituation({ ...half, notes: { fenced: [{ instance: 'shop-2', keepPrimary: false, wallMs: 0 }] } }),
+        'shop-1',
+      ),
+    ).toMatchObject({ candidate: shop1 })
     expect(planSwitchover(aSituation(at('8.4.6', '9.7.4', '9.7.4')), 'shop-1')).toMatchObject({ candidate: shop1 })
   })
 
   it('takes one that stays when others leave', () => {
     expect(planSwitchover(aSituation({ record: { leaving: [shop1] } }), null)).toMatchObject({ candidate: shop2 })
-    expect(planSwitchover(aSituation({ notes: { instances: 2 }, spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }), null)).toMatchObject({ candidate: shop1 })
+    expect(
+      planSwitchover(
+        aSituation({ notes: { instances: 2 }, spec: { policies: { 'shop-2': { promotion: 'prefer', priority: 0 } } } }),
+        null,
+      ),
+    ).toMatchObject({ candidate: shop1 })
   })
 
   const refusals: Readonly<Record<string, readonly [says: string, given: SituationOverrides, to?: string]>> = {
-    'the primary': ['shop-1 does not follow the primary', { views: { 'shop-1': { server: { channel: { ioRunning: 'no' } } } } }, 'shop-1'],
-    'itself': ['shop-0 is the primary already', {}, 'shop-0'],
-    'nobody': ['there is no instance shop-9; there are shop-0, shop-1, shop-2', {}, 'shop-9'],
+    'the primary': [
+      'shop-1 does not follow the primary',
+      { views: { 'shop-1': { server: { channel: { ioRunning: 'no' } } } } },
+      'shop-1',
+    ],
+    itself: ['shop-0 is the primary already', {}, 'shop-0'],
+    nobody: ['there is no instance shop-9; there are shop-0, shop-1, shop-2', {}, 'shop-9'],
     'one outside of the sync set': ['shop-2 is not in the sync set', { record: { syncSet: [shop1] } }, 'shop-2'],
     'one that leaves': ['shop-2 is not in the sync set', { record: { leaving: [shop2] } }, 'shop-2'],
-    'one that is errant': ['shop-1 has 3 errant transactions', { views: { 'shop-1': { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 3)}` } } } }, 'shop-1'],
-    'one that is fenced': ['shop-1 is fenced', { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } }, 'shop-1'],
-    'one whose policy is never': ['the policy of shop-1 is never', { spec: { policies: { 'shop-1': { promotion: 'never', priority: 0 } } } }, 'shop-1'],
-    'one with much to apply': ['shop-1 has 1001 transactions to apply (at most 1000)', { views: { 'shop-1': { server: { channel: { backlogTransactions: 1_001 } } } } }, 'shop-1'],
-    'one that lags': ['shop-1 lags 31 s (at most 30 s)', { views: { 'shop-1': { server: { channel: { lagSeconds: 31 } } } } }, 'shop-1'],
+    'one that is errant': [
+      'shop-1 has 3 errant transactions',
+      { views: { 'shop-1': { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-2', 3)}` } } } },
+      'shop-1',
+    ],
+    'one that is fenced': [
+      'shop-1 is fenced',
+      { notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } },
+      'shop-1',
+    ],
+    'one whose policy is never': [
+      'the policy of shop-1 is never',
+      { spec: { policies: { 'shop-1': { promotion: 'never', priority: 0 } } } },
+      'shop-1',
+    ],
+    'one with much to apply': [
+      'shop-1 has 1001 transactions to apply (at most 1000)',
+      { views: { 'shop-1': { server: { channel: { backlogTransactions: 1_001 } } } } },
+      'shop-1',
+    ],
+    'one that lags': [
+      'shop-1 lags 31 s (at most 30 s)',
+      { views: { 'shop-1': { server: { channel: { lagSeconds: 31 } } } } },
+      'shop-1',
+    ],
     'anybody while something is under way': ['a switchover is under way', { record: { intent: switchoverIntent() } }],
     'anybody while the primary is not well': ['the primary is not well', { views: { 'shop-0': deadServer } }],
     'anybody while the primary has not taken its epoch': ['shop-0 has not taken epoch 2 yet', { record: { epoch: 2 } }],
-    'anybody with nobody in the sync set': ['no replica can take over: nobody is in the sync set', { record: { syncSet: [] } }],
+    'anybody with nobody in the sync set': [
+      'no replica can take over: nobody is in the sync set',
+      { record: { syncSet: [] } },
+    ],
   }
   it.each(Object.entries(refusals))('refuses %s', (_, [says, given, to]) => {
     expect(planSwitchover(aSituation(given), to ?? null)).toEqual({ refusal: expect.stringContaining(says) as string })
   })
 })
 
-const asked = { requests: [{ kind: 'switchover', id: 'request-1', to: null, deadlineWallMs: 1_010_000, reason: 'asked for' }] } as const
+const asked = {
+  requests: [{ kind: 'switchover', id: 'request-1', to: null, deadlineWallMs: 1_010_000, reason: 'asked for' }],
+} as const
 
 test('a request puts the intent into the record before anything is touched', () => {
   const decision = decide(aSituation(asked))
-  expect(committed(decision)).toMatchObject({ epoch: 1, revision: 2, primary: shop0, intent: { kind: 'switchover', by: 'me', candidate: shop1, request: 'request-1' } })
+  expect(committed(decision)).toMatchObject({
+    epoch: 1,
+    revision: 2,
+    primary: shop0,
+    intent: { kind: 'switchover', by: 'me', candidate: shop1, request: 'request-1' },
+  })
   expect(ordersOf(decision)).toEqual([])
   expect(decision.flow).toBe('switchover')
 })
@@ -89,9 +153,21 @@ describe('with its intent in the record a switchover', () => {
   })
 
   it('commits without the others when they take too long', () => {
-    const late = underWay({ views: { ...others, 'shop-2': {} }, inFlight: new Map([['shop-2', { order: 'promise', sinceMs: 1_080 }]]) })
+    const late = underWay({
+      views: { ...others, 'shop-2': {} },
+      inFlight: new Map([['shop-2', { order: 'promise', sinceMs: 1_080 }]]),
+    })
     expect(late).toMatchObject({ actions: [], revisitMs: 40 })
-    expect(namesOf(committed(underWay({ views: { ...others, 'shop-2': {} }, inFlight: new Map([['shop-2', { order: 'promise', sinceMs: 1_000 }]]) })).syncSet)).toBe('shop-0')
+    expect(
+      namesOf(
+        committed(
+          underWay({
+            views: { ...others, 'shop-2': {} },
+            inFlight: new Map([['shop-2', { order: 'promise', sinceMs: 1_000 }]]),
+          }),
+        ).syncSet,
+      ),
+    ).toBe('shop-0')
   })
 
   it('lets the candidate fetch from the demoted primary what it still lacks', () => {
@@ -105,11 +181,20 @@ describe('before the demotion', () => {
     stored: { revision, assignment: { epoch: 1, revision, role: 'replica', counted: true, fenced: false, source } },
     converged: { revision, done: true, sentence: '' },
   })
-  const primaryTold: ViewOverrides = { stored: { revision: 2, assignment: { epoch: 1, revision: 2, role: 'primary', counted: false, fenced: false, source: null } }, converged: { revision: 2, done: true, sentence: '' } }
-  const at = (views: Readonly<Record<string, ViewOverrides>>, more: SituationOverrides = {}) => underWay({ record: { revision: 2, intent: switchoverIntent({ gathering }) }, views, ...more })
+  const primaryTold: ViewOverrides = {
+    stored: {
+      revision: 2,
+      assignment: { epoch: 1, revision: 2, role: 'primary', counted: false, fenced: false, source: null },
+    },
+    converged: { revision: 2, done: true, sentence: '' },
+  }
+  const at = (views: Readonly<Record<string, ViewOverrides>>, more: SituationOverrides = {}) =>
+    underWay({ record: { revision: 2, intent: switchoverIntent({ gathering }) }, views, ...more })
 
   it('so many connect to the candidate that the primary keeps the acknowledgements it needs, the candidate’s among them', () => {
-    expect(committed(decide(aSituation(asked))).intent).toMatchObject({ gathering: { members: [shop2], untilWallMs: 1_001_500 } })
+    expect(committed(decide(aSituation(asked))).intent).toMatchObject({
+      gathering: { members: [shop2], untilWallMs: 1_001_500 },
+    })
     const five = committed(decide(aSituation({ ...asked, shape: { instances: 5 } })))
     expect(five.intent?.kind === 'switchover' && namesOf(five.intent.gathering?.members ?? [])).toBe('shop-2,shop-3')
     const small = committed(decide(aSituation({ ...asked, record: { syncSet: [shop1] } })))
@@ -117,8 +202,13 @@ describe('before the demotion', () => {
   })
 
   it('they are told to follow the candidate, once the primary knows of it', () => {
-    expect(ordersOf(at({}))).toEqual(['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 1@2', 'follow shop-2 counted 1@2'])
-    const order = at({ 'shop-0': primaryTold }).actions.flatMap((action) => (action.kind === 'assign' && action.to === 'shop-2' ? [action.order] : []))[0]
+    expect(ordersOf(at({}))).toEqual([
+      'primary shop-0 counts [shop-1,shop-2] lets in [] k=1 1@2',
+      'follow shop-2 counted 1@2',
+    ])
+    const order = at({ 'shop-0': primaryTold }).actions.flatMap((action) =>
+      action.kind === 'assign' && action.to === 'shop-2' ? [action.order] : [],
+    )[0]
     expect(order).toMatchObject({ source: { instance: 'shop-1' }, counted: true, sourceUuid: uuidOf('shop-0') })
     expect(order).not.toHaveProperty('sourceReady')
   })
@@ -127,12 +217,20 @@ describe('before the demotion', () => {
     const views = { 'shop-0': primaryTold, 'shop-1': told(2, 'shop-0') }
     expect(at({ ...views, 'shop-2': told(1, 'shop-0') }).sentence).toContain('shop-2 connects to it first')
     expect(ordersOf(at({ ...views, 'shop-2': told(2, 'shop-1') }))).toEqual(['demote shop-0 2@2'])
-    expect(ordersOf(at({ ...views, 'shop-2': told(1, 'shop-0') }, { wallMs: 1_001_500 }))).toEqual(['demote shop-0 2@2'])
+    expect(ordersOf(at({ ...views, 'shop-2': told(1, 'shop-0') }, { wallMs: 1_001_500 }))).toEqual([
+      'demote shop-0 2@2',
+    ])
   })
 
   it('and only their receivers go on when they promise', () => {
-    const decision = at({ 'shop-0': promisedAsPrimary(107, { stored: { revision: 2 } }), 'shop-1': told(2, 'shop-0'), 'shop-2': told(2, 'shop-1') })
-    const kept = decision.actions.flatMap((action) => (action.kind === 'promise' ? [[action.to, action.order.keepReceiverFrom]] : []))
+    const decision = at({
+      'shop-0': promisedAsPrimary(107, { stored: { revision: 2 } }),
+      'shop-1': told(2, 'shop-0'),
+      'shop-2': told(2, 'shop-1'),
+    })
+    const kept = decision.actions.flatMap((action) =>
+      action.kind === 'promise' ? [[action.to, action.order.keepReceiverFrom]] : [],
+    )
     expect(kept).toEqual([
       ['shop-1', undefined],
       ['shop-2', 'shop-1'],
@@ -154,10 +252,16 @@ describe('a switchover is undone', () => {
   })
 
   const reasons: Readonly<Record<string, readonly [says: string, given: SituationOverrides]>> = {
-    'when an order was refused': ['writes need 1 acknowledgements', { failedRequests: new Map([['request-1', 'demotion refused: writes need 1 acknowledgements']]) }],
+    'when an order was refused': [
+      'writes need 1 acknowledgements',
+      { failedRequests: new Map([['request-1', 'demotion refused: writes need 1 acknowledgements']]) },
+    ],
     'when its candidate is gone': ['shop-1 is gone', { views: { 'shop-1': { reachable: false } } }],
     'when its candidate’s mysqld is dead': ['shop-1 is gone', { views: { 'shop-1': deadServer } }],
-    'by the next manager': ['the manager that began a switchover is gone', { record: { intent: switchoverIntent({ by: 'another' }) } }],
+    'by the next manager': [
+      'the manager that began a switchover is gone',
+      { record: { intent: switchoverIntent({ by: 'another' }) } },
+    ],
   }
   it.each(Object.entries(reasons))('%s', (_, [says, given]) => {
     const decision = underWay(given)
@@ -166,7 +270,9 @@ describe('a switchover is undone', () => {
   })
 
   it('by the next manager in the next epoch, where the old one had demoted the primary', () => {
-    expect(committed(underWay({ record: { intent: switchoverIntent({ by: 'another' }) }, views: others }))).toMatchObject({ epoch: 2, primary: shop0, intent: null })
+    expect(
+      committed(underWay({ record: { intent: switchoverIntent({ by: 'another' }) }, views: others })),
+    ).toMatchObject({ epoch: 2, primary: shop0, intent: null })
   })
 
   it('and a primary that was demoted by an order that came too late is given its writes back', () => {

@@ -10,11 +10,22 @@ import { promisedBy } from './durability.ts'
 import { preferredOf } from './election.ts'
 import type { PromiseOrder } from './order.ts'
 import { countedMembers, gatheredMembers, type ClusterRecord, type SwitchoverIntent } from './record.ts'
-import { departing, endpointOf, isFenced, isFollowing, isFollowingAsTold, isServing, liveView, names, type Situation } from './situation.ts'
+import {
+  departing,
+  endpointOf,
+  isFenced,
+  isFollowing,
+  isFollowingAsTold,
+  isServing,
+  liveView,
+  names,
+  type Situation,
+} from './situation.ts'
 import { judgePrimary } from './verdict.ts'
 
 /** Who would take over, or why nobody can. */
-export type SwitchoverPlan = { readonly candidate: MemberId; readonly steps: readonly string[] } | { readonly refusal: string }
+export type SwitchoverPlan =
+  { readonly candidate: MemberId; readonly steps: readonly string[] } | { readonly refusal: string }
 
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
 export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {
@@ -41,7 +52,9 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
     candidate,
     steps: [
       `put the intent into the record (revision ${record.revision + 1})`,
-      ...(gathered.length > 0 ? [`${names(gathered)} ${gathered.length === 1 ? 'connects' : 'connect'} to ${to} beforehand`] : []),
+      ...(gathered.length > 0
+        ? [`${names(gathered)} ${gathered.length === 1 ? 'connects' : 'connect'} to ${to} beforehand`]
+        : []),
       `${from} stops taking writes; running statements get ${situation.spec.switchover.graceMs} ms, then they are killed; it promises epoch ${record.epoch + 1}`,
       `${to} catches up with its last transaction and promises`,
       `commit: ${to} is primary of epoch ${record.epoch + 1}`,
@@ -54,10 +67,12 @@ function whyNotNow(situation: Situation): string | null {
   const { record } = situation
   if (record.intent) return `a ${record.intent.kind} is under way`
   const verdict = judgePrimary(situation)
-  if (verdict.opening !== undefined) return `${verdict.sentence}; there is nothing to hand over yet, use: regent failover`
+  if (verdict.opening !== undefined)
+    return `${verdict.sentence}; there is nothing to hand over yet, use: regent failover`
   if (verdict.kind !== 'well') return `the primary is not well: ${verdict.sentence}`
   const primary = liveView(situation.snapshot, record.primary)?.observation
-  if (primary?.stored.promise !== record.epoch) return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
+  if (primary?.stored.promise !== record.epoch)
+    return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
   if (record.acks === 0 && countedMembers(record).length === 0) return 'no replica is in the sync set'
   return null
 }
@@ -65,7 +80,10 @@ function whyNotNow(situation: Situation): string | null {
 function whyNotTo(situation: Situation, to: InstanceName): string | null {
   const { record, timings, spec } = situation
   if (to === instanceOf(record.primary)) return `${to} is the primary already`
-  if (!peersOf(situation).some(({ instance }) => instance === to)) return `there is no instance ${to}; there are ${peersOf(situation).map(({ instance }) => instance).join(', ')}`
+  if (!peersOf(situation).some(({ instance }) => instance === to))
+    return `there is no instance ${to}; there are ${peersOf(situation)
+      .map(({ instance }) => instance)
+      .join(', ')}`
   const member = countedMembers(record).find((candidate) => instanceOf(candidate) === to)
   if (member === undefined) return `${to} is not in the sync set`
   const view = liveView(situation.snapshot, member)
@@ -78,20 +96,32 @@ function whyNotTo(situation: Situation, to: InstanceName): string | null {
   return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)
 }
 
-/** The oldest series leads while somebody of it can: a newer one could not be followed by it (decision 19). Without such a candidate the newer one is all there is. */
+/**
+ * The oldest series leads while somebody of it can: a newer one could not be followed by it (decision 19). Without such
+ * a candidate the newer one is all there is.
+ */
 function whyTooNew(situation: Situation, to: InstanceName): string | null {
   const { record, snapshot } = situation
   const seriesAt = (member: MemberId) => seriesOf(liveView(snapshot, member)?.observation ?? { server: null })
   const own = seriesAt(memberNamed(record, to))
-  const others = countedMembers(record).filter((member) => !departing(situation).includes(instanceOf(member)) && compareSeries(seriesAt(member), own) < 0)
+  const others = countedMembers(record).filter(
+    (member) => !departing(situation).includes(instanceOf(member)) && compareSeries(seriesAt(member), own) < 0,
+  )
   const older = others.find((member) => whyNotTo(situation, instanceOf(member)) === null)
   if (older === undefined) return null
   return `${to} runs MySQL ${own?.name ?? ''} and ${instanceOf(older)} ${seriesAt(older)?.name ?? ''}, which cannot follow a newer one: update ${instanceOf(older)} first, or let it lead`
 }
 
-function whyTooFarBehind(to: InstanceName, channel: { backlogTransactions: number; lagSeconds: number | null } | null | undefined, maxLagSeconds: number): string | null {
-  if (channel && channel.backlogTransactions > maxBacklog) return `${to} has ${counted(channel.backlogTransactions, 'transaction')} to apply (at most ${maxBacklog})`
-  return (channel?.lagSeconds ?? 0) > maxLagSeconds ? `${to} lags ${channel?.lagSeconds} s (at most ${maxLagSeconds} s)` : null
+function whyTooFarBehind(
+  to: InstanceName,
+  channel: { backlogTransactions: number; lagSeconds: number | null } | null | undefined,
+  maxLagSeconds: number,
+): string | null {
+  if (channel && channel.backlogTransactions > maxBacklog)
+    return `${to} has ${counted(channel.backlogTransactions, 'transaction')} to apply (at most ${maxBacklog})`
+  return (channel?.lagSeconds ?? 0) > maxLagSeconds
+    ? `${to} lags ${channel?.lagSeconds} s (at most ${maxLagSeconds} s)`
+    : null
 }
 
 function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
@@ -99,11 +129,14 @@ function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
 }
 
 /**
- * Who connects to the candidate before the primary is demoted, so that its first write is acknowledged at once (decision 12). So many stay with the primary, the candidate among them, that its writes go on.
+ * Who connects to the candidate before the primary is demoted, so that its first write is acknowledged at once
+ * (decision 12). So many stay with the primary, the candidate among them, that its writes go on.
  */
 function whomToGather(situation: Situation, candidate: MemberId): readonly MemberId[] {
   const { record, snapshot, timings } = situation
-  const acknowledging = countedMembers(record).filter((member) => isFollowing(liveView(snapshot, member), record, timings))
+  const acknowledging = countedMembers(record).filter((member) =>
+    isFollowing(liveView(snapshot, member), record, timings),
+  )
   const spare = record.acks === 0 ? 0 : Math.max(0, acknowledging.length - record.acksWanted)
   return acknowledging.filter((member) => member !== candidate).slice(0, spare)
 }
@@ -112,11 +145,21 @@ function whomToGather(situation: Situation, candidate: MemberId): readonly Membe
 const gatherMs = 1_500
 
 /** The first step: the intent, before anything is touched. */
-export function beginSwitchover(situation: Situation, candidate: MemberId, request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>): FlowStep {
+export function beginSwitchover(
+  situation: Situation,
+  candidate: MemberId,
+  request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
+): FlowStep {
   const { record, manager, wallMs } = situation
   const members = whomToGather(situation, candidate)
   const untilWallMs = wallMs + Math.max(0, Math.min(gatherMs, (request.deadlineWallMs - wallMs) / 3))
-  const intent: SwitchoverIntent = { kind: 'switchover', by: manager, candidate, ...request, ...(members.length > 0 ? { gathering: { members, untilWallMs } } : {}) }
+  const intent: SwitchoverIntent = {
+    kind: 'switchover',
+    by: manager,
+    candidate,
+    ...request,
+    ...(members.length > 0 ? { gathering: { members, untilWallMs } } : {}),
+  }
   const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
   return step(why, [{ kind: 'commit', next: { ...record, revision: record.revision + 1, intent }, why }])
 }
@@ -130,21 +173,37 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   const primary = promisedBy(situation, record.primary, next)
   if (!primary?.report.asPrimary) return gather(situation, intent) ?? demote(situation, intent)
   const candidate = promisedBy(situation, intent.candidate, next)
-  const asked = countedMembers(record).filter((member) => promisedBy(situation, member, next) === undefined && isOfThisEpoch(situation, member))
+  const asked = countedMembers(record).filter(
+    (member) => promisedBy(situation, member, next) === undefined && isOfThisEpoch(situation, member),
+  )
   if (candidate === undefined) {
     const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.wallMs) / 2))
     const sentence = `switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
-    // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them than for any straggler.
-    const patience = (member: MemberId): number => (member === intent.candidate ? waitMs : Math.floor(situation.timings.stragglerMs / 2))
+    // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them
+    // than for any straggler.
+    const patience = (member: MemberId): number =>
+      member === intent.candidate ? waitMs : Math.floor(situation.timings.stragglerMs / 2)
     const more = (member: MemberId): Partial<PromiseOrder> => {
       if (member === intent.candidate) return { prepare: true }
       return gatheredMembers(record).includes(member) ? { keepReceiverFrom: instanceOf(intent.candidate) } : {}
     }
-    return step(sentence, asked.map((member) => promiseAction(situation, member, next, { after: primary.report.holds, waitMs: patience(member), ...more(member) })))
+    return step(
+      sentence,
+      asked.map((member) =>
+        promiseAction(situation, member, next, {
+          after: primary.report.holds,
+          waitMs: patience(member),
+          ...more(member),
+        }),
+      ),
+    )
   }
   if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
   const late = stragglers(situation)
-  if (late !== null) return step(`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], { revisitMs: late })
+  if (late !== null)
+    return step(`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], {
+      revisitMs: late,
+    })
   const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const why = `switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${intent.reason}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others], primary.holds), why }])
@@ -153,7 +212,11 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
 /** Its server runs as a replica of this epoch, whether it follows as it should at this moment or not. */
 function isOfThisEpoch({ snapshot, record, timings }: Situation, member: MemberId): boolean {
   const view = liveView(snapshot, member)
-  return isServing(view, timings) && view.observation.stored.assignment?.role === 'replica' && view.observation.stored.assignment.epoch === record.epoch
+  return (
+    isServing(view, timings) &&
+    view.observation.stored.assignment?.role === 'replica' &&
+    view.observation.stored.assignment.epoch === record.epoch
+  )
 }
 
 /** Undefined once everybody is connected to the candidate, or has been waited for long enough. */
@@ -161,7 +224,11 @@ function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent
   const missing = gathering?.members.filter((member) => !isGathered(situation, member)) ?? []
   const leftMs = (gathering?.untilWallMs ?? 0) - situation.wallMs
   if (missing.length === 0 || leftMs <= 0) return undefined
-  return step(`switching over to ${instanceOf(candidate)}: ${names(missing)} ${missing.length === 1 ? 'connects' : 'connect'} to it first`, assignmentOrders(situation), { revisitMs: leftMs + 1 })
+  return step(
+    `switching over to ${instanceOf(candidate)}: ${names(missing)} ${missing.length === 1 ? 'connects' : 'connect'} to it first`,
+    assignmentOrders(situation),
+    { revisitMs: leftMs + 1 },
+  )
 }
 
 function isGathered({ snapshot, record, timings }: Situation, member: MemberId): boolean {
@@ -175,34 +242,54 @@ function whyGiveUp(situation: Situation, intent: SwitchoverIntent): string | nul
   const verdict = judgePrimary(situation)
   const candidate = liveView(situation.snapshot, intent.candidate)
   if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return verdict.sentence
-  return candidate === undefined || candidate.observation.process !== 'running' ? `${instanceOf(intent.candidate)} is gone` : null
+  return candidate === undefined || candidate.observation.process !== 'running'
+    ? `${instanceOf(intent.candidate)} is gone`
+    : null
 }
 
 function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
   const { record, spec } = situation
   const remainingMs = Math.max(1, intent.deadlineWallMs - situation.wallMs)
   const name = instanceOf(record.primary)
-  const order = { ...orderFor(situation, record.primary, record.epoch + 1), graceMs: Math.min(spec.switchover.graceMs, remainingMs), deadlineMs: Math.ceil(remainingMs * 0.8) }
-  return step(`switching over to ${instanceOf(intent.candidate)}: ${name} stops taking writes`, [{ kind: 'demote', to: name, order }], { revisitMs: remainingMs + 1 })
+  const order = {
+    ...orderFor(situation, record.primary, record.epoch + 1),
+    graceMs: Math.min(spec.switchover.graceMs, remainingMs),
+    deadlineMs: Math.ceil(remainingMs * 0.8),
+  }
+  return step(
+    `switching over to ${instanceOf(intent.candidate)}: ${name} stops taking writes`,
+    [{ kind: 'demote', to: name, order }],
+    { revisitMs: remainingMs + 1 },
+  )
 }
 
 function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string): FlowStep {
   const { record, timings } = situation
   const source = liveView(situation.snapshot, record.primary)
   if (source === undefined) return undoSwitchover(situation, 'the old primary is gone')
-  const order = { ...orderFor(situation, intent.candidate, record.epoch + 1), from: endpointOf(source), until: parseGtidSet(until).toString(), deadlineMs: timings.orderDeadlineMs }
-  return step(`switching over: ${instanceOf(intent.candidate)} fetches the rest from ${source.name}`, [{ kind: 'fetch', to: instanceOf(intent.candidate), order }])
+  const order = {
+    ...orderFor(situation, intent.candidate, record.epoch + 1),
+    from: endpointOf(source),
+    until: parseGtidSet(until).toString(),
+    deadlineMs: timings.orderDeadlineMs,
+  }
+  return step(`switching over: ${instanceOf(intent.candidate)} fetches the rest from ${source.name}`, [
+    { kind: 'fetch', to: instanceOf(intent.candidate), order },
+  ])
 }
 
 /**
- * Takes the intent back. Before any promise the old primary just opens again; after promises were given the same primary, S and k are committed
- * in the next epoch.
+ * Takes the intent back. Before any promise the old primary just opens again; after promises were given the same
+ * primary, S and k are committed in the next epoch.
  */
 export function undoSwitchover(situation: Situation, why: string): FlowStep {
   const { record } = situation
   const sentence = `switchover undone: ${why}; ${instanceOf(record.primary)} goes on as primary`
-  const promisedAhead = situation.snapshot.instances.some((view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch)
+  const promisedAhead = situation.snapshot.instances.some(
+    (view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch,
+  )
   if (promisedAhead) return bump(situation, sentence)
-  return step(sentence, [{ kind: 'commit', why: sentence, next: { ...record, revision: record.revision + 1, intent: null } }])
+  return step(sentence, [
+    { kind: 'commit', why: sentence, next: { ...record, revision: record.revision + 1, intent: null } },
+  ])
 }
-

@@ -4,17 +4,32 @@ import { instanceOf, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
 import { step, type FlowStep } from './crash-failover.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
-import { departing, hasStrayedLong, isErrant, isFollowing, isFollowingAsTold, isLive, isServing, liveView, names, viewOf, wantedInstances, type LiveView, type Situation } from './situation.ts'
+import {
+  departing,
+  hasStrayedLong,
+  isErrant,
+  isFollowing,
+  isFollowingAsTold,
+  isLive,
+  isServing,
+  liveView,
+  names,
+  viewOf,
+  wantedInstances,
+  type LiveView,
+  type Situation,
+} from './situation.ts'
 import { acksFor } from './spec.ts'
 
 /**
- * A replica that lacks more transactions than this is not let into the sync set yet. What it received and has yet to apply it does not lack: it stands for that, and election prefers whoever has less to apply.
+ * A replica that lacks more transactions than this is not let into the sync set yet. What it received and has yet to
+ * apply it does not lack: it stands for that, and election prefers whoever has less to apply.
  */
 const maxLacking = 200
 
 /**
- * The next step, if any, of bringing the sync set and k to what they should be; one compare-and-swap at a time, each in the order proven in design §5.
- * `primary` runs, answered, and has stored this revision.
+ * The next step, if any, of bringing the sync set and k to what they should be; one compare-and-swap at a time, each in
+ * the order proven in design §5. `primary` runs, answered, and has stored this revision.
  */
 export function syncSetStep(situation: Situation, primary: LiveView): FlowStep | undefined {
   const steps = [finishRaise, cancelLeaving, finishLeaving, addMember, lowerAcks, beginRaise, beginLeaving]
@@ -47,16 +62,22 @@ function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefi
 
 function cancelLeaving(situation: Situation): FlowStep | undefined {
   const { record, timings } = situation
-  const back = record.leaving.find((member) => isFollowing(viewOf(situation.snapshot, member), record, timings) && !mustLeave(situation, member))
+  const back = record.leaving.find(
+    (member) => isFollowing(viewOf(situation.snapshot, member), record, timings) && !mustLeave(situation, member),
+  )
   if (back === undefined) return undefined
-  return change(situation, `${instanceOf(back)} follows again and stays in the sync set`, { leaving: record.leaving.filter((member) => member !== back) })
+  return change(situation, `${instanceOf(back)} follows again and stays in the sync set`, {
+    leaving: record.leaving.filter((member) => member !== back),
+  })
 }
 
 function finishLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record } = situation
   const leaver = record.leaving[0]
   if (leaver === undefined || !(isSmallerThanK(record) || isMarked(situation, primary))) return undefined
-  const proof = isSmallerThanK(record) ? 'nothing is acknowledged until so many hold everything' : 'a marker proved that the others hold everything'
+  const proof = isSmallerThanK(record)
+    ? 'nothing is acknowledged until so many hold everything'
+    : 'a marker proved that the others hold everything'
   return change(situation, `${instanceOf(leaver)} left the sync set; ${proof}`, {
     syncSet: record.syncSet.filter((member) => member !== leaver),
     leaving: record.leaving.filter((member) => member !== leaver),
@@ -70,13 +91,17 @@ function addMember(situation: Situation, primary: LiveView): FlowStep | undefine
     if (member === undefined || member === record.primary || record.syncSet.includes(member)) continue
     if (!mayJoin(situation, member, primary)) continue
     const size = record.syncSet.length
-    if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary)) continue
+    if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary))
+      continue
     return change(situation, `${view.name} follows and joins the sync set`, { syncSet: [...record.syncSet, member] })
   }
   return undefined
 }
 
-/** A follower of this epoch without errant transactions, not far behind, that forgot nothing and is meant to stay. One that is just being told to give up what it has would hold nothing of what it joined with. */
+/**
+ * A follower of this epoch without errant transactions, not far behind, that forgot nothing and is meant to stay. One
+ * that is just being told to give up what it has would hold nothing of what it joined with.
+ */
 function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boolean {
   const { record, timings } = situation
   const view = liveView(situation.snapshot, member)
@@ -87,7 +112,10 @@ function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boo
   return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
 }
 
-/** Its volume is gone (another one is there now, or no instance at all), it is meant to go, it holds what the primary lacks, or less than it claims. */
+/**
+ * Its volume is gone (another one is there now, or no instance at all), it is meant to go, it holds what the primary
+ * lacks, or less than it claims.
+ */
 function mustLeave(situation: Situation, member: MemberId): boolean {
   const view = viewOf(situation.snapshot, member)
   return view === undefined || departing(situation).includes(view.name) || isDoubtful(situation, view)
@@ -96,10 +124,22 @@ function mustLeave(situation: Situation, member: MemberId): boolean {
 function isDoubtful(situation: Situation, view: InstanceView): boolean {
   if (!isLive(view)) return false
   const { stored } = view.observation
-  return view.past !== undefined || stored.fromThePast || stored.filterSeen || stored.forgetful || stored.seeding || isErrant(situation, view)
+  return (
+    view.past !== undefined ||
+    stored.fromThePast ||
+    stored.filterSeen ||
+    stored.forgetful ||
+    stored.seeding ||
+    isErrant(situation, view)
+  )
 }
 
-function enoughHoldEverything(situation: Situation, members: readonly MemberId[], wanted: number, primary: LiveView): boolean {
+function enoughHoldEverything(
+  situation: Situation,
+  members: readonly MemberId[],
+  wanted: number,
+  primary: LiveView,
+): boolean {
   const everything = holdsOf(primary.observation)
   const holding = members.filter((member) => {
     const view = liveView(situation.snapshot, member)
@@ -114,23 +154,29 @@ function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefine
   const able = record.syncSet.filter((member) => !hasStrayedLong(situation, member)).length
   const target = spec.durability === 'available' ? Math.min(wanted, able) : wanted
   if (target >= record.acks || record.acks !== record.acksWanted) return undefined
-  if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary)) return undefined
-  const loudly = target < wanted ? ' (durability available: fewer than wanted, because too few replicas can acknowledge)' : ''
+  if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary))
+    return undefined
+  const loudly =
+    target < wanted ? ' (durability available: fewer than wanted, because too few replicas can acknowledge)' : ''
   return change(situation, `writes now need ${counted(target)}${loudly}`, { acks: target, acksWanted: target })
 }
 
 function beginRaise(situation: Situation): FlowStep | undefined {
   const { record } = situation
   const healthy = countedMembers(record).filter((member) => !isStraying(situation, member)).length
-  // As many as are wanted of the instances that are there: while a cluster grows, each replica would be needed for every write.
+  // As many as are wanted of the instances that are there: while a cluster grows, each replica would be needed for
+  // every write.
   const target = Math.min(wantedAcks(situation), acksFor(situation.spec, healthy + 1))
   if (record.acks !== record.acksWanted || target <= record.acks) return undefined
-  return change(situation, `the primary waits for ${counted(record.acks + 1)} from now on`, { acksWanted: record.acks + 1 })
+  return change(situation, `the primary waits for ${counted(record.acks + 1)} from now on`, {
+    acksWanted: record.acks + 1,
+  })
 }
 
 /**
- * The primary counts nobody outside of S, so with |S| < k nothing is acknowledged and the invariant asks nothing of S: a member that can never hold everything again (its volume is gone, it is errant) may be dropped
- * as soon as its gate is closed. Else S could never become k members that hold everything.
+ * The primary counts nobody outside of S, so with |S| < k nothing is acknowledged and the invariant asks nothing of S:
+ * a member that can never hold everything again (its volume is gone, it is errant) may be dropped as soon as its gate
+ * is closed. Else S could never become k members that hold everything.
  */
 function isSmallerThanK({ syncSet, acks }: ClusterRecord): boolean {
   return syncSet.length < acks
@@ -140,14 +186,22 @@ function beginLeaving(situation: Situation): FlowStep | undefined {
   const { record } = situation
   const small = isSmallerThanK(record)
   if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < mostAcks(record))) return undefined
-  const isDue = (member: MemberId): boolean => mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))
-  const due = countedMembers(record).find((member) => isFirstOfItsInstance(record, member) && isDue(member) && !isNeededYet(situation, member))
+  const isDue = (member: MemberId): boolean =>
+    mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))
+  const due = countedMembers(record).find(
+    (member) => isFirstOfItsInstance(record, member) && isDue(member) && !isNeededYet(situation, member),
+  )
   if (due === undefined) return undefined
-  return change(situation, `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`, { leaving: [due] })
+  return change(
+    situation,
+    `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`,
+    { leaving: [due] },
+  )
 }
 
 /**
- * One that is only meant to go acknowledges as well as any other: it leaves once writes go on without it. Who has just joined must hear of that first, and connect anew. With |S| < k no writes go on with it either.
+ * One that is only meant to go acknowledges as well as any other: it leaves once writes go on without it. Who has just
+ * joined must hear of that first, and connect anew. With |S| < k no writes go on with it either.
  */
 function isNeededYet(situation: Situation, member: MemberId): boolean {
   const { record, snapshot } = situation
@@ -167,14 +221,21 @@ function mostAcks({ acks, acksWanted }: ClusterRecord): number {
 function isAcknowledging({ snapshot, record, timings }: Situation, member: MemberId): boolean {
   const view = liveView(snapshot, member)
   if (!isServing(view, timings)) return false
-  const { stored: { assignment }, server } = view.observation
-  const isTold = assignment?.epoch === record.epoch && assignment.counted === true && assignment.source === instanceOf(record.primary)
+  const {
+    stored: { assignment },
+    server,
+  } = view.observation
+  const isTold =
+    assignment?.epoch === record.epoch &&
+    assignment.counted === true &&
+    assignment.source === instanceOf(record.primary)
   return isTold && server?.channel?.ioRunning === 'yes' && server.channel.semiSync
 }
 
 /**
- * An instance that came back on another volume may be in S twice, the lost member before the new one. The lost one leaves first: the gate is the instance's, and could not be closed for the new one while the
- * other one counts. A manager that still sees the old volume would take the new member for the one that is gone.
+ * An instance that came back on another volume may be in S twice, the lost member before the new one. The lost one
+ * leaves first: the gate is the instance's, and could not be closed for the new one while the other one counts. A
+ * manager that still sees the old volume would take the new member for the one that is gone.
  */
 function isFirstOfItsInstance({ syncSet }: ClusterRecord, member: MemberId): boolean {
   return syncSet.find((other) => instanceOf(other) === instanceOf(member)) === member
@@ -191,7 +252,8 @@ export function syncSetShortfall(situation: Situation): string {
   if (live.length < record.acks) {
     return `writes wait: ${counted(record.acks)} ${record.acks === 1 ? 'is' : 'are'} needed and ${live.length === 0 ? 'no replica' : `only ${names(live)}`} can give one`
   }
-  if (record.acks < wantedAcks(situation)) return `writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
+  if (record.acks < wantedAcks(situation))
+    return `writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
   if (record.acks === 0) return 'not protected: writes need no acknowledgement'
   return live.length === record.acks ? `the loss of ${eachOf(live.map(instanceOf))} would make writes wait` : ''
 }

@@ -6,17 +6,37 @@ import { planForcedBootstrap } from './forced-bootstrap.ts'
 import { planReplace } from './replace.ts'
 import { planScale } from './scaling.ts'
 import { planSwitchover } from './switchover.ts'
-import { aSituation, deadServer, lostAgent, memberElsewhere, promised, shop1, shop2, switchoverIntent, type SituationOverrides } from './testing.ts'
+import {
+  aSituation,
+  deadServer,
+  lostAgent,
+  memberElsewhere,
+  promised,
+  shop1,
+  shop2,
+  switchoverIntent,
+  type SituationOverrides,
+} from './testing.ts'
 
-/** Situations for tests of the wording alone: what can be so of a primary, of replicas and of a cluster, each with each, with values that are hard to say (nothing, one, two, this moment). */
-const lostLink: ViewOverrides = { server: { channel: { ioRunning: 'connecting', ioError: 'error connecting to source' } } }
+/**
+ * Situations for tests of the wording alone: what can be so of a primary, of replicas and of a cluster, each with each,
+ * with values that are hard to say (nothing, one, two, this moment).
+ */
+const lostLink: ViewOverrides = {
+  server: { channel: { ioRunning: 'connecting', ioError: 'error connecting to source' } },
+}
 const errant: ViewOverrides = { server: { executed: `${gtids('shop-0', 100)},${gtids('shop-1', 1)}` } }
 
 const primaries: Readonly<Record<string, ViewOverrides>> = {
   'a primary that is well': {},
   'a dead primary': { ...deadServer, processNote: 'mysqld 11 was ended by SIGKILL' },
   'a primary that died this moment': { ...deadServer, processSinceMs: 0 },
-  'a primary that was never started': { process: 'absent', processSinceMs: 0, server: null, processNote: 'mysqld was never started here' },
+  'a primary that was never started': {
+    process: 'absent',
+    processSinceMs: 0,
+    server: null,
+    processNote: 'mysqld was never started here',
+  },
   'a primary that starts': { process: 'starting', processSinceMs: 0, server: null },
   'a primary that does not come up': { process: 'starting', processSinceMs: 10_000_000, server: null },
   'a primary that stopped this moment': { process: 'stopped', processSinceMs: 0 },
@@ -26,7 +46,9 @@ const primaries: Readonly<Record<string, ViewOverrides>> = {
   'a primary on a read-only file system': { probe: 'readOnlyFilesystem', probeDetail: 'EROFS' },
   'a primary that lacks one': { lacksElected: gtids('shop-1', 1) },
   'a primary that lacks two': { lacksElected: gtids('shop-1', 2) },
-  'a primary that is not open yet': { converged: { revision: 1, done: false, sentence: 'waits for its marker to be acknowledged' } },
+  'a primary that is not open yet': {
+    converged: { revision: 1, done: false, sentence: 'waits for its marker to be acknowledged' },
+  },
   'a primary whose agent is silent': { reachable: false },
   'a primary of which nothing was ever heard': { unheard: true },
   'a primary whose volume went back in time': { past: 'shop-0@volume-0' },
@@ -43,14 +65,24 @@ const replicas: Readonly<Record<string, Readonly<Record<string, ViewOverrides>>>
   'two that promised': { 'shop-1': promised(), 'shop-2': promised() },
   'one that promised and is behind by one': { 'shop-1': promised(99), 'shop-2': promised() },
   'an errant replica': { 'shop-1': errant },
-  'a replica that is seeded': { 'shop-1': { stored: { seeding: true }, process: 'absent', server: null, seedingProgress: { stage: 'FILE COPY', percent: 0, donor: 'shop-2' } } },
-  'replicas that are behind': { 'shop-1': { server: { channel: { lagSeconds: 1, backlogTransactions: 1 } } }, 'shop-2': { server: { channel: { lagSeconds: 600, backlogTransactions: 2 } } } },
+  'a replica that is seeded': {
+    'shop-1': {
+      stored: { seeding: true },
+      process: 'absent',
+      server: null,
+      seedingProgress: { stage: 'FILE COPY', percent: 0, donor: 'shop-2' },
+    },
+  },
+  'replicas that are behind': {
+    'shop-1': { server: { channel: { lagSeconds: 1, backlogTransactions: 1 } } },
+    'shop-2': { server: { channel: { lagSeconds: 600, backlogTransactions: 2 } } },
+  },
 }
 
 const accept = { kind: 'failover', id: 'asked', to: null, acceptLoss: true } as const
 const clusters: Readonly<Record<string, SituationOverrides>> = {
   'as by default': {},
-  'paused': { notes: { paused: { reason: 'maintenance', wallMs: 0 } } },
+  paused: { notes: { paused: { reason: 'maintenance', wallMs: 0 } } },
   'without automatic failover': { spec: { failover: { ...aSituation().spec.failover, automatic: false } } },
   'with its budget spent': { notes: { automaticFailovers: [999_000, 999_500, 999_900] } },
   'with its primary fenced': { notes: { fenced: [{ instance: 'shop-0', keepPrimary: true, wallMs: 0 }] } },
@@ -71,16 +103,26 @@ const shapes: Readonly<Record<string, SituationOverrides>> = {
   'one instance': { shape: { instances: 1 }, record: { acks: 0, acksWanted: 0 } },
   'two instances': { shape: { instances: 2 } },
   'five instances': { shape: { instances: 5 } },
-  'five instances of which three are silent': { shape: { instances: 5 }, nowMs: 60_000, views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': lostAgent } },
+  'five instances of which three are silent': {
+    shape: { instances: 5 },
+    nowMs: 60_000,
+    views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': lostAgent },
+  },
 }
 
 function situations(): readonly SituationOverrides[] {
   const three = Object.values(primaries).flatMap((primary) =>
-    Object.values(replicas).flatMap((others) => Object.values(clusters).flatMap((cluster) => [1_100, 60_000].map((nowMs) => ({ ...cluster, nowMs, views: { 'shop-0': primary, ...others } })))),
+    Object.values(replicas).flatMap((others) =>
+      Object.values(clusters).flatMap((cluster) =>
+        [1_100, 60_000].map((nowMs) => ({ ...cluster, nowMs, views: { 'shop-0': primary, ...others } })),
+      ),
+    ),
   )
   const others = Object.values(shapes).flatMap((shape) =>
     Object.values(primaries).map((primary) => {
-      const dumpThreads = Array.from({ length: (shape.shape?.instances ?? 1) - 1 }, (_, at) => aDumpThreadOf(`shop-${at + 1}`))
+      const dumpThreads = Array.from({ length: (shape.shape?.instances ?? 1) - 1 }, (_, at) =>
+        aDumpThreadOf(`shop-${at + 1}`),
+      )
       const server = primary.server === null ? null : { dumpThreads, ...primary.server }
       return { ...shape, views: { 'shop-0': { ...primary, server }, ...shape.views } }
     }),
@@ -103,7 +145,9 @@ export function spokenIn(place: Place): Spoken {
   const decided = [...inputs, ...inputs.map((input) => ({ ...input, record: undefined }))].map((input) => decide(input))
   const plans: readonly object[] = inputs.flatMap((input) => [
     ...[null, 'shop-1', 'shop-2'].map((to) => planSwitchover(input, to)),
-    ...['shop-0', 'shop-1'].flatMap((instance) => [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss, []))),
+    ...['shop-0', 'shop-1'].flatMap((instance) =>
+      [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss, [])),
+    ),
     ...[1, 2, 3, 4].map((count) => planScale(input, count)),
     planForcedBootstrap({ ...input, record: undefined }, 'shop-1'),
   ])
@@ -111,14 +155,22 @@ export function spokenIn(place: Place): Spoken {
     decisions: unique(decided.map(({ sentence }) => sentence)),
     reasons: unique(decided.flatMap(({ reasons }) => reasons)),
     analyses: unique(decided.flatMap(({ analyses }) => analyses.map(({ sentence }) => sentence))),
-    commits: unique(decided.flatMap(({ actions }) => actions.flatMap((action) => (action.kind === 'commit' ? [action.why] : [])))),
-    refusals: unique(plans.flatMap((plan) => textsIn(plan, ['refusal', 'givenUp', 'loss'])).map((sentence) => inPlace(sentence, place))),
+    commits: unique(
+      decided.flatMap(({ actions }) => actions.flatMap((action) => (action.kind === 'commit' ? [action.why] : []))),
+    ),
+    refusals: unique(
+      plans
+        .flatMap((plan) => textsIn(plan, ['refusal', 'givenUp', 'loss']))
+        .map((sentence) => inPlace(sentence, place)),
+    ),
     steps: unique(plans.flatMap((plan) => textsIn(plan, ['steps']))),
   }
 }
 
 function textsIn(plan: object, keys: readonly string[]): readonly string[] {
-  return Object.entries(plan).flatMap(([key, value]) => (keys.includes(key) ? ([value].flat() as string[]) : [])).filter((text) => text !== '')
+  return Object.entries(plan)
+    .flatMap(([key, value]) => (keys.includes(key) ? ([value].flat() as string[]) : []))
+    .filter((text) => text !== '')
 }
 
 function unique(sentences: readonly string[]): readonly string[] {

@@ -3,15 +3,24 @@ import { clusterVerbs, instanceVerbs, type Place } from '../src/common/commands.
 /** What no sentence may have, whatever values went into it, for tests: each pattern with what is wrong about it. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/(?<![\d.])0 ms\b/, 'a duration that is no figure'],
-  [/\b1 (transactions|instances|replicas|members|sessions|writes|tables|steps|pods|acknowledgements|automatic failovers|others|copies)\b/, 'one thing in the plural'],
-  [/\b(0|[2-9]|\d\d+) (transaction|instance|replica|member|session|step|pod|acknowledgement)\b(?! set)/, 'several things in the singular'],
+  [
+    /\b1 (transactions|instances|replicas|members|sessions|writes|tables|steps|pods|acknowledgements|automatic failovers|others|copies)\b/,
+    'one thing in the plural',
+  ],
+  [
+    /\b(0|[2-9]|\d\d+) (transaction|instance|replica|member|session|step|pod|acknowledgement)\b(?! set)/,
+    'several things in the singular',
+  ],
   [/undefined|\bNaN\b|\bnull\b|\[object|Infinity/, 'a value of the program'],
   [/ {2}|^ | $/, 'a blank too many'],
   [/\(\)|\(0\)|: ;|;;|: $|, ?;|,,/, 'nothing where something belongs'],
   [/\.$/, 'a dot at the end'],
   [/@volume|volume-\d/, 'a volume where an instance belongs'],
   [/shop-\d, shop-\d (is|does|has|lacks|was|alone holds)\b/, 'several names with a verb for one'],
-  [/(^|[^,\w-] ?)\bshop-\d, shop-\d (are|do|have|lack|still hear|hear|must|hold)\b/, 'a bare comma between two names that act together'],
+  [
+    /(^|[^,\w-] ?)\bshop-\d, shop-\d (are|do|have|lack|still hear|hear|must|hold)\b/,
+    'a bare comma between two names that act together',
+  ],
 ]
 
 /** What is wrong with the wording of a sentence; empty where nothing is. */

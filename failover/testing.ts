@@ -9,7 +9,10 @@ import type { DecisionInput, Situation } from './situation.ts'
 import { clusterSpecSchema, type ClusterSpec } from './spec.ts'
 import { defaultTimings } from './timings.ts'
 
-/** Situations for tests: the healthy cluster `shop` of `topology/testing.ts` with its record, except for what a test overrides. */
+/**
+ * Situations for tests: the healthy cluster `shop` of `topology/testing.ts` with its record, except for what a test
+ * overrides.
+ */
 export interface SituationOverrides extends Partial<Omit<DecisionInput, 'record' | 'snapshot' | 'spec' | 'notes'>> {
   readonly record?: Partial<ClusterRecord>
   readonly views?: Readonly<Record<InstanceName, ViewOverrides>>
@@ -29,7 +32,19 @@ export const memberElsewhere = memberId('shop-2', 'another-volume')
 export function aRecord(overrides: Partial<ClusterRecord> = {}, instances = 3): ClusterRecord {
   const replicas = Array.from({ length: instances - 1 }, (_, index) => memberOf(`shop-${index + 1}`))
   const acks = overrides.acks ?? Math.floor(instances / 2)
-  return { version: recordVersion, cluster: 'shop', epoch: 1, revision: 1, primary: shop0, syncSet: replicas, leaving: [], acks, acksWanted: acks, intent: null, ...overrides }
+  return {
+    version: recordVersion,
+    cluster: 'shop',
+    epoch: 1,
+    revision: 1,
+    primary: shop0,
+    syncSet: replicas,
+    leaving: [],
+    acks,
+    acksWanted: acks,
+    intent: null,
+    ...overrides,
+  }
 }
 
 export function aSpec(overrides: Partial<ClusterSpec> = {}): ClusterSpec {
@@ -63,15 +78,27 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
 }
 
 /** mysqld ended; its agent says so. */
-export const deadServer: ViewOverrides = { process: 'dead', processSinceMs: 12, server: null, converged: { revision: 1, done: false, sentence: 'mysqld ended' } }
+export const deadServer: ViewOverrides = {
+  process: 'dead',
+  processSinceMs: 12,
+  server: null,
+  converged: { revision: 1, done: false, sentence: 'mysqld ended' },
+}
 
 /** Its agent is silent for longer than it may be. */
 export const lostAgent: ViewOverrides = { reachable: false }
 
 /** What a replica shows that promised `epoch` and holds the first `last` transactions of shop-0. */
-export function promised(last = 100, { epoch = 2, ...overrides }: ViewOverrides & { epoch?: number } = {}): ViewOverrides {
+export function promised(
+  last = 100,
+  { epoch = 2, ...overrides }: ViewOverrides & { epoch?: number } = {},
+): ViewOverrides {
   const holds = gtids('shop-0', last)
-  return { promiseReport: { epoch, holds, executed: holds, asPrimary: false }, ...overrides, stored: { promise: epoch, ...overrides.stored } }
+  return {
+    promiseReport: { epoch, holds, executed: holds, asPrimary: false },
+    ...overrides,
+    stored: { promise: epoch, ...overrides.stored },
+  }
 }
 
 /** The same of the record's own primary: killed, or demoted where its server runs. */
@@ -81,13 +108,22 @@ export function promisedAsPrimary(last = 100, overrides: ViewOverrides & { epoch
 }
 
 export function switchoverIntent(overrides: Partial<SwitchoverIntent> = {}): SwitchoverIntent {
-  return { kind: 'switchover', by: 'me', candidate: shop1, request: 'request-1', deadlineWallMs: 1_010_000, reason: 'asked for', ...overrides }
+  return {
+    kind: 'switchover',
+    by: 'me',
+    candidate: shop1,
+    request: 'request-1',
+    deadlineWallMs: 1_010_000,
+    reason: 'asked for',
+    ...overrides,
+  }
 }
 
 /** The record a decision commits; fails the test where it commits none. */
 export function committed({ actions }: { readonly actions: readonly Action[] }): ClusterRecord {
   const commit = actions.find((action) => action.kind === 'commit')
-  if (commit === undefined) throw new Error(`nothing is committed; actions: ${actions.map(({ kind }) => kind).join(', ') || 'none'}`)
+  if (commit === undefined)
+    throw new Error(`nothing is committed; actions: ${actions.map(({ kind }) => kind).join(', ') || 'none'}`)
   return commit.next
 }
 
@@ -99,8 +135,12 @@ export function ordersOf({ actions }: Pick<Decision, 'actions'>): readonly strin
     if (action.kind !== 'assign') return [`${action.kind} ${action.to} ${version}`]
     const { order } = action
     return order.role === 'primary'
-      ? [`primary ${action.to} counts [${order.counted.join()}] lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ${version}`]
-      : [`${order.sourceReady === false ? 'prepare' : 'follow'} ${action.to}${order.counted ? ' counted' : ''} ${version}`]
+      ? [
+          `primary ${action.to} counts [${order.counted.join()}] lets in [${order.catchingUp.join()}] k=${order.acks}${order.mayRestart ? ' may restart' : ''} ${version}`,
+        ]
+      : [
+          `${order.sourceReady === false ? 'prepare' : 'follow'} ${action.to}${order.counted ? ' counted' : ''} ${version}`,
+        ]
   })
 }
 

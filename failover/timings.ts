@@ -5,29 +5,49 @@
 export interface Timings {
   /** How often the agent reads mysqld's process state, unless it is a replica's. */
   readonly processWatchMs: number
-  /** How often it reads a replica's: nobody waits for that to be seen, and looking is most of what an idle agent costs. */
+  /**
+   * How often it reads a replica's: nobody waits for that to be seen, and looking is most of what an idle agent costs.
+   */
   readonly replicaWatchMs: number
   /** How often the agent asks the server everything; shorter while something changes. */
   readonly observeMs: number
   /** A query that takes longer is an observation of its own. */
   readonly queryDeadlineMs: number
-  /** How often the agent tries whether a client's write would go through, and with every third try what the disk says; a try that takes longer holds back the next one. */
+  /**
+   * How often the agent tries whether a client's write would go through, and with every third try what the disk says; a
+   * try that takes longer holds back the next one.
+   */
   readonly writeProbeMs: number
   /** Neither admin interface nor write probe answered for this long: the server is frozen. */
   readonly frozenMs: number
-  /** A primary's silence is not shown before its error log was looked into, but for so long at most: a disk that answers nothing must not hide it. */
+  /**
+   * A primary's silence is not shown before its error log was looked into, but for so long at most: a disk that answers
+   * nothing must not hide it.
+   */
   readonly lookIntoLogMs: number
   /** The agent sends its observation at least this often. */
   readonly heartbeatMs: number
-  /** A lock of somebody else that keeps the agent, for so long, from what makes a primary take writes again, or keeps them safe, loses its session. */
+  /**
+   * A lock of somebody else that keeps the agent, for so long, from what makes a primary take writes again, or keeps
+   * them safe, loses its session.
+   */
   readonly lockGraceMs: number
   /** No word from an agent for this long: it is unreachable. */
   readonly unreachableMs: number
-  /** A primary that neither the manager nor a majority of the cluster's agents has confirmed for this long, counted from when it asked, closes itself. */
+  /**
+   * A primary that neither the manager nor a majority of the cluster's agents has confirmed for this long, counted from
+   * when it asked, closes itself.
+   */
   readonly leaseMs: number
-  /** How often a primary asks manager and agents to confirm its lease, and how long a word about it may take from one to the other. */
+  /**
+   * How often a primary asks manager and agents to confirm its lease, and how long a word about it may take from one to
+   * the other.
+   */
   readonly leaseRenewMs: number
-  /** An agent that stood still while its lease ran out (its machine was paused) asks for so long before it closes the primary. */
+  /**
+   * An agent that stood still while its lease ran out (its machine was paused) asks for so long before it closes the
+   * primary.
+   */
   readonly leaseAfterPauseMs: number
   /** A counted replica that does not follow for this long leaves the sync set. */
   readonly removeFromSyncSetMs: number
@@ -35,13 +55,26 @@ export interface Timings {
   readonly restartAloneMs: number
   /** A mysqld that does not answer this long after its start is given up. */
   readonly startMs: number
-  /** A primary that was elected, and has applied what it had received for this long without an end, gives way to a member that is done with that, or nearly. */
+  /**
+   * A primary that was elected, and has applied what it had received for this long without an end, gives way to a
+   * member that is done with that, or nearly.
+   */
   readonly slowOpeningMs: number
-  /** An agent's answer to an order is waited for this long, beyond what the order itself allows, and twelve times as long to be seeded; it is also what a fetch is allowed, and how long a manager that has just begun to lead waits for members that it has not heard. */
+  /**
+   * An agent's answer to an order is waited for this long, beyond what the order itself allows, and twelve times as
+   * long to be seeded; it is also what a fetch is allowed, and how long a manager that has just begun to lead waits for
+   * members that it has not heard.
+   */
   readonly orderDeadlineMs: number
-  /** How long a commit waits for promises that are under way beyond those it needs, so that these members stay in the sync set. */
+  /**
+   * How long a commit waits for promises that are under way beyond those it needs, so that these members stay in the
+   * sync set.
+   */
   readonly stragglerMs: number
-  /** A manager's claim to lead is good for this long and renewed four times in it, where it is kept in the store of the records. */
+  /**
+   * A manager's claim to lead is good for this long and renewed four times in it, where it is kept in the store of the
+   * records.
+   */
   readonly leadershipMs: number
 }
 

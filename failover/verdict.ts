@@ -7,10 +7,10 @@ import { openingOf, type Opening } from './slow-opening.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 
 /**
- * What is known of the primary, and from whom.
- * `well` · `starting` it was allowed to start and has not answered yet ·
- * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still hear
- * the server: no reason to fail over · `unable` it was elected and cannot open · `slow` it was elected, and somebody else would open sooner · `unknown` nobody can testify.
+ * What is known of the primary, and from whom. `well` · `starting` it was allowed to start and has not answered yet ·
+ * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still
+ * hear the server: no reason to fail over · `unable` it was elected and cannot open · `slow` it was elected, and
+ * somebody else would open sooner · `unknown` nobody can testify.
  */
 export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'slow' | 'unknown'
 
@@ -45,16 +45,24 @@ export function judgePrimary(situation: Situation): Verdict {
 
 function whyGone({ snapshot, record }: Situation, name: string): string {
   const wentBack = viewNamed(snapshot, name)?.past === record.primary
-  return wentBack ? `the volume of ${name} went back in time and is nobody’s who is known` : `${name} is gone or lives on another volume`
+  return wentBack
+    ? `the volume of ${name} went back in time and is nobody’s who is known`
+    : `${name} is gone or lives on another volume`
 }
 
 function judgeByOwnAgent(name: string, seen: Observation, situation: Situation): Verdict {
   const { timings } = situation
   const own = ['its own agent']
-  if (isToBeStarted(situation)) return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
+  if (isToBeStarted(situation))
+    return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
   // Before its server’s state: it ends its server when it promises, and no start would bring back what it lacks.
   const lacks = lackedByPrimary(situation.record, seen).count()
-  if (lacks > 0) return verdict('unable', `${name} lacks ${counted(lacks, 'transaction')} of the set that it was elected for and stays closed`, own)
+  if (lacks > 0)
+    return verdict(
+      'unable',
+      `${name} lacks ${counted(lacks, 'transaction')} of the set that it was elected for and stays closed`,
+      own,
+    )
   switch (seen.process) {
     case 'dead':
     case 'exiting':
@@ -74,39 +82,71 @@ function judgeByOwnAgent(name: string, seen: Observation, situation: Situation):
 function judgeRunning(name: string, seen: Observation, situation: Situation): Verdict {
   const { frozenMs, startMs } = situation.timings
   const own = ['its own agent']
-  if (seen.probe === 'readOnlyFilesystem') return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
-  if (seen.server === null && seen.processSinceMs >= startMs) return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
+  if (seen.probe === 'readOnlyFilesystem')
+    return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
+  if (seen.server === null && seen.processSinceMs >= startMs)
+    return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
   if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
   const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
   if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
   const opening = openingOf(situation, seen)
-  if (opening !== null) return { ...verdict(opening.successor === null ? 'well' : 'slow', opening.sentence, own, opening.revisitMs), opening }
+  if (opening !== null)
+    return {
+      ...verdict(opening.successor === null ? 'well' : 'slow', opening.sentence, own, opening.revisitMs),
+      opening,
+    }
   return verdict('well', `${name} is healthy`, own)
 }
 
 function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: number): Verdict {
   return sinceMs >= frozenMs
     ? verdict('frozen', `mysqld of ${name} ${what} ${lasting(sinceMs)}`, ['its own agent'])
-    : verdict('unknown', `mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${frozenMs} ms`, ['its own agent'], frozenMs - sinceMs)
+    : verdict(
+        'unknown',
+        `mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${frozenMs} ms`,
+        ['its own agent'],
+        frozenMs - sinceMs,
+      )
 }
 
 function judgeByOthers(situation: Situation, name: string, heardAtMs: number | null): Verdict {
   const { timings, nowMs, snapshot } = situation
   const silent = nowMs - (heardAtMs ?? situation.managerSinceMs)
-  if (silent < timings.unreachableMs) return verdict('unknown', `the agent of ${name} is silent ${lasting(silent)}`, [], timings.unreachableMs - silent)
+  if (silent < timings.unreachableMs)
+    return verdict('unknown', `the agent of ${name} is silent ${lasting(silent)}`, [], timings.unreachableMs - silent)
   const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
   const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
   if (hearing.length > 0) {
     const hear = hearing.length === 1 ? 'hears' : 'hear'
-    return verdict('agentLost', `the agent of ${name} is unreachable but ${allOf(hearing.map((view) => view.name))} still ${hear} its server`, [], timings.unreachableMs)
+    return verdict(
+      'agentLost',
+      `the agent of ${name} is unreachable but ${allOf(hearing.map((view) => view.name))} still ${hear} its server`,
+      [],
+      timings.unreachableMs,
+    )
   }
-  const lost = replicas.filter((view) => view.observation.stored.assignment?.source === name && hasTried(view.observation))
-  if (lost.length === 0) return verdict('unknown', `the agent of ${name} is unreachable and no replica can testify`, ['this manager'], timings.unreachableMs)
+  const lost = replicas.filter(
+    (view) => view.observation.stored.assignment?.source === name && hasTried(view.observation),
+  )
+  if (lost.length === 0)
+    return verdict(
+      'unknown',
+      `the agent of ${name} is unreachable and no replica can testify`,
+      ['this manager'],
+      timings.unreachableMs,
+    )
   const witnesses = ['this manager', ...lost.map((view) => view.name)]
-  return verdict('dead', `${name} is unreachable for this manager and for ${allOf(lost.map((view) => view.name))}`, witnesses)
+  return verdict(
+    'dead',
+    `${name} is unreachable for this manager and for ${allOf(lost.map((view) => view.name))}`,
+    witnesses,
+  )
 }
 
-/** One that waits for its copy never connected, and what it does not hear says nothing. One that counts was connected, or is as good as all there is. */
+/**
+ * One that waits for its copy never connected, and what it does not hear says nothing. One that counts was connected,
+ * or is as good as all there is.
+ */
 function hasTried({ stored: { assignment, seeding } }: Observation): boolean {
   return assignment?.counted === true || (assignment?.sourceReady !== false && !seeding)
 }
@@ -118,6 +158,11 @@ function hearsSource(seen: Observation, name: string, unreachableMs: number): bo
   return channel.ioRunning === 'yes' && (channel.silentMs ?? 0) + seen.silentMs < unreachableMs
 }
 
-function verdict(kind: VerdictKind, sentence: string, witnesses: readonly string[], revisitMs: number | null = null): Verdict {
+function verdict(
+  kind: VerdictKind,
+  sentence: string,
+  witnesses: readonly string[],
+  revisitMs: number | null = null,
+): Verdict {
   return { kind, sentence, witnesses, revisitMs }
 }

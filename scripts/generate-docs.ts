@@ -8,8 +8,8 @@ import { kubernetesReferencePage } from './docs/kubernetes-reference-page.ts'
 import { sentencesPage } from './docs/sentences-page.ts'
 
 /**
- * Writes what is made from the code: pages of docs/ and the custom resource definition. With --check it writes nothing, and fails with a sentence when one
- * is not what the code says.
+ * Writes what is made from the code: pages of docs/ and the custom resource definition. With --check it writes nothing,
+ * and fails with a sentence when one is not what the code says.
  */
 const root = join(import.meta.dirname, '..')
 
@@ -41,7 +41,9 @@ async function writeAll(): Promise<void> {
 if (process.argv.includes('--check')) {
   const different = await differing()
   if (different.length > 0) {
-    console.error(`${different.join(' and ')} ${different.length === 1 ? 'is' : 'are'} not what the code says; "npm run docs" writes it again.`)
+    console.error(
+      `${different.join(' and ')} ${different.length === 1 ? 'is' : 'are'} not what the code says; "npm run docs" writes it again.`,
+    )
     process.exitCode = 1
   }
 } else {

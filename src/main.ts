@@ -7,5 +7,6 @@ enableCompileCache(join(cacheFolder(), 'compiled'))
 
 const [{ processIo }, { run }] = await Promise.all([import('./cli/io.ts'), import('./cli/run.ts')])
 process.exitCode = await run(process.argv.slice(2), processIo())
-// What is still open after a failure, a connection to somebody who is silent, must not keep a manager that has failed from being started again.
+// What is still open after a failure, a connection to somebody who is silent, must not keep a manager that has failed
+// from being started again.
 setTimeout(() => process.exit(), 2_000).unref()

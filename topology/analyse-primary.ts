@@ -17,7 +17,13 @@ function analyseCondition(condition: PrimaryCondition, input: AnalysisInput): re
   const primary = input.expected.primary
   switch (condition.kind) {
     case 'none':
-      return [critical('NoWritablePrimary', null, `no primary is recorded yet for ${counted(input.snapshot.instances.length, 'instance')}`)]
+      return [
+        critical(
+          'NoWritablePrimary',
+          null,
+          `no primary is recorded yet for ${counted(input.snapshot.instances.length, 'instance')}`,
+        ),
+      ]
     case 'serving':
       return [...analyseServing(condition.view, input), ...analyseForeignSource(condition.view, input)]
     case 'silent':
@@ -29,7 +35,9 @@ function analyseCondition(condition: PrimaryCondition, input: AnalysisInput): re
     case 'agentLost':
       return [analyseLostAgent(condition.heardBy, input)]
     case 'unknown':
-      return [critical('UnreachablePrimary', primary, `nobody knows whether primary ${primary} is alive: ${condition.why}`)]
+      return [
+        critical('UnreachablePrimary', primary, `nobody knows whether primary ${primary} is alive: ${condition.why}`),
+      ]
   }
 }
 
@@ -38,7 +46,10 @@ function analyseDeath(why: string, input: AnalysisInput): Analysis {
   const replicas = replicasOf(input).length
   const alive = servingReplicas(input).length
   const code = deathCode(replicas, alive)
-  const left = replicas === 0 ? 'it has no replicas' : `${alive} of ${counted(replicas, 'replica')} ${alive === 1 ? 'is' : 'are'} alive`
+  const left =
+    replicas === 0
+      ? 'it has no replicas'
+      : `${alive} of ${counted(replicas, 'replica')} ${alive === 1 ? 'is' : 'are'} alive`
   return critical(code, primary, `primary ${primary} is dead: ${why}; ${left}`)
 }
 
@@ -56,18 +67,35 @@ function analyseLostAgent(heardBy: readonly InstanceName[], { expected: { primar
 /** A primary that a person fenced is reported as that, not as a fault. */
 function analyseServing(view: ServingView, input: AnalysisInput): readonly Analysis[] {
   const lacks = parseGtidSet(view.observation.lacksElected ?? '')
-  if (!lacks.isEmpty()) return [critical('ElectedSetLost', view.name, `primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set that it was elected for: ${abbreviated(lacks.toString())}`)]
+  if (!lacks.isEmpty())
+    return [
+      critical(
+        'ElectedSetLost',
+        view.name,
+        `primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set that it was elected for: ${abbreviated(lacks.toString())}`,
+      ),
+    ]
   const { readOnly, superReadOnly, offlineMode } = view.observation.server
   if (!(readOnly || superReadOnly || offlineMode) || input.expected.fenced.includes(view.name)) return []
   const opening = describeOpening(view.observation)
-  if (opening !== null) return [critical('NoWritablePrimary', view.name, `primary ${view.name} takes no writes: it ${opening}`)]
+  if (opening !== null)
+    return [critical('NoWritablePrimary', view.name, `primary ${view.name} takes no writes: it ${opening}`)]
   const on = Object.entries({ read_only: readOnly, super_read_only: superReadOnly, offline_mode: offlineMode })
   const switches = on.filter(([, isOn]) => isOn).map(([name]) => name)
   const doing = view.observation.converged.done ? '' : `; its agent: ${view.observation.converged.sentence}`
-  return [critical('NoWritablePrimary', view.name, `primary ${view.name} takes no writes: ${switches.join(', ')} ${switches.length === 1 ? 'is' : 'are'} on${doing}`)]
+  return [
+    critical(
+      'NoWritablePrimary',
+      view.name,
+      `primary ${view.name} takes no writes: ${switches.join(', ')} ${switches.length === 1 ? 'is' : 'are'} on${doing}`,
+    ),
+  ]
 }
 
-/** What it receives from outside was acknowledged elsewhere and is written here beside its clients. The channel it followed by before it was promoted, stopped, is still there for a moment. */
+/**
+ * What it receives from outside was acknowledged elsewhere and is written here beside its clients. The channel it
+ * followed by before it was promoted, stopped, is still there for a moment.
+ */
 function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): readonly Analysis[] {
   const { channel, readOnly } = view.observation.server
   // Before it opens it applies what it received as a replica.
@@ -75,8 +103,17 @@ function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): r
   const link = sourceLinkOf(view, snapshot)
   const stopped = channel.ioRunning === 'no' && !channel.sqlRunning
   if (link.kind === 'instance' && stopped) return []
-  const source = link.kind === 'instance' ? link.instance : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster`
-  return [warning('PrimaryHasSource', view.name, `primary ${view.name} has a replication channel of its own, from ${source}: what arrives there is written beside what its clients write`)]
+  const source =
+    link.kind === 'instance'
+      ? link.instance
+      : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster`
+  return [
+    warning(
+      'PrimaryHasSource',
+      view.name,
+      `primary ${view.name} has a replication channel of its own, from ${source}: what arrives there is written beside what its clients write`,
+    ),
+  ]
 }
 
 /** A replica that takes writes is one writer too many even while nothing is heard of the primary. */
@@ -85,5 +122,11 @@ function analyseWriters({ snapshot, limits, expected }: AnalysisInput): readonly
   const wrong = writers.filter((name) => name !== expected.primary)
   if (wrong.length === 0 || (expected.primary === null && writers.length < 2)) return []
   const should = expected.primary === null ? 'no primary is recorded' : `only ${expected.primary} may`
-  return [critical('TwoWritablePrimaries', wrong[0] ?? null, `${counted(writers.length, 'instance')} can be written to: ${writers.join(', ')}; ${should}`)]
+  return [
+    critical(
+      'TwoWritablePrimaries',
+      wrong[0] ?? null,
+      `${counted(writers.length, 'instance')} can be written to: ${writers.join(', ')}; ${should}`,
+    ),
+  ]
 }

@@ -9,33 +9,68 @@ import { readsFromPrimary, replicasOf, type PrimaryCondition } from './primary-c
 import { sourceLinkOf } from './replication-tree.ts'
 import type { InstanceView } from './snapshot.ts'
 
-/** Whether the replicas are alive and follow the primary; instances of a cluster without a primary are looked at like replicas. */
+/**
+ * Whether the replicas are alive and follow the primary; instances of a cluster without a primary are looked at like
+ * replicas.
+ */
 export function analyseReplicas(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
   const replicas = replicasOf(input)
-  return [...analyseAll(condition, input), ...replicas.flatMap((view) => [...analyseReplica(view, condition, input), ...analyseSeeding(view)])]
+  return [
+    ...analyseAll(condition, input),
+    ...replicas.flatMap((view) => [...analyseReplica(view, condition, input), ...analyseSeeding(view)]),
+  ]
 }
 
 function analyseAll(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
   const replicas = replicasOf(input)
-  if (condition.kind !== 'serving' || replicas.length === 0 || replicas.some((view) => isReplicating(view, condition, input))) return []
+  if (
+    condition.kind !== 'serving' ||
+    replicas.length === 0 ||
+    replicas.some((view) => isReplicating(view, condition, input))
+  )
+    return []
   const { name } = condition.view
-  const waits = input.expected.acks > 0 ? `; every write waits for ${counted(input.expected.acks, 'acknowledgement')}` : ''
+  const waits =
+    input.expected.acks > 0 ? `; every write waits for ${counted(input.expected.acks, 'acknowledgement')}` : ''
   const sentence = `none of ${counted(replicas.length, 'replica')} replicates from primary ${name}${waits}`
   return [(waits === '' ? warning : critical)('AllReplicasNotReplicating', name, sentence)]
 }
 
-function isReplicating(view: InstanceView, condition: PrimaryCondition, { snapshot, expected, limits }: AnalysisInput): boolean {
+function isReplicating(
+  view: InstanceView,
+  condition: PrimaryCondition,
+  { snapshot, expected, limits }: AnalysisInput,
+): boolean {
   if (!isHeard(view)) return readsFromPrimary(view, condition)
   const link = sourceLinkOf(view, snapshot)
-  return isServing(view, limits) && link.kind === 'instance' && link.instance === expected.primary && link.running && view.observation.server.channel?.sqlRunning === true
+  return (
+    isServing(view, limits) &&
+    link.kind === 'instance' &&
+    link.instance === expected.primary &&
+    link.running &&
+    view.observation.server.channel?.sqlRunning === true
+  )
 }
 
 function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
   if (!isHeard(view)) return [unreachable(view, condition)]
-  if (isGone(view.observation)) return [warning('ReplicaDead', view.name, `${condition.kind === 'none' ? 'instance' : 'replica'} ${view.name} is dead: ${describeProcess(view.observation)}${seedingOf(view.observation)}`)]
+  if (isGone(view.observation))
+    return [
+      warning(
+        'ReplicaDead',
+        view.name,
+        `${condition.kind === 'none' ? 'instance' : 'replica'} ${view.name} is dead: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
+      ),
+    ]
   if (condition.kind === 'none') return []
   if (!isServing(view, input.limits)) {
-    return [warning('ReplicaNotReplicating', view.name, `replica ${view.name} does not replicate: ${describeProcess(view.observation)}${seedingOf(view.observation)}`)]
+    return [
+      warning(
+        'ReplicaNotReplicating',
+        view.name,
+        `replica ${view.name} does not replicate: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
+      ),
+    ]
   }
   return [...analyseChannel(view, condition, input), ...analyseLag(view, input), ...analyseErrant(view, input)]
 }
@@ -48,8 +83,11 @@ function seedingOf({ seedingProgress }: Observation): string {
 
 function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis {
   const { name, observation } = view
-  if (observation === null) return warning('InstanceUnreachable', name, `the agent of ${name} was never heard by this manager`)
-  const server = readsFromPrimary(view, condition) ? 'its server is still connected to the primary' : `its process was ${observation.process} when last heard`
+  if (observation === null)
+    return warning('InstanceUnreachable', name, `the agent of ${name} was never heard by this manager`)
+  const server = readsFromPrimary(view, condition)
+    ? 'its server is still connected to the primary'
+    : `its process was ${observation.process} when last heard`
   return warning('InstanceUnreachable', name, `the agent of ${name} is unreachable; ${server}`)
 }
 
@@ -58,7 +96,11 @@ function analyseSeeding(view: InstanceView): readonly Analysis[] {
   const failures = isHeard(view) ? (view.observation.seedingFailures ?? []) : []
   return failures.map(({ donor, times, error }) => {
     const from = donor === view.name ? '' : ` from ${donor}`
-    return warning('SeedingFailed', view.name, `${view.name} could not be seeded${from} (${counted(times, 'failure')}): ${abbreviated(error)}`)
+    return warning(
+      'SeedingFailed',
+      view.name,
+      `${view.name} could not be seeded${from} (${counted(times, 'failure')}): ${abbreviated(error)}`,
+    )
   })
 }
 
@@ -67,9 +109,14 @@ function analyseChannel(view: ServingView, condition: PrimaryCondition, input: A
   const { channel } = view.observation.server
   const wrong = channel === null ? undefined : wrongSourceOf(view, channel, input)
   if (wrong !== undefined) return [warning('WrongSource', view.name, wrong)]
-  const problems = channel === null ? [missingChannel(view.observation, input)] : [receiverProblem(channel, condition), applierProblem(channel)]
+  const problems =
+    channel === null
+      ? [missingChannel(view.observation, input)]
+      : [receiverProblem(channel, condition), applierProblem(channel)]
   const why = problems.filter((problem) => problem !== undefined)
-  return why.length === 0 ? [] : [warning('ReplicaNotReplicating', view.name, `replica ${view.name} does not replicate: ${why.join('; ')}`)]
+  return why.length === 0
+    ? []
+    : [warning('ReplicaNotReplicating', view.name, `replica ${view.name} does not replicate: ${why.join('; ')}`)]
 }
 
 function wrongSourceOf(view: ServingView, channel: Channel, { snapshot, expected }: AnalysisInput): string | undefined {
@@ -78,14 +125,22 @@ function wrongSourceOf(view: ServingView, channel: Channel, { snapshot, expected
   if (link.kind === 'instance' && link.instance === expected.primary) return undefined
   // Where the primary's address is not known, an unknown source may well be the primary.
   if (link.kind === 'stranger' && !snapshot.instances.some((other) => other.name === expected.primary)) return undefined
-  const source = link.kind === 'instance' ? link.instance : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster,`
+  const source =
+    link.kind === 'instance'
+      ? link.instance
+      : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster,`
   const told = observation.stored.assignment
-  const since = told !== null && told.epoch < expected.epoch ? `; it was last told whom to follow in epoch ${told.epoch}, now is ${expected.epoch}` : ''
+  const since =
+    told !== null && told.epoch < expected.epoch
+      ? `; it was last told whom to follow in epoch ${told.epoch}, now is ${expected.epoch}`
+      : ''
   return `replica ${name} follows ${source} instead of primary ${expected.primary}${since}`
 }
 
 function missingChannel({ stored }: Observation, { expected }: AnalysisInput): string {
-  return stored.promise > expected.epoch ? `it promised epoch ${stored.promise} and follows nobody until that is decided` : 'it follows nobody'
+  return stored.promise > expected.epoch
+    ? `it promised epoch ${stored.promise} and follows nobody until that is decided`
+    : 'it follows nobody'
 }
 
 /** Without a primary to receive from a receiver cannot run: that is the primary's finding, not the replica's. */
@@ -112,11 +167,23 @@ function analyseLag({ name, observation }: ServingView, { limits }: AnalysisInpu
 /** What a member holds while it is seeded is nobody's. */
 function analyseErrant({ name, observation }: HeardView, { snapshot, expected }: AnalysisInput): readonly Analysis[] {
   const source = primaryObservation(snapshot.instances, expected.primary)
-  if (source?.server === null || source === undefined || observation.stored.seeding || (source.lacksElected ?? '') !== '') return []
+  if (
+    source?.server === null ||
+    source === undefined ||
+    observation.stored.seeding ||
+    (source.lacksElected ?? '') !== ''
+  )
+    return []
   const errant = errantOf(observation, source)
   if (errant.isEmpty()) return []
   const have = counted(errant.count(), 'transaction')
-  return [warning('ErrantTransactions', name, `replica ${name} has ${have} that primary ${expected.primary} has not: ${abbreviated(errant.toString())}`)]
+  return [
+    warning(
+      'ErrantTransactions',
+      name,
+      `replica ${name} has ${have} that primary ${expected.primary} has not: ${abbreviated(errant.toString())}`,
+    ),
+  ]
 }
 
 function primaryObservation(instances: readonly InstanceView[], primary: InstanceName | null): Observation | undefined {

@@ -6,13 +6,23 @@ import type { ChangedSetting, WriteProbe } from './observation.ts'
 import { compareSeries, seriesOf } from './series.ts'
 import { refusesSettings } from './words.ts'
 
-/** From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself off. */
+/**
+ * From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself
+ * off.
+ */
 const highBinlogNumber = 900_000
 
 /** What is wrong with single servers, whatever their role: their disks, limits and settings. */
 export function analyseServers(input: AnalysisInput): readonly Analysis[] {
   const heard = input.snapshot.instances.filter(isHeard)
-  return [...heard.flatMap((view) => [...analyseProbe(view, input), ...analyseRefusedSettings(view), ...analyseSettings(view)]), ...analyseVersions(heard, input)]
+  return [
+    ...heard.flatMap((view) => [
+      ...analyseProbe(view, input),
+      ...analyseRefusedSettings(view),
+      ...analyseSettings(view),
+    ]),
+    ...analyseVersions(heard, input),
+  ]
 }
 
 /** Several series at once are a rolling update; a newer primary than some replica is what MySQL does not support. */
@@ -25,11 +35,30 @@ function analyseVersions(heard: readonly HeardView[], { expected }: AnalysisInpu
   if (all.length < 2) return []
   const primary = known.find(({ name }) => name === expected.primary)
   const older = known.filter(({ series }) => compareSeries(series, primary?.series) < 0)
-  const who = all.map((each) => `${each.name} (${known.filter(({ series }) => series.name === each.name).map(({ name }) => name).join(', ')})`).join(', ')
+  const who = all
+    .map(
+      (each) =>
+        `${each.name} (${known
+          .filter(({ series }) => series.name === each.name)
+          .map(({ name }) => name)
+          .join(', ')})`,
+    )
+    .join(', ')
   const mixed = `instances run different series of MySQL: ${who}`
-  if (primary === undefined || older.length === 0) return [info('MixedVersions', null, `${mixed}; one of the oldest leads until all are updated, since an older replica cannot follow a newer primary`)]
+  if (primary === undefined || older.length === 0)
+    return [
+      info(
+        'MixedVersions',
+        null,
+        `${mixed}; one of the oldest leads until all are updated, since an older replica cannot follow a newer primary`,
+      ),
+    ]
   return older.map(({ name, series }) =>
-    warning('MixedVersions', name, `${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: MySQL does not support an older replica of a newer source; update ${name}`),
+    warning(
+      'MixedVersions',
+      name,
+      `${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: MySQL does not support an older replica of a newer source; update ${name}`,
+    ),
   )
 }
 
@@ -56,14 +85,23 @@ function analyseProbe({ name, observation }: HeardView, { expected }: AnalysisIn
 }
 
 function spaceOf(freeBytes: number | null, code: AnalysisCode): string {
-  return freeBytes !== null && (code === 'DiskFull' || code === 'LowSpace') ? `; ${(freeBytes / 1_048_576).toFixed(1)} MiB are free` : ''
+  return freeBytes !== null && (code === 'DiskFull' || code === 'LowSpace')
+    ? `; ${(freeBytes / 1_048_576).toFixed(1)} MiB are free`
+    : ''
 }
 
 function analyseRefusedSettings({ name, observation }: HeardView): readonly Analysis[] {
   const { settingsRefused = '', process } = observation
   if (settingsRefused === '') return []
-  const state = process === 'running' ? 'it runs on with those of before, and would not start again' : 'it is not started'
-  return [warning('SettingsRefused', name, `${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`)]
+  const state =
+    process === 'running' ? 'it runs on with those of before, and would not start again' : 'it is not started'
+  return [
+    warning(
+      'SettingsRefused',
+      name,
+      `${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`,
+    ),
+  ]
 }
 
 function analyseSettings({ name, observation }: HeardView): readonly Analysis[] {
@@ -74,13 +112,41 @@ function analyseSettings({ name, observation }: HeardView): readonly Analysis[] 
   const options = (server.channel?.changedOptions ?? []).filter(({ name }) => delayed === 0 || name !== 'SOURCE_DELAY')
   const filtered = server.channel?.filtered === true
   const findings: readonly (readonly [boolean, AnalysisCode, string])[] = [
-    [filtered || stored.filterSeen, 'ReplicationFilter', `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`],
-    [foreignTables.length > 0, 'ForeignTables', `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`],
-    [persisted.length > 0, 'PersistedVariables', `${name} has settings persisted that Regent manages: ${persisted.join(', ')}`],
-    [changedSettings.length > 0, 'SettingsChanged', `${name} has settings that another hand changed and its agent puts right: ${described(changedSettings)}`],
-    [delayed > 0, 'ReplicaDelayed', `${name} was told to apply ${delayed} s later than it receives (SOURCE_DELAY); its agent ends that`],
-    [options.length > 0, 'ChannelOptionsChanged', `the replication channel of ${name} has options that another hand changed and its agent puts right: ${described(options)}`],
-    [binlogNumber >= highBinlogNumber, 'BinlogNumberHigh', `${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`],
+    [
+      filtered || stored.filterSeen,
+      'ReplicationFilter',
+      `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`,
+    ],
+    [
+      foreignTables.length > 0,
+      'ForeignTables',
+      `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`,
+    ],
+    [
+      persisted.length > 0,
+      'PersistedVariables',
+      `${name} has settings persisted that Regent manages: ${persisted.join(', ')}`,
+    ],
+    [
+      changedSettings.length > 0,
+      'SettingsChanged',
+      `${name} has settings that another hand changed and its agent puts right: ${described(changedSettings)}`,
+    ],
+    [
+      delayed > 0,
+      'ReplicaDelayed',
+      `${name} was told to apply ${delayed} s later than it receives (SOURCE_DELAY); its agent ends that`,
+    ],
+    [
+      options.length > 0,
+      'ChannelOptionsChanged',
+      `the replication channel of ${name} has options that another hand changed and its agent puts right: ${described(options)}`,
+    ],
+    [
+      binlogNumber >= highBinlogNumber,
+      'BinlogNumberHigh',
+      `${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`,
+    ],
   ]
   return findings.filter(([applies]) => applies).map(([, code, sentence]) => warning(code, name, sentence))
 }

@@ -76,8 +76,19 @@ test('every code there is appears in the tables', () => {
 })
 
 test('the worst comes first', () => {
-  const snapshot = aSnapshot({ 'shop-0': { probe: 'diskFull', server: { foreignTables: ['app.log'] } }, 'shop-1': { process: 'dead' } })
-  const expected = { primary: 'shop-0', epoch: 1, revision: 1, syncSet: ['shop-1', 'shop-2'], acks: 1, fenced: [], paused: true }
+  const snapshot = aSnapshot({
+    'shop-0': { probe: 'diskFull', server: { foreignTables: ['app.log'] } },
+    'shop-1': { process: 'dead' },
+  })
+  const expected = {
+    primary: 'shop-0',
+    epoch: 1,
+    revision: 1,
+    syncSet: ['shop-1', 'shop-2'],
+    acks: 1,
+    fenced: [],
+    paused: true,
+  }
   const findings = analyse(snapshot, expected, { frozenMs: 1_200, maxLagSeconds: 30 })
   expect(findings.map(({ code, severity }) => [code, severity])).toEqual([
     ['DiskFull', 'critical'],

@@ -11,8 +11,8 @@ import type { Snapshot } from './snapshot.ts'
 /**
  * Everything that is wrong with a cluster, each with a sentence that names instance and numbers, the worst first.
  *
- * The codes are orchestrator's in source/replica terms; unlike orchestrator, which polls servers, this reads what the agents beside
- * the servers say, and falls back on replicas as witnesses only where an agent is silent.
+ * The codes are orchestrator's in source/replica terms; unlike orchestrator, which polls servers, this reads what the
+ * agents beside the servers say, and falls back on replicas as witnesses only where an agent is silent.
  */
 export function analyse(snapshot: Snapshot, expected: Expected, limits: Limits): readonly Analysis[] {
   const input = { snapshot, expected, limits }
@@ -28,7 +28,10 @@ export function analyse(snapshot: Snapshot, expected: Expected, limits: Limits):
   return bySeverity(findings.map((finding) => asExpected(finding, expected)))
 }
 
-/** Trouble of an instance in downtime calls nobody. What is critical is about the writes of the whole cluster, whichever instance it names: that nobody can expect. */
+/**
+ * Trouble of an instance in downtime calls nobody. What is critical is about the writes of the whole cluster, whichever
+ * instance it names: that nobody can expect.
+ */
 function asExpected(finding: Analysis, { downtimes }: Expected): Analysis {
   const words = finding.instance === null ? undefined : downtimes?.get(finding.instance)
   if (words === undefined || finding.severity === 'critical') return finding

@@ -1,6 +1,7 @@
 /**
- * A transaction's number, up to MySQL's limit of 2⁶³ − 2. Up to 2⁵³ − 1 it is a number, above that a bigint, and never the other way round: so two that are the same are `===`, and `<` compares any two exactly.
- * Nearly all sets have numbers alone, which cost a tenth.
+ * A transaction's number, up to MySQL's limit of 2⁶³ − 2. Up to 2⁵³ − 1 it is a number, above that a bigint, and never
+ * the other way round: so two that are the same are `===`, and `<` compares any two exactly. Nearly all sets have
+ * numbers alone, which cost a tenth.
  */
 export type GtidNumber = number | bigint
 

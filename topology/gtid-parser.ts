@@ -3,8 +3,8 @@ import { endOfGtidNumbers, gtidNumber, type GtidNumber } from './gtid-number.ts'
 import { intervalsOf, type Intervals } from './intervals.ts'
 
 /**
- * Where a transaction came from: `uuid`, or `uuid:tag` for MySQL's tagged GTIDs (since 8.3), both in lower case. Plain string order
- * of these is the order in which MySQL prints them, since all UUIDs have the same length.
+ * Where a transaction came from: `uuid`, or `uuid:tag` for MySQL's tagged GTIDs (since 8.3), both in lower case. Plain
+ * string order of these is the order in which MySQL prints them, since all UUIDs have the same length.
  */
 export type GtidSource = string
 
@@ -71,7 +71,9 @@ function parseInterval(cursor: Cursor, into: GtidNumber[]): void {
   into.push(from, to)
 }
 
-/** A transaction's number. Read digit by digit: sets of 100,000 intervals arrive, and slices cost more than the rest. */
+/**
+ * A transaction's number. Read digit by digit: sets of 100,000 intervals arrive, and slices cost more than the rest.
+ */
 function parseNumber(cursor: Cursor): GtidNumber {
   const start = cursor.at
   let value = 0
@@ -124,6 +126,10 @@ function skipBlanks(cursor: Cursor): void {
 
 function fail(cursor: Cursor, what: string): never {
   const piece = /^[^,:\s]{0,48}/.exec(cursor.text.slice(cursor.at, cursor.at + 48))?.[0] ?? ''
-  const found = cursor.at === cursor.text.length ? 'its end' : `"${piece === '' ? (cursor.text[cursor.at] ?? '') : piece}"`
-  throw new RegentError('REGENT_BAD_GTID_SET', `GTID set: at ${found} (character ${cursor.at + 1} of ${cursor.text.length}) ${what}`)
+  const found =
+    cursor.at === cursor.text.length ? 'its end' : `"${piece === '' ? (cursor.text[cursor.at] ?? '') : piece}"`
+  throw new RegentError(
+    'REGENT_BAD_GTID_SET',
+    `GTID set: at ${found} (character ${cursor.at + 1} of ${cursor.text.length}) ${what}`,
+  )
 }

@@ -22,9 +22,15 @@ describe('reading and printing', () => {
     [`${a}:_x:1,${a}:5`, `${a}:5:_x:1`],
     [`${a}:z:1:b:2:b:3`, `${a}:b:2-3:z:1`],
     [`${a}:9007199254740991`, `${a}:9007199254740991`],
-    [`${a}:9007199254740992:9007199254740991:9007199254740994`, `${a}:9007199254740991-9007199254740992:9007199254740994`],
+    [
+      `${a}:9007199254740992:9007199254740991:9007199254740994`,
+      `${a}:9007199254740991-9007199254740992:9007199254740994`,
+    ],
     [`${a}:5:9223372036854775806`, `${a}:5:9223372036854775806`],
-    [`${a}:app:9223372036854775805-9223372036854775806:00009223372036854775804`, `${a}:app:9223372036854775804-9223372036854775806`],
+    [
+      `${a}:app:9223372036854775805-9223372036854775806:00009223372036854775804`,
+      `${a}:app:9223372036854775804-9223372036854775806`,
+    ],
   ])('%j is printed as %j', (text, printed) => {
     expect(parse(text).toString()).toBe(printed)
   })
@@ -43,11 +49,16 @@ describe('reading and printing', () => {
     [`${a}:tag`, 'at its end (character 41 of 40) a ":" and an interval are expected after the tag tag'],
     [`${a}:tag:tag2:1`, 'at "tag2" (character 42 of 47) a transaction number is expected'],
     [`${a}:-1`, 'at "-1" (character 38 of 39) a transaction number is expected'],
-    [`${a}:9223372036854775807`, 'at "9223372036854775807" (character 38 of 56) transaction numbers end at 9223372036854775806'],
+    [
+      `${a}:9223372036854775807`,
+      'at "9223372036854775807" (character 38 of 56) transaction numbers end at 9223372036854775806',
+    ],
     [`${a}:1-18446744073709551617`, 'at "18446744073709551617" (character 40 of 59) transaction numbers end at'],
     [`${a}:${'9'.repeat(400)}`, 'transaction numbers end at'],
   ])('%j is refused, naming the piece and where it is', (text, message) => {
-    expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_GTID_SET', message: expect.stringContaining(message) as string }))
+    expect(() => parse(text)).toThrow(
+      expect.objectContaining({ code: 'REGENT_BAD_GTID_SET', message: expect.stringContaining(message) as string }),
+    )
   })
 
   test('a tag of more than 32 characters is refused', () => {
@@ -94,7 +105,9 @@ type Naive = ReadonlySet<string>
 
 const sources = [a, `${a}:app`, `${a}:_z`, b] as const
 /** Where numbers begin, where they stop to be exact as such, and where MySQL ends. */
-const number = fc.tuple(fc.constantFrom(1n, 2n ** 53n - 8n, 2n ** 63n - 17n), fc.bigInt({ min: 0n, max: 15n })).map(([from, more]) => from + more)
+const number = fc
+  .tuple(fc.constantFrom(1n, 2n ** 53n - 8n, 2n ** 63n - 17n), fc.bigInt({ min: 0n, max: 15n }))
+  .map(([from, more]) => from + more)
 const gtid = fc.tuple(fc.constantFrom(...sources), number).map(([source, number]) => `${source}:${number}`)
 /** Dense, so that intervals form, touch and span each other's gaps. */
 const naive = fc.uniqueArray(gtid, { maxLength: 60, size: 'max' }).map((gtids): Naive => new Set(gtids))
@@ -110,7 +123,10 @@ describe('against a naive model', () => {
       fc.property(naive, naive, (left, right) => {
         same(setOf(left).union(setOf(right)), [...left, ...right])
         same(setOf(left).subtract(setOf(right)), missingFrom(right, left))
-        same(setOf(left).intersect(setOf(right)), [...left].filter((each) => right.has(each)))
+        same(
+          setOf(left).intersect(setOf(right)),
+          [...left].filter((each) => right.has(each)),
+        )
       }),
       { numRuns: 500 },
     )
@@ -178,7 +194,10 @@ function range(from: number, to: number): number[] {
 }
 
 test('sets of 100,000 intervals are read, joined, subtracted and printed in linear time', () => {
-  const every = (step: number, offset: number) => `${a}:${range(0, 99_999).map((index) => index * step + offset).join(':')}`
+  const every = (step: number, offset: number) =>
+    `${a}:${range(0, 99_999)
+      .map((index) => index * step + offset)
+      .join(':')}`
   const started = performance.now()
   const left = parse(every(4, 1))
   const right = parse(every(4, 3))

@@ -3,12 +3,19 @@ import { errantOf, holdsOf } from './holdings.ts'
 import { anObservation, gtids, uuidOf } from './testing.ts'
 
 test('an instance holds what it executed, received and waits to commit', () => {
-  const seen = anObservation({ server: { executed: gtids('shop-0', 5), received: `${uuidOf('shop-0')}:6-8`, owned: `${uuidOf('shop-0')}:9` } })
+  const seen = anObservation({
+    server: { executed: gtids('shop-0', 5), received: `${uuidOf('shop-0')}:6-8`, owned: `${uuidOf('shop-0')}:9` },
+  })
   expect(holdsOf(seen).toString()).toBe(gtids('shop-0', 9))
 })
 
 test('a primary whose mysqld is dead holds everything in its binlog files too', () => {
-  const seen = anObservation({ instance: 'shop-0', process: 'dead', server: { executed: gtids('shop-0', 5) }, binlogSet: gtids('shop-0', 7) })
+  const seen = anObservation({
+    instance: 'shop-0',
+    process: 'dead',
+    server: { executed: gtids('shop-0', 5) },
+    binlogSet: gtids('shop-0', 7),
+  })
   expect(holdsOf(seen).toString()).toBe(gtids('shop-0', 7))
 })
 

@@ -13,8 +13,8 @@ export function unionOf(texts: readonly (GtidText | null | undefined)[]): GtidSe
 }
 
 /**
- * What a replica holds that its source never had. Observations are of different moments, so the source's own transactions
- * (its `server_uuid`) do not count: they came into being after the source was looked at.
+ * What a replica holds that its source never had. Observations are of different moments, so the source's own
+ * transactions (its `server_uuid`) do not count: they came into being after the source was looked at.
  */
 export function errantOf(replica: Observation, source: Observation): GtidSet {
   const extra = holdsOf(replica).subtract(holdsOf(source))

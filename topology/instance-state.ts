@@ -46,5 +46,7 @@ export function describeProcess(seen: Observation): string {
   if (seen.process === 'stopped') return `its mysqld is stopped ${since}${note}`
   if (seen.process !== 'running') return `its mysqld is ${seen.process} ${since}${note}`
   if (seen.server === null) return `its mysqld runs ${since} and has not answered yet`
-  return seen.silentMs < 1 ? 'its server has not answered at its last look' : `its server has not answered for ${Math.round(seen.silentMs)} ms`
+  return seen.silentMs < 1
+    ? 'its server has not answered at its last look'
+    : `its server has not answered for ${Math.round(seen.silentMs)} ms`
 }

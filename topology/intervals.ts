@@ -1,9 +1,9 @@
 import { distance, nextOf, previousOf, type GtidNumber } from './gtid-number.ts'
 
 /**
- * Whole numbers as ordered, disjoint, never adjacent closed intervals in one flat array: from₀, to₀, from₁, to₁ …
- * Flat, because a set of 100,000 intervals then is one array of numbers instead of 100,000 objects; every operation walks
- * its operands once.
+ * Whole numbers as ordered, disjoint, never adjacent closed intervals in one flat array: from₀, to₀, from₁, to₁ … Flat,
+ * because a set of 100,000 intervals then is one array of numbers instead of 100,000 objects; every operation walks its
+ * operands once.
  */
 export type Intervals = readonly GtidNumber[]
 
@@ -19,7 +19,9 @@ function append(to: GtidNumber[], from: GtidNumber, until: GtidNumber): void {
   else if (until > at(to, last)) to[last] = until
 }
 
-/** Pairs in any order, overlapping or not, made into `Intervals`. Linear where they are in order, as servers print them. */
+/**
+ * Pairs in any order, overlapping or not, made into `Intervals`. Linear where they are in order, as servers print them.
+ */
 export function intervalsOf(pairs: Intervals): Intervals {
   const merged: GtidNumber[] = []
   for (let index = 0; index < pairs.length; index += 2) {
@@ -101,6 +103,7 @@ export function sameIntervals(left: Intervals, right: Intervals): boolean {
 /** Exact below 2⁵³. */
 export function countOf(intervals: Intervals): number {
   let count = 0
-  for (let index = 0; index < intervals.length; index += 2) count += distance(at(intervals, index), at(intervals, index + 1))
+  for (let index = 0; index < intervals.length; index += 2)
+    count += distance(at(intervals, index), at(intervals, index + 1))
   return count
 }

@@ -7,8 +7,9 @@ export const maxBacklog = 1_000
 type Lag = Pick<Channel, 'lagSeconds' | 'backlogTransactions'>
 
 /**
- * Whether a replica is too far behind to be called whole. Its acknowledgement counts all the same: what it acknowledged it has received. A backlog without a lag belongs to a replica that applies nothing at this
- * moment; one that applies a large backlog within a second or two is not behind.
+ * Whether a replica is too far behind to be called whole. Its acknowledgement counts all the same: what it acknowledged
+ * it has received. A backlog without a lag belongs to a replica that applies nothing at this moment; one that applies a
+ * large backlog within a second or two is not behind.
  */
 export function isBehind({ lagSeconds, backlogTransactions }: Lag, maxLagSeconds: number): boolean {
   return lagSeconds === null ? backlogTransactions > maxBacklog : lagSeconds > maxLagSeconds

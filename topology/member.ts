@@ -7,8 +7,8 @@ export type InstanceName = string
 export const mostInstances = 16
 
 /**
- * An instance *and* the volume it lives on: `<instance>@<volume id>`. Quorums count members, never instances: an instance
- * that lost its volume lost its promise with it and is somebody new (design §5).
+ * An instance *and* the volume it lives on: `<instance>@<volume id>`. Quorums count members, never instances: an
+ * instance that lost its volume lost its promise with it and is somebody new (design §5).
  */
 export type MemberId = `${string}@${string}`
 

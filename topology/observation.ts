@@ -7,9 +7,9 @@ export const observationVersion = 1
 export type GtidText = string
 
 /**
- * The operating system's view of mysqld:
- * `absent` never started by this agent (its start gate is closed, see `processNote`) · `starting` · `running` ·
- * `stopped` SIGSTOP or a frozen cgroup · `exiting` the kernel is tearing it down: dead for every purpose · `dead` it ended.
+ * The operating system's view of mysqld: `absent` never started by this agent (its start gate is closed, see
+ * `processNote`) · `starting` · `running` · `stopped` SIGSTOP or a frozen cgroup · `exiting` the kernel is tearing it
+ * down: dead for every purpose · `dead` it ended.
  */
 export type ProcessState = 'absent' | 'starting' | 'running' | 'stopped' | 'exiting' | 'dead'
 
@@ -42,7 +42,10 @@ export interface Channel {
   readonly semiSync: boolean
   /** A replication filter is set. */
   readonly filtered: boolean
-  /** Milliseconds since the receiver last got an event or a heartbeat; null while it is not running. A source that fell silent shows here long before the connection ends. */
+  /**
+   * Milliseconds since the receiver last got an event or a heartbeat; null while it is not running. A source that fell
+   * silent shows here long before the connection ends.
+   */
   readonly silentMs: number | null
   /** It is to come over TLS. Absent from older agents. */
   readonly encrypted?: boolean
@@ -58,7 +61,10 @@ export interface ServerState {
   readonly superReadOnly: boolean
   readonly offlineMode: boolean
   readonly executed: GtidText
-  /** `gtid_owned`: transactions that have a GTID and are not committed, those that wait for an acknowledgement among them. */
+  /**
+   * `gtid_owned`: transactions that have a GTID and are not committed, those that wait for an acknowledgement among
+   * them.
+   */
   readonly owned: GtidText
   readonly purged: GtidText
   /** Received by the channel, applied or not (`Retrieved_Gtid_Set`); '' without a channel. */
@@ -67,7 +73,10 @@ export interface ServerState {
   readonly dumpThreads: readonly DumpThread[]
   readonly semiSyncSource: {
     readonly enabled: boolean
-    /** Time-out, wait point and what happens without replicas are as Regent sets them: otherwise writes could go on without acknowledgement. */
+    /**
+     * Time-out, wait point and what happens without replicas are as Regent sets them: otherwise writes could go on
+     * without acknowledgement.
+     */
     readonly intact: boolean
     readonly acks: number
     /** Sessions that wait for an acknowledgement; a group commit counts once. */
@@ -111,7 +120,8 @@ export interface AccountPassword {
  * `locked` a global lock holds it · `diskFull` · `lowSpace` the guard closed the server before the disk is full ·
  * `readOnlyFilesystem` · `tooManyConnections` (seen at the client port; the admin interface still answers).
  */
-export type WriteProbe = 'ok' | 'unknown' | 'stuck' | 'locked' | 'diskFull' | 'lowSpace' | 'readOnlyFilesystem' | 'tooManyConnections'
+export type WriteProbe =
+  'ok' | 'unknown' | 'stuck' | 'locked' | 'diskFull' | 'lowSpace' | 'readOnlyFilesystem' | 'tooManyConnections'
 
 /** What the agent keeps on its disk and acts by. */
 export interface StoredSummary {
@@ -129,10 +139,15 @@ export interface StoredSummary {
     readonly donates?: true
     /** It may connect to its source. Absent means true. */
     readonly sourceReady?: boolean
-    /** Where it was told that each instance is: an instance may come back at another address. Absent from older agents. */
+    /**
+     * Where it was told that each instance is: an instance may come back at another address. Absent from older agents.
+     */
     readonly addresses?: Readonly<Record<InstanceName, string>>
   } | null
-  /** As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order that names them. */
+  /**
+   * As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order
+   * that names them.
+   */
   readonly countedUuids?: Readonly<Record<InstanceName, string>>
   /** It may have acknowledged, at a stop nobody ordered, what no replica holds. */
   readonly unsettled: boolean
@@ -142,15 +157,24 @@ export interface StoredSummary {
   readonly seeding: boolean
   /** A replication filter was seen on it since it was last seeded. */
   readonly filterSeen: boolean
-  /** Its volume, or what its GTIDs name, was seen to have gone back in time, and it has not been seeded since: what its GTIDs claim may be something else elsewhere. */
+  /**
+   * Its volume, or what its GTIDs name, was seen to have gone back in time, and it has not been seeded since: what its
+   * GTIDs claim may be something else elsewhere.
+   */
   readonly fromThePast: boolean
   /** That is so because somebody reset its GTIDs while its server ran. Absent for no. */
   readonly gtidsReset?: true
-  /** New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back in time. */
+  /**
+   * New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back
+   * in time.
+   */
   readonly incarnation: string
   /** Those before it, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be judged. */
   readonly earlierIncarnations?: readonly string[]
-  /** A manager has ordered this start of the agent something, and so noted it before. Absent from older agents, which do not ask. */
+  /**
+   * A manager has ordered this start of the agent something, and so noted it before. Absent from older agents, which do
+   * not ask.
+   */
   readonly toldNoted?: boolean
 }
 
@@ -163,7 +187,9 @@ export interface PromiseReport {
   readonly holds: GtidText
   /** Applied of it; the rest is the applier backlog. */
   readonly executed: GtidText
-  /** It was the primary: its mysqld is dead, or demoted with no session waiting; `holds` is everything in its binlog. */
+  /**
+   * It was the primary: its mysqld is dead, or demoted with no session waiting; `holds` is everything in its binlog.
+   */
   readonly asPrimary: boolean
 }
 
@@ -195,9 +221,14 @@ export interface Observation {
   readonly promiseReport: PromiseReport | null
   /** The revision the server's state was last seen to match, 0 for none, and what it does now or did last. */
   readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: string }
-  /** The newest revision at which a marker was acknowledged by k counted members with that revision's gates in force. */
+  /**
+   * The newest revision at which a marker was acknowledged by k counted members with that revision's gates in force.
+   */
   readonly markedRevision: number
-  /** What a primary whose mysqld is dead holds, read from its files; null where not applicable, and once a server has said what it holds. */
+  /**
+   * What a primary whose mysqld is dead holds, read from its files; null where not applicable, and once a server has
+   * said what it holds.
+   */
   readonly binlogSet: GtidText | null
   /** The lease question to be confirmed by the manager; null when the lease needs no answer. */
   readonly lease: { readonly question: number; readonly remainingMs: number } | null
@@ -208,20 +239,29 @@ export interface Observation {
   /** It was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
   readonly terminating?: true
   /**
-   * As a primary: what its server lacks of the set that the primary was elected for, '' for nothing. With less than that set the server
-   * stays closed. Absent from older agents.
+   * As a primary: what its server lacks of the set that the primary was elected for, '' for nothing. With less than
+   * that set the server stays closed. Absent from older agents.
    */
   readonly lacksElected?: GtidText
-  /** As a primary that was elected and does not take writes yet: for how long that has gone on in this epoch. Absent otherwise, and from older agents. */
+  /**
+   * As a primary that was elected and does not take writes yet: for how long that has gone on in this epoch. Absent
+   * otherwise, and from older agents.
+   */
   readonly openingMs?: number
   /**
-   * It has forgotten what it held, and was not told yet by its primary what to catch up with. The text is another one for each time that something was forgotten.
-   * Absent where it was told or forgot nothing, and from older agents.
+   * It has forgotten what it held, and was not told yet by its primary what to catch up with. The text is another one
+   * for each time that something was forgotten. Absent where it was told or forgot nothing, and from older agents.
    */
   readonly forgetfulAs?: string
-  /** As a primary: `forgetfulAs` of the replicas that a manager had told it of before its server was looked at as shown here. Absent from older agents, which are not told. */
+  /**
+   * As a primary: `forgetfulAs` of the replicas that a manager had told it of before its server was looked at as shown
+   * here. Absent from older agents, which are not told.
+   */
   readonly heardForgetful?: Readonly<Record<InstanceName, string>>
-  /** Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none was given. */
+  /**
+   * Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none
+   * was given.
+   */
   readonly certificateTrouble?: string
   /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
   readonly settingsRefused?: string

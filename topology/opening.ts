@@ -9,7 +9,10 @@ export function leftToApply(seen: Observation): GtidSet {
   return holdsOf(seen).subtract(parseGtidSet(seen.server?.executed ?? ''))
 }
 
-/** `it is elected and applies 12345 transactions before it takes writes, for 8 s`; null for a primary that does not open. */
+/**
+ * `it is elected and applies 12345 transactions before it takes writes, for 8 s`; null for a primary that does not
+ * open.
+ */
 export function describeOpening(seen: Observation): string | null {
   if (seen.openingMs === undefined) return null
   const left = leftToApply(seen).count()

@@ -1,5 +1,13 @@
 import { counted, type AnalysisInput } from './analysis-input.ts'
-import { describeProcess, isFrozen, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
+import {
+  describeProcess,
+  isFrozen,
+  isGone,
+  isHeard,
+  isServing,
+  type HeardView,
+  type ServingView,
+} from './instance-state.ts'
 import type { InstanceName } from './member.ts'
 import { sourceLinkOf } from './replication-tree.ts'
 import type { InstanceView } from './snapshot.ts'
@@ -40,7 +48,8 @@ function byItsReplicas(primary: InstanceName, input: AnalysisInput): PrimaryCond
   const hearing = witnesses.filter((replica) => receivesFrom(replica, primary, input)).map(({ name }) => name)
   if (hearing.length > 0) return { kind: 'agentLost', heardBy: hearing }
   const replicas = counted(replicasOf(input).length, 'replica')
-  if (witnesses.length === 0) return { kind: 'unknown', why: `its agent is unreachable and none of ${replicas} can testify` }
+  if (witnesses.length === 0)
+    return { kind: 'unknown', why: `its agent is unreachable and none of ${replicas} can testify` }
   const names = witnesses.map(({ name }) => name).join(', ')
   return { kind: 'dead', why: `its agent is unreachable, and no replica that can testify (${names}) receives from it` }
 }
@@ -54,14 +63,20 @@ export function servingReplicas(input: AnalysisInput): readonly ServingView[] {
   return replicasOf(input).filter((view) => isServing(view, input.limits))
 }
 
-/** The primary serves a dump thread to it: what is left to know of a replica whose agent is silent. A thread may outlive its replica for minutes. */
+/**
+ * The primary serves a dump thread to it: what is left to know of a replica whose agent is silent. A thread may outlive
+ * its replica for minutes.
+ */
 export function readsFromPrimary({ observation }: InstanceView, condition: PrimaryCondition): boolean {
   const uuid = observation?.server?.uuid
   if (condition.kind !== 'serving' || uuid === undefined) return false
   return condition.view.observation.server.dumpThreads.some(({ serverUuid }) => serverUuid === uuid)
 }
 
-/** Its receiver is connected to that source and the source still speaks. A source the platform no longer lists could be any stranger. */
+/**
+ * Its receiver is connected to that source and the source still speaks. A source the platform no longer lists could be
+ * any stranger.
+ */
 function receivesFrom(replica: ServingView, source: InstanceName, { snapshot, limits }: AnalysisInput): boolean {
   const link = sourceLinkOf(replica, snapshot)
   if (link.kind !== 'instance' && link.kind !== 'stranger') return false

@@ -40,15 +40,29 @@ describe('who follows whom', () => {
   })
 
   test('a source outside of the cluster is a stranger, at another port of a known host too', () => {
-    const tree = buildReplicationTree(aSnapshot({ 'shop-1': { server: { channel: { sourceHost: '10.9.9.9' } } }, 'shop-2': { server: { channel: { sourcePort: 3307 } } } }))
+    const tree = buildReplicationTree(
+      aSnapshot({
+        'shop-1': { server: { channel: { sourceHost: '10.9.9.9' } } },
+        'shop-2': { server: { channel: { sourcePort: 3307 } } },
+      }),
+    )
     expect(draw(tree.roots)).toBe('shop-0 shop-1 shop-2')
     expect(tree.roots[1]?.source).toEqual({ kind: 'stranger', host: '10.9.9.9', port: 3306, running: true })
     expect(tree.roots[2]?.source).toMatchObject({ kind: 'stranger', port: 3307 })
   })
 
   test('a server that reads an instance’s binlog and is none of the cluster is a strange follower', () => {
-    const stranger = { user: 'reporting', host: '10.9.9.9', serverUuid: 'ffffffff-0000-0000-0000-000000000000', semiSync: true }
-    const threads = [aDumpThreadOf('shop-1'), aDumpThreadOf('shop-2', stranger), aDumpThreadOf('shop-2', { serverUuid: '' })]
+    const stranger = {
+      user: 'reporting',
+      host: '10.9.9.9',
+      serverUuid: 'ffffffff-0000-0000-0000-000000000000',
+      semiSync: true,
+    }
+    const threads = [
+      aDumpThreadOf('shop-1'),
+      aDumpThreadOf('shop-2', stranger),
+      aDumpThreadOf('shop-2', { serverUuid: '' }),
+    ]
     const tree = buildReplicationTree(aSnapshot({ 'shop-0': { server: { dumpThreads: threads } } }))
     expect(tree.strangeFollowers.map(({ of, user }) => [of, user])).toEqual([
       ['shop-0', 'reporting'],

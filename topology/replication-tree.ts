@@ -2,7 +2,10 @@ import type { InstanceName } from './member.ts'
 import type { DumpThread } from './observation.ts'
 import type { InstanceView, Snapshot } from './snapshot.ts'
 
-/** Whom an instance follows: `unknown` where its server never answered, `stranger` where the source is none of the cluster. */
+/**
+ * Whom an instance follows: `unknown` where its server never answered, `stranger` where the source is none of the
+ * cluster.
+ */
 export type SourceLink =
   | { readonly kind: 'none' }
   | { readonly kind: 'unknown' }
@@ -28,7 +31,9 @@ export interface StrangeFollower {
 export interface ReplicationTree {
   /** Instances that follow none of the cluster's; of each cycle its first instance. */
   readonly roots: readonly ReplicationNode[]
-  /** Instances that follow each other in a ring, each list in the order of who follows whom, beginning with its root. */
+  /**
+   * Instances that follow each other in a ring, each list in the order of who follows whom, beginning with its root.
+   */
   readonly cycles: readonly (readonly InstanceName[])[]
   readonly strangeFollowers: readonly StrangeFollower[]
 }
@@ -37,7 +42,9 @@ export function buildReplicationTree(snapshot: Snapshot): ReplicationTree {
   const links = new Map(snapshot.instances.map((view) => [view.name, sourceLinkOf(view, snapshot)] as const))
   const cycles = findCycles(links)
   const ringHeads = new Set(cycles.map(([head]) => head))
-  const rootNames = [...links].filter(([name, link]) => link.kind !== 'instance' || ringHeads.has(name)).map(([name]) => name)
+  const rootNames = [...links]
+    .filter(([name, link]) => link.kind !== 'instance' || ringHeads.has(name))
+    .map(([name]) => name)
   const roots = new Set(rootNames)
   return {
     roots: rootNames.map((name) => nodeOf(name, links, roots)),
@@ -46,7 +53,10 @@ export function buildReplicationTree(snapshot: Snapshot): ReplicationTree {
   }
 }
 
-/** Where nobody is. The channel of one that is to lead points there while its options are put right: its receiver must hear nobody. */
+/**
+ * Where nobody is. The channel of one that is to lead points there while its options are put right: its receiver must
+ * hear nobody.
+ */
 export const nobodysAddress = { host: '127.0.0.1', port: 1 } as const
 
 /** Sources are matched by the address their followers connect to. A channel counts whether or not it runs. */
@@ -58,7 +68,9 @@ export function sourceLinkOf(view: InstanceView, snapshot: Snapshot): SourceLink
   if (host === nobodysAddress.host && port === nobodysAddress.port) return { kind: 'none' }
   const running = ioRunning === 'yes'
   const source = snapshot.instances.find((other) => other.host === host && other.port === port)
-  return source === undefined ? { kind: 'stranger', host, port, running } : { kind: 'instance', instance: source.name, running }
+  return source === undefined
+    ? { kind: 'stranger', host, port, running }
+    : { kind: 'instance', instance: source.name, running }
 }
 
 type Links = ReadonlyMap<InstanceName, SourceLink>

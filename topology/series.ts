@@ -1,6 +1,9 @@
 import type { Observation } from './observation.ts'
 
-/** `8.4` of `8.4.6`: what MySQL calls a series. Replication from an older series to a newer one is supported, the other way round it is not (manual, "Replication Compatibility Between MySQL Versions"). */
+/**
+ * `8.4` of `8.4.6`: what MySQL calls a series. Replication from an older series to a newer one is supported, the other
+ * way round it is not (manual, "Replication Compatibility Between MySQL Versions").
+ */
 export interface Series {
   readonly name: string
   /** Grows from series to series. */

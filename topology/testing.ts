@@ -1,5 +1,12 @@
 import { instanceName, memberId, ordinalOf, type InstanceName, type MemberId } from './member.ts'
-import { observationVersion, type Channel, type DumpThread, type Observation, type ServerState, type StoredSummary } from './observation.ts'
+import {
+  observationVersion,
+  type Channel,
+  type DumpThread,
+  type Observation,
+  type ServerState,
+  type StoredSummary,
+} from './observation.ts'
 import type { InstanceView, Snapshot } from './snapshot.ts'
 
 /**
@@ -119,7 +126,11 @@ function aServer(instance: InstanceName, source: InstanceName | null, overrides:
   }
 }
 
-function aChannel(instance: InstanceName, source: InstanceName | null, overrides: Partial<Channel> | null | undefined): Channel | null {
+function aChannel(
+  instance: InstanceName,
+  source: InstanceName | null,
+  overrides: Partial<Channel> | null | undefined,
+): Channel | null {
   if (overrides === null || (source === null && overrides === undefined)) return null
   const from = source ?? instance
   return {
@@ -140,11 +151,22 @@ function aChannel(instance: InstanceName, source: InstanceName | null, overrides
   }
 }
 
-function aStoredSummary(instance: InstanceName, source: InstanceName | null, overrides: Partial<StoredSummary> | undefined): StoredSummary {
+function aStoredSummary(
+  instance: InstanceName,
+  source: InstanceName | null,
+  overrides: Partial<StoredSummary> | undefined,
+): StoredSummary {
   return {
     promise: 1,
     revision: 1,
-    assignment: { epoch: 1, revision: 1, role: source === null ? 'primary' : 'replica', counted: source !== null, fenced: false, source },
+    assignment: {
+      epoch: 1,
+      revision: 1,
+      role: source === null ? 'primary' : 'replica',
+      counted: source !== null,
+      fenced: false,
+      source,
+    },
     unsettled: false,
     forgetful: false,
     seeding: false,
@@ -157,27 +179,44 @@ function aStoredSummary(instance: InstanceName, source: InstanceName | null, ove
 }
 
 export function aDumpThreadOf(replica: InstanceName, overrides: Partial<DumpThread> = {}): DumpThread {
-  return { threadId: 50 + ordinalOf(replica), user: `regent_${replica}`, host: hostOf(replica), serverUuid: uuidOf(replica), semiSync: true, ...overrides }
+  return {
+    threadId: 50 + ordinalOf(replica),
+    user: `regent_${replica}`,
+    host: hostOf(replica),
+    serverUuid: uuidOf(replica),
+    semiSync: true,
+    ...overrides,
+  }
 }
 
-/** Instances `shop-0` … with what each test overrides, by name. The primary has a dump thread for every other instance. */
-export function aSnapshot(overrides: Readonly<Record<InstanceName, ViewOverrides>> = {}, shape: SnapshotShape = {}): Snapshot {
+/**
+ * Instances `shop-0` … with what each test overrides, by name. The primary has a dump thread for every other instance.
+ */
+export function aSnapshot(
+  overrides: Readonly<Record<InstanceName, ViewOverrides>> = {},
+  shape: SnapshotShape = {},
+): Snapshot {
   const primary = shape.primary ?? instanceName('shop', 0)
   const names = Array.from({ length: shape.instances ?? 3 }, (_, ordinal) => instanceName('shop', ordinal))
   const replicas = names.filter((name) => name !== primary)
-  const views = names.map((name) => aView(name, { follows: name === primary ? null : primary, ...overrides[name] }, replicas))
+  const views = names.map((name) =>
+    aView(name, { follows: name === primary ? null : primary, ...overrides[name] }, replicas),
+  )
   return { instances: views }
 }
 
 function aView(name: InstanceName, overrides: ViewOverrides, replicas: readonly InstanceName[]): InstanceView {
   const { reachable, unheard, past, ...seen } = overrides
-  const server = seen.server === null || seen.follows !== null ? seen.server : { ...servingReplicas(replicas), ...seen.server }
+  const server =
+    seen.server === null || seen.follows !== null ? seen.server : { ...servingReplicas(replicas), ...seen.server }
   return {
     name,
     host: hostOf(name),
     port: 3306,
     agent: `${hostOf(name)}:9400`,
-    observation: unheard ? null : anObservation({ instance: name, ...seen, ...(server === undefined ? {} : { server }) }),
+    observation: unheard
+      ? null
+      : anObservation({ instance: name, ...seen, ...(server === undefined ? {} : { server }) }),
     heardAtMs: unheard ? null : 1_000,
     reachable: reachable ?? !unheard,
     ...(past === undefined ? {} : { past }),

@@ -27,7 +27,10 @@ export async function commandLinePage(): Promise<string> {
     environmentTable(),
     '## The folder of a local cluster',
     'Everything of a local cluster lies in one folder that only its owner can read: below `REGENT_HOME`, or where `--data` said.',
-    table(['file', 'what it is'], files.map(([name, what]) => [code(name), what])),
+    table(
+      ['file', 'what it is'],
+      files.map(([name, what]) => [code(name), what]),
+    ),
     ...sections(program, ''),
   )
 }
@@ -43,10 +46,16 @@ const rights: readonly (readonly [string, string, string])[] = [
 const files: readonly (readonly [string, string])[] = [
   ['cluster.json', 'name, addresses, ports and programs'],
   ['spec.json', 'the cluster’s spec: docs/configuration.md'],
-  ['routes.json', 'where the primary is: `{version, primary: {epoch, instance, host, port}}`, replaced in one rename at every failover; applications on this machine can watch it'],
+  [
+    'routes.json',
+    'where the primary is: `{version, primary: {epoch, instance, host, port}}`, replaced in one rename at every failover; applications on this machine can watch it',
+  ],
   ['records/', 'the record, with `--store file`'],
   ['secrets/', 'tokens and passwords, each in a file that only its owner can read'],
-  ['instances/<name>/', 'an instance’s volume: its data, its agent’s state and configuration (`agent.json`), archives of errant transactions'],
+  [
+    'instances/<name>/',
+    'an instance’s volume: its data, its agent’s state and configuration (`agent.json`), archives of errant transactions',
+  ],
   ['logs/', 'a log per process, JSON lines, put aside at 10 MB, two of each kept'],
   ['run/', 'what runs now, and what `regent local fault` stopped'],
 ]
@@ -64,7 +73,9 @@ function sections(command: Command, path: string): readonly string[] {
 }
 
 function section(command: Command, name: string): readonly string[] {
-  const words = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`))
+  const words = command.registeredArguments.map((argument) =>
+    argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+  )
   const options = command.options.filter((option) => !option.hidden)
   return [
     `## regent ${name}`,
@@ -72,14 +83,27 @@ function section(command: Command, name: string): readonly string[] {
     command.description(),
     ...(words.length === 0 ? [] : [table(['argument', 'meaning'], command.registeredArguments.map(argumentRow))]),
     ...optionTables(options),
-    ...(name === 'local fault' ? [table(['fault', 'what it does'], Object.entries(faults).map(([fault, what]) => [code(fault), what]))] : []),
+    ...(name === 'local fault'
+      ? [
+          table(
+            ['fault', 'what it does'],
+            Object.entries(faults).map(([fault, what]) => [code(fault), what]),
+          ),
+        ]
+      : []),
   ]
 }
 
 /** A table for each group, under its heading; those of no group come first, without one. */
 function optionTables(options: readonly Option[]): readonly string[] {
   const groups = [...new Set(options.map((option) => option.helpGroupHeading))]
-  return groups.flatMap((group) => [...(group === undefined ? [] : [group]), table(['option', 'meaning', 'default'], options.filter((option) => option.helpGroupHeading === group).map(optionRow))])
+  return groups.flatMap((group) => [
+    ...(group === undefined ? [] : [group]),
+    table(
+      ['option', 'meaning', 'default'],
+      options.filter((option) => option.helpGroupHeading === group).map(optionRow),
+    ),
+  ])
 }
 
 function argumentRow(argument: Argument): readonly string[] {

@@ -32,7 +32,14 @@ export async function configurationPage(): Promise<string> {
     table(['name', 'default', 'meaning'], await timingRows()),
     '## The agent’s configuration file',
     '`regent local up` writes one per instance, `instances/<name>/agent.json` in the cluster’s folder, and keeps what was changed under `timings`, `serverSettings`, `bootIdFile` and `logLevel`.',
-    table(['key', 'allowed', 'meaning'], Object.entries(agentConfigSchema.properties).map(([name, schema]) => [code(name), describeSchema(schema), descriptionOf(schema)])),
+    table(
+      ['key', 'allowed', 'meaning'],
+      Object.entries(agentConfigSchema.properties).map(([name, schema]) => [
+        code(name),
+        describeSchema(schema),
+        descriptionOf(schema),
+      ]),
+    ),
     '## The manager on Kubernetes',
     '`regent manager` without `--cluster-dir`. The chart writes its file and starts it with `--config`. **A flag wins over a variable, a variable over the file, the file over the default.** Lists of flags and variables have commas between their items. An empty variable is as good as none; what has no default can also be left open by an empty text or, in the file, by `null`. Other variables are not looked at.',
     'A manager refuses to start, with a sentence, where the file has a key it does not know, where a value is not allowed (also one that another wins over), where options contradict each other (two servers on one port, a leader that would give up too late, a certificate for webhooks that are not served), and where the custom resource definition is older than the manager.',
@@ -42,20 +49,33 @@ export async function configurationPage(): Promise<string> {
     '`/debug/profile?seconds=N` of the profiling address gives a CPU profile (`.cpuprofile`), `/debug/heap` a heap snapshot (`.heapsnapshot`); both open in the developer tools of Chrome, and profiles with `npx speedscope FILE`. A snapshot holds what the manager knows, tokens too. While one is taken the process stands still, perhaps for so long that another manager takes over: take it from the one that does not lead.',
     '## mysqld’s settings',
     'Managed settings cannot be overridden: what Regent promises rests on them. The others are defaults, changed under `serverSettings` of the agent’s configuration, where any further setting can be given as well.',
-    table(['setting', 'value', 'managed', 'why'], serverSettings.map((one) => [code(one.name), typeof one.value === 'string' ? code(one.value) : 'of the instance', one.managed ? 'yes' : 'no', one.reason])),
+    table(
+      ['setting', 'value', 'managed', 'why'],
+      serverSettings.map((one) => [
+        code(one.name),
+        typeof one.value === 'string' ? code(one.value) : 'of the instance',
+        one.managed ? 'yes' : 'no',
+        one.reason,
+      ]),
+    ),
     '## Environment',
     environmentTable(),
   )
 }
 
 function settingRow({ key, flag, variable, schema, isOptional }: Setting): readonly string[] {
-  const fallback = schema.default === undefined ? (isOptional ? '' : 'must be said') : code(JSON.stringify(schema.default))
+  const fallback =
+    schema.default === undefined ? (isOptional ? '' : 'must be said') : code(JSON.stringify(schema.default))
   return [code(key), code(flag), code(variable), describeSchema(schema), fallback, schema.description]
 }
 
 function exampleFile(): string {
-  const options = Value.Default(kubernetesManagerOptionsSchema, { images: { regent: `regent:${regentVersion}` } }) as Readonly<Record<string, object>>
-  const said = Object.keys(kubernetesManagerOptionsSchema.properties).flatMap((name) => (Object.keys(options[name] ?? {}).length > 0 ? [[name, options[name]] as const] : []))
+  const options = Value.Default(kubernetesManagerOptionsSchema, {
+    images: { regent: `regent:${regentVersion}` },
+  }) as Readonly<Record<string, object>>
+  const said = Object.keys(kubernetesManagerOptionsSchema.properties).flatMap((name) =>
+    Object.keys(options[name] ?? {}).length > 0 ? [[name, options[name]] as const] : [],
+  )
   // As YAML 1.1 needs it, which Helm speaks: off without quotes is false there.
   return stringify({ version: configFileVersion, ...Object.fromEntries(said) }, { version: '1.1' })
 }
@@ -65,6 +85,6 @@ async function timingRows(): Promise<readonly (readonly string[])[]> {
   const source = await readFile(join(import.meta.dirname, '..', '..', 'failover', 'timings.ts'), 'utf8')
   return Object.entries(defaultTimings).map(([name, value]) => {
     const comment = new RegExp(`/\\*\\*([^/]*?)\\*/\\s*readonly ${name}:`).exec(source)?.[1] ?? ''
-    return [code(name), String(value), comment.replaceAll(/\s*\n\s*\*\s*/g, ' ').trim()]
+    return [code(name), String(value), comment.replaceAll(/\s*\n\s*(\*\s*)?/g, ' ').trim()]
   })
 }

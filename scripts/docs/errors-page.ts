@@ -8,7 +8,13 @@ export function errorsPage(): string {
   const codes = Object.keys(catalogue) as (keyof typeof catalogue)[]
   const rows = codes.map((name) => {
     const entry = catalogue[name]
-    return [code(name), entry.title, String(entry.status), String(exitCodeOf(new RegentError(name, ''))), remedies(name)]
+    return [
+      code(name),
+      entry.title,
+      String(entry.status),
+      String(exitCodeOf(new RegentError(name, ''))),
+      remedies(name),
+    ]
   })
   return page(
     'Errors',

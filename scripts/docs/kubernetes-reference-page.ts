@@ -33,7 +33,11 @@ interface Nested {
 /** Those of what a list holds with `[]`. */
 function keysIn(schema: object, path: string): readonly (readonly string[])[] {
   const { properties = {} } = schema as Nested
-  return Object.entries(properties).flatMap(([name, child]) => [[code(path + name), descriptionOf(child)], ...keysIn(child, `${path}${name}.`), ...keysIn(child.items ?? {}, `${path}${name}[].`)])
+  return Object.entries(properties).flatMap(([name, child]) => [
+    [code(path + name), descriptionOf(child)],
+    ...keysIn(child, `${path}${name}.`),
+    ...keysIn(child.items ?? {}, `${path}${name}[].`),
+  ])
 }
 
 interface Ruled {
@@ -43,5 +47,8 @@ interface Ruled {
 
 function rulesIn(schema: object, path: string): readonly (readonly string[])[] {
   const { properties = {}, 'x-kubernetes-validations': rules = [] } = schema as Ruled
-  return [...rules.map(({ message }) => [code(path), message]), ...Object.entries(properties).flatMap(([name, child]) => rulesIn(child, `${path}.${name}`))]
+  return [
+    ...rules.map(({ message }) => [code(path), message]),
+    ...Object.entries(properties).flatMap(([name, child]) => rulesIn(child, `${path}.${name}`)),
+  ]
 }

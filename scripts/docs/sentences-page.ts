@@ -15,9 +15,13 @@ const titles: Readonly<Record<keyof Spoken, string>> = {
 export function sentencesPage(): string {
   const local = spokenIn(localPlace)
   const onKubernetes = spokenIn({ kind: 'kubernetes', namespace: 'shops', cluster: 'shop' })
-  const sections = (Object.keys(titles) as (keyof Spoken)[]).map((kind) => `## ${titles[kind]}\n\n${listed(local[kind])}`)
+  const sections = (Object.keys(titles) as (keyof Spoken)[]).map(
+    (kind) => `## ${titles[kind]}\n\n${listed(local[kind])}`,
+  )
   const known = new Set(Object.values(local).flat())
-  const others = Object.values(onKubernetes).flat().filter((sentence) => !known.has(sentence))
+  const others = Object.values(onKubernetes)
+    .flat()
+    .filter((sentence) => !known.has(sentence))
   return page(
     'Sentences',
     '`failover/testing-sentence-corpus.ts`',
@@ -30,7 +34,9 @@ export function sentencesPage(): string {
 function listed(sentences: readonly string[]): string {
   const said = new Set<string>()
   const lines = sentences.filter((sentence) => {
-    const parts = sentence.split(/; |: |, but |, and /).map((part) => part.replace(/shop-\d/g, 'x').replace(/\d+/g, '0'))
+    const parts = sentence
+      .split(/; |: |, but |, and /)
+      .map((part) => part.replace(/shop-\d/g, 'x').replace(/\d+/g, '0'))
     const isNew = parts.some((part) => !said.has(part))
     for (const part of parts) said.add(part)
     return isNew

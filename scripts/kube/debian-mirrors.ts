@@ -1,7 +1,10 @@
 import { describeError } from '../../src/common/errors.ts'
 import { readDebianMachine } from '../../src/local/debian-machine.ts'
 
-/** Prints the mirrors of Debian that this machine's apt is set up with, the likeliest first, a line each: address, keyring file or "-", "trusted" or "-". */
+/**
+ * Prints the mirrors of Debian that this machine's apt is set up with, the likeliest first, a line each: address,
+ * keyring file or "-", "trusted" or "-".
+ */
 try {
   for (const { uri, signedBy, trusted } of (await readDebianMachine()).mirrors) {
     const keyring = signedBy?.startsWith('/') === true ? signedBy : '-'

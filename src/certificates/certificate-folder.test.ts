@@ -14,7 +14,10 @@ let folder: string
 beforeAll(async () => {
   const moment = { wallMs: Date.now(), random: realRandom }
   const authority = await issueAuthority(86_400_000, moment)
-  const make = async () => ({ ...(await issueLeaf(authority, { dns: ['a.example'], purposes: ['server'], validMs: 3_600_000 }, moment)), ca: authority.cert })
+  const make = async () => ({
+    ...(await issueLeaf(authority, { dns: ['a.example'], purposes: ['server'], validMs: 3_600_000 }, moment)),
+    ca: authority.cert,
+  })
   first = await make()
   second = await make()
 })
@@ -29,7 +32,12 @@ afterEach(async () => {
 
 async function write({ cert, key, ca }: TlsMaterial, into = folder): Promise<void> {
   await mkdir(into, { recursive: true })
-  for (const [name, text] of [['tls.crt', cert], ['tls.key', key], ['ca.crt', ca]] as const) await writeFile(join(into, name), text)
+  for (const [name, text] of [
+    ['tls.crt', cert],
+    ['tls.key', key],
+    ['ca.crt', ca],
+  ] as const)
+    await writeFile(join(into, name), text)
 }
 
 /** As the kubelet does: files are links through `..data`, which is swapped. */
@@ -63,14 +71,20 @@ describe('a folder of certificates', () => {
     await write(first)
     const { followed, log } = await follow()
     await writeFile(join(folder, 'tls.crt'), second.cert)
-    await vi.waitFor(() => expect(log.warn).toHaveBeenCalledWith(expect.stringContaining('tls.key is not the key of tls.crt')), { timeout: 10_000 })
+    await vi.waitFor(
+      () => expect(log.warn).toHaveBeenCalledWith(expect.stringContaining('tls.key is not the key of tls.crt')),
+      { timeout: 10_000 },
+    )
     expect(followed.current()).toEqual(first)
     await writeFile(join(folder, 'tls.key'), second.key)
     await vi.waitFor(() => expect(followed.current()).toEqual(second), { timeout: 10_000 })
   })
 
   it('is waited for as long as agreed', async () => {
-    const { followed } = await follow({ waitMs: 10_000, world: { ...realWorld, timers: { ...realWorld.timers, sleep: () => write(first) } } })
+    const { followed } = await follow({
+      waitMs: 10_000,
+      world: { ...realWorld, timers: { ...realWorld.timers, sleep: () => write(first) } },
+    })
     expect(followed.current()).toEqual(first)
   })
 
@@ -81,13 +95,19 @@ describe('a folder of certificates', () => {
     ['the authority is empty', () => ({ ca: '' }), 'ca.crt is empty'],
   ])('is refused where %s', async (_, spoil, says) => {
     await write({ ...first, ...spoil(first) })
-    await expect(follow()).rejects.toMatchObject({ code: 'REGENT_BAD_CERTIFICATE', message: expect.stringContaining(`${folder}: ${says}`) as string })
+    await expect(follow()).rejects.toMatchObject({
+      code: 'REGENT_BAD_CERTIFICATE',
+      message: expect.stringContaining(`${folder}: ${says}`) as string,
+    })
   })
 
   it('is refused where a file is missing, but for the authority where nobody is checked', async () => {
     await write(first)
     await rm(join(folder, 'ca.crt'))
-    await expect(follow()).rejects.toMatchObject({ code: 'REGENT_BAD_CERTIFICATE', message: expect.stringContaining('ca.crt cannot be read') as string })
+    await expect(follow()).rejects.toMatchObject({
+      code: 'REGENT_BAD_CERTIFICATE',
+      message: expect.stringContaining('ca.crt cannot be read') as string,
+    })
     expect((await follow({ checksPeers: false })).followed.current()).toEqual({ ...first, ca: '' })
   })
 })

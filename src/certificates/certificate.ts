@@ -4,7 +4,9 @@ import { purposeIds, type LeafWish } from './issue.ts'
 /** The certificates of a PEM text, in its order; none where one cannot be read. */
 export function certificatesIn(pem: string | undefined): readonly X509Certificate[] {
   try {
-    return (pem?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map((one) => new X509Certificate(one))
+    return (pem?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []).map(
+      (one) => new X509Certificate(one),
+    )
   } catch {
     return []
   }
@@ -36,7 +38,13 @@ export function isDueForRenewal(certificate: X509Certificate, wallMs: number): b
 export function shows(certificate: X509Certificate, { dns, ips = [], purposes }: LeafWish): boolean {
   const names = (certificate.subjectAltName ?? '').split(', ')
   const wanted = [...dns.map((name) => `DNS:${name}`), ...ips.map((ip) => `IP Address:${ip}`)]
-  return areSame(names, wanted) && areSame(certificate.keyUsage, purposes.map((purpose) => purposeIds[purpose]))
+  return (
+    areSame(names, wanted) &&
+    areSame(
+      certificate.keyUsage,
+      purposes.map((purpose) => purposeIds[purpose]),
+    )
+  )
 }
 
 function areSame(some: readonly string[], others: readonly string[]): boolean {

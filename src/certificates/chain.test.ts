@@ -16,7 +16,8 @@ const wish: ChainWish<'server' | 'peer'> = {
 }
 type Found = Chain<'server' | 'peer'>
 
-const at = (wallMs: number, found: Partial<Found> = {}, wanted = wish) => renewedChain({ leaves: {}, ...found }, wanted, { wallMs, random: realRandom })
+const at = (wallMs: number, found: Partial<Found> = {}, wanted = wish) =>
+  renewedChain({ leaves: {}, ...found }, wanted, { wallMs, random: realRandom })
 const authoritiesOf = (chain: Found) => certificatesIn(chain.bundle)
 const leafOf = (chain: Found, name: 'server' | 'peer' = 'server') => new X509Certificate(chain.leaves[name].cert)
 
@@ -26,7 +27,11 @@ describe('a chain that is made', () => {
     const [authority] = authoritiesOf(made)
     expect(authority).toMatchObject({ ca: true, issuer: authority?.subject })
     expect(isSignedBy(leafOf(made), authority)).toBe(true)
-    expect(leafOf(made)).toMatchObject({ ca: false, subjectAltName: 'DNS:regent.regent.svc, DNS:localhost, IP Address:127.0.0.1', keyUsage: ['1.3.6.1.5.5.7.3.1'] })
+    expect(leafOf(made)).toMatchObject({
+      ca: false,
+      subjectAltName: 'DNS:regent.regent.svc, DNS:localhost, IP Address:127.0.0.1',
+      keyUsage: ['1.3.6.1.5.5.7.3.1'],
+    })
     expect(leafOf(made, 'peer').keyUsage).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'])
     expect(leafOf(made).publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
   })
@@ -54,17 +59,29 @@ describe('a chain that is found', () => {
 
   it('gets a new leaf for other names or purposes, and keeps the other', async () => {
     const made = await at(start)
-    const other = { ...wish, leaves: { ...wish.leaves, server: { ...wish.leaves.server, dns: ['regent.elsewhere.svc'] } } }
+    const other = {
+      ...wish,
+      leaves: { ...wish.leaves, server: { ...wish.leaves.server, dns: ['regent.elsewhere.svc'] } },
+    }
     const changed = await at(start, made, other)
     expect(leafOf(changed).subjectAltName).toContain('DNS:regent.elsewhere.svc')
     expect(changed.leaves.peer).toEqual(made.leaves.peer)
-    const purposes = { ...wish, leaves: { ...wish.leaves, server: { ...wish.leaves.server, purposes: ['server', 'client'] as const } } }
+    const purposes = {
+      ...wish,
+      leaves: { ...wish.leaves, server: { ...wish.leaves.server, purposes: ['server', 'client'] as const } },
+    }
     expect(leafOf(await at(start, made, purposes)).keyUsage).toHaveLength(2)
   })
 
   it.each<readonly [string, (made: Found, other: Found) => Partial<Found['leaves']>]>([
     ['is gone', ({ leaves }) => ({ peer: leaves.peer })],
-    ['is no certificate', ({ leaves }) => ({ ...leaves, server: { ...leaves.server, cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' } })],
+    [
+      'is no certificate',
+      ({ leaves }) => ({
+        ...leaves,
+        server: { ...leaves.server, cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' },
+      }),
+    ],
     ['has another key', ({ leaves }) => ({ ...leaves, server: { ...leaves.server, key: leaves.peer.key } })],
     ['is of a stranger', ({ leaves }, other) => ({ ...leaves, server: other.leaves.server })],
   ])('gets a new leaf where that %s', async (_, spoil) => {
@@ -95,13 +112,24 @@ describe('an authority that is replaced', () => {
   it('never leaves anybody with a certificate that somebody who is a step behind would not trust', async () => {
     const due = start + 2_434 * day
     const fresh = (await through(await at(start), due - day)).at(-1) as Found
-    const states = await through(fresh, due, due + settleMs / 2, due + settleMs, due + settleMs * 1.5, due + settleMs * 2)
+    const states = await through(
+      fresh,
+      due,
+      due + settleMs / 2,
+      due + settleMs,
+      due + settleMs * 1.5,
+      due + settleMs * 2,
+    )
     expect(states.map((one) => authoritiesOf(one).length)).toEqual([1, 2, 2, 2, 2, 1])
     expect(authoritiesOf(states[5] as Found)[0]?.subject).not.toBe(authoritiesOf(fresh)[0]?.subject)
     for (const [index, state] of states.slice(1).entries()) {
       const previous = states[index] as Found
-      for (const [trusts, shown] of [[previous, state], [state, previous]] as const) {
-        for (const name of ['server', 'peer'] as const) expect(authoritiesOf(trusts).some((one) => isSignedBy(leafOf(shown, name), one))).toBe(true)
+      for (const [trusts, shown] of [
+        [previous, state],
+        [state, previous],
+      ] as const) {
+        for (const name of ['server', 'peer'] as const)
+          expect(authoritiesOf(trusts).some((one) => isSignedBy(leafOf(shown, name), one))).toBe(true)
       }
     }
   })

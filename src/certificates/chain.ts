@@ -28,28 +28,41 @@ export interface ChainWish<Leaf extends string> {
   readonly leaves: Readonly<Record<Leaf, LeafWish>>
 }
 
-/** So long after it was made everybody has a certificate: the kubelet renews the files of a Secret about once a minute, and managers look as often. */
+/**
+ * So long after it was made everybody has a certificate: the kubelet renews the files of a Secret about once a minute,
+ * and managers look as often.
+ */
 export const settleMs = 3_600_000
 
 /**
- * The chain as it should be now; what may stay stays to the letter. An authority is replaced with an overlap, so that nobody ever meets a certificate that it does not trust: the new one is trusted first, signs once
- * everybody has heard of it, and the old one goes when what replaced all that it had signed is as old.
+ * The chain as it should be now; what may stay stays to the letter. An authority is replaced with an overlap, so that
+ * nobody ever meets a certificate that it does not trust: the new one is trusted first, signs once everybody has heard
+ * of it, and the old one goes when what replaced all that it had signed is as old.
  */
-export async function renewedChain<Leaf extends string>(found: FoundChain<Leaf>, wish: ChainWish<Leaf>, moment: Moment): Promise<Chain<Leaf>> {
+export async function renewedChain<Leaf extends string>(
+  found: FoundChain<Leaf>,
+  wish: ChainWish<Leaf>,
+  moment: Moment,
+): Promise<Chain<Leaf>> {
   const { wallMs } = moment
   const known = certificatesIn(found.bundle).filter((one) => one.ca && isValidAt(one, wallMs))
   const signer = signerIn(known[0], found.key, wallMs) ?? (await issueAuthority(wish.authorityValidMs, moment))
   const authorities = [...certificatesIn(signer.cert), ...known.filter((one) => one.toString() !== signer.cert)]
   const leaves = {} as Record<Leaf, Issued>
   for (const name of Object.keys(wish.leaves) as Leaf[]) {
-    leaves[name] = leafThatStays(found.leaves[name], { wish: wish.leaves[name], authorities, wallMs }) ?? (await issueLeaf(signer, wish.leaves[name], moment))
+    leaves[name] =
+      leafThatStays(found.leaves[name], { wish: wish.leaves[name], authorities, wallMs }) ??
+      (await issueLeaf(signer, wish.leaves[name], moment))
   }
-  const overlaps = Object.values<Issued>(leaves).some(({ cert }) => !certificatesIn(cert).every((leaf) => isSignedBy(leaf, authorities[0]) && hasSettled(leaf, wallMs)))
+  const overlaps = Object.values<Issued>(leaves).some(
+    ({ cert }) => !certificatesIn(cert).every((leaf) => isSignedBy(leaf, authorities[0]) && hasSettled(leaf, wallMs)),
+  )
   return { bundle: (overlaps ? authorities : authorities.slice(0, 1)).map(String).join(''), key: signer.key, leaves }
 }
 
 function signerIn(authority: X509Certificate | undefined, key: string | undefined, wallMs: number): Issued | undefined {
-  if (authority === undefined || key === undefined || !isKeyOf(authority, key) || isDueForRenewal(authority, wallMs)) return undefined
+  if (authority === undefined || key === undefined || !isKeyOf(authority, key) || isDueForRenewal(authority, wallMs))
+    return undefined
   return { cert: authority.toString(), key }
 }
 

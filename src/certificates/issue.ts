@@ -44,27 +44,62 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 export const purposeIds = { server: ExtendedKeyUsage.serverAuth, client: ExtendedKeyUsage.clientAuth } as const
 const newKeys = promisify(generateKeyPair)
 
-/** An authority that signs itself. Each has a name of its own, so that an old and a new one are never taken for each other. */
+/**
+ * An authority that signs itself. Each has a name of its own, so that an old and a new one are never taken for each
+ * other.
+ */
 export async function issueAuthority(validMs: number, moment: Moment): Promise<Issued> {
   const { publicKey, privateKey } = await newKeys('ec', { namedCurve: algorithm.namedCurve })
   const name = `CN=regent authority ${moment.random.hex(16)}`
-  const extensions = [new BasicConstraintsExtension(true, 0, true), new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true)]
-  return signed({ subject: name, issuer: name, publicKey, privateKey, signer: { publicKey, privateKey }, extensions, untilMs: moment.wallMs + validMs }, moment)
+  const extensions = [
+    new BasicConstraintsExtension(true, 0, true),
+    new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+  ]
+  return signed(
+    {
+      subject: name,
+      issuer: name,
+      publicKey,
+      privateKey,
+      signer: { publicKey, privateKey },
+      extensions,
+      untilMs: moment.wallMs + validMs,
+    },
+    moment,
+  )
 }
 
 /** A certificate that the authority signs, valid no longer than that is. */
-export async function issueLeaf(authority: Issued, { dns, ips = [], purposes, validMs }: LeafWish, moment: Moment): Promise<Issued> {
+export async function issueLeaf(
+  authority: Issued,
+  { dns, ips = [], purposes, validMs }: LeafWish,
+  moment: Moment,
+): Promise<Issued> {
   const { publicKey, privateKey } = await newKeys('ec', { namedCurve: algorithm.namedCurve })
   const issuer = new X509Certificate(authority.cert)
   const extensions = [
     new BasicConstraintsExtension(false, undefined, true),
     new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
     new ExtendedKeyUsageExtension(purposes.map((purpose) => purposeIds[purpose])),
-    new SubjectAlternativeNameExtension([...dns.map((value) => ({ type: 'dns' as const, value })), ...ips.map((value) => ({ type: 'ip' as const, value }))]),
+    new SubjectAlternativeNameExtension([
+      ...dns.map((value) => ({ type: 'dns' as const, value })),
+      ...ips.map((value) => ({ type: 'ip' as const, value })),
+    ]),
   ]
   const signer = { publicKey: issuer.publicKey, privateKey: createPrivateKey(authority.key) }
   // Who it is stands in the alternative names: a common name has room for 64 characters only.
-  return signed({ subject: 'CN=regent', issuer: issuer.subject, publicKey, privateKey, signer, extensions, untilMs: Math.min(moment.wallMs + validMs, issuer.validToDate.getTime()) }, moment)
+  return signed(
+    {
+      subject: 'CN=regent',
+      issuer: issuer.subject,
+      publicKey,
+      privateKey,
+      signer,
+      extensions,
+      untilMs: Math.min(moment.wallMs + validMs, issuer.validToDate.getTime()),
+    },
+    moment,
+  )
 }
 
 interface Keys {
@@ -80,7 +115,10 @@ interface Draft extends Keys {
   readonly untilMs: number
 }
 
-async function signed({ subject, issuer, publicKey, privateKey, signer, extensions, untilMs }: Draft, { wallMs, random }: Moment): Promise<Issued> {
+async function signed(
+  { subject, issuer, publicKey, privateKey, signer, extensions, untilMs }: Draft,
+  { wallMs, random }: Moment,
+): Promise<Issued> {
   const ownKey = publicKey.toCryptoKey(algorithm, true, ['verify'])
   const certificate = await X509CertificateGenerator.create(
     {
@@ -95,10 +133,17 @@ async function signed({ subject, issuer, publicKey, privateKey, signer, extensio
       extensions: [
         ...extensions,
         await SubjectKeyIdentifierExtension.create(ownKey, false, webcrypto),
-        await AuthorityKeyIdentifierExtension.create(signer.publicKey.toCryptoKey(algorithm, true, ['verify']), false, webcrypto),
+        await AuthorityKeyIdentifierExtension.create(
+          signer.publicKey.toCryptoKey(algorithm, true, ['verify']),
+          false,
+          webcrypto,
+        ),
       ],
     },
     webcrypto,
   )
-  return { cert: new X509Certificate(Buffer.from(certificate.rawData)).toString(), key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string }
+  return {
+    cert: new X509Certificate(Buffer.from(certificate.rawData)).toString(),
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+  }
 }

@@ -18,13 +18,23 @@ describe('the client of the API', () => {
   })
 
   test('keeps the code and words of a refusal', async () => {
-    const client = await clientOf(await httpServer(() => ({ status: 401, body: '{"code":"REGENT_UNAUTHORIZED","detail":"no such token"}' })))
-    await expect(client.get('/clusters')).rejects.toMatchObject({ code: 'REGENT_UNAUTHORIZED', message: 'no such token' })
+    const client = await clientOf(
+      await httpServer(() => ({ status: 401, body: '{"code":"REGENT_UNAUTHORIZED","detail":"no such token"}' })),
+    )
+    await expect(client.get('/clusters')).rejects.toMatchObject({
+      code: 'REGENT_UNAUTHORIZED',
+      message: 'no such token',
+    })
   })
 
   test('takes a code that it does not know for a refusal, and names it', async () => {
-    const client = await clientOf(await httpServer(() => ({ status: 418, body: '{"code":"REGENT_TEAPOT","detail":"short and stout"}' })))
-    await expect(client.get('/clusters')).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: 'short and stout (REGENT_TEAPOT)' })
+    const client = await clientOf(
+      await httpServer(() => ({ status: 418, body: '{"code":"REGENT_TEAPOT","detail":"short and stout"}' })),
+    )
+    await expect(client.get('/clusters')).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: 'short and stout (REGENT_TEAPOT)',
+    })
   })
 
   test.each([
@@ -56,6 +66,8 @@ describe('the client of the API', () => {
     ['more than one word', 'a b'],
     ['not UTF-8', Uint8Array.of(0xff)],
   ])('refuses a token file that is %s without showing its content', async (_what, content) => {
-    await expect(ApiClient.open({ url: 'http://127.0.0.1:1', tokenFile: await fileWith(content) })).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+    await expect(
+      ApiClient.open({ url: 'http://127.0.0.1:1', tokenFile: await fileWith(content) }),
+    ).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
   })
 })

@@ -35,13 +35,17 @@ export class ApiClient {
 
   static async open(target: ApiTarget): Promise<ApiClient> {
     const token = (await readText(target.tokenFile, 'the file with the API’s token')).trim()
-    if (!/^[\x21-\x7e]+$/.test(token)) throw new RegentError('REGENT_BAD_FILE', `the file with the API’s token, ${target.tokenFile}, must hold one word of printable characters`)
+    if (!/^[\x21-\x7e]+$/.test(token))
+      throw new RegentError(
+        'REGENT_BAD_FILE',
+        `the file with the API’s token, ${target.tokenFile}, must hold one word of printable characters`,
+      )
     return new ApiClient({ url: target.url, token, fetch: (url, init) => fetch(url, init) })
   }
 
   /**
-   * GETs a path below /api/v1. Throws `REGENT_API_UNREACHABLE`, `REGENT_TIMED_OUT`, or what the manager refused with. The
-   * answer's shape is the API's contract: this client and the manager come from one release.
+   * GETs a path below /api/v1. Throws `REGENT_API_UNREACHABLE`, `REGENT_TIMED_OUT`, or what the manager refused with.
+   * The answer's shape is the API's contract: this client and the manager come from one release.
    */
   async get<Answer>(path: string, deadlineMs = readDeadlineMs): Promise<Answer> {
     return (await this.#request('GET', path, undefined, deadlineMs)) as Answer
@@ -58,7 +62,12 @@ export class ApiClient {
     const [only] = clusters
     if (only !== undefined && clusters.length === 1) return only.name
     const names = clusters.map((cluster) => cluster.name).join(', ')
-    throw new RegentError('REGENT_NOT_FOUND', names === '' ? `the manager at ${this.url} has no cluster` : `the manager at ${this.url} has several clusters, so name one of them: ${names}`)
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      names === ''
+        ? `the manager at ${this.url} has no cluster`
+        : `the manager at ${this.url} has several clusters, so name one of them: ${names}`,
+    )
   }
 
   /** Server-sent events of a path until the stream ends or `signal` aborts; each one's data as text. */
@@ -70,7 +79,11 @@ export class ApiClient {
     for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
       text += part
       for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-        const data = text.slice(0, end).split('\n').filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trim())
+        const data = text
+          .slice(0, end)
+          .split('\n')
+          .filter((line) => line.startsWith('data:'))
+          .map((line) => line.slice(5).trim())
         text = text.slice(end + 2)
         if (data.length > 0) yield data.join('\n')
       }
@@ -85,18 +98,34 @@ export class ApiClient {
       if (!response.ok) throw problemOf(this.url, response.status, text)
       return parseAnswer(this.url, text)
     } catch (error) {
-      if (signal.aborted) throw new RegentError('REGENT_TIMED_OUT', `the manager at ${this.url} did not answer within ${deadlineMs / 1000} s; what was asked may still be going on: regent recoveries shows it`, { cause: error })
+      if (signal.aborted)
+        throw new RegentError(
+          'REGENT_TIMED_OUT',
+          `the manager at ${this.url} did not answer within ${deadlineMs / 1000} s; what was asked may still be going on: regent recoveries shows it`,
+          { cause: error },
+        )
       throw error
     }
   }
 
   async #fetch(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
-    const headers = { authorization: `Bearer ${this.#route.token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
+    const headers = {
+      authorization: `Bearer ${this.#route.token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    }
     try {
-      return await this.#route.fetch(`${this.url}/api/v1${path}`, { method, headers, signal, redirect: 'error', ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+      return await this.#route.fetch(`${this.url}/api/v1${path}`, {
+        method,
+        headers,
+        signal,
+        redirect: 'error',
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
     } catch (error) {
       if (signal.aborted || error instanceof RegentError) throw error
-      throw new RegentError('REGENT_API_UNREACHABLE', `no manager answers at ${this.url}: ${reasonOf(error)}`, { cause: error })
+      throw new RegentError('REGENT_API_UNREACHABLE', `no manager answers at ${this.url}: ${reasonOf(error)}`, {
+        cause: error,
+      })
     }
   }
 }
@@ -113,7 +142,11 @@ function parseAnswer(url: string, text: string): unknown {
     if (text.length > responseLimit) throw new Error(`it is larger than ${responseLimit} bytes`)
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new RegentError('REGENT_API_UNREACHABLE', `what answers at ${url} is no Regent manager: its answer is not JSON`, { cause: error })
+    throw new RegentError(
+      'REGENT_API_UNREACHABLE',
+      `what answers at ${url} is no Regent manager: its answer is not JSON`,
+      { cause: error },
+    )
   }
 }
 
@@ -125,9 +158,20 @@ export function problemOf(url: string, status: number, text: string): RegentErro
   } catch {
     problem = undefined
   }
-  const { code, detail, title } = (typeof problem === 'object' && problem !== null ? problem : {}) as { code?: unknown; detail?: unknown; title?: unknown }
-  if (typeof code !== 'string') return new RegentError('REGENT_API_UNREACHABLE', `what answers at ${url} is no Regent manager: it answered with HTTP status ${status}`)
+  const { code, detail, title } = (typeof problem === 'object' && problem !== null ? problem : {}) as {
+    code?: unknown
+    detail?: unknown
+    title?: unknown
+  }
+  if (typeof code !== 'string')
+    return new RegentError(
+      'REGENT_API_UNREACHABLE',
+      `what answers at ${url} is no Regent manager: it answered with HTTP status ${status}`,
+    )
   const words = [detail, title].find((part) => typeof part === 'string')
   const known = Object.hasOwn(catalogue, code)
-  return new RegentError(known ? (code as ErrorCode) : 'REGENT_REFUSED', `${words ?? `HTTP status ${status}`}${known ? '' : ` (${code})`}`)
+  return new RegentError(
+    known ? (code as ErrorCode) : 'REGENT_REFUSED',
+    `${words ?? `HTTP status ${status}`}${known ? '' : ` (${code})`}`,
+  )
 }

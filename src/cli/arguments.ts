@@ -27,7 +27,9 @@ export function durationFrom(minimumMs: number, maximumMs: number): (text: strin
     const [, digits, unit] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? []
     const value = Number(digits) * (unitsMs[unit ?? ''] ?? NaN)
     if (value >= minimumMs && value <= maximumMs) return value
-    throw new InvalidArgumentError(`Allowed is a number with its unit (ms, s or m) from ${minimumMs} ms to ${maximumMs / 1_000} s, for example 10s.`)
+    throw new InvalidArgumentError(
+      `Allowed is a number with its unit (ms, s or m) from ${minimumMs} ms to ${maximumMs / 1_000} s, for example 10s.`,
+    )
   }
 }
 
@@ -39,7 +41,9 @@ export function spanFrom(minimumMs: number, maximumMs: number): (text: string) =
     const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
     const value = Number(digits) * (longUnitsMs[unit ?? ''] ?? NaN)
     if (value >= minimumMs && value <= maximumMs) return value
-    throw new InvalidArgumentError(`Allowed is a number with its unit (s, m, h or d) from ${minimumMs / 1_000}s to ${maximumMs / 86_400_000}d, for example 2h.`)
+    throw new InvalidArgumentError(
+      `Allowed is a number with its unit (s, m, h or d) from ${minimumMs / 1_000}s to ${maximumMs / 86_400_000}d, for example 2h.`,
+    )
   }
 }
 
@@ -53,7 +57,9 @@ export function lineArgument(longest: number): (text: string) => string {
 
 export function clusterArgument(text: string): string {
   if (/^[a-z](?:[a-z0-9-]{0,37}[a-z0-9])?$/.test(text)) return text
-  throw new InvalidArgumentError('Allowed are 1 to 39 lower-case letters, digits and dashes, a letter first and no dash last.')
+  throw new InvalidArgumentError(
+    'Allowed are 1 to 39 lower-case letters, digits and dashes, a letter first and no dash last.',
+  )
 }
 
 export function instanceArgument(text: string): string {
@@ -93,8 +99,11 @@ export function pathArgument(text: string): string {
 /** An absolute http or https URL without credentials: tokens come from files. */
 export function apiUrlArgument(text: string): string {
   const url = URL.parse(text)
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text.replace(/\/+$/, '')
-  throw new InvalidArgumentError('Allowed is an http:// or https:// URL without user and password, for example http://127.0.0.1:9500.')
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '')
+    return text.replace(/\/+$/, '')
+  throw new InvalidArgumentError(
+    'Allowed is an http:// or https:// URL without user and password, for example http://127.0.0.1:9500.',
+  )
 }
 
 export function storeArgument(text: string): string {

@@ -21,18 +21,51 @@ export interface ApiOptions extends OutputOptions, KubernetesOptions {
 }
 
 export function withOutput(command: Command): Command {
-  return command.addOption(new Option('-o, --output <format>', 'how results (and errors) are printed: text or json').argParser(oneOf('text', 'json')).default('text'))
+  return command.addOption(
+    new Option('-o, --output <format>', 'how results (and errors) are printed: text or json')
+      .argParser(oneOf('text', 'json'))
+      .default('text'),
+  )
 }
 
 /** For commands that ask a manager: a local cluster's, unless told otherwise. */
 export function withApi(command: Command): Command {
   return withOutput(command)
-    .addOption(new Option('--api <url>', 'base URL of the manager (default: REGENT_API, else the local cluster’s)').argParser(apiUrlArgument))
-    .addOption(new Option('--token-file <file>', 'file with the API’s token (default: REGENT_TOKEN_FILE, else the local cluster’s)').argParser(pathArgument))
-    .addOption(new Option('-n, --namespace <namespace>', 'look on Kubernetes, for a cluster in this namespace (default: the context’s)').argParser(namespaceArgument))
-    .addOption(new Option('--context <name>', 'look on Kubernetes, where this context of the kubeconfig leads (default: the current context)').argParser(contextArgument))
-    .addOption(new Option('--kubeconfig <file>', 'look on Kubernetes, as this file says (default: KUBECONFIG, else ~/.kube/config)').argParser(pathArgument))
-    .addOption(new Option('--manager-namespace <namespace>', 'look on Kubernetes, where Regent is installed in this namespace (default: regent)').argParser(namespaceArgument))
+    .addOption(
+      new Option('--api <url>', 'base URL of the manager (default: REGENT_API, else the local cluster’s)').argParser(
+        apiUrlArgument,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--token-file <file>',
+        'file with the API’s token (default: REGENT_TOKEN_FILE, else the local cluster’s)',
+      ).argParser(pathArgument),
+    )
+    .addOption(
+      new Option(
+        '-n, --namespace <namespace>',
+        'look on Kubernetes, for a cluster in this namespace (default: the context’s)',
+      ).argParser(namespaceArgument),
+    )
+    .addOption(
+      new Option(
+        '--context <name>',
+        'look on Kubernetes, where this context of the kubeconfig leads (default: the current context)',
+      ).argParser(contextArgument),
+    )
+    .addOption(
+      new Option(
+        '--kubeconfig <file>',
+        'look on Kubernetes, as this file says (default: KUBECONFIG, else ~/.kube/config)',
+      ).argParser(pathArgument),
+    )
+    .addOption(
+      new Option(
+        '--manager-namespace <namespace>',
+        'look on Kubernetes, where Regent is installed in this namespace (default: regent)',
+      ).argParser(namespaceArgument),
+    )
 }
 
 /** For commands that change something. */

@@ -6,7 +6,9 @@ import { regent } from './testing.ts'
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { out } = await regent(['completion', 'bash'])
   const script = `${out}\nCOMP_WORDS=(regent ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _regent; printf '%s\\n' "\${COMPREPLY[@]}"`
-  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\n').filter((word) => word !== '')
+  return execFileSync('bash', ['-c', script], { encoding: 'utf8' })
+    .split('\n')
+    .filter((word) => word !== '')
 }
 
 test('bash completes commands, subcommands, options and fixed words', async () => {
@@ -14,7 +16,12 @@ test('bash completes commands, subcommands, options and fixed words', async () =
   expect(await offered('local', 'sta')).toEqual(['status'])
   expect(await offered('local', 'fault', 'demo-0', 'kill-')).toEqual(['kill-mysqld', 'kill-agent'])
   expect(await offered('switchover', 'demo', '--t')).toEqual(['--to', '--timeout', '--token-file'])
-  expect(await offered('manager', '--leader-e')).toEqual(['--leader-election-namespace', '--leader-election-lease-seconds', '--leader-election-renew-deadline-seconds', '--leader-election-retry-seconds'])
+  expect(await offered('manager', '--leader-e')).toEqual([
+    '--leader-election-namespace',
+    '--leader-election-lease-seconds',
+    '--leader-election-renew-deadline-seconds',
+    '--leader-election-retry-seconds',
+  ])
   expect(await offered('local', 'sup')).toEqual([])
 })
 

@@ -11,10 +11,21 @@ export interface CompletionNode {
 export function completionTree(command: Command, path = ''): readonly CompletionNode[] {
   const help = command.createHelp()
   const children = help.visibleCommands(command).filter((child) => child.name() !== 'help')
-  const options = help.visibleOptions(command).map((option) => ({ word: option.long ?? option.short ?? '', description: option.description }))
-  const choices = command.registeredArguments.flatMap((argument) => (argument.argChoices ?? []).map((word) => ({ word, description: argument.description })))
-  const words = [...children.map((child) => ({ word: child.name(), description: child.description() })), ...choices, ...options]
-  return [{ path, words }, ...children.flatMap((child) => completionTree(child, path === '' ? child.name() : `${path} ${child.name()}`))]
+  const options = help
+    .visibleOptions(command)
+    .map((option) => ({ word: option.long ?? option.short ?? '', description: option.description }))
+  const choices = command.registeredArguments.flatMap((argument) =>
+    (argument.argChoices ?? []).map((word) => ({ word, description: argument.description })),
+  )
+  const words = [
+    ...children.map((child) => ({ word: child.name(), description: child.description() })),
+    ...choices,
+    ...options,
+  ]
+  return [
+    { path, words },
+    ...children.flatMap((child) => completionTree(child, path === '' ? child.name() : `${path} ${child.name()}`)),
+  ]
 }
 
 export function completionScript(shell: 'bash' | 'zsh' | 'fish', tree: readonly CompletionNode[]): string {
@@ -28,7 +39,10 @@ function cases(tree: readonly CompletionNode[]): string {
 
 /** Collects the commands among the words before the cursor; options and values are passed over. */
 function pathLoop(words: string, tree: readonly CompletionNode[]): string {
-  const paths = tree.filter((node) => node.path !== '').map((node) => `'${node.path}'`).join('|')
+  const paths = tree
+    .filter((node) => node.path !== '')
+    .map((node) => `'${node.path}'`)
+    .join('|')
   return `  local path='' word words=''
   for word in ${words}; do
     case "\${path:+$path }$word" in
@@ -65,11 +79,16 @@ compdef _regent regent`
 function fishScript(tree: readonly CompletionNode[]): string {
   const lines = tree.flatMap((node) => {
     const seen = node.path.split(' ').filter((word) => word !== '')
-    const siblings = tree.filter((other) => isChild(node.path, other.path)).map((other) => other.path.split(' ').at(-1) ?? '')
+    const siblings = tree
+      .filter((other) => isChild(node.path, other.path))
+      .map((other) => other.path.split(' ').at(-1) ?? '')
     const within = seen.map((word) => `__fish_seen_subcommand_from ${word}`)
     const before = siblings.length === 0 ? [] : [`not __fish_seen_subcommand_from ${siblings.join(' ')}`]
     const condition = [...within, ...before].join('; and ') || 'true'
-    return node.words.map(({ word, description }) => `complete -c regent -f -n '${condition}' ${word.startsWith('--') ? `-l ${word.slice(2)}` : `-a ${word}`} -d '${description.replaceAll(/['\\]/g, '’')}'`)
+    return node.words.map(
+      ({ word, description }) =>
+        `complete -c regent -f -n '${condition}' ${word.startsWith('--') ? `-l ${word.slice(2)}` : `-a ${word}`} -d '${description.replaceAll(/['\\]/g, '’')}'`,
+    )
   })
   return ['# regent completion for fish; use it with: regent completion fish | source', ...lines].join('\n')
 }

@@ -7,10 +7,16 @@ import { toJson } from './json-output.ts'
 export function addExplain(program: Command, io: Io): void {
   const command = program
     .command('explain')
-    .description('Say why a cluster is as it is: what Regent does or why it does nothing, what is wrong, and what was not chosen.')
+    .description(
+      'Say why a cluster is as it is: what Regent does or why it does nothing, what is wrong, and what was not chosen.',
+    )
     .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
   withApi(command).action(async (cluster: string | undefined, options: ApiOptions) => {
-    const [{ findPlace }, { renderExplanation }, { paintFor }] = await Promise.all([import('./connect.ts'), import('./explanation.ts'), import('./paint.ts')])
+    const [{ findPlace }, { renderExplanation }, { paintFor }] = await Promise.all([
+      import('./connect.ts'),
+      import('./explanation.ts'),
+      import('./paint.ts'),
+    ])
     await using place = await findPlace(io, options, cluster)
     const { client, cluster: name, path } = await place.connect(cluster)
     const view = await client.get<Parameters<typeof renderExplanation>[1]>(`${path}/explain`)

@@ -13,12 +13,22 @@ const deadlineMs = 90_000
 export function addFailover(program: Command, io: Io): void {
   const command = program
     .command('failover')
-    .description('Make another instance primary now, although the primary cannot hand over. Refused where an acknowledged write could be lost, unless --accept-loss is given.')
+    .description(
+      'Make another instance primary now, although the primary cannot hand over. Refused where an acknowledged write could be lost, unless --accept-loss is given.',
+    )
     .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
-    .addOption(new Option('--to <instance>', 'the new primary (default: the one that election chooses)').argParser(instanceArgument))
+    .addOption(
+      new Option('--to <instance>', 'the new primary (default: the one that election chooses)').argParser(
+        instanceArgument,
+      ),
+    )
     .option('--accept-loss', 'go on although acknowledged writes may be lost; the message says which')
   withApi(withDryRun(command)).action(async (cluster: string | undefined, options: FailoverOptions) => {
     const { operate } = await import('./operate.ts')
-    await operate(io, options, cluster, { path: '/failover', body: { to: options.to, acceptLoss: options.acceptLoss, dryRun: options.dryRun }, deadlineMs })
+    await operate(io, options, cluster, {
+      path: '/failover',
+      body: { to: options.to, acceptLoss: options.acceptLoss, dryRun: options.dryRun },
+      deadlineMs,
+    })
   })
 }

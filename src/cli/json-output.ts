@@ -1,4 +1,7 @@
-/** Of what `-o json` prints. It grows when a field is taken away, renamed or given another meaning; new fields come without that. */
+/**
+ * Of what `-o json` prints. It grows when a field is taken away, renamed or given another meaning; new fields come
+ * without that.
+ */
 export const formatVersion = 1
 
 /** One line of JSON for scripts (docs/json.md): every command prints one object, with the version of its format. */

@@ -2,12 +2,18 @@ import { Option, type Command } from 'commander'
 import { settings, type Setting } from '../manager/options/settings.ts'
 import { kubernetesGroup } from './manager-command.ts'
 
-/** Adds the flags of a manager on Kubernetes, as the schema of its options has them. Values are checked with those of file and environment: `loadKubernetesOptions`. */
+/**
+ * Adds the flags of a manager on Kubernetes, as the schema of its options has them. Values are checked with those of
+ * file and environment: `loadKubernetesOptions`.
+ */
 export function addKubernetesFlags(manager: Command): void {
   for (const setting of settings) {
     // --log-level is there already: a local cluster's manager takes it too.
     if (manager.options.some(({ long }) => long === setting.flag)) continue
-    const option = new Option(`${setting.flag} ${placeholderOf(setting)}`, `${inSentence(setting.schema.description)}${defaultOf(setting)}`).helpGroup(kubernetesGroup)
+    const option = new Option(
+      `${setting.flag} ${placeholderOf(setting)}`,
+      `${inSentence(setting.schema.description)}${defaultOf(setting)}`,
+    ).helpGroup(kubernetesGroup)
     manager.addOption(setting.schema.type === 'boolean' ? option.preset('true') : option)
   }
 }

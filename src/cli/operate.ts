@@ -12,7 +12,12 @@ export interface Operation {
 }
 
 /** Asks the manager to do something to a cluster, and prints how it ended or what it would do. */
-export async function operate(io: Io, options: ApiOptions, cluster: string | undefined, operation: Operation): Promise<void> {
+export async function operate(
+  io: Io,
+  options: ApiOptions,
+  cluster: string | undefined,
+  operation: Operation,
+): Promise<void> {
   await using place = await findPlace(io, options, cluster)
   const { client, cluster: name, path } = await place.connect(cluster)
   const result = await client.post<OperationResult>(`${path}${operation.path}`, operation.body, operation.deadlineMs)

@@ -4,6 +4,13 @@ export type Paint = Readonly<Record<keyof typeof codes, (text: string) => string
 
 /** Colours for a terminal, or none at all. */
 export function paintFor(colour: boolean): Paint {
-  const painter = (name: keyof typeof codes) => (text: string) => (colour ? `\u001b[${codes[name][0]}m${text}\u001b[${codes[name][1]}m` : text)
-  return { bold: painter('bold'), dim: painter('dim'), red: painter('red'), green: painter('green'), yellow: painter('yellow') }
+  const painter = (name: keyof typeof codes) => (text: string) =>
+    colour ? `\u001b[${codes[name][0]}m${text}\u001b[${codes[name][1]}m` : text
+  return {
+    bold: painter('bold'),
+    dim: painter('dim'),
+    red: painter('red'),
+    green: painter('green'),
+    yellow: painter('yellow'),
+  }
 }

@@ -2,13 +2,21 @@
 const longestWord = 1_000
 const keptOfWord = 100
 
-/** Controls of terminals, also in their one-byte form, and what turns the direction of text: neither is obeyed from a word that was given. */
+/**
+ * Controls of terminals, also in their one-byte form, and what turns the direction of text: neither is obeyed from a
+ * word that was given.
+ */
 const obeyed = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** What may repeat words of a command line, as one can print it: nothing that a terminal would obey, and of an endless word its beginning. */
+/**
+ * What may repeat words of a command line, as one can print it: nothing that a terminal would obey, and of an endless
+ * word its beginning.
+ */
 export function printable(text: string): string {
   return text
     .toWellFormed()
     .replace(obeyed, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .replace(/\S+/g, (word) => (word.length <= longestWord ? word : `${word.slice(0, keptOfWord)}… (${word.length} characters)`))
+    .replace(/\S+/g, (word) =>
+      word.length <= longestWord ? word : `${word.slice(0, keptOfWord)}… (${word.length} characters)`,
+    )
 }

@@ -18,13 +18,16 @@ import { addSwitchover } from './switchover-command.ts'
 import { addTopology } from './topology-command.ts'
 
 /**
- * The whole command line. Building it loads definitions only: what a command needs to do its work it imports when it runs,
- * so that `regent --help` and completion answer at once. With `jsonErrors` wrong usage is thrown without being printed.
+ * The whole command line. Building it loads definitions only: what a command needs to do its work it imports when it
+ * runs, so that `regent --help` and completion answer at once. With `jsonErrors` wrong usage is thrown without being
+ * printed.
  */
 export function buildProgram(io: Io, jsonErrors = false): Command {
   const program = new Command(commandName(io))
   program
-    .description('Keeps MySQL clusters highly available: sub-second failover, no acknowledged write lost, a reason for everything.')
+    .description(
+      'Keeps MySQL clusters highly available: sub-second failover, no acknowledged write lost, a reason for everything.',
+    )
     .configureOutput({
       writeOut: (text) => io.out(text.replace(/\n$/, '')),
       writeErr: (text) => io.note(text.replace(/\n$/, '')),
@@ -35,11 +38,29 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .addHelpText('after', helpEnd)
-  for (const add of [addLocal, addTopology, addExplain, addRecoveries, addSwitchover, addFailover, addFence, addReplace, addPause, addDowntime, addManager, addAgent, addCompletion]) add(program, io)
+  for (const add of [
+    addLocal,
+    addTopology,
+    addExplain,
+    addRecoveries,
+    addSwitchover,
+    addFailover,
+    addFence,
+    addReplace,
+    addPause,
+    addDowntime,
+    addManager,
+    addAgent,
+    addCompletion,
+  ])
+    add(program, io)
   return program
 }
 
-/** As `buildProgram`, with the flags that are made from a schema too: loading that takes longer than all the rest, so that only those who show or use them do. */
+/**
+ * As `buildProgram`, with the flags that are made from a schema too: loading that takes longer than all the rest, so
+ * that only those who show or use them do.
+ */
 export async function buildWholeProgram(io: Io, jsonErrors = false): Promise<Command> {
   const program = buildProgram(io, jsonErrors)
   const { addKubernetesFlags } = await import('./manager-flags.ts')
@@ -63,4 +84,6 @@ Environment:
   NO_COLOR           switches colours off
 
 Exit codes:
-${Object.entries(exitCodeMeanings).map(([code, meaning]) => `  ${code}  ${meaning}`).join('\n')}`
+${Object.entries(exitCodeMeanings)
+  .map(([code, meaning]) => `  ${code}  ${meaning}`)
+  .join('\n')}`

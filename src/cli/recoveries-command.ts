@@ -16,7 +16,8 @@ export function addRecoveries(program: Command, io: Io): void {
     const alone = first !== undefined && second === undefined && !(await place.isCluster(first))
     const id = alone ? first : second
     const { client, path } = await place.connect(alone ? undefined : first)
-    if (id !== undefined) return showOne(io, options, await client.get<Recovery>(`${path}/recoveries/${encodeURIComponent(id)}`))
+    if (id !== undefined)
+      return showOne(io, options, await client.get<Recovery>(`${path}/recoveries/${encodeURIComponent(id)}`))
     const recoveries = await client.get<readonly Recovery[]>(`${path}/recoveries`)
     if (options.output === 'json') return io.out(toJson({ recoveries }))
     const { renderRecoveries } = await import('./recovery-tables.ts')

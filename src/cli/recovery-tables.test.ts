@@ -23,14 +23,17 @@ const recovery: Recovery = {
 }
 
 test('recoveries are a table, newest first as the manager gives them', () => {
-  expect(`\n${renderRecoveries([recovery, { ...recovery, id: 'r0', kind: 'bootstrap', from: null, timeline: [] }]).join('\n')}\n`).toMatchInlineSnapshot(`
+  expect(
+    `\n${renderRecoveries([recovery, { ...recovery, id: 'r0', kind: 'bootstrap', from: null, timeline: [] }]).join('\n')}\n`,
+  ).toMatchInlineSnapshot(`
     "
     id  started (UTC)        kind       outcome    from → to        took   because
     r1  2026-01-02 03:04:05  failover   succeeded  demo-0 → demo-1  31 ms  DeadPrimary
     r0  2026-01-02 03:04:05  bootstrap  succeeded  demo-1                  DeadPrimary
     "
   `)
-  const wayOf = (changes: Partial<Recovery>) => /(?:succeeded) +(\S.*?) {2}/.exec(renderRecoveries([{ ...recovery, ...changes }])[1] ?? '')?.[1]
+  const wayOf = (changes: Partial<Recovery>) =>
+    /(?:succeeded) +(\S.*?) {2}/.exec(renderRecoveries([{ ...recovery, ...changes }])[1] ?? '')?.[1]
   expect(wayOf({ to: recovery.from })).toBe('demo-0')
   expect(wayOf({ from: null, to: null })).toBe('nobody')
   expect(renderRecoveries([])).toEqual(['nothing was recovered yet'])
@@ -56,7 +59,18 @@ test('an explanation has the sentence, what is seen, what was not chosen, and th
     blocked: true,
     reasons: ['demo-2 is no candidate: not in the sync set'],
     analyses: [{ code: 'DeadPrimary', severity: 'critical', instance: 'demo-0', sentence: 'mysqld of demo-0 is dead' }],
-    record: { version: 1, cluster: 'demo', epoch: 3, revision: 12, primary: 'demo-0@v0', syncSet: ['demo-1@v1'], leaving: ['demo-1@v1'], acks: 1, acksWanted: 2, intent: { kind: 'fetch', by: 'x', candidate: 'demo-1@v1' } },
+    record: {
+      version: 1,
+      cluster: 'demo',
+      epoch: 3,
+      revision: 12,
+      primary: 'demo-0@v0',
+      syncSet: ['demo-1@v1'],
+      leaving: ['demo-1@v1'],
+      acks: 1,
+      acksWanted: 2,
+      intent: { kind: 'fetch', by: 'x', candidate: 'demo-1@v1' },
+    },
   } as const
   expect(`\n${renderExplanation('demo', view, paintFor(false)).join('\n')}\n`).toMatchInlineSnapshot(`
     "

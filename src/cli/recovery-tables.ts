@@ -19,7 +19,8 @@ export function renderRecoveries(recoveries: readonly Recovery[]): readonly stri
 
 /** One recovery, step by step: milliseconds since detection, and since the step before. */
 export function renderTimeline(recovery: Recovery): readonly string[] {
-  const epochs = recovery.toEpoch === null ? `epoch ${recovery.fromEpoch}` : `epoch ${recovery.fromEpoch} → ${recovery.toEpoch}`
+  const epochs =
+    recovery.toEpoch === null ? `epoch ${recovery.fromEpoch}` : `epoch ${recovery.fromEpoch} → ${recovery.toEpoch}`
   const steps = recovery.timeline.map((entry, at) => {
     const before = recovery.timeline[at - 1]?.atMs ?? 0
     return `${entry.atMs.toFixed(1).padStart(10)} ms  ${`+${(entry.atMs - before).toFixed(1)}`.padStart(9)}  ${entry.what}`
@@ -40,7 +41,10 @@ function wayOf({ from, to }: Recovery): string {
 }
 
 function timeOf(recovery: Recovery): string {
-  return new Date(recovery.startedWallMs).toISOString().replace('T', ' ').replace(/\.\d+Z$/, '')
+  return new Date(recovery.startedWallMs)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, '')
 }
 
 function durationOf(recovery: Recovery): string {

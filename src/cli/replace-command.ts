@@ -12,7 +12,9 @@ const deadlineMs = 30_000
 export function addReplace(program: Command, io: Io): void {
   const command = program
     .command('replace')
-    .description('Give up an instance whose volume or node is lost: its volume is deleted, and it is made anew elsewhere and seeded. On Kubernetes only. Refused where an acknowledged write could be lost, unless --accept-loss is given.')
+    .description(
+      'Give up an instance whose volume or node is lost: its volume is deleted, and it is made anew elsewhere and seeded. On Kubernetes only. Refused where an acknowledged write could be lost, unless --accept-loss is given.',
+    )
     .argument('<instance>', 'the instance; <namespace>/<name> on Kubernetes', instanceReference)
     .option('--accept-loss', 'go on although acknowledged writes may be lost; the message says which')
   withApi(withDryRun(command)).action(async (instance: string, options: ReplaceOptions) => {

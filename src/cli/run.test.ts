@@ -79,13 +79,25 @@ describe('the command line', () => {
     ['downtime demo-2 --end --for 2h', /cannot be used with option/],
     ['pause Demo', /lower-case letters/],
     ['manager', /images.regent is not said, and has no default: give --images-regent/],
-    ['manager --images-regent x --leader-election-lease-seconds 2.5', /--leader-election-lease-seconds: leaderElection.leaseSeconds is 2.5; allowed is an integer/],
-    ['manager --images-regent x --webhook-enabled maybe', /--webhook-enabled: webhook.enabled is "maybe"; allowed is true or false/],
+    [
+      'manager --images-regent x --leader-election-lease-seconds 2.5',
+      /--leader-election-lease-seconds: leaderElection.leaseSeconds is 2.5; allowed is an integer/,
+    ],
+    [
+      'manager --images-regent x --webhook-enabled maybe',
+      /--webhook-enabled: webhook.enabled is "maybe"; allowed is true or false/,
+    ],
     ['manager --images-regent x --log-level loud', /trace or debug/],
-    ['manager --images-regent x --config /nonexistent/manager.yaml', /the configuration of the manager, \/nonexistent\/manager.yaml, cannot be read/],
+    [
+      'manager --images-regent x --config /nonexistent/manager.yaml',
+      /the configuration of the manager, \/nonexistent\/manager.yaml, cannot be read/,
+    ],
     ['manager --leader-election-lease-second 3', /Did you mean/],
     ['manager --store file', /--store is for the manager of a local cluster, which --cluster-dir names/],
-    ['manager --cluster-dir x --api-port 1', /--api-port is for a manager on Kubernetes, --cluster-dir for that of a local cluster/],
+    [
+      'manager --cluster-dir x --api-port 1',
+      /--api-port is for a manager on Kubernetes, --cluster-dir for that of a local cluster/,
+    ],
     ['manager --cluster-dir x --config y', /--config is for a manager on Kubernetes/],
     ['manager --cluster-dir x --log-level loud', /trace, debug|trace or debug/],
     ['manager --cluster-dir x --host nowhere', /IP address/],
@@ -99,7 +111,9 @@ describe('the command line', () => {
     expect(code).toBe(2)
     expect(err).not.toMatch(/REGENT_INTERNAL|\n {4}at /)
     // A command that gets as far as looking at the clusters takes their lock.
-    expect((await import('node:fs/promises').then(({ readdir }) => readdir(home))).filter((name) => name !== 'lock')).toEqual([])
+    expect(
+      (await import('node:fs/promises').then(({ readdir }) => readdir(home))).filter((name) => name !== 'lock'),
+    ).toEqual([])
   })
 
   test('prints its version', async () => {
@@ -120,13 +134,24 @@ describe('the command line', () => {
 
   test('runs a manager on Kubernetes with what flags and environment say', async () => {
     const kubeconfig = join(await temporaryFolder(), 'kubeconfig')
-    const { code, err } = await regent(['manager', '--kubeconfig', kubeconfig, '--log-level', 'silent'], { REGENT_IMAGES_REGENT: 'regent:1' })
-    expect([code, err]).toEqual([1, expect.stringMatching(new RegExp(`${kubeconfig} cannot be used as a kubeconfig[^]*REGENT_KUBE_CONFIG`))])
+    const { code, err } = await regent(['manager', '--kubeconfig', kubeconfig, '--log-level', 'silent'], {
+      REGENT_IMAGES_REGENT: 'regent:1',
+    })
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`${kubeconfig} cannot be used as a kubeconfig[^]*REGENT_KUBE_CONFIG`)),
+    ])
   })
 
   test('tells wrong usage as JSON where results are asked for as JSON', async () => {
     const { code, err } = await regent(['local', 'up', '--instances', '99', '-o', 'json'])
-    expect([code, JSON.parse(err)]).toEqual([2, expect.objectContaining({ code: 'REGENT_BAD_REQUEST', message: expect.stringMatching(/'99' is invalid.*integer from 1 to 16/) as string })])
+    expect([code, JSON.parse(err)]).toEqual([
+      2,
+      expect.objectContaining({
+        code: 'REGENT_BAD_REQUEST',
+        message: expect.stringMatching(/'99' is invalid.*integer from 1 to 16/) as string,
+      }),
+    ])
   })
 
   test('refuses a bad file with exit code 2, and makes nothing', async () => {
@@ -135,14 +160,28 @@ describe('the command line', () => {
     await writeFile(file, 'instances: 99')
     const { code, err } = await regent(['local', 'up', 'demo', '--config', file, '-o', 'json'])
     expect(code).toBe(2)
-    expect(JSON.parse(err.split('\n').at(-1) ?? '')).toMatchObject({ code: 'REGENT_BAD_FILE', message: expect.stringContaining('instances is 99; allowed is an integer from 1 to 16') as string })
+    expect(JSON.parse(err.split('\n').at(-1) ?? '')).toMatchObject({
+      code: 'REGENT_BAD_FILE',
+      message: expect.stringContaining('instances is 99; allowed is an integer from 1 to 16') as string,
+    })
     expect(await import('node:fs/promises').then(({ readdir }) => readdir(home))).toEqual(['lock'])
   })
 
   test('prints help on standard output with exit code 0, and every option with its default', async () => {
     const { code, out } = await regent(['local', 'up', '--help'])
     expect(code).toBe(0)
-    for (const option of ['--instances', '--mode', '--acks', '--durability', '--data', '--port', '--hosts', '--config', '--store', '--output']) {
+    for (const option of [
+      '--instances',
+      '--mode',
+      '--acks',
+      '--durability',
+      '--data',
+      '--port',
+      '--hosts',
+      '--config',
+      '--store',
+      '--output',
+    ]) {
       expect(out.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`${option} .*?\\(default: `))
     }
   })
@@ -156,7 +195,14 @@ describe('the command line', () => {
   })
 
   test('says with exit code 3 that a manager cannot be reached', async () => {
-    const { code, err } = await regent(['topology', 'demo', '--api', 'http://127.0.0.1:1', '--token-file', await tokenFile()])
+    const { code, err } = await regent([
+      'topology',
+      'demo',
+      '--api',
+      'http://127.0.0.1:1',
+      '--token-file',
+      await tokenFile(),
+    ])
     expect(code).toBe(3)
     expect(err).toMatch(/no manager answers at http:\/\/127.0.0.1:1/)
   })
@@ -168,8 +214,16 @@ describe('the command line', () => {
 
   test('takes manager and token from the environment, and prints JSON when asked to', async () => {
     const asked: Asked[] = []
-    const url = await httpServer((request) => (asked.push(request), { status: 200, body: JSON.stringify(request.path.endsWith('/clusters') ? [{ name: 'demo' }] : topology()) }))
-    const { code, out } = await regent(['topology', '-o', 'json'], { REGENT_API: `${url}/`, REGENT_TOKEN_FILE: await tokenFile() })
+    const url = await httpServer(
+      (request) => (
+        asked.push(request),
+        { status: 200, body: JSON.stringify(request.path.endsWith('/clusters') ? [{ name: 'demo' }] : topology()) }
+      ),
+    )
+    const { code, out } = await regent(['topology', '-o', 'json'], {
+      REGENT_API: `${url}/`,
+      REGENT_TOKEN_FILE: await tokenFile(),
+    })
     expect([code, JSON.parse(out)]).toEqual([0, { formatVersion: 1, ...topology() }])
     expect(asked.map((one) => one.path)).toEqual(['/api/v1/clusters', '/api/v1/clusters/demo/topology'])
     expect(asked[0]?.authorization).toBe('Bearer abc')
@@ -177,7 +231,15 @@ describe('the command line', () => {
 
   test('asks for exactly what its options say', async () => {
     const asked: Asked[] = []
-    const url = await httpServer((request) => (asked.push(request), { status: 200, body: JSON.stringify({ done: true, dryRun: false, sentence: 'done it', plan: ['step one'], recovery: 'r1' }) }))
+    const url = await httpServer(
+      (request) => (
+        asked.push(request),
+        {
+          status: 200,
+          body: JSON.stringify({ done: true, dryRun: false, sentence: 'done it', plan: ['step one'], recovery: 'r1' }),
+        }
+      ),
+    )
     const env = { REGENT_API: url, REGENT_TOKEN_FILE: await tokenFile() }
     const ran = await regent(['switchover', 'demo', '--to', 'demo-1', '--dry-run', '--timeout', '5s'], env)
     expect(ran).toEqual({ code: 0, out: 'done it\n  step one\ntimeline: regent recoveries demo r1', err: '' })
@@ -196,7 +258,11 @@ describe('the command line', () => {
     await regent(['pause', 'demo', '--dry-run'], env)
     await regent(['resume', 'demo', '--dry-run'], env)
     expect(asked.map((one) => [one.method, one.path, one.body])).toEqual([
-      ['POST', '/api/v1/clusters/demo/switchover', { to: 'demo-1', timeoutMs: 5000, dryRun: true, reason: 'asked for with regent switchover' }],
+      [
+        'POST',
+        '/api/v1/clusters/demo/switchover',
+        { to: 'demo-1', timeoutMs: 5000, dryRun: true, reason: 'asked for with regent switchover' },
+      ],
       ['POST', '/api/v1/clusters/demo/failover', { acceptLoss: true }],
       ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', keepPrimary: true }],
       ['POST', '/api/v1/clusters/demo/unfence', { instance: 'demo-2' }],
@@ -206,8 +272,16 @@ describe('the command line', () => {
       ['POST', '/api/v1/clusters/demo/resume', {}],
       ['POST', '/api/v1/clusters/demo/fence', { instance: 'demo-2', dryRun: true }],
       ['POST', '/api/v1/clusters/demo/unfence', { instance: 'demo-2', dryRun: true }],
-      ['POST', '/api/v1/clusters/demo/downtime', { instance: 'demo-2', forMs: 7_200_000, reason: 'new disk', owner: 'ann' }],
-      ['POST', '/api/v1/clusters/demo/downtime', { instance: 'demo-2', forMs: 90_000, reason: 'x', owner: 'bob', dryRun: true }],
+      [
+        'POST',
+        '/api/v1/clusters/demo/downtime',
+        { instance: 'demo-2', forMs: 7_200_000, reason: 'new disk', owner: 'ann' },
+      ],
+      [
+        'POST',
+        '/api/v1/clusters/demo/downtime',
+        { instance: 'demo-2', forMs: 90_000, reason: 'x', owner: 'bob', dryRun: true },
+      ],
       ['POST', '/api/v1/clusters/demo/end-downtime', { instance: 'demo-2' }],
       ['POST', '/api/v1/clusters/demo/pause', { reason: 'asked for with regent pause', dryRun: true }],
       ['POST', '/api/v1/clusters/demo/resume', { dryRun: true }],
@@ -215,7 +289,10 @@ describe('the command line', () => {
   })
 
   test('prints a refusal as its message, remedy and code with exit code 1, a deadline with 4', async () => {
-    const problem = (code: string, status: number) => ({ status, body: JSON.stringify({ title: 't', status, detail: 'demo-2 is not in the sync set', code }) })
+    const problem = (code: string, status: number) => ({
+      status,
+      body: JSON.stringify({ title: 't', status, detail: 'demo-2 is not in the sync set', code }),
+    })
     const env = { REGENT_TOKEN_FILE: await tokenFile() }
     const refusing = await httpServer(() => problem('REGENT_REFUSED', 409))
     expect(await regent(['switchover', 'demo'], { ...env, REGENT_API: refusing })).toEqual({
@@ -237,6 +314,10 @@ describe('the command line', () => {
     await regent(['recoveries', 'demo'], env)
     await regent(['recoveries', '7f3a', '-o', 'json'], env)
     await regent(['recoveries', 'demo', '7f3a', '-o', 'json'], env)
-    expect(asked.filter((path) => path.includes('recoveries'))).toEqual(['/api/v1/clusters/demo/recoveries', '/api/v1/clusters/demo/recoveries/7f3a', '/api/v1/clusters/demo/recoveries/7f3a'])
+    expect(asked.filter((path) => path.includes('recoveries'))).toEqual([
+      '/api/v1/clusters/demo/recoveries',
+      '/api/v1/clusters/demo/recoveries/7f3a',
+      '/api/v1/clusters/demo/recoveries/7f3a',
+    ])
   })
 })

@@ -24,7 +24,11 @@ export async function run(given: readonly string[], io: Io): Promise<number> {
     }
     if (error.exitCode === 0) return exitCodes.ok
     // Commander has told it already, unless it was kept from it for JSON.
-    if (json) tell(io, new RegentError('REGENT_BAD_REQUEST', error.message.replace(/^error: /, '')), { json, where: placeOf(argv, io) })
+    if (json)
+      tell(io, new RegentError('REGENT_BAD_REQUEST', error.message.replace(/^error: /, '')), {
+        json,
+        where: placeOf(argv, io),
+      })
     return exitCodes.usage
   }
 }
@@ -35,9 +39,16 @@ function asOurs(error: unknown): unknown {
   return isSystem ? new RegentError('REGENT_SYSTEM', error.message, { cause: error }) : error
 }
 
-function tell(io: Io, thrown: unknown, { json, where }: { readonly json: boolean; readonly where: Place['kind'] }): void {
+function tell(
+  io: Io,
+  thrown: unknown,
+  { json, where }: { readonly json: boolean; readonly where: Place['kind'] },
+): void {
   const error = asOurs(thrown)
-  const [code, message] = [codeOf(error), inPlace(printable(describeError(error)), where === 'local' ? localPlace : anyOnKubernetes)]
+  const [code, message] = [
+    codeOf(error),
+    inPlace(printable(describeError(error)), where === 'local' ? localPlace : anyOnKubernetes),
+  ]
   const remedy = error instanceof RegentError ? error.remedyIn(where) : ''
   if (json) return io.note(toJson({ code, message, remedy }))
   const paint = paintFor(io.colour)
@@ -59,11 +70,20 @@ function needsWhole(argv: readonly string[]): boolean {
 
 /** Whether it was about a cluster on Kubernetes: `findPlace` decides so too, and an error may come before. */
 function placeOf(argv: readonly string[], io: Io): Place['kind'] {
-  const isAsked = argv.some((word) => /^(-n|--(namespace|context|kubeconfig|manager-namespace)(=|$))/.test(word) || /^[a-z][a-z0-9-]*\/[a-z]/.test(word))
+  const isAsked = argv.some(
+    (word) =>
+      /^(-n|--(namespace|context|kubeconfig|manager-namespace)(=|$))/.test(word) ||
+      /^[a-z][a-z0-9-]*\/[a-z]/.test(word),
+  )
   return isKubectlPlugin(io) || isAsked ? 'kubernetes' : 'local'
 }
 
 /** Errors come in the format that results were asked for; the options may not have been parsed when one happens. */
 function wantsJson(argv: readonly string[]): boolean {
-  return argv.some((word, at) => word === '-ojson' || word === '--output=json' || ((word === '-o' || word === '--output') && argv[at + 1] === 'json'))
+  return argv.some(
+    (word, at) =>
+      word === '-ojson' ||
+      word === '--output=json' ||
+      ((word === '-o' || word === '--output') && argv[at + 1] === 'json'),
+  )
 }

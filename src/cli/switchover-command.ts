@@ -11,15 +11,31 @@ interface SwitchoverOptions extends DryRunOptions {
 export function addSwitchover(program: Command, io: Io): void {
   const command = program
     .command('switchover')
-    .description('Hand the primary over to another instance without losing a write. Refused with the reason when it is not possible; undone when it does not end in time.')
+    .description(
+      'Hand the primary over to another instance without losing a write. Refused with the reason when it is not possible; undone when it does not end in time.',
+    )
     .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
-    .addOption(new Option('--to <instance>', 'the new primary (default: the one that election would choose)').argParser(instanceArgument))
-    .addOption(new Option('--timeout <duration>', 'past it the switchover is undone, with a unit: ms, s or m (default: switchover.timeoutMs of the spec, 10s)').argParser(durationFrom(100, 600_000)))
+    .addOption(
+      new Option('--to <instance>', 'the new primary (default: the one that election would choose)').argParser(
+        instanceArgument,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--timeout <duration>',
+        'past it the switchover is undone, with a unit: ms, s or m (default: switchover.timeoutMs of the spec, 10s)',
+      ).argParser(durationFrom(100, 600_000)),
+    )
   withApi(withDryRun(command)).action(async (cluster: string | undefined, options: SwitchoverOptions) => {
     const { operate } = await import('./operate.ts')
     await operate(io, options, cluster, {
       path: '/switchover',
-      body: { to: options.to, timeoutMs: options.timeout, dryRun: options.dryRun, reason: 'asked for with regent switchover' },
+      body: {
+        to: options.to,
+        timeoutMs: options.timeout,
+        dryRun: options.dryRun,
+        reason: 'asked for with regent switchover',
+      },
       // The manager keeps to the deadline itself; this only covers a manager that went away.
       deadlineMs: (options.timeout ?? 60_000) + 30_000,
     })

@@ -12,9 +12,20 @@ export interface Ran {
 }
 
 /** Runs a command line in this process, with Ctrl-C after so long, and gives what it printed. */
-export async function regent(argv: readonly string[], env: Readonly<Record<string, string>> = {}, interruptMs = 60_000): Promise<Ran> {
+export async function regent(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  interruptMs = 60_000,
+): Promise<Ran> {
   const [out, err]: [string[], string[]] = [[], []]
-  const io: Io = { env, out: (line) => out.push(line), note: (line) => err.push(line), colour: false, terminal: false, interrupted: () => AbortSignal.timeout(interruptMs) }
+  const io: Io = {
+    env,
+    out: (line) => out.push(line),
+    note: (line) => err.push(line),
+    colour: false,
+    terminal: false,
+    interrupted: () => AbortSignal.timeout(interruptMs),
+  }
   const code = await run(argv, io)
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
@@ -87,8 +98,20 @@ export function topology(changes: Partial<TopologyView> = {}): TopologyView {
     sentence: 'no action: primary demo-1 is healthy, 2 of 2 replicas in the sync set',
     blocked: false,
     paused: false,
-    instances: [row('demo-0'), row('demo-1', { role: 'primary', inSyncSet: false, readOnly: false, lagSeconds: null, backlog: null }), row('demo-2')],
-    tree: [{ name: 'demo-1', replicas: [{ name: 'demo-0', replicas: [] }, { name: 'demo-2', replicas: [] }] }],
+    instances: [
+      row('demo-0'),
+      row('demo-1', { role: 'primary', inSyncSet: false, readOnly: false, lagSeconds: null, backlog: null }),
+      row('demo-2'),
+    ],
+    tree: [
+      {
+        name: 'demo-1',
+        replicas: [
+          { name: 'demo-0', replicas: [] },
+          { name: 'demo-2', replicas: [] },
+        ],
+      },
+    ],
     ...changes,
   }
 }

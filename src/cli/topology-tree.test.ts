@@ -3,7 +3,8 @@ import { paintFor } from './paint.ts'
 import { row, topology } from './testing.ts'
 import { renderTopology, stateOf } from './topology-tree.ts'
 
-const drawn = (...changes: Parameters<typeof topology>) => `\n${renderTopology(topology(...changes), paintFor(false)).join('\n')}\n`
+const drawn = (...changes: Parameters<typeof topology>) =>
+  `\n${renderTopology(topology(...changes), paintFor(false)).join('\n')}\n`
 
 describe('the tree of a cluster', () => {
   test('says first whether writes are taken, then who follows whom', () => {
@@ -24,9 +25,22 @@ describe('the tree of a cluster', () => {
     const instances = [
       row('demo-0', { process: 'dead', inSyncSet: false, problems: ['mysqld ended: signal SIGKILL'] }),
       row('demo-1', { role: 'primary', readOnly: true, offline: true, inSyncSet: false }),
-      row('demo-2', { inSyncSet: false, lagSeconds: 12, backlog: 340, problems: ['replication stopped: error 1062', 'errant transactions'] }),
+      row('demo-2', {
+        inSyncSet: false,
+        lagSeconds: 12,
+        backlog: 340,
+        problems: ['replication stopped: error 1062', 'errant transactions'],
+      }),
     ]
-    expect(drawn({ instances, writable: false, syncSet: [], blocked: true, sentence: 'writes wait: 0 of 1 acknowledgements can come' })).toMatchInlineSnapshot(`
+    expect(
+      drawn({
+        instances,
+        writable: false,
+        syncSet: [],
+        blocked: true,
+        sentence: 'writes wait: 0 of 1 acknowledgements can come',
+      }),
+    ).toMatchInlineSnapshot(`
       "
       demo  semisync  epoch 3  NOT WRITABLE  primary demo-1  sync set 0, 1 needed
 
@@ -59,7 +73,19 @@ describe('the tree of a cluster', () => {
 
   test('shows a cluster that was never bootstrapped, is paused and unprotected', () => {
     const instances = [row('demo-0', { role: 'none', process: 'absent', inSyncSet: false })]
-    expect(drawn({ primary: null, writable: false, paused: true, acks: 0, acksWanted: 0, syncSet: [], instances, tree: [], epoch: 0 })).toMatchInlineSnapshot(`
+    expect(
+      drawn({
+        primary: null,
+        writable: false,
+        paused: true,
+        acks: 0,
+        acksWanted: 0,
+        syncSet: [],
+        instances,
+        tree: [],
+        epoch: 0,
+      }),
+    ).toMatchInlineSnapshot(`
       "
       demo  semisync  epoch 0  NOT WRITABLE  no primary  not protected  PAUSED
 
@@ -72,7 +98,13 @@ describe('the tree of a cluster', () => {
 
   test('shows until when trouble of an instance is expected, and does not cry over that', () => {
     const downtime = { untilWallMs: 1_795_435_390_000, reason: 'new disk', owner: 'ann' }
-    const shown = drawn({ instances: [row('demo-0', { downtime, process: 'dead', problems: ['replica demo-0 is dead'] }), row('demo-1', { role: 'primary' }), row('demo-2')] })
+    const shown = drawn({
+      instances: [
+        row('demo-0', { downtime, process: 'dead', problems: ['replica demo-0 is dead'] }),
+        row('demo-1', { role: 'primary' }),
+        row('demo-2'),
+      ],
+    })
     expect(shown).toContain('· downtime until 2026-11-23 12:03:10 UTC by ann: new disk')
     expect(shown).toContain('· replica demo-0 is dead')
     expect(shown).not.toContain('! ')

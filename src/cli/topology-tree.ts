@@ -9,7 +9,13 @@ import type { Paint } from './paint.ts'
 export function renderTopology(view: TopologyView, paint: Paint): readonly string[] {
   const placed = placeAll(view)
   const widths = [0, 1, 2, 3, 4].map((column) => Math.max(0, ...placed.map((one) => cellsOf(one)[column]?.length ?? 0)))
-  return [headline(view, paint), '', ...placed.flatMap((one) => renderRow(one, widths, paint)), '', view.blocked ? paint.red(view.sentence) : view.sentence]
+  return [
+    headline(view, paint),
+    '',
+    ...placed.flatMap((one) => renderRow(one, widths, paint)),
+    '',
+    view.blocked ? paint.red(view.sentence) : view.sentence,
+  ]
 }
 
 /** `demo  semisync  epoch 3  WRITABLE  primary demo-1`. */
@@ -17,12 +23,17 @@ export function headline(view: TopologyView, paint: Paint): string {
   const state = view.writable ? paint.green(paint.bold('WRITABLE')) : paint.red(paint.bold('NOT WRITABLE'))
   const primary = view.primary === null ? paint.red('no primary') : `primary ${paint.bold(view.primary)}`
   const sync = view.acksWanted > view.syncSet.length ? paint.red(acknowledgements(view)) : acknowledgements(view)
-  const marks = [...(view.paused ? [paint.yellow('PAUSED')] : []), ...(view.durability === 'available' ? [paint.yellow('durability available')] : [])]
+  const marks = [
+    ...(view.paused ? [paint.yellow('PAUSED')] : []),
+    ...(view.durability === 'available' ? [paint.yellow('durability available')] : []),
+  ]
   return [paint.bold(view.name), view.mode, `epoch ${view.epoch}`, state, primary, sync, ...marks].join('  ')
 }
 
 function acknowledgements(view: TopologyView): string {
-  return view.acks === 0 && view.acksWanted === 0 ? 'not protected' : `sync set ${view.syncSet.length}, ${view.acksWanted} needed`
+  return view.acks === 0 && view.acksWanted === 0
+    ? 'not protected'
+    : `sync set ${view.syncSet.length}, ${view.acksWanted} needed`
 }
 
 /** A row with the branches before its name, and what stands before its problems. */
@@ -40,7 +51,9 @@ function placeAll(view: TopologyView): readonly Placed[] {
     if (row === undefined) return []
     rest.delete(node.name)
     const below = before + (branch === '├─ ' ? '│  ' : branch === '' ? '' : '   ')
-    const replicas = node.replicas.flatMap((replica, at) => place(replica, below, at === node.replicas.length - 1 ? '└─ ' : '├─ '))
+    const replicas = node.replicas.flatMap((replica, at) =>
+      place(replica, below, at === node.replicas.length - 1 ? '└─ ' : '├─ '),
+    )
     return [{ row, branches: before + branch, below: below + (replicas.length > 0 ? '│ ' : '  ') }, ...replicas]
   }
   const inTrees = view.tree.flatMap((root) => place(root, '', ''))
@@ -64,7 +77,13 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
   const { row } = placed
   const padded = cellsOf(placed).map((cell, column) => cell.padEnd(widths[column] ?? 0))
   const plain = (text: string) => text
-  const colours = [row.role === 'primary' ? paint.bold : plain, plain, { good: plain, doubtful: paint.yellow, bad: paint.red }[stateOf(row).level], plain, plain]
+  const colours = [
+    row.role === 'primary' ? paint.bold : plain,
+    plain,
+    { good: plain, doubtful: paint.yellow, bad: paint.red }[stateOf(row).level],
+    plain,
+    plain,
+  ]
   const address = paint.dim(`${row.host}:${row.port}${row.version === null ? '' : `  ${row.version}`}`)
   const line = [...padded.map((cell, column) => (colours[column] ?? plain)(cell)), address].join('  ')
   const mark = row.downtime === undefined ? paint.red('!') : paint.yellow('·')
@@ -84,7 +103,8 @@ export function stateOf(row: InstanceRow): StateWords {
   if (row.process !== 'running') return processWords(row)
   if (row.role === 'none') return { level: 'doubtful', words: 'no role yet' }
   if (row.offline === true) return { level: row.role === 'primary' ? 'bad' : 'doubtful', words: 'offline' }
-  if (row.role === 'primary') return row.readOnly === false ? { level: 'good', words: 'writable' } : { level: 'bad', words: 'read-only' }
+  if (row.role === 'primary')
+    return row.readOnly === false ? { level: 'good', words: 'writable' } : { level: 'bad', words: 'read-only' }
   if (row.downtime !== undefined && row.problems.length > 0) return { level: 'doubtful', words: 'downtime' }
   if (row.behind) return { level: 'doubtful', words: 'behind' }
   return row.problems.length === 0 ? { level: 'good', words: 'ok' } : { level: 'doubtful', words: 'ailing' }

@@ -3,7 +3,10 @@ import { verbFirst } from './verb-first.ts'
 
 test.each([
   ['-n shops --context=prod topology shop', 'topology -n shops --context=prod shop'],
-  ['-nshops --kubeconfig file -o json --manager-namespace r explain', 'explain -nshops --kubeconfig file -o json --manager-namespace r'],
+  [
+    '-nshops --kubeconfig file -o json --manager-namespace r explain',
+    'explain -nshops --kubeconfig file -o json --manager-namespace r',
+  ],
   ['topology -n shops', 'topology -n shops'],
   ['--help', '--help'],
   ['--namespace', '--namespace'],

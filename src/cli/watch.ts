@@ -29,5 +29,10 @@ export async function watchCluster(io: Io, { client, path }: Connection, redraw:
 }
 
 function isFinal(error: unknown): boolean {
-  return error instanceof RegentError && error.status >= 400 && error.status < 500 && error.code !== 'REGENT_TOO_MANY_REQUESTS'
+  return (
+    error instanceof RegentError &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    error.code !== 'REGENT_TOO_MANY_REQUESTS'
+  )
 }

@@ -6,5 +6,8 @@ import { createHmac } from 'node:crypto'
  * @param generation a random name that is no secret, another for each rotation; '' for the first passwords
  */
 export function passwordFor(secret: string, user: string, generation = ''): string {
-  return createHmac('sha256', secret).update(generation === '' ? user : `${user} ${generation}`).digest('base64url').slice(0, 32)
+  return createHmac('sha256', secret)
+    .update(generation === '' ? user : `${user} ${generation}`)
+    .digest('base64url')
+    .slice(0, 32)
 }

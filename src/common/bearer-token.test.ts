@@ -41,16 +41,19 @@ describe('a token file', () => {
     expect((error as Error).message).not.toContain('0123456789abcdef')
   })
 
-  it.runIf(process.getuid?.() === 0)('may be readable by its group where it is somebody else’s, as a Secret in a pod is, and by nobody besides', async () => {
-    const path = await fileWith('0123456789abcdef')
-    await chown(path, 65_532, 0)
-    await chmod(path, 0o440)
-    expect(await readTokenFile(path)).toBe('0123456789abcdef')
-    for (const mode of [0o460, 0o444]) {
-      await chmod(path, mode)
-      await expect(readTokenFile(path)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
-    }
-  })
+  it.runIf(process.getuid?.() === 0)(
+    'may be readable by its group where it is somebody else’s, as a Secret in a pod is, and by nobody besides',
+    async () => {
+      const path = await fileWith('0123456789abcdef')
+      await chown(path, 65_532, 0)
+      await chmod(path, 0o440)
+      expect(await readTokenFile(path)).toBe('0123456789abcdef')
+      for (const mode of [0o460, 0o444]) {
+        await chmod(path, mode)
+        await expect(readTokenFile(path)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+      }
+    },
+  )
 
   it('is refused with its path when it is missing or a folder', async () => {
     await expect(readTokenFile(join(folder, 'absent'))).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
@@ -63,12 +66,19 @@ describe('an Authorization header', () => {
     expect(carriesToken(header, 'right-token')).toBe(true)
   })
 
-  it.each([undefined, '', 'Bearer', 'Bearer ', 'right-token', 'Basic right-token', 'Bearer wrong-token', 'Bearer right-token2', 'Bearer right-token right-token'])(
-    'does not carry the token: %s',
-    (header) => {
-      expect(carriesToken(header, 'right-token')).toBe(false)
-    },
-  )
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    'right-token',
+    'Basic right-token',
+    'Bearer wrong-token',
+    'Bearer right-token2',
+    'Bearer right-token right-token',
+  ])('does not carry the token: %s', (header) => {
+    expect(carriesToken(header, 'right-token')).toBe(false)
+  })
 
   it('never matches an empty token', () => {
     expect(carriesToken(undefined, '')).toBe(false)

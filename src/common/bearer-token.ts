@@ -6,9 +6,9 @@ const shortestToken = 16
 const longestToken = 1_024
 
 /**
- * The bearer token in a file, without white space around it. Throws `REGENT_BAD_FILE` where the file is missing, readable by
- * others than its owner, or holds no usable token. The token itself is never part of a message. Somebody else's file may be readable by its group: so a
- * Secret comes into a pod, root's and readable by the pod's group.
+ * The bearer token in a file, without white space around it. Throws `REGENT_BAD_FILE` where the file is missing,
+ * readable by others than its owner, or holds no usable token. The token itself is never part of a message. Somebody
+ * else's file may be readable by its group: so a Secret comes into a pod, root's and readable by the pod's group.
  */
 export async function readTokenFile(path: string): Promise<string> {
   const { text, mode, uid } = await readWithMode(path)
@@ -19,7 +19,8 @@ export async function readTokenFile(path: string): Promise<string> {
   if (token.length < shortestToken || token.length > longestToken) {
     throw bad(path, `holds ${token.length} characters; a token has ${shortestToken} to ${longestToken}`)
   }
-  if (!/^[\x21-\x7e]+$/.test(token)) throw bad(path, 'holds white space or characters other than visible ASCII inside the token')
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw bad(path, 'holds white space or characters other than visible ASCII inside the token')
   return token
 }
 

@@ -3,8 +3,9 @@ import { open } from 'node:fs/promises'
 const chunkBytes = 65_536
 
 /**
- * The content of a file or of a pipe (`<(…)`), of which nothing is known before its end: a device such as /dev/full has none. Throws an error without the path, which the
- * caller names: the system's own say it only where the file cannot be opened.
+ * The content of a file or of a pipe (`<(…)`), of which nothing is known before its end: a device such as /dev/full has
+ * none. Throws an error without the path, which the caller names: the system's own say it only where the file cannot be
+ * opened.
  */
 export async function readBounded(path: string, limitBytes: number): Promise<Buffer> {
   await using file = await open(path, 'r')

@@ -3,9 +3,13 @@ import { describeError, RegentError } from './errors.ts'
 /** Nothing that Regent reads is nested as deeply; what walks a value may use a stack for it. */
 export const deepestNesting = 64
 
-/** Parses the JSON of a stranger. Throws `REGENT_BAD_REQUEST`, also for what is nested more deeply than anything here walks. `what` is how the message calls it. */
+/**
+ * Parses the JSON of a stranger. Throws `REGENT_BAD_REQUEST`, also for what is nested more deeply than anything here
+ * walks. `what` is how the message calls it.
+ */
 export function parseBoundedJson(text: string, what: string): unknown {
-  if (isTooDeep(text)) throw new RegentError('REGENT_BAD_REQUEST', `${what} is nested too deeply: more than ${deepestNesting} levels`)
+  if (isTooDeep(text))
+    throw new RegentError('REGENT_BAD_REQUEST', `${what} is nested too deeply: more than ${deepestNesting} levels`)
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {

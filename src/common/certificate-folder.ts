@@ -34,7 +34,9 @@ const retryMs = 500
 const quietMs = 100
 
 /**
- * Reads the certificates of a folder, and again whenever it changes and once a minute. Rejects with `REGENT_BAD_CERTIFICATE` where they cannot be used after `waitMs`; later what was read before is kept, and the log says what is wrong.
+ * Reads the certificates of a folder, and again whenever it changes and once a minute. Rejects with
+ * `REGENT_BAD_CERTIFICATE` where they cannot be used after `waitMs`; later what was read before is kept, and the log
+ * says what is wrong.
  */
 export async function followCertificateFolder(parts: FolderParts): Promise<FollowedFolder> {
   const held = new HeldCertificates()
@@ -42,7 +44,10 @@ export async function followCertificateFolder(parts: FolderParts): Promise<Follo
   return new Follower(held, parts)
 }
 
-/** The same for a folder that may be missing, or hold what cannot be used: the log says so, and it is read as soon as that changes. Resolves when it was read once. */
+/**
+ * The same for a folder that may be missing, or hold what cannot be used: the log says so, and it is read as soon as
+ * that changes. Resolves when it was read once.
+ */
 export async function watchCertificateFolder(parts: FolderParts): Promise<WatchedFolder> {
   const held = new HeldCertificates()
   const follower = new Follower(held, parts)
@@ -70,7 +75,9 @@ async function read({ folder, checksPeers }: FolderParts): Promise<TlsMaterial> 
       return await readFile(join(folder, name), 'utf8')
     } catch (error) {
       if (name === 'ca.crt' && !checksPeers && (error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-      throw new RegentError('REGENT_BAD_CERTIFICATE', `${folder}: ${name} cannot be read: ${describeError(error)}`, { cause: error })
+      throw new RegentError('REGENT_BAD_CERTIFICATE', `${folder}: ${name} cannot be read: ${describeError(error)}`, {
+        cause: error,
+      })
     }
   }
   const material = { cert: await fileIn('tls.crt'), key: await fileIn('tls.key'), ca: await fileIn('ca.crt') }
@@ -111,7 +118,9 @@ class Follower implements FollowedFolder {
     const { folder, log } = this.#parts
     try {
       const watcher = watch(folder, () => this.#rereadSoon())
-      watcher.on('error', (error) => log.warn(`certificates: ${folder} is no longer watched, only read once a minute: ${describeError(error)}`))
+      watcher.on('error', (error) =>
+        log.warn(`certificates: ${folder} is no longer watched, only read once a minute: ${describeError(error)}`),
+      )
       return [() => watcher.close()]
     } catch (error) {
       log.warn(`certificates: ${folder} is not watched, only read once a minute: ${describeError(error)}`)
@@ -131,7 +140,8 @@ class Follower implements FollowedFolder {
   async reread(): Promise<void> {
     const { folder, log } = this.#parts
     try {
-      if (this.#held.put(await read(this.#parts), folder)) log.info(`certificates: those of ${folder} are new and in use`)
+      if (this.#held.put(await read(this.#parts), folder))
+        log.info(`certificates: those of ${folder} are new and in use`)
       else if (this.#said !== '') log.info(`certificates: those of ${folder} are in order again`)
       this.#said = ''
     } catch (error) {

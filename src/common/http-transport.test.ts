@@ -33,7 +33,13 @@ describe('the HTTP transport', () => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () =>
-        response.end(JSON.stringify({ path: request.url, token: request.headers.authorization, body: JSON.parse(Buffer.concat(chunks).toString()) as unknown })),
+        response.end(
+          JSON.stringify({
+            path: request.url,
+            token: request.headers.authorization,
+            body: JSON.parse(Buffer.concat(chunks).toString()) as unknown,
+          }),
+        ),
       )
     })
     const answer = await connect().post(address, '/v1/promise', { epoch: 4 }, 1_000)
@@ -110,10 +116,15 @@ describe('the HTTP transport', () => {
     ['an answer past the limit', 200, JSON.stringify('x'.repeat(2_000))],
   ])('does not believe %s', async (_, status, text) => {
     const { address } = await agentThat((_request, response) => response.writeHead(status).end(text))
-    await expect(connect({ maxAnswerBytes: 1_000 }).post(address, '/', {}, 1_000)).rejects.toMatchObject({ code: 'REGENT_AGENT_UNREACHABLE' })
+    await expect(connect({ maxAnswerBytes: 1_000 }).post(address, '/', {}, 1_000)).rejects.toMatchObject({
+      code: 'REGENT_AGENT_UNREACHABLE',
+    })
   })
 
   it.each(['nowhere', ':9400', 'host:', 'host:99999', 'host:x'])('refuses the address "%s"', async (address) => {
-    await expect(connect().post(address, '/', {}, 1_000)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST', message: expect.stringContaining(address) as string })
+    await expect(connect().post(address, '/', {}, 1_000)).rejects.toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+      message: expect.stringContaining(address) as string,
+    })
   })
 })

@@ -32,7 +32,10 @@ interface Answer {
   readonly text: string
 }
 
-/** JSON over HTTP to agents. Connections are kept: on the critical path of a failover a handshake is a round trip too many. */
+/**
+ * JSON over HTTP to agents. Connections are kept: on the critical path of a failover a handshake is a round trip too
+ * many.
+ */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const pool = { keepAlive: true, maxFreeSockets: 4, scheduling: 'lifo' } as const
   // A resumed session would go on with certificates that were checked when it began.
@@ -55,7 +58,11 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       // The agent closed a kept connection just as it was used again. Orders are idempotent, so they may be sent twice.
       if (error instanceof StaleConnection && !deadline.aborted) return send(exchange, deadline)
       if (error instanceof RegentError) throw error
-      throw unreachable(exchange, deadline.aborted ? `did not answer within ${exchange.deadlineMs} ms` : describeFailure(error), error)
+      throw unreachable(
+        exchange,
+        deadline.aborted ? `did not answer within ${exchange.deadlineMs} ms` : describeFailure(error),
+        error,
+      )
     }
   }
 
@@ -102,7 +109,10 @@ export async function readText(incoming: IncomingMessage, maxBytes: number): Pro
 function parse(exchange: Exchange, answer: Answer): unknown {
   const value = parseJson(answer.text)
   if (answer.status >= 200 && answer.status < 300 && value !== undefined) return value
-  throw refusalIn(exchange, value) ?? unreachable(exchange, `answered HTTP ${answer.status} with ${JSON.stringify(answer.text.slice(0, 80))}`)
+  throw (
+    refusalIn(exchange, value) ??
+    unreachable(exchange, `answered HTTP ${answer.status} with ${JSON.stringify(answer.text.slice(0, 80))}`)
+  )
 }
 
 function parseJson(text: string): unknown {

@@ -21,11 +21,15 @@ export interface LoggerOptions {
 
 /**
  * A logger that writes JSON lines to standard output, or lines for people where that is a terminal. Whatever is named a
- * password, token or secret is left out. Throws `REGENT_BAD_REQUEST` for an unknown level, `REGENT_BAD_FILE` for a file that cannot be written.
+ * password, token or secret is left out. Throws `REGENT_BAD_REQUEST` for an unknown level, `REGENT_BAD_FILE` for a file
+ * that cannot be written.
  */
 export function createLogger(options: LoggerOptions): Logger {
   if (!(logLevels as readonly string[]).includes(options.level)) {
-    throw new RegentError('REGENT_BAD_REQUEST', `log level "${options.level}" is unknown; allowed are ${logLevels.join(', ')}`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `log level "${options.level}" is unknown; allowed are ${logLevels.join(', ')}`,
+    )
   }
   return pino(
     {
@@ -33,7 +37,10 @@ export function createLogger(options: LoggerOptions): Logger {
       name: options.name,
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: describeFully, error: describeFully },
-      formatters: { level: (label) => ({ level: label }), log: (fields) => withoutSecrets(fields, 0) as Record<string, unknown> },
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (fields) => withoutSecrets(fields, 0) as Record<string, unknown>,
+      },
       redact: { paths: ['password', 'token', 'secret', 'authorization'], censor: redacted },
     },
     withFile(options.destination ?? standardOutput(options.pretty), options.file),
@@ -72,7 +79,10 @@ function withoutSecrets(value: unknown, depth: number): unknown {
   if (!isPlainObject(value)) return value
   if (depth > deepest) return '[too deep]'
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, typeof item === 'string' && secretName.test(key) ? redacted : withoutSecrets(item, depth + 1)]),
+    Object.entries(value).map(([key, item]) => [
+      key,
+      typeof item === 'string' && secretName.test(key) ? redacted : withoutSecrets(item, depth + 1),
+    ]),
   )
 }
 
@@ -83,7 +93,10 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null
 }
 
-/** Name, code, message, stack and causes of an error, and no other field: a database driver's error carries the statement, passwords and all. */
+/**
+ * Name, code, message, stack and causes of an error, and no other field: a database driver's error carries the
+ * statement, passwords and all.
+ */
 function describeFully(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { name, message, stack, cause } = error

@@ -12,11 +12,19 @@ describe('what mysqld --version prints', () => {
 
   it.each(['8.0.25', '5.7.44', '8.0.3'])('%s is too old, and the message says which one it is', (version) => {
     expect(() => usableVersion(`mysqld  Ver ${version} for Linux`, '/opt/mysqld')).toThrow(
-      expect.objectContaining({ code: 'REGENT_MYSQL_TOO_OLD', message: `/opt/mysqld is MySQL ${version}, and Regent needs 8.0.26 or newer.` }),
+      expect.objectContaining({
+        code: 'REGENT_MYSQL_TOO_OLD',
+        message: `/opt/mysqld is MySQL ${version}, and Regent needs 8.0.26 or newer.`,
+      }),
     )
   })
 
-  it.each(['mysqld  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64', 'hello'])('%s is not a MySQL server', (output) => {
-    expect(() => usableVersion(output, '/opt/mysqld')).toThrow(expect.objectContaining({ code: 'REGENT_MYSQL_MISSING' }))
-  })
+  it.each(['mysqld  Ver 10.11.6-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64', 'hello'])(
+    '%s is not a MySQL server',
+    (output) => {
+      expect(() => usableVersion(output, '/opt/mysqld')).toThrow(
+        expect.objectContaining({ code: 'REGENT_MYSQL_MISSING' }),
+      )
+    },
+  )
 })

@@ -4,8 +4,8 @@ import { RegentError } from './errors.ts'
 export const oldestVersion = '8.0.26'
 
 /**
- * The version in the output of `mysqld --version`. Throws REGENT_MYSQL_TOO_OLD below 8.0.26 and REGENT_MYSQL_MISSING for
- * what is not MySQL; `where` names the server in the message.
+ * The version in the output of `mysqld --version`. Throws REGENT_MYSQL_TOO_OLD below 8.0.26 and REGENT_MYSQL_MISSING
+ * for what is not MySQL; `where` names the server in the message.
  */
 export function usableVersion(output: string, where: string): string {
   const match = /\bVer (\d+)\.(\d+)\.(\d+)(\S*)/.exec(output)
@@ -14,7 +14,10 @@ export function usableVersion(output: string, where: string): string {
   }
   const version = match.slice(1, 4).map(Number)
   if (isTooOld(version)) {
-    throw new RegentError('REGENT_MYSQL_TOO_OLD', `${where} is MySQL ${version.join('.')}, and Regent needs ${oldestVersion} or newer.`)
+    throw new RegentError(
+      'REGENT_MYSQL_TOO_OLD',
+      `${where} is MySQL ${version.join('.')}, and Regent needs ${oldestVersion} or newer.`,
+    )
   }
   return version.join('.')
 }

@@ -4,19 +4,24 @@ export interface Platform {
   instances(): Promise<readonly PlatformInstance[]>
   onChange(changed: () => void): void
   /**
-   * Swaps the address of the primary in a single write (safety rule 7). Idempotent; a call with an older epoch than the one
-   * published is refused by returning false.
+   * Swaps the address of the primary in a single write (safety rule 7). Idempotent; a call with an older epoch than the
+   * one published is refused by returning false.
    */
   publishPrimary(route: PrimaryRoute): Promise<boolean>
   /** What is published now; undefined before the first time. */
   publishedPrimary(): Promise<PrimaryRoute | undefined>
-  /** Makes this many instances exist (`<cluster>-0` … `<cluster>-(count-1)`). Leavers must have left the record before. */
+  /**
+   * Makes this many instances exist (`<cluster>-0` … `<cluster>-(count-1)`). Leavers must have left the record before.
+   */
   scaleTo(count: number): Promise<void>
-  /** Writes how many instances are wanted to where people say so, where such a place is; else that is noted beside the record. */
+  /**
+   * Writes how many instances are wanted to where people say so, where such a place is; else that is noted beside the
+   * record.
+   */
   wish?(count: number): Promise<void>
   /**
-   * Gives up an instance's volume for good, and makes the instance again with an empty one, wherever there is room. `isSilent`: nothing waits for its machine, which may be gone. Absent where volumes are folders of
-   * one machine.
+   * Gives up an instance's volume for good, and makes the instance again with an empty one, wherever there is room.
+   * `isSilent`: nothing waits for its machine, which may be gone. Absent where volumes are folders of one machine.
    */
   replace?(instance: string, isSilent: boolean): Promise<void>
 }

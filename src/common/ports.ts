@@ -3,7 +3,10 @@
  * processes through these only, so that the very same code can run on a virtual clock.
  */
 
-/** Two clocks. Durations and deadlines use `monotonicMs`; `wallMs` is for what people read and for what outlives a process. */
+/**
+ * Two clocks. Durations and deadlines use `monotonicMs`; `wallMs` is for what people read and for what outlives a
+ * process.
+ */
 export interface Clock {
   /** Milliseconds since an arbitrary start, never going back, with a fraction. */
   monotonicMs(): number

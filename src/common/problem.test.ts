@@ -4,7 +4,9 @@ import { problemOf } from './problem.ts'
 
 describe('a problem document', () => {
   it('carries the code, status, title and remedy of the catalogue and the words of the error', () => {
-    expect(problemOf(new RegentError('REGENT_NOT_FOUND', 'no cluster "x"; there is: shop'), '/api/v1/clusters/x')).toEqual({
+    expect(
+      problemOf(new RegentError('REGENT_NOT_FOUND', 'no cluster "x"; there is: shop'), '/api/v1/clusters/x'),
+    ).toEqual({
       type: 'urn:regent:error:REGENT_NOT_FOUND',
       title: 'No such thing',
       status: 404,

@@ -2,7 +2,10 @@ import type { Place } from './commands.ts'
 import { catalogue, remedyOf, type ErrorCode } from './error-catalogue.ts'
 import { codeOf, describeError } from './errors.ts'
 
-/** How every HTTP error of Regent is answered: RFC 9457 problem details, with the catalogue's code and remedy beside them. */
+/**
+ * How every HTTP error of Regent is answered: RFC 9457 problem details, with the catalogue's code and remedy beside
+ * them.
+ */
 export interface Problem {
   /** `urn:regent:error:<code>`: a name, not an address. */
   readonly type: string
@@ -20,8 +23,8 @@ export interface Problem {
 export const problemContentType = 'application/problem+json; charset=utf-8'
 
 /**
- * The problem document of any thrown value. What is not a RegentError becomes `REGENT_INTERNAL` without its message: that
- * may hold what is nobody's business, and belongs into the log.
+ * The problem document of any thrown value. What is not a RegentError becomes `REGENT_INTERNAL` without its message:
+ * that may hold what is nobody's business, and belongs into the log.
  */
 export function problemOf(error: unknown, instance: string, where: Place['kind'] = 'local'): Problem {
   const code = codeOf(error)

@@ -24,10 +24,19 @@ export function parseProcessStat(line: string): ProcessStat | undefined {
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const [state, flags, threads, startTicks] = [fields[0], fields[6], fields[17], fields[19]]
   if (!state || flags === undefined || threads === undefined || startTicks === undefined) return undefined
-  return { pid: Number.parseInt(line, 10), state, exiting: (Number(flags) & flagExiting) !== 0, threads: Number(threads), startTicks: Number(startTicks) }
+  return {
+    pid: Number.parseInt(line, 10),
+    state,
+    exiting: (Number(flags) & flagExiting) !== 0,
+    threads: Number(threads),
+    startTicks: Number(startTicks),
+  }
 }
 
-/** What the kernel says of a pid now; undefined when there is no such process. Read at once: the kernel answers from memory. */
+/**
+ * What the kernel says of a pid now; undefined when there is no such process. Read at once: the kernel answers from
+ * memory.
+ */
 export function readProcessStat(pid: number): ProcessStat | undefined {
   return unlessGone(() => parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1')))
 }

@@ -47,7 +47,9 @@ describe('the real disk', () => {
   })
 
   it('writes into existing files only', async () => {
-    await expect(realDisk.writeAt(join(folder, 'absent'), 0, new Uint8Array(1))).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(realDisk.writeAt(join(folder, 'absent'), 0, new Uint8Array(1))).rejects.toMatchObject({
+      code: 'ENOENT',
+    })
   })
 })
 
@@ -75,27 +77,30 @@ describe('the real timers', () => {
     expect(ran).toBe(0)
   })
 
-  it.each(['after', 'every'] as const)('hear first what arrived while the whole process was held up (%s)', async (kind) => {
-    const heard: string[] = []
-    const server = createServer((socket) => void socket.on('data', () => heard.push('word')))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    await new Promise((resolve) => server.once('connection', resolve))
-    socket.write('a word')
-    const timer = realTimers[kind](20, () => heard.push('timer'))
-    for (const began = realClock.monotonicMs(); realClock.monotonicMs() - began < 200; );
-    await expect.poll(() => heard.length, { interval: 5 }).toBeGreaterThan(1)
-    timer.cancel()
-    expect(heard.slice(0, 2)).toEqual(['word', 'timer'])
-    socket.destroy()
-    server.close()
-  })
+  it.each(['after', 'every'] as const)(
+    'hear first what arrived while the whole process was held up (%s)',
+    async (kind) => {
+      const heard: string[] = []
+      const server = createServer((socket) => void socket.on('data', () => heard.push('word')))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      await new Promise((resolve) => server.once('connection', resolve))
+      socket.write('a word')
+      const timer = realTimers[kind](20, () => heard.push('timer'))
+      for (const began = realClock.monotonicMs(); realClock.monotonicMs() - began < 200;);
+      await expect.poll(() => heard.length, { interval: 5 }).toBeGreaterThan(1)
+      timer.cancel()
+      expect(heard.slice(0, 2)).toEqual(['word', 'timer'])
+      socket.destroy()
+      server.close()
+    },
+  )
 
   it('do not run what was cancelled while it was put off', async () => {
     let ran = false
     const timer = realTimers.after(1, () => (ran = true))
     setTimeout(() => timer.cancel(), 2)
-    for (const began = realClock.monotonicMs(); realClock.monotonicMs() - began < 200; );
+    for (const began = realClock.monotonicMs(); realClock.monotonicMs() - began < 200;);
     await realTimers.sleep(20)
     expect(ran).toBe(false)
   })

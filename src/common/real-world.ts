@@ -16,7 +16,10 @@ export const realClock: Clock = {
 /** Node runs anything longer than this after 1 ms instead, so no timer is set beyond it. */
 const longestTimerMs = 2_147_483_647
 
-/** What is due already is done at once. Node would print a warning for a negative time and for one that is no number, in the middle of a log that is JSON. */
+/**
+ * What is due already is done at once. Node would print a warning for a negative time and for one that is no number, in
+ * the middle of a log that is JSON.
+ */
 function timerMs(ms: number): number {
   return Math.min(Math.max(Number.isNaN(ms) ? 0 : ms, 0), longestTimerMs)
 }
@@ -52,8 +55,9 @@ export const realTimers: Timers = {
 }
 
 /**
- * The task of a timer, put off behind what has arrived where the timer is late: Node runs timers before it reads sockets, so that a process which was held up (no processor, SIGSTOP) would take its own stall
- * for the silence of everybody else. `setImmediate` comes after one reading of all sockets.
+ * The task of a timer, put off behind what has arrived where the timer is late: Node runs timers before it reads
+ * sockets, so that a process which was held up (no processor, SIGSTOP) would take its own stall for the silence of
+ * everybody else. `setImmediate` comes after one reading of all sockets.
  */
 function hearingFirst(ms: number, task: () => void): { readonly run: () => void; readonly cancel: () => void } {
   let dueMs = realClock.monotonicMs() + ms
@@ -69,7 +73,10 @@ function hearingFirst(ms: number, task: () => void): { readonly run: () => void;
 }
 
 export const realRandom: Random = {
-  hex: (length) => randomBytes(Math.ceil(length / 2)).toString('hex').slice(0, length),
+  hex: (length) =>
+    randomBytes(Math.ceil(length / 2))
+      .toString('hex')
+      .slice(0, length),
   uuid: () => randomUUID(),
 }
 
@@ -88,7 +95,8 @@ export const realDisk: Disk = {
   async writeAt(path, offset, bytes) {
     await using file = await open(path, 'r+')
     await writeFully(file, bytes, offset)
-    // The file keeps its size and blocks, so syncing the data alone is durable, and spares a journal commit for the time stamp.
+    // The file keeps its size and blocks, so syncing the data alone is durable, and spares a journal commit for the
+    // time stamp.
     await file.datasync()
   },
 

@@ -5,7 +5,10 @@ const windowMs = 60_000
 /** Different things that are remembered; the oldest is forgotten first. */
 const mostKeys = 200
 
-/** What is tried again and again fails again and again: the log is told of each kind once, then once a minute with a count. */
+/**
+ * What is tried again and again fails again and again: the log is told of each kind once, then once a minute with a
+ * count.
+ */
 export class Repeats {
   readonly #clock: Clock
   readonly #told = new Map<string, { readonly atMs: number; leftOut: number }>()
@@ -15,7 +18,8 @@ export class Repeats {
   }
 
   /**
-   * How often this was left out since it was told last, if it is to be told now; null if it is to be left out. Figures in `what` do not make it another thing, those in names do.
+   * How often this was left out since it was told last, if it is to be told now; null if it is to be left out. Figures
+   * in `what` do not make it another thing, those in names do.
    * @param key what makes it another thing, where figures do
    */
   toTell(what: string, key = what.replace(/(?<![\w-])\d+(\.\d+)?/g, '0')): number | null {

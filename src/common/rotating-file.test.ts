@@ -21,7 +21,9 @@ function open(maxBytes: number, maxFiles: number): ReturnType<typeof rotatingFil
 
 async function contents(): Promise<Readonly<Record<string, string>>> {
   const names = (await readdir(folder)).sort()
-  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)))
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
+  )
 }
 
 test('a file that would grow past its size is put aside whole, and so many of them are kept', async () => {

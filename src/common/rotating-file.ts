@@ -12,8 +12,8 @@ export interface RotatingFileOptions {
 }
 
 /**
- * A file for lines, for one process alone. Each line is written before `write` returns, since the last ones before a SIGKILL are those that are needed. Throws
- * `REGENT_BAD_FILE` where the file cannot be opened at the start.
+ * A file for lines, for one process alone. Each line is written before `write` returns, since the last ones before a
+ * SIGKILL are those that are needed. Throws `REGENT_BAD_FILE` where the file cannot be opened at the start.
  */
 export function rotatingFile(options: RotatingFileOptions): { write(line: string): void } {
   const { path, maxBytes, maxFiles, failed } = options
@@ -35,7 +35,7 @@ export function rotatingFile(options: RotatingFileOptions): { write(line: string
       const bytes = Buffer.from(line)
       try {
         if (!open || (size > 0 && size + bytes.length > maxBytes)) rotate()
-        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+        for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
         size += bytes.length
         failing = false
       } catch (error) {
@@ -51,7 +51,9 @@ function opened(path: string): [file: number, size: number] {
     const file = openSync(path, 'a', 0o640)
     return [file, fstatSync(file).size]
   } catch (error) {
-    throw new RegentError('REGENT_BAD_FILE', `the log file ${path} cannot be opened: ${describeError(error)}`, { cause: error })
+    throw new RegentError('REGENT_BAD_FILE', `the log file ${path} cannot be opened: ${describeError(error)}`, {
+      cause: error,
+    })
   }
 }
 

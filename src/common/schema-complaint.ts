@@ -15,7 +15,8 @@ export function complaintAbout(schema: TSchema | JsonSchema, value: unknown): st
   const allowed = allowedAt(schema, first.instancePath)
   if (first.keyword === 'additionalProperties') return unknownKey(first, allowed)
   const at = pathText(first.instancePath)
-  if (first.keyword === 'required') return `${at} lacks ${listOf((first.params as { requiredProperties?: readonly string[] }).requiredProperties)}`
+  if (first.keyword === 'required')
+    return `${at} lacks ${listOf((first.params as { requiredProperties?: readonly string[] }).requiredProperties)}`
   return `${at} is ${preview(valueAt(value, first.instancePath))}; allowed is ${allowed === undefined ? first.message.replace(/^must be /, '') : describeSchema(allowed)}`
 }
 
@@ -76,14 +77,18 @@ const nouns: Readonly<Record<string, string>> = {
 }
 
 function range(schema: Schema): string {
-  if (schema.minimum !== undefined && schema.maximum !== undefined) return ` from ${schema.minimum} to ${schema.maximum}`
+  if (schema.minimum !== undefined && schema.maximum !== undefined)
+    return ` from ${schema.minimum} to ${schema.maximum}`
   if (schema.minimum !== undefined) return ` of at least ${schema.minimum}`
   if (schema.maxLength !== undefined) return ` of ${schema.minLength ?? 0} to ${schema.maxLength} characters`
   return ''
 }
 
 function valueAt(value: unknown, path: string): unknown {
-  return segments(path).reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined), value)
+  return segments(path).reduce<unknown>(
+    (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+    value,
+  )
 }
 
 function segments(path: string): readonly string[] {
@@ -105,5 +110,8 @@ function preview(value: unknown): string {
 }
 
 function listOf(keys: readonly string[] | undefined): string {
-  return (keys ?? []).slice(0, 3).map((key) => preview(key)).join(', ')
+  return (keys ?? [])
+    .slice(0, 3)
+    .map((key) => preview(key))
+    .join(', ')
 }

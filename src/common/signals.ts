@@ -9,6 +9,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
 /** Aborted when this process is told to stop, by SIGTERM or SIGINT. */
 export function toldToStop(): AbortSignal {
   const stop = new AbortController()
-  for (const word of ['SIGTERM', 'SIGINT'] as const) process.once(word, () => stop.abort(new Error(`told to stop by ${word}`)))
+  for (const word of ['SIGTERM', 'SIGINT'] as const)
+    process.once(word, () => stop.abort(new Error(`told to stop by ${word}`)))
   return stop.signal
 }

@@ -16,11 +16,17 @@ export function managerTlsName(cluster: string, namespace: string): string {
 export function ownTlsName({ cert }: TlsMaterial): string {
   const { subjectAltName = '' } = new X509Certificate(cert)
   const name = /^DNS:([^,]+)/.exec(subjectAltName)?.[1]
-  if (name === undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', `the agent’s certificate is for "${subjectAltName}"; it must begin with a DNS name such as ${agentTlsName('<cluster>', '<namespace>')}`)
+  if (name === undefined)
+    throw new RegentError(
+      'REGENT_BAD_CERTIFICATE',
+      `the agent’s certificate is for "${subjectAltName}"; it must begin with a DNS name such as ${agentTlsName('<cluster>', '<namespace>')}`,
+    )
   return name
 }
 
 /** Who may call an agent: the others of its cluster, which show the same certificate, and the managers. */
 export function mayCall(caller: X509Certificate, agentName: string): boolean {
-  return [agentName, agentName.replace(/^agent\./, 'manager.')].some((name) => caller.checkHost(name, { subject: 'never' }) !== undefined)
+  return [agentName, agentName.replace(/^agent\./, 'manager.')].some(
+    (name) => caller.checkHost(name, { subject: 'never' }) !== undefined,
+  )
 }

@@ -5,10 +5,17 @@ import type { Server as TlsServer } from 'node:tls'
 import { RegentError } from './errors.ts'
 import { lowestTlsVersion, type CertificateSource, type TlsMaterial } from './tls.ts'
 
-/** An HTTPS server whose certificate can change while it runs. Throws `REGENT_BAD_CERTIFICATE` where there is none yet. */
-export function createTlsServer(certificates: CertificateSource, options: ServerOptions, listener: RequestListener): Server {
+/**
+ * An HTTPS server whose certificate can change while it runs. Throws `REGENT_BAD_CERTIFICATE` where there is none yet.
+ */
+export function createTlsServer(
+  certificates: CertificateSource,
+  options: ServerOptions,
+  listener: RequestListener,
+): Server {
   const material = certificates.current()
-  if (material === undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', 'a server was started before its certificate was there')
+  if (material === undefined)
+    throw new RegentError('REGENT_BAD_CERTIFICATE', 'a server was started before its certificate was there')
   const server = createServer({ ...options, ...contextOf(material, options) }, listener)
   reloadWith(server, certificates, options)
   return server

@@ -32,7 +32,10 @@ export class HeldCertificates implements CertificateSource {
     return () => void this.#listeners.delete(changed)
   }
 
-  /** Whether these are others than before. Throws `REGENT_BAD_CERTIFICATE`, and keeps what it has, where they cannot be used. */
+  /**
+   * Whether these are others than before. Throws `REGENT_BAD_CERTIFICATE`, and keeps what it has, where they cannot be
+   * used.
+   */
   put(material: TlsMaterial, where: string): boolean {
     const complaint = complaintAboutMaterial(material)
     if (complaint !== undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', `${where}: ${complaint}`)
@@ -47,7 +50,10 @@ export class HeldCertificates implements CertificateSource {
 /** How agents are spoken to where TLS is on: both sides show a certificate. */
 export interface ClientTls {
   readonly certificates: Pick<CertificateSource, 'current'>
-  /** The name that the agents' certificate carries. Connections go to IP addresses, so that nothing waits for a name server. */
+  /**
+   * The name that the agents' certificate carries. Connections go to IP addresses, so that nothing waits for a name
+   * server.
+   */
   readonly servername: string
 }
 
@@ -75,10 +81,20 @@ const complaints: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'it is not valid yet, so the clocks differ',
   INVALID_PURPOSE: 'it was made for another purpose',
 }
-const strangers = ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'CERT_SIGNATURE_FAILURE']
+const strangers = [
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_SIGNATURE_FAILURE',
+]
 
 /** What is wrong with a peer's certificate, by OpenSSL's code for it; undefined where the code is of something else. */
 export function complaintAboutPeer(code: string | undefined): string | undefined {
   if (code === undefined) return undefined
-  return complaints[code] ?? (strangers.includes(code) ? 'it is of an authority that is not trusted here (ca.crt)' : undefined)
+  return (
+    complaints[code] ??
+    (strangers.includes(code) ? 'it is of an authority that is not trusted here (ca.crt)' : undefined)
+  )
 }

@@ -4,7 +4,10 @@ export interface BackoffOptions {
   readonly firstMs: number
   readonly longestMs: number
   readonly factor: number
-  /** Each wait is lengthened by a random part of itself, up to this times; so that many who failed together do not return together. */
+  /**
+   * Each wait is lengthened by a random part of itself, up to this times; so that many who failed together do not
+   * return together.
+   */
   readonly jitter: number
   /** After so long without a failure the next one counts as the first. */
   readonly forgetAfterMs: number

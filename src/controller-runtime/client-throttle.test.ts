@@ -6,7 +6,8 @@ test('a burst goes at once, and then no more than the rate', async () => {
   const world = virtualWorld()
   const throttle = new ClientThrottle({ qps: 10, burst: 3 }, world)
   const wentAtMs: number[] = []
-  for (let request = 0; request < 6; request++) void throttle.take().then(() => wentAtMs.push(Math.round(world.clock.monotonicMs())))
+  for (let request = 0; request < 6; request++)
+    void throttle.take().then(() => wentAtMs.push(Math.round(world.clock.monotonicMs())))
   await world.advance(1_000)
   expect(wentAtMs).toEqual([0, 0, 0, 100, 200, 300])
 })

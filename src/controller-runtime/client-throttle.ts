@@ -1,7 +1,9 @@
 import type { World } from '../common/ports.ts'
 
 export interface ThrottleOptions {
-  /** Requests per second in the long run; 0 or less means no limit (the API server has its own: priority and fairness). */
+  /**
+   * Requests per second in the long run; 0 or less means no limit (the API server has its own: priority and fairness).
+   */
   readonly qps: number
   /** Requests that may go at once after a quiet time. */
   readonly burst: number
@@ -21,7 +23,9 @@ export class ClientThrottle {
     this.#world = world
   }
 
-  /** Resolves when a request may go. Rejects with the signal's reason, and gives its turn back, where that comes first. */
+  /**
+   * Resolves when a request may go. Rejects with the signal's reason, and gives its turn back, where that comes first.
+   */
   async take(signal?: AbortSignal): Promise<void> {
     const { qps, burst } = this.#options
     if (qps <= 0) return

@@ -52,7 +52,11 @@ describe('A write that met another’s', () => {
   })
 
   it('is given up at once for anything else, also for an object that exists already', async () => {
-    for (const other of [new KubeApiError('it exists', { status: 409, reason: 'AlreadyExists' }), new KubeApiError('no', { status: 403 }), new Error('connection refused')]) {
+    for (const other of [
+      new KubeApiError('it exists', { status: 409, reason: 'AlreadyExists' }),
+      new KubeApiError('no', { status: 403 }),
+      new Error('connection refused'),
+    ]) {
       const { world, atMs, attempt } = attempts(other)
       expect(await outcomeOf(retryOnConflict(world, attempt), world)).toBe(other)
       expect(atMs).toHaveLength(1)
@@ -75,8 +79,12 @@ describe('Changing an object', () => {
   function rig() {
     const client = new ScriptedClient()
     const world = virtualWorld()
-    const label = (name: string) => (current: KubeObject) => ({ ...current, metadata: { ...current.metadata, labels: { ...current.metadata.labels, [name]: 'yes' } } })
-    const change = (of: (current: KubeObject) => KubeObject) => outcomeOf(changeObject({ client, world }, { resource: widgets, key: keyOf(widget('a')), change: of }), world)
+    const label = (name: string) => (current: KubeObject) => ({
+      ...current,
+      metadata: { ...current.metadata, labels: { ...current.metadata.labels, [name]: 'yes' } },
+    })
+    const change = (of: (current: KubeObject) => KubeObject) =>
+      outcomeOf(changeObject({ client, world }, { resource: widgets, key: keyOf(widget('a')), change: of }), world)
     return { client, label, change }
   }
 
@@ -88,9 +96,14 @@ describe('Changing an object', () => {
       if (verb !== 'update' || rivals === 0) return
       rivals--
       const current = await client.get(widgets, keyOf(widget('a')))
-      client.state.update({ kind: 'example.org/v1/widgets', namespace: 'shop', name: 'a', subresource: undefined }, structuredClone(label(`rival${rivals}`)(current!)) as never)
+      client.state.update(
+        { kind: 'example.org/v1/widgets', namespace: 'shop', name: 'a', subresource: undefined },
+        structuredClone(label(`rival${rivals}`)(current!)) as never,
+      )
     }
-    expect(await change(label('ours'))).toMatchObject({ metadata: { labels: { ours: 'yes', rival0: 'yes', rival1: 'yes' } } })
+    expect(await change(label('ours'))).toMatchObject({
+      metadata: { labels: { ours: 'yes', rival0: 'yes', rival1: 'yes' } },
+    })
   })
 
   it('writes nothing where nothing is to be done', async () => {
@@ -105,7 +118,8 @@ describe('Changing an object', () => {
     expect(await change(label('ours'))).toBeUndefined()
     await client.create(widgets, widget('a'))
     client.before = (verb) => {
-      if (verb === 'update') client.state.delete({ kind: 'example.org/v1/widgets', namespace: 'shop', name: 'a', subresource: undefined })
+      if (verb === 'update')
+        client.state.delete({ kind: 'example.org/v1/widgets', namespace: 'shop', name: 'a', subresource: undefined })
     }
     expect(await change(label('ours'))).toBeUndefined()
   })

@@ -24,8 +24,8 @@ export interface RetryOptions {
 }
 
 /**
- * Attempts again when somebody else wrote first, and gives the last conflict when the attempts are used up. `attempt` must read anew and decide
- * anew: to repeat the same write is to undo the other's. Any other failure is given at once.
+ * Attempts again when somebody else wrote first, and gives the last conflict when the attempts are used up. `attempt`
+ * must read anew and decide anew: to repeat the same write is to undo the other's. Any other failure is given at once.
  */
 export async function retryOnConflict<Result>(
   world: Pick<World, 'timers' | 'random'>,
@@ -57,10 +57,13 @@ export interface Change<Kind extends KubeObject> extends RetryOptions {
 }
 
 /**
- * Reads the object as it is now, changes it and writes it, as often as it takes (see `retryOnConflict`). Gives it as it is afterwards; undefined
- * where there is none.
+ * Reads the object as it is now, changes it and writes it, as often as it takes (see `retryOnConflict`). Gives it as it
+ * is afterwards; undefined where there is none.
  */
-export async function changeObject<Kind extends KubeObject>({ client, world }: ChangeParts, { resource, key, change, ...options }: Change<Kind>): Promise<Kind | undefined> {
+export async function changeObject<Kind extends KubeObject>(
+  { client, world }: ChangeParts,
+  { resource, key, change, ...options }: Change<Kind>,
+): Promise<Kind | undefined> {
   const request = options.signal ? { signal: options.signal } : {}
   const attempt = async () => {
     const current = await client.get(resource, key, request)

@@ -44,7 +44,9 @@ it('When an object changes hands, its old controller hears of it and its new one
 
 it('A change of a kind that concerns others asks for runs of all whom it concerns', () => {
   const informer = testingInformer('nodes')
-  const enqueued = enqueuedBy(watchMapped(informer, (object) => ['x', 'y'].map((name) => ({ namespace: object.metadata.name, name }))))
+  const enqueued = enqueuedBy(
+    watchMapped(informer, (object) => ['x', 'y'].map((name) => ({ namespace: object.metadata.name, name }))),
+  )
   informer.put(node('n'))
   expect(enqueued()).toEqual(['n/x', 'n/y'])
 })

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { realWorld } from '../common/real-world.ts'
 import { watchFor } from './controller-sources.ts'
-import { Controller, TerminalError, type ControllerOptions, type Reconcile, type ReconcileFailure } from './controller.ts'
+import {
+  Controller,
+  TerminalError,
+  type ControllerOptions,
+  type Reconcile,
+  type ReconcileFailure,
+} from './controller.ts'
 import { keyText, type ObjectKey } from './objects.ts'
 import { testingInformer, type TestingInformer } from './testing-informer.ts'
 import { widget } from './testing-objects.ts'
@@ -20,7 +26,11 @@ interface Rig {
   readonly ended: Promise<unknown>
 }
 
-async function running(reconcile: Reconcile, options: Partial<ControllerOptions> = {}, informer = testingInformer('widgets')): Promise<Rig> {
+async function running(
+  reconcile: Reconcile,
+  options: Partial<ControllerOptions> = {},
+  informer = testingInformer('widgets'),
+): Promise<Rig> {
   const world = virtualWorld()
   const runs: { key: string; atMs: number }[] = []
   const failures: ReconcileFailure[] = []
@@ -38,7 +48,15 @@ async function running(reconcile: Reconcile, options: Partial<ControllerOptions>
   })
   const ended = controller.run(stopped.signal).catch((error: unknown) => error)
   await world.settle()
-  return { world, informer, controller, runs, failures, ended, stop: () => (stopped.abort(new Error('stop')), world.settle()) }
+  return {
+    world,
+    informer,
+    controller,
+    runs,
+    failures,
+    ended,
+    stop: () => (stopped.abort(new Error('stop')), world.settle()),
+  }
 }
 
 const timesOf = (rig: Rig) => rig.runs.map((run) => run.atMs)
@@ -95,7 +113,9 @@ describe('A run', () => {
   })
 
   it('that throws a TerminalError is not tried again until its object changes', async () => {
-    const rig = await running(() => Promise.reject(new TerminalError('REGENT_REFUSED', 'the specification contradicts itself')))
+    const rig = await running(() =>
+      Promise.reject(new TerminalError('REGENT_REFUSED', 'the specification contradicts itself')),
+    )
     rig.controller.enqueue(a)
     await rig.world.advance(10_000_000)
     expect(rig.runs).toHaveLength(1)
@@ -168,10 +188,16 @@ it('Many keys that only cost computing time do not keep timers from running', as
   const stop = new AbortController()
   let runs = 0
   const compute = async () => {
-    for (const began = clock.monotonicMs(); clock.monotonicMs() - began < 2; );
+    for (const began = clock.monotonicMs(); clock.monotonicMs() - began < 2;);
     if (++runs === 100) stop.abort()
   }
-  const controller = new Controller({ name: 'widget', sources: [], reconcile: compute, world: realWorld, failed: () => {} })
+  const controller = new Controller({
+    name: 'widget',
+    sources: [],
+    reconcile: compute,
+    world: realWorld,
+    failed: () => {},
+  })
   for (let n = 0; n < 100; n++) controller.enqueue({ namespace: 'shop', name: `${n}` })
   let runsBefore = 0
   timers.after(5, () => (runsBefore = runs))
@@ -197,7 +223,11 @@ describe('A controller that starts', () => {
     await rig.world.advance(119_900)
     expect(informer.handlers).toBe(1)
     await rig.world.advance(200)
-    expect(await rig.ended).toMatchObject({ code: 'REGENT_TIMED_OUT', message: 'controller widget has waited 120000 ms for widgets.example.org to be listed: look whether it may list and watch them' })
+    expect(await rig.ended).toMatchObject({
+      code: 'REGENT_TIMED_OUT',
+      message:
+        'controller widget has waited 120000 ms for widgets.example.org to be listed: look whether it may list and watch them',
+    })
     expect(informer.handlers).toBe(0)
   })
 
@@ -230,7 +260,10 @@ describe('A controller that is stopped', () => {
   })
 
   it('reports no failure of a run that it told to end', async () => {
-    const rig = await running((_key, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))))
+    const rig = await running(
+      (_key, signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    )
     rig.controller.enqueue(a)
     await rig.world.settle()
     await rig.stop()

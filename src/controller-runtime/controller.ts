@@ -8,8 +8,8 @@ import type { ControllerRecorder, ReconcileOutcome, RuntimeMetrics } from './run
 import { WorkQueue } from './work-queue.ts'
 
 /**
- * Brings one object closer to what it should be. It is given the key alone: what it acts on it reads itself, so it never acts on a state
- * that was current when it was enqueued. It may end in four ways:
+ * Brings one object closer to what it should be. It is given the key alone: what it acts on it reads itself, so it
+ * never acts on a state that was current when it was enqueued. It may end in four ways:
  * - it throws: tried again, later each time;
  * - it throws a `TerminalError`: not tried again until something changes;
  * - `{ requeueAfterMs }`: run again then at the latest;
@@ -59,7 +59,10 @@ export interface ControllerOptions {
 
 const defaultSyncDeadlineMs = 120_000
 const syncPollMs = 50
-/** Runs that wait for nothing follow each other in one turn of the event loop, and would keep the renewal of a lease out of it. */
+/**
+ * Runs that wait for nothing follow each other in one turn of the event loop, and would keep the renewal of a lease out
+ * of it.
+ */
 const longestTurnMs = 10
 
 /** Runs `reconcile` for every key that its sources name, until it is told to stop. */
@@ -93,8 +96,9 @@ export class Controller {
   }
 
   /**
-   * Waits until the sources have synced (a reconciler that sees half of the objects makes the other half anew), then works until `signal`
-   * is aborted; resolves once the runs that were under way have ended. Once only. Rejects with `REGENT_TIMED_OUT` when a source does not sync in time.
+   * Waits until the sources have synced (a reconciler that sees half of the objects makes the other half anew), then
+   * works until `signal` is aborted; resolves once the runs that were under way have ended. Once only. Rejects with
+   * `REGENT_TIMED_OUT` when a source does not sync in time.
    */
   async run(signal: AbortSignal): Promise<void> {
     const ends = this.#options.sources.map((each) => each.start((key) => this.enqueue(key)))
@@ -116,7 +120,10 @@ export class Controller {
     const deadlineMs = world.clock.monotonicMs() + syncDeadlineMs
     for (let missing = unsynced(sources); missing.length > 0 && !signal.aborted; missing = unsynced(sources)) {
       if (world.clock.monotonicMs() >= deadlineMs) {
-        throw new RegentError('REGENT_TIMED_OUT', `controller ${this.name} has waited ${syncDeadlineMs} ms for ${missing.join(', ')} to be listed: look whether it may list and watch them`)
+        throw new RegentError(
+          'REGENT_TIMED_OUT',
+          `controller ${this.name} has waited ${syncDeadlineMs} ms for ${missing.join(', ')} to be listed: look whether it may list and watch them`,
+        )
       }
       await world.timers.sleep(syncPollMs, signal).catch(() => undefined)
     }
@@ -149,7 +156,8 @@ export class Controller {
 
   #succeeded(text: string, { requeueAfterMs = 0 }: ReconcileResult): ReconcileOutcome {
     // Told as a failure, else it would come again at once for ever.
-    if (Number.isNaN(requeueAfterMs)) throw new RegentError('REGENT_INTERNAL', `requeueAfterMs of ${text} is not a number`)
+    if (Number.isNaN(requeueAfterMs))
+      throw new RegentError('REGENT_INTERNAL', `requeueAfterMs of ${text} is not a number`)
     this.#queue.forget(text)
     if (requeueAfterMs <= 0) return 'success'
     this.#queue.addAfter(text, requeueAfterMs)
@@ -160,7 +168,12 @@ export class Controller {
     const willRetry = !(error instanceof TerminalError)
     if (willRetry) this.#queue.addRateLimited(text)
     if (!signal.aborted) {
-      this.#options.failed({ key: keyFrom(text), error, failures: this.#queue.failures(text) + (willRetry ? 0 : 1), willRetry })
+      this.#options.failed({
+        key: keyFrom(text),
+        error,
+        failures: this.#queue.failures(text) + (willRetry ? 0 : 1),
+        willRetry,
+      })
     }
     return willRetry ? 'error' : 'terminal_error'
   }
@@ -170,7 +183,9 @@ export class Controller {
     if (deadlineMs === undefined) return (await reconcile(key, signal)) ?? {}
     const deadline = new AbortController()
     const timer = world.timers.after(deadlineMs, () =>
-      deadline.abort(new RegentError('REGENT_TIMED_OUT', `${this.name} has worked on ${keyText(key)} for ${deadlineMs} ms`)),
+      deadline.abort(
+        new RegentError('REGENT_TIMED_OUT', `${this.name} has worked on ${keyText(key)} for ${deadlineMs} ms`),
+      ),
     )
     try {
       return (await reconcile(key, AbortSignal.any([signal, deadline.signal]))) ?? {}

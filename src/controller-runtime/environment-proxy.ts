@@ -1,10 +1,14 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * The proxy that the environment names for a server, as `kubectl` reads it (Go's `http.ProxyFromEnvironment`): `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, and none for what
- * `NO_PROXY` lists or for this machine itself. Upper case first, then lower case.
+ * The proxy that the environment names for a server, as `kubectl` reads it (Go's `http.ProxyFromEnvironment`):
+ * `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, and none for what `NO_PROXY` lists or for this machine itself.
+ * Upper case first, then lower case.
  */
-export function proxyFromEnvironment(server: string, env: Readonly<Record<string, string | undefined>>): string | undefined {
+export function proxyFromEnvironment(
+  server: string,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   const of = (name: string): string => env[name] || env[name.toLowerCase()] || ''
   const url = URL.parse(server)
   if (url === null) return undefined
@@ -26,17 +30,24 @@ function isHere(host: string): boolean {
   return host === 'localhost' || contains('127.0.0.0/8', host) || contains('::1', host)
 }
 
-/** Entries: `*`, an address, a range of addresses, a name with all names below it, `.name` with only those; each perhaps with a port. */
+/**
+ * Entries: `*`, an address, a range of addresses, a name with all names below it, `.name` with only those; each perhaps
+ * with a port.
+ */
 function isListed(url: URL, list: string): boolean {
   const host = hostOf(url).toLowerCase()
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-  return list.split(',').map((entry) => entry.trim().toLowerCase()).filter((entry) => entry !== '').some((entry) => {
-    if (entry === '*' || contains(entry, host)) return true
-    const [, name = entry, wantedPort = port] = /^(.*?):(\d+)$/.exec(entry) ?? []
-    if (wantedPort !== port || isIP(host) !== 0 && isIP(withoutBrackets(name)) === 0) return false
-    const below = name.replace(/^\*?\.?/, '.')
-    return withoutBrackets(name) === host || host.endsWith(below)
-  })
+  return list
+    .split(',')
+    .map((entry) => entry.trim().toLowerCase())
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      if (entry === '*' || contains(entry, host)) return true
+      const [, name = entry, wantedPort = port] = /^(.*?):(\d+)$/.exec(entry) ?? []
+      if (wantedPort !== port || (isIP(host) !== 0 && isIP(withoutBrackets(name)) === 0)) return false
+      const below = name.replace(/^\*?\.?/, '.')
+      return withoutBrackets(name) === host || host.endsWith(below)
+    })
 }
 
 function contains(range: string, host: string): boolean {

@@ -7,7 +7,14 @@ function rig(limits?: CorrelatorLimits) {
   const world = virtualWorld()
   const correlator = new EventCorrelator(world.clock, limits)
   const observe = (happening: Partial<Happening> = {}) =>
-    correlator.observe({ regarding: widget('a'), type: 'Normal', reason: 'Moved', action: 'Move', note: 'it moved', ...happening })
+    correlator.observe({
+      regarding: widget('a'),
+      type: 'Normal',
+      reason: 'Moved',
+      action: 'Move',
+      note: 'it moved',
+      ...happening,
+    })
   return { world, observe }
 }
 
@@ -19,7 +26,11 @@ describe('The same happening', () => {
     const first = observe()
     await world.advance(90_000)
     expect(observe()).toBe(first)
-    expect(first).toMatchObject({ count: 2, firstAt: '2026-01-01T00:00:00.000000Z', lastAt: '2026-01-01T00:01:30.000000Z' })
+    expect(first).toMatchObject({
+      count: 2,
+      firstAt: '2026-01-01T00:00:00.000000Z',
+      lastAt: '2026-01-01T00:01:30.000000Z',
+    })
   })
 
   it('begins a new series after ten quiet minutes', async () => {

@@ -30,11 +30,17 @@ export interface EventSeries {
 }
 
 export interface CorrelatorLimits {
-  /** So many different notes for the same object, type, reason and action are told one by one; further ones become one series. */
+  /**
+   * So many different notes for the same object, type, reason and action are told one by one; further ones become one
+   * series.
+   */
   readonly similar: number
   /** A series, and what counts as similar, ends when nothing of it happened for so long. */
   readonly quietMs: number
-  /** So many in a row may be written about one object for one reason: what happens all the time does not keep what happens once from being told … */
+  /**
+   * So many in a row may be written about one object for one reason: what happens all the time does not keep what
+   * happens once from being told …
+   */
   readonly burst: number
   /** … and then one more per so long. */
   readonly refillMs: number
@@ -43,7 +49,13 @@ export interface CorrelatorLimits {
 }
 
 /** client-go's, which has one allowance for all reasons together. */
-export const defaultLimits: CorrelatorLimits = { similar: 10, quietMs: 600_000, burst: 25, refillMs: 300_000, remembered: 4_096 }
+export const defaultLimits: CorrelatorLimits = {
+  similar: 10,
+  quietMs: 600_000,
+  burst: 25,
+  refillMs: 300_000,
+  remembered: 4_096,
+}
 
 const combinedMark = '(combined from similar events): '
 
@@ -73,11 +85,17 @@ export class EventCorrelator {
     this.#buckets = new LruMap(limits.remembered)
   }
 
-  /** The series that the happening belongs to now, to be written; undefined where it was one too many, and is only counted. */
+  /**
+   * The series that the happening belongs to now, to be written; undefined where it was one too many, and is only
+   * counted.
+   */
   observe(happening: Happening): EventSeries | undefined {
     const object = identityOf(happening.regarding)
     const series = this.#isOneTooMany(object, happening)
-      ? this.#count([object, happening.type, happening.reason, happening.action], { ...happening, note: `${combinedMark}${happening.note}` })
+      ? this.#count([object, happening.type, happening.reason, happening.action], {
+          ...happening,
+          note: `${combinedMark}${happening.note}`,
+        })
       : this.#count([object, happening.type, happening.reason, happening.action, happening.note], happening)
     return this.#mayWrite(JSON.stringify([object, happening.reason])) ? series : undefined
   }
@@ -87,7 +105,8 @@ export class EventCorrelator {
     const nowMs = this.#clock.monotonicMs()
     const key = JSON.stringify([object, type, reason, action])
     const known = this.#similar.get(key)
-    const similar = known && nowMs - known.lastMs <= this.#limits.quietMs ? known : { notes: new Set<string>(), lastMs: nowMs }
+    const similar =
+      known && nowMs - known.lastMs <= this.#limits.quietMs ? known : { notes: new Set<string>(), lastMs: nowMs }
     similar.lastMs = nowMs
     this.#similar.set(key, similar)
     if (similar.notes.has(note)) return false

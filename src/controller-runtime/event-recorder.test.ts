@@ -15,11 +15,24 @@ beforeEach(() => {
   world = virtualWorld()
   client = new ScriptedClient()
   failures = []
-  recorder = new EventRecorder({ client, world, controller: 'example.org/manager', instance: 'manager-0', failed: ({ note }, error) => failures.push({ note, error }) })
+  recorder = new EventRecorder({
+    client,
+    world,
+    controller: 'example.org/manager',
+    instance: 'manager-0',
+    failed: ({ note }, error) => failures.push({ note, error }),
+  })
 })
 
 function record(happening: Partial<Happening> = {}): void {
-  recorder.record({ regarding: widget('a', { resourceVersion: '7' }), type: 'Normal', reason: 'Moved', action: 'Move', note: 'it moved', ...happening })
+  recorder.record({
+    regarding: widget('a', { resourceVersion: '7' }),
+    type: 'Normal',
+    reason: 'Moved',
+    action: 'Move',
+    note: 'it moved',
+    ...happening,
+  })
 }
 
 async function written(): Promise<readonly KubeEvent[]> {
@@ -45,7 +58,14 @@ describe('What happened', () => {
       reason: 'Moved',
       action: 'Move',
       note: 'it moved',
-      regarding: { apiVersion: 'example.org/v1', kind: 'Widget', name: 'a', namespace: 'shop', uid: 'uid-a', resourceVersion: '7' },
+      regarding: {
+        apiVersion: 'example.org/v1',
+        kind: 'Widget',
+        name: 'a',
+        namespace: 'shop',
+        uid: 'uid-a',
+        resourceVersion: '7',
+      },
       related: { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'uid-n' },
     })
     expect(event?.series).toBeUndefined()
@@ -96,7 +116,11 @@ describe('What happened', () => {
     await world.settle()
     const all = await written()
     const notes = all.filter((each) => each.metadata.namespace === 'shop').map((each) => each.note)
-    expect(notes.sort((a, b) => a.length - b.length)).toEqual([`${'x'.repeat(1_020)}…`, `${'x'.repeat(1_021)}…`, 'x'.repeat(1_024)])
+    expect(notes.sort((a, b) => a.length - b.length)).toEqual([
+      `${'x'.repeat(1_020)}…`,
+      `${'x'.repeat(1_021)}…`,
+      'x'.repeat(1_024),
+    ])
     for (const note of notes) expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1_024)
     const name = all.find((each) => each.metadata.namespace === 'default')!.metadata.name
     expect(name).toMatch(/^system-node-n+\.[0-9a-f]{19}$/)
@@ -206,7 +230,14 @@ describe('A recorder that closes', () => {
   })
 
   it('is written a moment later where that is asked for', async () => {
-    const patient = new EventRecorder({ client, world, controller: 'example.org/manager', instance: 'manager-0', settleMs: 500, failed: () => undefined })
+    const patient = new EventRecorder({
+      client,
+      world,
+      controller: 'example.org/manager',
+      instance: 'manager-0',
+      settleMs: 500,
+      failed: () => undefined,
+    })
     patient.record({ regarding: widget('a'), type: 'Normal', reason: 'Moved', action: 'Move', note: 'it moved' })
     await world.advance(499)
     expect(await written()).toHaveLength(0)

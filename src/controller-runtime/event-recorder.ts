@@ -1,5 +1,11 @@
 import type { World } from '../common/ports.ts'
-import { defaultLimits, EventCorrelator, type CorrelatorLimits, type EventSeries, type Happening } from './event-correlator.ts'
+import {
+  defaultLimits,
+  EventCorrelator,
+  type CorrelatorLimits,
+  type EventSeries,
+  type Happening,
+} from './event-correlator.ts'
 import { isAlreadyExists, isNotFound, KubeApiError } from './kube-api-error.ts'
 import type { KubeClient } from './kube-client.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './objects.ts'
@@ -28,7 +34,13 @@ export interface KubeEvent extends KubeObject {
   readonly series?: { readonly count: number; readonly lastObservedTime: string }
 }
 
-export const events: Resource<KubeEvent> = { group: 'events.k8s.io', version: 'v1', kind: 'Event', plural: 'events', namespaced: true }
+export const events: Resource<KubeEvent> = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+}
 
 export interface EventRecorderParts {
   readonly client: Pick<KubeClient, 'create' | 'patch'>
@@ -40,7 +52,10 @@ export interface EventRecorderParts {
   /** Told of what could not be written. Must not throw. */
   readonly failed: (happening: Happening, error: unknown) => void
   readonly limits?: CorrelatorLimits
-  /** Milliseconds before the first of several writes: what is worth an Event may have better use for the API server while it goes on. 0 unless given. */
+  /**
+   * Milliseconds before the first of several writes: what is worth an Event may have better use for the API server
+   * while it goes on. 0 unless given.
+   */
   readonly settleMs?: number
 }
 
@@ -56,8 +71,8 @@ const longestWordBytes = 128
 const longestNoteBytes = 1_024
 
 /**
- * Writes what happened as Events, one after the other in the background. Nobody waits for them and nobody fails by them: an Event is a courtesy, and
- * what it tells about is more important.
+ * Writes what happened as Events, one after the other in the background. Nobody waits for them and nobody fails by
+ * them: an Event is a courtesy, and what it tells about is more important.
  */
 export class EventRecorder {
   readonly #parts: EventRecorderParts
@@ -122,9 +137,13 @@ export class EventRecorder {
 
   async #write(series: EventSeries): Promise<void> {
     if (series.written && (await this.#recount(series))) return
-    // The same name at each try: the answer to one that succeeded may have been lost. It begins with the time: lists are in the order of names, and kubectl describe leaves those as it finds them.
+    // The same name at each try: the answer to one that succeeded may have been lost. It begins with the time: lists
+    // are in the order of names, and kubectl describe leaves those as it finds them.
     const { clock, random } = this.#parts.world
-    series.name ??= eventName(series.happening.regarding.metadata.name, `${clock.wallMs().toString(16).padStart(11, '0')}${random.hex(8)}`)
+    series.name ??= eventName(
+      series.happening.regarding.metadata.name,
+      `${clock.wallMs().toString(16).padStart(11, '0')}${random.hex(8)}`,
+    )
     try {
       await this.#parts.client.create(events, this.#eventOf(series, series.name), { signal: this.#closed.signal })
     } catch (error) {
@@ -193,7 +212,10 @@ function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReferenc
 
 /** Some kinds allow names that an Event may not have: `system:node`. */
 function eventName(objectName: string, suffix: string): string {
-  const allowed = objectName.toLowerCase().replace(/[^a-z0-9.-]/g, '-').slice(0, longestNameBytes - suffix.length - 1)
+  const allowed = objectName
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '-')
+    .slice(0, longestNameBytes - suffix.length - 1)
   return `${allowed.replace(/[^a-z0-9]+$/, '')}.${suffix}`
 }
 

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest'
-import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer, withFinalizer, withoutFinalizer } from './finalizers.ts'
+import {
+  addFinalizer,
+  hasFinalizer,
+  isDeleting,
+  removeFinalizer,
+  withFinalizer,
+  withoutFinalizer,
+} from './finalizers.ts'
 import { keyOf } from './objects.ts'
 import { ScriptedClient } from './testing-kube-client.ts'
 import { widget, widgets } from './testing-objects.ts'
@@ -15,14 +22,20 @@ it('A finalizer is put on once and taken off once; a second time nothing changes
   const freed = withoutFinalizer(held, ours)
   expect(freed.metadata.finalizers).toEqual(['other.org/x'])
   expect(withoutFinalizer(freed, ours)).toBe(freed)
-  expect([hasFinalizer(held, ours), hasFinalizer(freed, ours), hasFinalizer(widget('a'), ours)]).toEqual([true, false, false])
+  expect([hasFinalizer(held, ours), hasFinalizer(freed, ours), hasFinalizer(widget('a'), ours)]).toEqual([
+    true,
+    false,
+    false,
+  ])
 })
 
 it('An object that is being deleted is given no finalizer, and keeps or loses the one it has', () => {
   const deleting = widget('a', { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [ours] })
   expect([isDeleting(deleting), isDeleting(widget('a'))]).toEqual([true, false])
   expect(withFinalizer(deleting, ours)).toBe(deleting)
-  expect(() => withFinalizer(deleting, 'example.org/late')).toThrow('Widget shop/a is being deleted and can no longer be given the finalizer example.org/late')
+  expect(() => withFinalizer(deleting, 'example.org/late')).toThrow(
+    'Widget shop/a is being deleted and can no longer be given the finalizer example.org/late',
+  )
   expect(withoutFinalizer(deleting, ours).metadata.finalizers).toEqual([])
 })
 

@@ -14,25 +14,45 @@ export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false
 }
 
-/** The object with the finalizer; the same object where it has it. Throws `REGENT_REFUSED` for one that is being deleted: the API server allows no new ones then. */
+/**
+ * The object with the finalizer; the same object where it has it. Throws `REGENT_REFUSED` for one that is being
+ * deleted: the API server allows no new ones then.
+ */
 export function withFinalizer<Object extends KubeObject>(object: Object, finalizer: string): Object {
   if (hasFinalizer(object, finalizer)) return object
-  if (isDeleting(object)) throw new RegentError('REGENT_REFUSED', `${object.kind} ${keyText(keyOf(object))} is being deleted and can no longer be given the finalizer ${finalizer}`)
+  if (isDeleting(object))
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${object.kind} ${keyText(keyOf(object))} is being deleted and can no longer be given the finalizer ${finalizer}`,
+    )
   return withFinalizers(object, [...(object.metadata.finalizers ?? []), finalizer])
 }
 
 /** The object without the finalizer; the same object where it has none such. */
 export function withoutFinalizer<Object extends KubeObject>(object: Object, finalizer: string): Object {
-  return hasFinalizer(object, finalizer) ? withFinalizers(object, (object.metadata.finalizers ?? []).filter((each) => each !== finalizer)) : object
+  return hasFinalizer(object, finalizer)
+    ? withFinalizers(
+        object,
+        (object.metadata.finalizers ?? []).filter((each) => each !== finalizer),
+      )
+    : object
 }
 
 /** Must be done, and its answer seen, before anything is made that would have to be cleaned up. */
-export async function addFinalizer<Kind extends KubeObject>(parts: ChangeParts, target: Omit<Change<Kind>, 'change'>, finalizer: string): Promise<Kind | undefined> {
+export async function addFinalizer<Kind extends KubeObject>(
+  parts: ChangeParts,
+  target: Omit<Change<Kind>, 'change'>,
+  finalizer: string,
+): Promise<Kind | undefined> {
   return changeObject(parts, { ...target, change: (current) => withFinalizer(current, finalizer) })
 }
 
 /** The last thing done for an object that is being deleted: it may be gone when this resolves. */
-export async function removeFinalizer<Kind extends KubeObject>(parts: ChangeParts, target: Omit<Change<Kind>, 'change'>, finalizer: string): Promise<Kind | undefined> {
+export async function removeFinalizer<Kind extends KubeObject>(
+  parts: ChangeParts,
+  target: Omit<Change<Kind>, 'change'>,
+  finalizer: string,
+): Promise<Kind | undefined> {
   return changeObject(parts, { ...target, change: (current) => withoutFinalizer(current, finalizer) })
 }
 

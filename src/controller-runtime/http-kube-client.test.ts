@@ -17,7 +17,12 @@ let client: KubeClient & { close(): Promise<void> }
 const records: RequestRecord[] = []
 
 function clientOf(connection: KubeConnection): typeof client {
-  return createKubeClient({ connection, world: realWorld, userAgent: 'regent/test', onRequest: (record) => records.push(record) })
+  return createKubeClient({
+    connection,
+    world: realWorld,
+    userAgent: 'regent/test',
+    onRequest: (record) => records.push(record),
+  })
 }
 
 beforeEach(async () => {
@@ -49,7 +54,12 @@ describe('reading and writing', () => {
       'DELETE /api/v1/namespaces/prod/configmaps/shop',
       'GET /api/v1/namespaces/prod/configmaps/shop',
     ])
-    expect(server.requests[4]?.body).toEqual({ kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background', preconditions: { uid: made.metadata.uid } })
+    expect(server.requests[4]?.body).toEqual({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      propagationPolicy: 'Background',
+      preconditions: { uid: made.metadata.uid },
+    })
   })
 
   test('an update with an old version is a conflict, and one that exists already is not', async () => {
@@ -63,44 +73,74 @@ describe('reading and writing', () => {
 
   test('deleting another object of the same name is a conflict', async () => {
     await client.create(configMaps, configMap('shop'))
-    const error = await client.delete(configMaps, key, { uid: 'uid-of-the-one-before' }).catch((reason: unknown) => reason)
+    const error = await client
+      .delete(configMaps, key, { uid: 'uid-of-the-one-before' })
+      .catch((reason: unknown) => reason)
     expect(isConflict(error)).toBe(true)
     expect(await client.get(configMaps, key)).toBeDefined()
   })
 
   test('status is written beside the rest', async () => {
     const made = await client.create(widgets, widget('shop', { size: 3 }))
-    const after = await client.update(widgets, { ...made, spec: { size: 9 }, status: { ready: true } }, { subresource: 'status' })
+    const after = await client.update(
+      widgets,
+      { ...made, spec: { size: 9 }, status: { ready: true } },
+      { subresource: 'status' },
+    )
     expect([after.spec, after.status]).toEqual([{ size: 3 }, { ready: true }])
   })
 
   test('server-side apply names its manager and its content type', async () => {
     await client.apply(widgets, widget('shop', { size: 3 }), { fieldManager: 'regent', force: true })
     const [request] = server.requests
-    expect([request?.method, request?.headers['content-type'], request?.query.get('fieldManager'), request?.query.get('force')]).toEqual(['PATCH', 'application/apply-patch+yaml', 'regent', 'true'])
+    expect([
+      request?.method,
+      request?.headers['content-type'],
+      request?.query.get('fieldManager'),
+      request?.query.get('force'),
+    ]).toEqual(['PATCH', 'application/apply-patch+yaml', 'regent', 'true'])
   })
 
   test('a list of operations is a JSON patch, an object a merge patch', async () => {
     await client.create(widgets, widget('shop', { size: 3, colour: 'red' }))
     expect((await client.patch(widgets, key, { spec: { colour: null } })).spec).toEqual({ size: 3 })
-    expect((await client.patch(widgets, key, [{ op: 'replace', path: '/spec/size', value: 4 }])).spec).toEqual({ size: 4 })
-    expect(server.requests.slice(1).map(({ headers }) => headers['content-type'])).toEqual(['application/merge-patch+json', 'application/json-patch+json'])
+    expect((await client.patch(widgets, key, [{ op: 'replace', path: '/spec/size', value: 4 }])).spec).toEqual({
+      size: 4,
+    })
+    expect(server.requests.slice(1).map(({ headers }) => headers['content-type'])).toEqual([
+      'application/merge-patch+json',
+      'application/json-patch+json',
+    ])
   })
 
   test('a write without a name or namespace never leaves this process', async () => {
-    for (const wrong of [{ namespace: 'prod', name: '' }, { namespace: '', name: 'shop' }]) await expect(client.delete(configMaps, wrong)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    for (const wrong of [
+      { namespace: 'prod', name: '' },
+      { namespace: '', name: 'shop' },
+    ])
+      await expect(client.delete(configMaps, wrong)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
     const homeless = { ...configMap('shop'), metadata: { name: 'shop' } }
-    for (const write of [client.create(configMaps, homeless), client.update(configMaps, homeless), client.apply(configMaps, homeless, { fieldManager: 'regent' })]) await expect(write).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    for (const write of [
+      client.create(configMaps, homeless),
+      client.update(configMaps, homeless),
+      client.apply(configMaps, homeless, { fieldManager: 'regent' }),
+    ])
+      await expect(write).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
     expect(server.requests).toEqual([])
   })
 })
 
 describe('lists', () => {
   test('come in pages, and objects in them say their kind', async () => {
-    for (const name of ['a', 'b', 'c']) await client.create(configMaps, configMap(name, {}, { app: name === 'b' ? 'other' : 'shop' }))
+    for (const name of ['a', 'b', 'c'])
+      await client.create(configMaps, configMap(name, {}, { app: name === 'b' ? 'other' : 'shop' }))
     const first = await client.list(configMaps, { namespace: 'prod', limit: 2 })
     const second = await client.list(configMaps, { namespace: 'prod', limit: 2, continue: first.continue ?? '' })
-    expect([...first.items, ...second.items].map(({ apiVersion, kind, metadata }) => `${apiVersion} ${kind} ${metadata.name}`)).toEqual(['v1 ConfigMap a', 'v1 ConfigMap b', 'v1 ConfigMap c'])
+    expect(
+      [...first.items, ...second.items].map(
+        ({ apiVersion, kind, metadata }) => `${apiVersion} ${kind} ${metadata.name}`,
+      ),
+    ).toEqual(['v1 ConfigMap a', 'v1 ConfigMap b', 'v1 ConfigMap c'])
     expect(second.continue).toBeUndefined()
     const chosen = await client.list(configMaps, { labelSelector: 'app=shop' })
     expect(chosen.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'c'])
@@ -115,7 +155,11 @@ describe('lists', () => {
     for (const name of ['a', 'b']) await client.create(configMaps, configMap(name))
     const first = await client.list(configMaps, { limit: 1 })
     server.expirePages()
-    expect(isExpired(await client.list(configMaps, { limit: 1, continue: first.continue ?? '' }).catch((error: unknown) => error))).toBe(true)
+    expect(
+      isExpired(
+        await client.list(configMaps, { limit: 1, continue: first.continue ?? '' }).catch((error: unknown) => error),
+      ),
+    ).toBe(true)
   })
 })
 
@@ -130,19 +174,31 @@ describe('watches', () => {
     await until(() => seen.events.length === 4)
     server.endWatches()
     await seen.end
-    expect(seen.events.map((event) => (event.type === 'BOOKMARK' ? event : `${event.type} ${event.object.metadata.name}`))).toEqual(['ADDED shop', 'MODIFIED shop', { type: 'BOOKMARK', resourceVersion: '102' }, 'DELETED shop'])
+    expect(
+      seen.events.map((event) => (event.type === 'BOOKMARK' ? event : `${event.type} ${event.object.metadata.name}`)),
+    ).toEqual(['ADDED shop', 'MODIFIED shop', { type: 'BOOKMARK', resourceVersion: '102' }, 'DELETED shop'])
     const query = server.requests.find(({ query: asked }) => asked.has('watch'))?.query
-    expect([query?.get('allowWatchBookmarks'), query?.get('timeoutSeconds'), query?.get('resourceVersion')]).toEqual(['true', '300', '100'])
+    expect([query?.get('allowWatchBookmarks'), query?.get('timeoutSeconds'), query?.get('resourceVersion')]).toEqual([
+      'true',
+      '300',
+      '100',
+    ])
   })
 
   test('a version that is forgotten ends them as expired', async () => {
     await client.create(configMaps, configMap('shop'))
     server.state.compact()
-    expect(isExpired(await collect(client.watch(configMaps, { resourceVersion: '100', timeoutSeconds: 300 })).failure)).toBe(true)
+    expect(
+      isExpired(await collect(client.watch(configMaps, { resourceVersion: '100', timeoutSeconds: 300 })).failure),
+    ).toBe(true)
   })
 
   test('a cut connection, a garbage line and half an event are errors, never a quiet end', async () => {
-    const damages = [() => server.cutWatches(), () => server.writeToWatches('<html>\n'), () => (server.writeToWatches('{"type":"ADDED","obj'), server.endWatches())]
+    const damages = [
+      () => server.cutWatches(),
+      () => server.writeToWatches('<html>\n'),
+      () => (server.writeToWatches('{"type":"ADDED","obj'), server.endWatches()),
+    ]
     for (const damage of damages) {
       const seen = collect(client.watch(configMaps, { resourceVersion: server.state.version, timeoutSeconds: 300 }))
       await until(() => server.openWatches === 1)
@@ -154,7 +210,9 @@ describe('watches', () => {
 
   test('a refused watch says why', async () => {
     server.misbehave({ answer: { status: 403, reason: 'Forbidden' } })
-    expect(await collect(client.watch(configMaps, { resourceVersion: '1', timeoutSeconds: 300 })).failure).toMatchObject({ status: 403, reason: 'Forbidden' })
+    expect(
+      await collect(client.watch(configMaps, { resourceVersion: '1', timeoutSeconds: 300 })).failure,
+    ).toMatchObject({ status: 403, reason: 'Forbidden' })
   })
 
   test('whoever stops reading, or aborts, closes the connection', async () => {
@@ -165,7 +223,9 @@ describe('watches', () => {
     }
     await until(() => server.openWatches === 0)
     const stop = new AbortController()
-    const seen = collect(client.watch(configMaps, { resourceVersion: server.state.version, timeoutSeconds: 300, signal: stop.signal }))
+    const seen = collect(
+      client.watch(configMaps, { resourceVersion: server.state.version, timeoutSeconds: 300, signal: stop.signal }),
+    )
     await until(() => server.openWatches === 1)
     stop.abort(new Error('enough'))
     expect(await seen.failure).toMatchObject({ message: 'enough' })
@@ -185,19 +245,30 @@ describe('when the API server is in trouble', () => {
   test('a wait longer than the deadline is told instead of waited for', async () => {
     server.misbehave({ answer: { status: 429, retryAfterSeconds: 60 } })
     const startedMs = realWorld.clock.monotonicMs()
-    await expect(client.get(configMaps, key, { deadlineMs: 5_000 })).rejects.toMatchObject({ status: 429, reason: 'TooManyRequests', retryAfterMs: 60_000 })
+    await expect(client.get(configMaps, key, { deadlineMs: 5_000 })).rejects.toMatchObject({
+      status: 429,
+      reason: 'TooManyRequests',
+      retryAfterMs: 60_000,
+    })
     expect(realWorld.clock.monotonicMs() - startedMs).toBeLessThan(4_000)
   })
 
   test('an error without Retry-After is the caller’s to repeat', async () => {
     server.misbehave({ answer: { status: 500 } })
-    await expect(client.get(configMaps, key)).rejects.toMatchObject({ code: 'REGENT_KUBE_API', status: 500, reason: 'InternalError' })
+    await expect(client.get(configMaps, key)).rejects.toMatchObject({
+      code: 'REGENT_KUBE_API',
+      status: 500,
+      reason: 'InternalError',
+    })
     expect(server.requests).toHaveLength(1)
   })
 
   test('silence ends at the deadline, and an aborted signal at once', async () => {
     server.misbehave({ answer: 'silence', times: 2 })
-    await expect(client.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE', message: expect.stringContaining('100 ms') as string })
+    await expect(client.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({
+      code: 'REGENT_KUBE_UNREACHABLE',
+      message: expect.stringContaining('100 ms') as string,
+    })
     const stop = new AbortController()
     const asked = client.get(configMaps, key, { signal: stop.signal })
     await until(() => server.requests.length === 2)
@@ -208,16 +279,23 @@ describe('when the API server is in trouble', () => {
   test('a server that takes connections and says nothing, as a frozen one does, does not outlive the deadline', async () => {
     const mute = createServer().listen(0, '127.0.0.1')
     await once(mute, 'listening')
-    await using other = disposable(clientOf({ ...server.connection, server: `https://127.0.0.1:${(mute.address() as AddressInfo).port}` }))
+    await using other = disposable(
+      clientOf({ ...server.connection, server: `https://127.0.0.1:${(mute.address() as AddressInfo).port}` }),
+    )
     const startedMs = realWorld.clock.monotonicMs()
-    await expect(other.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE', message: expect.stringContaining('100 ms') as string })
+    await expect(other.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({
+      code: 'REGENT_KUBE_UNREACHABLE',
+      message: expect.stringContaining('100 ms') as string,
+    })
     expect(realWorld.clock.monotonicMs() - startedMs).toBeLessThan(5_000)
     mute.close()
   })
 
   test('a credential plugin that hangs does not outlive the deadline', async () => {
     await using other = disposable(clientOf({ ...server.connection, credentials: () => new Promise(() => undefined) }))
-    await expect(other.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE' })
+    await expect(other.get(configMaps, key, { deadlineMs: 100 })).rejects.toMatchObject({
+      code: 'REGENT_KUBE_UNREACHABLE',
+    })
   })
 
   test('a reading whose kept connection was closed is sent again; a write is not', async () => {
@@ -225,7 +303,9 @@ describe('when the API server is in trouble', () => {
     server.misbehave({ answer: 'reset' })
     expect(await client.get(configMaps, key)).toBeDefined()
     server.misbehave({ answer: 'reset' })
-    await expect(client.patch(configMaps, key, { data: { a: '1' } })).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE' })
+    await expect(client.patch(configMaps, key, { data: { a: '1' } })).rejects.toMatchObject({
+      code: 'REGENT_KUBE_UNREACHABLE',
+    })
     expect(server.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(1)
   })
 
@@ -239,7 +319,11 @@ describe('when the API server is in trouble', () => {
       },
     }
     await using other = disposable(clientOf(connection))
-    server.misbehave({ when: ({ headers }) => headers.authorization === 'Bearer old', times: 9, answer: { status: 401 } })
+    server.misbehave({
+      when: ({ headers }) => headers.authorization === 'Bearer old',
+      times: 9,
+      answer: { status: 401 },
+    })
     expect(await other.get(configMaps, key)).toBeUndefined()
     expect(asked).toEqual([false, true])
     server.misbehave({ times: 9, answer: { status: 401 } })
@@ -265,7 +349,14 @@ describe('when the API server is in trouble', () => {
 test('every request says who asks and is reported', async () => {
   await client.get(configMaps, key)
   expect(server.requests[0]?.headers).toMatchObject({ 'user-agent': 'regent/test', authorization: 'Bearer test' })
-  expect(records).toEqual([{ method: 'GET', host: new URL(server.connection.server).host, code: '404', durationMs: expect.any(Number) as number }])
+  expect(records).toEqual([
+    {
+      method: 'GET',
+      host: new URL(server.connection.server).host,
+      code: '404',
+      durationMs: expect.any(Number) as number,
+    },
+  ])
 })
 
 interface Collected<Kind extends KubeObject> {
@@ -280,7 +371,14 @@ function collect(watch: AsyncIterable<WatchEvent<ConfigMap>>): Collected<ConfigM
     for await (const event of watch) events.push(event)
   }
   const end = read()
-  return { events, end, failure: end.then(() => undefined, (error: unknown) => error) }
+  return {
+    events,
+    end,
+    failure: end.then(
+      () => undefined,
+      (error: unknown) => error,
+    ),
+  }
 }
 
 function disposable(one: typeof client): typeof client & AsyncDisposable {

@@ -14,9 +14,15 @@ function namesOf(objects: readonly ConfigMap[]): readonly string[] {
 test('objects are found by key, namespace, label and owner', () => {
   const objects = indexer()
   const owned = configMap('owned')
-  objects.put({ ...owned, metadata: { ...owned.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Widget', name: 'w', uid: 'u-1' }] } })
+  objects.put({
+    ...owned,
+    metadata: { ...owned.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Widget', name: 'w', uid: 'u-1' }] },
+  })
   objects.put(configMap('a', {}, { app: 'shop' }))
-  objects.put({ ...configMap('b', {}, { app: 'shop' }), metadata: { name: 'b', namespace: 'other', labels: { app: 'shop' } } })
+  objects.put({
+    ...configMap('b', {}, { app: 'shop' }),
+    metadata: { name: 'b', namespace: 'other', labels: { app: 'shop' } },
+  })
   expect(objects.get({ namespace: 'other', name: 'b' })?.metadata.name).toBe('b')
   expect(objects.get({ namespace: 'prod', name: 'b' })).toBeUndefined()
   expect(namesOf(objects.list('prod'))).toEqual(['a', 'owned'])
@@ -31,13 +37,20 @@ test('an index that was never declared is an error, not an empty answer', () => 
 test('what is given out cannot be changed', () => {
   const objects = indexer()
   objects.put(configMap('a', { key: 'value' }))
-  const given = objects.get({ namespace: 'prod', name: 'a' }) as unknown as { data: Record<string, string>; metadata: { labels: Record<string, string> } }
+  const given = objects.get({ namespace: 'prod', name: 'a' }) as unknown as {
+    data: Record<string, string>
+    metadata: { labels: Record<string, string> }
+  }
   expect(() => (given.data['key'] = 'other')).toThrow(TypeError)
   expect(() => (given.metadata.labels['x'] = 'y')).toThrow(TypeError)
 })
 
 test('after any puts and removals the index says what a search through everything says', () => {
-  const change = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), app: fc.option(fc.constantFrom('x', 'y')), gone: fc.boolean() })
+  const change = fc.record({
+    name: fc.constantFrom('a', 'b', 'c', 'd'),
+    app: fc.option(fc.constantFrom('x', 'y')),
+    gone: fc.boolean(),
+  })
   fc.assert(
     fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
       const objects = indexer()
@@ -46,7 +59,10 @@ test('after any puts and removals the index says what a search through everythin
         if (gone) objects.remove({ namespace: 'prod', name })
         else objects.put(object)
       }
-      for (const app of ['x', 'y']) expect(namesOf(objects.byIndex('app', app))).toEqual(namesOf(objects.list().filter(({ metadata }) => metadata.labels?.['app'] === app)))
+      for (const app of ['x', 'y'])
+        expect(namesOf(objects.byIndex('app', app))).toEqual(
+          namesOf(objects.list().filter(({ metadata }) => metadata.labels?.['app'] === app)),
+        )
     }),
   )
 })

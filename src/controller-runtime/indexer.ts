@@ -34,7 +34,8 @@ export class Indexer<Kind extends KubeObject> {
   /** Throws for an index that was never declared: an empty answer would look like a fact. */
   byIndex(index: string, value: string): readonly Kind[] {
     const keys = this.#keys.get(index)
-    if (keys === undefined) throw new TypeError(`there is no index "${index}"; there are ${[...this.#keys.keys()].join(', ') || 'none'}`)
+    if (keys === undefined)
+      throw new TypeError(`there is no index "${index}"; there are ${[...this.#keys.keys()].join(', ') || 'none'}`)
     return [...(keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? [])
   }
 
@@ -44,7 +45,8 @@ export class Indexer<Kind extends KubeObject> {
     const before = this.#objects.get(key)
     if (before !== undefined) this.#unindex(key, before)
     this.#objects.set(key, deepFrozen(object))
-    for (const [name, values] of this.#keys) for (const value of this.#functions[name]?.(object) ?? []) keysUnder(values, value).add(key)
+    for (const [name, values] of this.#keys)
+      for (const value of this.#functions[name]?.(object) ?? []) keysUnder(values, value).add(key)
     return before
   }
 
@@ -59,7 +61,8 @@ export class Indexer<Kind extends KubeObject> {
   }
 
   #unindex(key: string, before: Kind): void {
-    for (const [name, values] of this.#keys) for (const value of this.#functions[name]?.(before) ?? []) drop(values, value, key)
+    for (const [name, values] of this.#keys)
+      for (const value of this.#functions[name]?.(before) ?? []) drop(values, value, key)
   }
 }
 

@@ -7,8 +7,8 @@ export interface InformerPort<Kind extends KubeObject = KubeObject> {
   /** Whether the first list is in the copy and the handlers heard of all of it. */
   hasSynced(): boolean
   /**
-   * From now on `handler` hears of every change; what is in the copy already it hears of as added. Gives the function that removes
-   * it again.
+   * From now on `handler` hears of every change; what is in the copy already it hears of as added. Gives the function
+   * that removes it again.
    */
   addHandler(handler: InformerHandler<Kind>): () => void
   get(key: ObjectKey): Kind | undefined

@@ -35,18 +35,24 @@ export class InformerSet {
   }
 
   /**
-   * The informer of a kind. Who asks first says what is indexed and selected; who asks later takes it as it is, and must say nothing
-   * about that, but for `as`. One that is first asked for while the set runs starts at once.
+   * The informer of a kind. Who asks first says what is indexed and selected; who asks later takes it as it is, and
+   * must say nothing about that, but for `as`. One that is first asked for while the set runs starts at once.
    */
   of<Kind extends KubeObject>(resource: Resource<Kind>, choice?: InformerChoice<Kind>): Informer<Kind> {
     const { as = '', indexes, ...selection } = choice ?? {}
     const name = `${resource.group}/${resource.version}/${resource.plural} ${as}`
     const known = this.#informers.get(name)
     if (known !== undefined) {
-      if (indexes !== undefined || Object.keys(selection).length > 0) throw new TypeError(`the informer of ${known.name} exists already: its indexes and selectors cannot change`)
+      if (indexes !== undefined || Object.keys(selection).length > 0)
+        throw new TypeError(`the informer of ${known.name} exists already: its indexes and selectors cannot change`)
       return known as unknown as Informer<Kind>
     }
-    const made = new Informer<Kind>({ ...this.#parts, resource, selection, ...(indexes === undefined ? {} : { indexes }) })
+    const made = new Informer<Kind>({
+      ...this.#parts,
+      resource,
+      selection,
+      ...(indexes === undefined ? {} : { indexes }),
+    })
     this.#informers.set(name, made as unknown as Informer<KubeObject>)
     this.#running?.runs.push(made.run(this.#running.signal))
     return made

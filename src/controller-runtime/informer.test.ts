@@ -17,7 +17,12 @@ const kind = 'v1/configmaps'
 function noting(heard: string[]): InformerHandler<ConfigMap> {
   return {
     added: ({ metadata }, initial) => void heard.push(`added ${metadata.name}${initial ? ' (initial)' : ''}`),
-    updated: (before, after) => void heard.push(before === after ? `resync ${after.metadata.name}` : `updated ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`),
+    updated: (before, after) =>
+      void heard.push(
+        before === after
+          ? `resync ${after.metadata.name}`
+          : `updated ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`,
+      ),
     deleted: ({ metadata }, missed) => void heard.push(`deleted ${metadata.name}${missed ? ' (missed)' : ''}`),
   }
 }
@@ -34,7 +39,14 @@ describe('on a virtual clock', () => {
     client = new ScriptedClient()
     heard = []
     stop.now = new AbortController()
-    informer = new Informer({ client, resource: configMaps, world, logger, indexes: { app: labelValue('app') }, resyncMs: 0 })
+    informer = new Informer({
+      client,
+      resource: configMaps,
+      world,
+      logger,
+      indexes: { app: labelValue('app') },
+      resyncMs: 0,
+    })
     informer.addHandler(noting(heard))
   })
 
@@ -46,11 +58,17 @@ describe('on a virtual clock', () => {
   }
 
   function stored(name: string, data: Record<string, string> = {}): ConfigMap {
-    return client.state.create(kind, 'prod', { ...configMap(name, data, { app: 'shop' }), metadata: { name, labels: { app: 'shop' } } }) as unknown as ConfigMap
+    return client.state.create(kind, 'prod', {
+      ...configMap(name, data, { app: 'shop' }),
+      metadata: { name, labels: { app: 'shop' } },
+    }) as unknown as ConfigMap
   }
 
   function changed(object: ConfigMap): ConfigMap {
-    return client.state.update({ kind, namespace: 'prod', name: object.metadata.name, subresource: undefined }, structuredClone(object) as never) as unknown as ConfigMap
+    return client.state.update(
+      { kind, namespace: 'prod', name: object.metadata.name, subresource: undefined },
+      structuredClone(object) as never,
+    ) as unknown as ConfigMap
   }
 
   /** The watch breaks and cannot go on from where it was. */
@@ -85,7 +103,10 @@ describe('on a virtual clock', () => {
     const a = stored('a')
     await run()
     const cachedThen: (string | undefined)[] = []
-    informer.addHandler({ updated: (_, { metadata }) => void cachedThen.push(informer.get({ namespace: 'prod', name: metadata.name })?.metadata.resourceVersion) })
+    informer.addHandler({
+      updated: (_, { metadata }) =>
+        void cachedThen.push(informer.get({ namespace: 'prod', name: metadata.name })?.metadata.resourceVersion),
+    })
     client.lastWatch.send('ADDED', stored('b'))
     client.lastWatch.send('MODIFIED', changed(a))
     client.lastWatch.send('DELETED', a)
@@ -162,7 +183,14 @@ describe('on a virtual clock', () => {
   })
 
   test('of several namespaces each is watched by itself, and a list of one deletes nothing of the others', async () => {
-    const both = new Informer({ client, resource: configMaps, namespaces: ['prod', 'test'], world, logger, resyncMs: 0 })
+    const both = new Informer({
+      client,
+      resource: configMaps,
+      namespaces: ['prod', 'test'],
+      world,
+      logger,
+      resyncMs: 0,
+    })
     both.addHandler(noting(heard))
     stored('a')
     client.state.create(kind, 'test', { metadata: { name: 'b' } })
@@ -173,7 +201,9 @@ describe('on a virtual clock', () => {
     await world.advance(60_000)
     expect([both.hasSynced(), heard]).toEqual([true, ['added a (initial)', 'added b (initial)']])
     client.state.delete({ kind, namespace: 'test', name: 'b', subresource: undefined })
-    client.watches.find(({ options }) => options.namespace === 'test')?.fail(new KubeApiError('too old', { status: 410 }))
+    client.watches
+      .find(({ options }) => options.namespace === 'test')
+      ?.fail(new KubeApiError('too old', { status: 410 }))
     await world.settle()
     expect([heard.slice(2), both.list().length]).toEqual([['deleted b (missed)'], 1])
   })
@@ -202,11 +232,22 @@ describe('on a virtual clock', () => {
 describe('against an API server on loopback', () => {
   test('the cache ends equal to the server after resets, refusals, garbage, expiry and clean ends', async () => {
     await using server = await FakeApiServer.start()
-    const client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test', throttle: { qps: 0, burst: 0 } })
-    const timings = { ...defaultReflectorTimings, pageSize: 2, settledMs: 0, backoff: { ...defaultReflectorTimings.backoff, firstMs: 5, longestMs: 20 } }
+    const client = createKubeClient({
+      connection: server.connection,
+      world: realWorld,
+      userAgent: 'regent/test',
+      throttle: { qps: 0, burst: 0 },
+    })
+    const timings = {
+      ...defaultReflectorTimings,
+      pageSize: 2,
+      settledMs: 0,
+      backoff: { ...defaultReflectorTimings.backoff, firstMs: 5, longestMs: 20 },
+    }
     const informer = new Informer({ client, resource: configMaps, world: realWorld, logger, timings })
     const alive = new Map<string, number>()
-    const count = ({ metadata }: ConfigMap, by: number): unknown => alive.set(metadata.uid ?? '', (alive.get(metadata.uid ?? '') ?? 0) + by)
+    const count = ({ metadata }: ConfigMap, by: number): unknown =>
+      alive.set(metadata.uid ?? '', (alive.get(metadata.uid ?? '') ?? 0) + by)
     informer.addHandler({ added: (object) => void count(object, 1), deleted: (object) => void count(object, -1) })
     const stop = new AbortController()
     const ended = informer.run(stop.signal)
@@ -228,8 +269,15 @@ describe('against an API server on loopback', () => {
       await realWorld.timers.sleep(step % 5)
     }
     server.recover()
-    const versions = (objects: readonly { readonly metadata: { readonly name: string; readonly resourceVersion?: string } }[]): readonly string[] => objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort()
-    for (let tries = 0; tries < 500 && versions(informer.list()).join() !== versions(server.state.all(kind)).join(); tries++) await realWorld.timers.sleep(10)
+    const versions = (
+      objects: readonly { readonly metadata: { readonly name: string; readonly resourceVersion?: string } }[],
+    ): readonly string[] => objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort()
+    for (
+      let tries = 0;
+      tries < 500 && versions(informer.list()).join() !== versions(server.state.all(kind)).join();
+      tries++
+    )
+      await realWorld.timers.sleep(10)
     expect(versions(informer.list())).toEqual(versions(server.state.all(kind)))
     expect([...alive.values()].filter((times) => times !== 0 && times !== 1)).toEqual([])
     expect([...alive.values()].filter((times) => times === 1)).toHaveLength(informer.list().length)

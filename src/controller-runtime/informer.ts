@@ -19,13 +19,19 @@ export interface InformerHandler<Kind extends KubeObject> {
 export interface InformerParts<Kind extends KubeObject> {
   readonly client: Pick<KubeClient, 'list' | 'watch'>
   readonly resource: Resource<Kind>
-  /** Those to look at; all where none is named. Each is listed and watched by itself, as a role for single namespaces demands. */
+  /**
+   * Those to look at; all where none is named. Each is listed and watched by itself, as a role for single namespaces
+   * demands.
+   */
   readonly namespaces?: readonly string[]
   readonly selection?: Omit<Selection, 'namespace'>
   readonly world: World
   readonly logger: Logger
   readonly indexes?: Indexes<Kind>
-  /** How often handlers are given every object again, ±10 %; 10 h unless given, never where 0. No substitute for a timer of one's own. */
+  /**
+   * How often handlers are given every object again, ±10 %; 10 h unless given, never where 0. No substitute for a timer
+   * of one's own.
+   */
   readonly resyncMs?: number
   readonly timings?: ReflectorTimings
 }
@@ -33,8 +39,8 @@ export interface InformerParts<Kind extends KubeObject> {
 const defaultResyncMs = 36_000_000
 
 /**
- * A cache of one kind that is kept up to date, shared by all who read it or want to hear of changes. Objects it gives out are
- * frozen, and may be a moment old: whoever commits to something asks the API server.
+ * A cache of one kind that is kept up to date, shared by all who read it or want to hear of changes. Objects it gives
+ * out are frozen, and may be a moment old: whoever commits to something asks the API server.
  */
 export class Informer<Kind extends KubeObject> {
   readonly resource: Resource<Kind>
@@ -70,7 +76,9 @@ export class Informer<Kind extends KubeObject> {
     const given = Promise.withResolvers<never>()
     const abort = (): void => given.reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
-    return Promise.race([this.#firstList.promise, given.promise]).finally(() => signal.removeEventListener('abort', abort))
+    return Promise.race([this.#firstList.promise, given.promise]).finally(() =>
+      signal.removeEventListener('abort', abort),
+    )
   }
 
   get(key: ObjectKey): Kind | undefined {
@@ -116,7 +124,15 @@ export class Informer<Kind extends KubeObject> {
       remove: (object: Kind) => this.#remove(object),
     }
     const scoped = { ...selection, ...(namespace === undefined ? {} : { namespace }) }
-    return new Reflector({ client, resource, target, world, logger, selection: scoped, ...(timings === undefined ? {} : { timings }) })
+    return new Reflector({
+      client,
+      resource,
+      target,
+      world,
+      logger,
+      selection: scoped,
+      ...(timings === undefined ? {} : { timings }),
+    })
   }
 
   #replace(objects: readonly Kind[], namespace: string | undefined): void {
@@ -176,7 +192,9 @@ export class Informer<Kind extends KubeObject> {
   }
 }
 
-/** Half of an object's bytes, of use to nobody here. An update without them leaves those of the API server as they are. */
+/**
+ * Half of an object's bytes, of use to nobody here. An update without them leaves those of the API server as they are.
+ */
 function withoutManagedFields<Kind extends KubeObject>(object: Kind): Kind {
   if (!('managedFields' in object.metadata)) return object
   const { managedFields, ...metadata } = object.metadata
@@ -185,5 +203,9 @@ function withoutManagedFields<Kind extends KubeObject>(object: Kind): Kind {
 
 /** A list tells again what a watch has told. */
 function isSame(known: KubeObject, object: KubeObject): boolean {
-  return known.metadata.uid === object.metadata.uid && known.metadata.resourceVersion !== undefined && known.metadata.resourceVersion === object.metadata.resourceVersion
+  return (
+    known.metadata.uid === object.metadata.uid &&
+    known.metadata.resourceVersion !== undefined &&
+    known.metadata.resourceVersion === object.metadata.resourceVersion
+  )
 }

@@ -3,13 +3,18 @@ import { RegentError } from '../common/errors.ts'
 export interface Refusal {
   /** HTTP status of the answer. */
   readonly status: number
-  /** Kubernetes' word for it: `Conflict`, `NotFound`, `AlreadyExists`, `Expired`, `Invalid`, `Forbidden`, `TooManyRequests` and others. */
+  /**
+   * Kubernetes' word for it: `Conflict`, `NotFound`, `AlreadyExists`, `Expired`, `Invalid`, `Forbidden`,
+   * `TooManyRequests` and others.
+   */
   readonly reason?: string | undefined
   /** How long the API server asks to wait before the next try. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** The API server answered, and refused. That nothing answered at all is a RegentError with `REGENT_KUBE_UNREACHABLE`. */
+/**
+ * The API server answered, and refused. That nothing answered at all is a RegentError with `REGENT_KUBE_UNREACHABLE`.
+ */
 export class KubeApiError extends RegentError {
   readonly reason: string
   readonly retryAfterMs: number | undefined
@@ -67,5 +72,7 @@ export function isAlreadyExists(error: unknown): error is KubeApiError {
 
 /** The resourceVersion or continue token is too old: `Expired` from lists and watches, `Gone` from older servers. */
 export function isExpired(error: unknown): error is KubeApiError {
-  return error instanceof KubeApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
+  return (
+    error instanceof KubeApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
+  )
 }

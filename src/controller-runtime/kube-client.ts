@@ -83,12 +83,16 @@ export interface DeleteOptions extends RequestOptions {
 }
 
 /**
- * The Kubernetes API as a controller needs it. Refusals reject with KubeApiError, silence with `REGENT_KUBE_UNREACHABLE`;
- * an aborted signal rejects with its reason.
+ * The Kubernetes API as a controller needs it. Refusals reject with KubeApiError, silence with
+ * `REGENT_KUBE_UNREACHABLE`; an aborted signal rejects with its reason.
  */
 export interface KubeClient {
   /** As etcd has it now, never from a cache. Undefined where there is no such object. */
-  get<Kind extends KubeObject>(resource: Resource<Kind>, key: ObjectKey, options?: RequestOptions): Promise<Kind | undefined>
+  get<Kind extends KubeObject>(
+    resource: Resource<Kind>,
+    key: ObjectKey,
+    options?: RequestOptions,
+  ): Promise<Kind | undefined>
   /** One page, or all where no limit is given. */
   list<Kind extends KubeObject>(resource: Resource<Kind>, options?: ListOptions): Promise<ObjectList<Kind>>
   /** Ends when the API server ends the stream; an error in the stream (410 among them) is thrown. */
@@ -97,8 +101,17 @@ export interface KubeClient {
   /** Replaces the object; a conflict where its resourceVersion is not the newest. */
   update<Kind extends KubeObject>(resource: Resource<Kind>, object: Kind, options?: UpdateOptions): Promise<Kind>
   /** Server-side apply. */
-  apply<Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject & object, options: ApplyOptions): Promise<Kind>
-  patch<Kind extends KubeObject>(resource: Resource<Kind>, key: ObjectKey, patch: JsonPatch | MergePatch, options?: UpdateOptions): Promise<Kind>
+  apply<Kind extends KubeObject>(
+    resource: Resource<Kind>,
+    object: KubeObject & object,
+    options: ApplyOptions,
+  ): Promise<Kind>
+  patch<Kind extends KubeObject>(
+    resource: Resource<Kind>,
+    key: ObjectKey,
+    patch: JsonPatch | MergePatch,
+    options?: UpdateOptions,
+  ): Promise<Kind>
   /** Rejects with `NotFound` where it is gone already. */
   delete(resource: Resource, key: ObjectKey, options?: DeleteOptions): Promise<void>
 }

@@ -46,8 +46,9 @@ export interface ConnectionSources {
 }
 
 /**
- * Finds the API server: the file given, then `KUBECONFIG`, then the pod's service account unless a context is named, then `~/.kube/config`. Throws
- * `REGENT_KUBE_CONFIG`. Only a kubeconfig loads `@kubernetes/client-node`, which costs 90 MB of memory; a pod does not need it.
+ * Finds the API server: the file given, then `KUBECONFIG`, then the pod's service account unless a context is named,
+ * then `~/.kube/config`. Throws `REGENT_KUBE_CONFIG`. Only a kubeconfig loads `@kubernetes/client-node`, which costs 90
+ * MB of memory; a pod does not need it.
  */
 export async function findKubeConnection(sources: ConnectionSources): Promise<KubeConnection> {
   const { kubeconfig, context, env = process.env, home = homedir() } = sources
@@ -58,7 +59,9 @@ export async function findKubeConnection(sources: ConnectionSources): Promise<Ku
   if (env['KUBERNETES_SERVICE_HOST'] && context === undefined) return inCluster(sources, env)
   const usual = join(home, '.kube', 'config')
   if (await exists(usual)) return fromFiles([usual])
-  const noPod = env['KUBERNETES_SERVICE_HOST'] ? 'a pod’s service account has no contexts' : 'this is no pod (KUBERNETES_SERVICE_HOST is not set)'
+  const noPod = env['KUBERNETES_SERVICE_HOST']
+    ? 'a pod’s service account has no contexts'
+    : 'this is no pod (KUBERNETES_SERVICE_HOST is not set)'
   throw new RegentError('REGENT_KUBE_CONFIG', `${noPod}, KUBECONFIG names no file and ${usual} does not exist`)
 }
 
@@ -86,10 +89,17 @@ async function inCluster(sources: ConnectionSources, env: NodeJS.ProcessEnv): Pr
   // A pod without a service account fails here and now, not at its first request.
   await credentials()
   const namespace = await readFile(join(folder, 'namespace'), 'utf8').catch(() => '')
-  return { server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`, namespace: namespace.trim() || 'default', credentials }
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    namespace: namespace.trim() || 'default',
+    credentials,
+  }
 }
 
-/** `applyToHTTPSOptions` fills these in; it reads token and certificate files again, and runs credential plugins when theirs expired. */
+/**
+ * `applyToHTTPSOptions` fills these in; it reads token and certificate files again, and runs credential plugins when
+ * theirs expired.
+ */
 interface FilledOptions {
   headers?: Readonly<Record<string, unknown>>
   auth?: string
@@ -100,11 +110,19 @@ interface FilledOptions {
   rejectUnauthorized?: unknown
 }
 
-async function fromKubeconfig(paths: readonly string[], wanted: string | undefined, env: NodeJS.ProcessEnv): Promise<KubeConnection> {
+async function fromKubeconfig(
+  paths: readonly string[],
+  wanted: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<KubeConnection> {
   const sources = { paths, once: new Map<string, string>() }
   let config = await loadFiles(sources, wanted)
   const cluster = config.getCurrentCluster()
-  if (cluster === null) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: the ${wanted === undefined ? 'current context' : 'context'} ${JSON.stringify(config.getCurrentContext())} names no cluster`)
+  if (cluster === null)
+    throw new RegentError(
+      'REGENT_KUBE_CONFIG',
+      `${paths.join(', ')}: the ${wanted === undefined ? 'current context' : 'context'} ${JSON.stringify(config.getCurrentContext())} names no cluster`,
+    )
   const context = config.getContextObject(config.getCurrentContext())
 
   async function credentials(fresh = false): Promise<Credentials> {
@@ -114,14 +132,23 @@ async function fromKubeconfig(paths: readonly string[], wanted: string | undefin
     try {
       await config.applyToHTTPSOptions(filled as Parameters<typeof config.applyToHTTPSOptions>[0])
     } catch (error) {
-      throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: credentials of user ${JSON.stringify(config.getCurrentUser()?.name)}: ${describeError(error)}`, { cause: error })
+      throw new RegentError(
+        'REGENT_KUBE_CONFIG',
+        `${paths.join(', ')}: credentials of user ${JSON.stringify(config.getCurrentUser()?.name)}: ${describeError(error)}`,
+        { cause: error },
+      )
     }
     return { headers: headersIn(filled), tls: tlsIn(filled) }
   }
 
   const server = cluster.server.replace(/\/+$/, '')
   const proxyUrl = cluster.proxyUrl || proxyFromEnvironment(server, env)
-  return { server, namespace: context?.namespace ?? 'default', ...(proxyUrl === undefined ? {} : { proxyUrl }), credentials }
+  return {
+    server,
+    namespace: context?.namespace ?? 'default',
+    ...(proxyUrl === undefined ? {} : { proxyUrl }),
+    credentials,
+  }
 }
 
 /** Kubeconfigs of whole fleets have hundreds of kilobytes. */
@@ -151,11 +178,15 @@ async function loadFiles({ paths, once }: KubeconfigSources, context: string | u
       one.loadFromString(await textOfKubeconfig(path, once))
       one.makePathsAbsolute(dirname(path))
     } catch (error) {
-      throw new RegentError('REGENT_KUBE_CONFIG', `${path} cannot be used as a kubeconfig: ${describeError(error)}`, { cause: error })
+      throw new RegentError('REGENT_KUBE_CONFIG', `${path} cannot be used as a kubeconfig: ${describeError(error)}`, {
+        cause: error,
+      })
     }
     // The first file that says something wins, as with kubectl; a plain merge would refuse a name that two files have.
     whole.loadFromOptions({
-      clusters: merged(whole.getClusters(), one.getClusters()).map((cluster) => (cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster)),
+      clusters: merged(whole.getClusters(), one.getClusters()).map((cluster) =>
+        cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,
+      ),
       users: merged(whole.getUsers(), one.getUsers()),
       contexts: merged(whole.getContexts(), one.getContexts()),
       currentContext: whole.getCurrentContext() || one.getCurrentContext(),
@@ -163,7 +194,11 @@ async function loadFiles({ paths, once }: KubeconfigSources, context: string | u
   }
   if (context === undefined) return whole
   const known = whole.getContexts().map(({ name }) => name)
-  if (!known.includes(context)) throw new RegentError('REGENT_KUBE_CONFIG', `${paths.join(', ')}: there is no context ${JSON.stringify(context)}; there is: ${known.join(', ') || 'none'}`)
+  if (!known.includes(context))
+    throw new RegentError(
+      'REGENT_KUBE_CONFIG',
+      `${paths.join(', ')}: there is no context ${JSON.stringify(context)}; there is: ${known.join(', ') || 'none'}`,
+    )
   whole.setCurrentContext(context)
   return whole
 }
@@ -173,13 +208,21 @@ function merged<Named extends { readonly name: string }>(before: readonly Named[
 }
 
 function headersIn(filled: FilledOptions): Readonly<Record<string, string>> {
-  const headers = Object.entries(filled.headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value)] as const)
-  const basic = filled.auth === undefined ? {} : { authorization: `Basic ${Buffer.from(filled.auth).toString('base64')}` }
+  const headers = Object.entries(filled.headers ?? {}).map(
+    ([name, value]) => [name.toLowerCase(), String(value)] as const,
+  )
+  const basic =
+    filled.auth === undefined ? {} : { authorization: `Basic ${Buffer.from(filled.auth).toString('base64')}` }
   return { ...basic, ...Object.fromEntries(headers) }
 }
 
 function tlsIn(filled: FilledOptions): TlsSettings {
-  const texts = { ca: textOf(filled.ca), cert: textOf(filled.cert), key: textOf(filled.key), servername: textOf(filled.servername) }
+  const texts = {
+    ca: textOf(filled.ca),
+    cert: textOf(filled.cert),
+    key: textOf(filled.key),
+    servername: textOf(filled.servername),
+  }
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined))
   return { ...given, ...(filled.rejectUnauthorized === false ? { rejectUnauthorized: false } : {}) }
 }
@@ -193,7 +236,9 @@ async function readOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new RegentError('REGENT_KUBE_CONFIG', `the service account cannot be read: ${describeError(error)}`, { cause: error })
+    throw new RegentError('REGENT_KUBE_CONFIG', `the service account cannot be read: ${describeError(error)}`, {
+      cause: error,
+    })
   }
 }
 

@@ -12,15 +12,25 @@ export function refusalIn(what: string, { statusCode, headers, text }: RefusedAn
   const header = Number(headers['retry-after'])
   const retryAfterMs = Number.isFinite(header) && header >= 0 ? header * 1_000 : undefined
   const status = statusIn(text)
-  if (status === undefined) return new KubeApiError(`${what}: HTTP ${statusCode} with ${JSON.stringify(text.slice(0, 120))}`, { status: statusCode, retryAfterMs })
+  if (status === undefined)
+    return new KubeApiError(`${what}: HTTP ${statusCode} with ${JSON.stringify(text.slice(0, 120))}`, {
+      status: statusCode,
+      retryAfterMs,
+    })
   const refusal = statusError(what, { ...status, code: statusCode })
-  return new KubeApiError(refusal.message, { status: statusCode, reason: refusal.reason, retryAfterMs: retryAfterMs ?? refusal.retryAfterMs })
+  return new KubeApiError(refusal.message, {
+    status: statusCode,
+    reason: refusal.reason,
+    retryAfterMs: retryAfterMs ?? refusal.retryAfterMs,
+  })
 }
 
 function statusIn(text: string): RawStatus | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status' ? (value as RawStatus) : undefined
+    return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status'
+      ? (value as RawStatus)
+      : undefined
   } catch {
     return undefined
   }

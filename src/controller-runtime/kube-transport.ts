@@ -73,13 +73,18 @@ export class KubeTransport {
   }
 
   /** Runs with a signal that falls with the caller's, or at the deadline. */
-  async #within<Result>(asked: KubeRequest, work: (signal: AbortSignal, deadlineAtMs: number) => Promise<Result>): Promise<Result> {
+  async #within<Result>(
+    asked: KubeRequest,
+    work: (signal: AbortSignal, deadlineAtMs: number) => Promise<Result>,
+  ): Promise<Result> {
     const { clock, timers } = this.#parts.world
     const ending = new AbortController()
     const giveUp = (): void => ending.abort(asked.signal?.reason)
     if (asked.signal?.aborted) giveUp()
     asked.signal?.addEventListener('abort', giveUp, { once: true })
-    const timer = timers.after(asked.deadlineMs, () => ending.abort(this.#silent(asked, `did not answer within ${asked.deadlineMs} ms`)))
+    const timer = timers.after(asked.deadlineMs, () =>
+      ending.abort(this.#silent(asked, `did not answer within ${asked.deadlineMs} ms`)),
+    )
     try {
       ending.signal.throwIfAborted()
       return await work(ending.signal, clock.monotonicMs() + asked.deadlineMs)
@@ -110,8 +115,15 @@ export class KubeTransport {
     }
   }
 
-  /** A kept connection may be closed by the server just as it is used again. Reading twice is harmless; a write is left to its caller. */
-  async #sendAgainWhereStale(asked: KubeRequest, signal: AbortSignal, fresh: boolean): Promise<Dispatcher.ResponseData> {
+  /**
+   * A kept connection may be closed by the server just as it is used again. Reading twice is harmless; a write is left
+   * to its caller.
+   */
+  async #sendAgainWhereStale(
+    asked: KubeRequest,
+    signal: AbortSignal,
+    fresh: boolean,
+  ): Promise<Dispatcher.ResponseData> {
     try {
       return await this.#sendOnce(asked, signal, fresh)
     } catch (error) {
@@ -127,12 +139,23 @@ export class KubeTransport {
     asked.guard?.()
     const url = connection.server + asked.path
     const startedMs = world.clock.monotonicMs()
-    const record = (code: string): void => onRequest?.({ method: asked.method, host: new URL(url).host, code, durationMs: world.clock.monotonicMs() - startedMs })
+    const record = (code: string): void =>
+      onRequest?.({
+        method: asked.method,
+        host: new URL(url).host,
+        code,
+        durationMs: world.clock.monotonicMs() - startedMs,
+      })
     try {
       const asking = request(url, {
         method: asked.method,
         dispatcher: this.#agentFor(tls),
-        headers: { accept: 'application/json', 'user-agent': userAgent, ...(asked.body === undefined ? {} : { 'content-type': asked.contentType ?? 'application/json' }), ...headers },
+        headers: {
+          accept: 'application/json',
+          'user-agent': userAgent,
+          ...(asked.body === undefined ? {} : { 'content-type': asked.contentType ?? 'application/json' }),
+          ...headers,
+        },
         body: asked.body === undefined ? null : JSON.stringify(asked.body),
         signal,
         // The deadline is the signal's; a quiet watch must not be taken for a dead one here.
@@ -161,7 +184,11 @@ export class KubeTransport {
   }
 
   #silent(asked: KubeRequest, what: string, cause?: unknown): RegentError {
-    return new RegentError('REGENT_KUBE_UNREACHABLE', `API server ${this.#parts.connection.server} (${describe(asked)}): ${what}`, { cause })
+    return new RegentError(
+      'REGENT_KUBE_UNREACHABLE',
+      `API server ${this.#parts.connection.server} (${describe(asked)}): ${what}`,
+      { cause },
+    )
   }
 }
 
@@ -184,7 +211,11 @@ function parsed(asked: KubeRequest, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new RegentError('REGENT_KUBE_API', `${describe(asked)}: the answer is no JSON: ${JSON.stringify(text.slice(0, 120))}`, { cause: error })
+    throw new RegentError(
+      'REGENT_KUBE_API',
+      `${describe(asked)}: the answer is no JSON: ${JSON.stringify(text.slice(0, 120))}`,
+      { cause: error },
+    )
   }
 }
 

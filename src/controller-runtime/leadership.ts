@@ -6,16 +6,16 @@ export interface Leadership {
   /** Aborted when leadership is lost or may be, and once the leader's work has ended and it is given back. */
   readonly lost: AbortSignal
   /**
-   * Whether leadership still stands, by the time that has passed since it was last confirmed. A process that was frozen gets
-   * false here before any timer of its own has run, so ask right before every act.
+   * Whether leadership still stands, by the time that has passed since it was last confirmed. A process that was frozen
+   * gets false here before any timer of its own has run, so ask right before every act.
    */
   holds(): boolean
 }
 
 /**
- * The same client for a leader: every write asks `leadership.holds()` as the last thing before it is sent, even after a wait in the throttle,
- * and fails with `REGENT_NOT_LEADER` instead where it does not hold. What is already on the wire cannot be called back, so what must
- * never be overwritten by a former leader needs a compare-and-swap besides.
+ * The same client for a leader: every write asks `leadership.holds()` as the last thing before it is sent, even after a
+ * wait in the throttle, and fails with `REGENT_NOT_LEADER` instead where it does not hold. What is already on the wire
+ * cannot be called back, so what must never be overwritten by a former leader needs a compare-and-swap besides.
  */
 export function leaderClient(client: KubeClient, leadership: Leadership): KubeClient {
   function fenced<Options extends RequestOptions>(options: Options): Options {

@@ -27,11 +27,24 @@ class Candidate {
   finish: () => void = () => undefined
   #frozen: (() => void)[] | undefined
 
-  constructor(identity: string, world: VirtualWorld, options: { shared?: Candidate; durations?: LeaseDurations; wallAheadMs?: number } = {}) {
-    if (options.shared !== undefined) Object.defineProperty(this.client, 'state', { value: options.shared.client.state })
+  constructor(
+    identity: string,
+    world: VirtualWorld,
+    options: { shared?: Candidate; durations?: LeaseDurations; wallAheadMs?: number } = {},
+  ) {
+    if (options.shared !== undefined)
+      Object.defineProperty(this.client, 'state', { value: options.shared.client.state })
     const durations = options.durations === undefined ? {} : { durations: options.durations }
     const own = this.#freezable(world, options.wallAheadMs ?? 0)
-    this.elector = new LeaseElector({ client: this.client, lease: key, identity, world: own, logger: pino({ level: 'warn' }, { write: (line) => void this.lines.push(line) }), onHolder: (holder) => void this.holders.push(holder), ...durations })
+    this.elector = new LeaseElector({
+      client: this.client,
+      lease: key,
+      identity,
+      world: own,
+      logger: pino({ level: 'warn' }, { write: (line) => void this.lines.push(line) }),
+      onHolder: (holder) => void this.holders.push(holder),
+      ...durations,
+    })
   }
 
   get leads(): boolean {
@@ -100,7 +113,7 @@ beforeEach(() => {
 
 function leaseNow(): LeaseSpec {
   const [lease] = a.client.state.all('coordination.k8s.io/v1/leases')
-  return (lease?.spec ?? {})
+  return lease?.spec ?? {}
 }
 
 async function leadingWithStandby(): Promise<Candidate> {
@@ -151,7 +164,10 @@ describe('acquiring', () => {
   })
 
   test('one that comes new to an old lease waits its whole duration: it cannot know how old it is', async () => {
-    a.client.state.create('coordination.k8s.io/v1/leases', key.namespace, { metadata: { name: key.name }, spec: { holderIdentity: 'gone', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' } })
+    a.client.state.create('coordination.k8s.io/v1/leases', key.namespace, {
+      metadata: { name: key.name },
+      spec: { holderIdentity: 'gone', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' },
+    })
     a.start()
     await world.advance(14_900)
     expect(a.leads).toBe(false)
@@ -163,7 +179,10 @@ describe('acquiring', () => {
     const b = await leadingWithStandby()
     a.client.before = () => Promise.reject(unreachable)
     for (let second = 0; second < 18; second++) {
-      a.client.state.mergePatch({ kind: 'coordination.k8s.io/v1/leases', ...key, subresource: undefined }, { metadata: { labels: { touched: String(second) } } })
+      a.client.state.mergePatch(
+        { kind: 'coordination.k8s.io/v1/leases', ...key, subresource: undefined },
+        { metadata: { labels: { touched: String(second) } } },
+      )
       await world.advance(1_000)
     }
     expect(b.leads).toBe(true)
@@ -174,7 +193,10 @@ describe('acquiring', () => {
     a.start()
     await world.advance(60_000)
     expect(a.client.calls).toHaveLength(31)
-    expect(a.lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([expect.stringMatching(/^cannot acquire lease regent\/manager: /), expect.stringMatching(/\(29 times more since this was last said\)$/)])
+    expect(a.lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
+      expect.stringMatching(/^cannot acquire lease regent\/manager: /),
+      expect.stringMatching(/\(29 times more since this was last said\)$/),
+    ])
     a.client.before = () => undefined
     await world.advance(2_000)
     expect(a.leads).toBe(true)
@@ -193,13 +215,20 @@ describe('renewing', () => {
     a.start()
     await world.advance(60_000)
     expect(a.client.calls).toEqual(['get', 'create', ...Array.from({ length: 30 }, () => 'update')])
-    expect(leaseNow()).toMatchObject({ leaseTransitions: 0, acquireTime: '2026-01-01T00:00:00.000000Z', renewTime: '2026-01-01T00:01:00.000000Z' })
+    expect(leaseNow()).toMatchObject({
+      leaseTransitions: 0,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:01:00.000000Z',
+    })
   })
 
   test('goes on after somebody else wrote into the lease without taking it', async () => {
     a.start()
     await world.settle()
-    a.client.state.mergePatch({ kind: 'coordination.k8s.io/v1/leases', ...key, subresource: undefined }, { metadata: { labels: { touched: 'yes' } } })
+    a.client.state.mergePatch(
+      { kind: 'coordination.k8s.io/v1/leases', ...key, subresource: undefined },
+      { metadata: { labels: { touched: 'yes' } } },
+    )
     await world.advance(20_000)
     expect([a.leads, a.client.calls.slice(2, 5)]).toEqual([true, ['update', 'get', 'update']])
   })
@@ -223,7 +252,10 @@ describe('renewing', () => {
     expect([a.leadership?.lost.aborted, b.leads]).toEqual([false, false])
     await world.advance(1)
     expect([a.leadership?.lost.aborted, a.outcome, b.leads]).toEqual([true, 'lost', false])
-    expect(a.leadership?.lost.reason).toMatchObject({ code: 'REGENT_NOT_LEADER', message: expect.stringContaining('10000 ms') as string })
+    expect(a.leadership?.lost.reason).toMatchObject({
+      code: 'REGENT_NOT_LEADER',
+      message: expect.stringContaining('10000 ms') as string,
+    })
   })
 
   test('counts from when a renewal was sent, not from when its slow answer came', async () => {
@@ -247,13 +279,19 @@ describe('renewing', () => {
     expect(a.leadership?.lost.aborted).toBe(true)
   })
 
-  test.each(['', 'somebody'])('that finds the lease with %j as its holder loses leadership at once', async (holderIdentity) => {
-    a.start()
-    await world.settle()
-    a.client.state.mergePatch({ kind: 'coordination.k8s.io/v1/leases', ...key, subresource: undefined }, { spec: { holderIdentity } })
-    await world.advance(2_000)
-    expect([a.leadership?.lost.aborted, leaseNow().holderIdentity]).toEqual([true, holderIdentity])
-  })
+  test.each(['', 'somebody'])(
+    'that finds the lease with %j as its holder loses leadership at once',
+    async (holderIdentity) => {
+      a.start()
+      await world.settle()
+      a.client.state.mergePatch(
+        { kind: 'coordination.k8s.io/v1/leases', ...key, subresource: undefined },
+        { spec: { holderIdentity } },
+      )
+      await world.advance(2_000)
+      expect([a.leadership?.lost.aborted, leaseNow().holderIdentity]).toEqual([true, holderIdentity])
+    },
+  )
 
   test('makes a deleted lease anew', async () => {
     a.start()
@@ -336,7 +374,9 @@ test.each([
   ['a renew deadline that is not shorter than the lease', { renewDeadlineMs: 15_000 }],
   ['a retry period too long for the renew deadline', { retryMs: 8_334 }],
 ])('%s is refused', (_, durations) => {
-  expect(() => new Candidate('a', world, { durations: { ...defaultLeaseDurations, ...durations } })).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST' }))
+  expect(() => new Candidate('a', world, { durations: { ...defaultLeaseDurations, ...durations } })).toThrow(
+    expect.objectContaining({ code: 'REGENT_BAD_REQUEST' }),
+  )
 })
 
 test('at no moment of a long bad day do two hold leadership', async () => {
@@ -365,9 +405,21 @@ test('at no moment of a long bad day do two hold leadership', async () => {
 
 test('over a real connection the lease is made, renewed and released as a Lease of coordination.k8s.io/v1', async () => {
   await using server = await FakeApiServer.start()
-  const client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test', throttle: { qps: 0, burst: 0 } })
+  const client = createKubeClient({
+    connection: server.connection,
+    world: realWorld,
+    userAgent: 'regent/test',
+    throttle: { qps: 0, burst: 0 },
+  })
   const durations = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 20 }
-  const elector = new LeaseElector({ client, lease: key, identity: 'a', world: realWorld, logger: pino({ level: 'silent' }), durations })
+  const elector = new LeaseElector({
+    client,
+    lease: key,
+    identity: 'a',
+    world: realWorld,
+    logger: pino({ level: 'silent' }),
+    durations,
+  })
   const renewals = (): number => server.requests.filter(({ method }) => method === 'PUT').length
   const outcome = await elector.run(new AbortController().signal, async () => {
     while (renewals() < 2) await realWorld.timers.sleep(10)
@@ -375,6 +427,9 @@ test('over a real connection the lease is made, renewed and released as a Lease 
   expect(outcome).toBe('stopped')
   const lease: Lease | undefined = await client.get(leases, key)
   expect([lease?.apiVersion, lease?.kind, lease?.spec?.holderIdentity]).toEqual(['coordination.k8s.io/v1', 'Lease', ''])
-  expect(server.requests[1]).toMatchObject({ method: 'POST', path: '/apis/coordination.k8s.io/v1/namespaces/regent/leases' })
+  expect(server.requests[1]).toMatchObject({
+    method: 'POST',
+    path: '/apis/coordination.k8s.io/v1/namespaces/regent/leases',
+  })
   await client.close()
 })

@@ -39,8 +39,9 @@ export interface LeaseElectorParts {
 }
 
 /**
- * One leader at a time, by a Lease. Every write is a compare-and-swap by resourceVersion. That a lease has run out is judged by this process's own
- * monotonic clock since it last saw the lease change, never by the time written in it: clocks of machines differ.
+ * One leader at a time, by a Lease. Every write is a compare-and-swap by resourceVersion. That a lease has run out is
+ * judged by this process's own monotonic clock since it last saw the lease change, never by the time written in it:
+ * clocks of machines differ.
  */
 export class LeaseElector {
   readonly #parts: LeaseElectorParts
@@ -61,9 +62,9 @@ export class LeaseElector {
   }
 
   /**
-   * Waits for the lease, calls `lead`, and renews until that ends. An abort of `signal` is for `lead` to notice: while it ends its work the lease is
-   * still renewed, and released when it has. Resolves with `lost` where leadership was lost meanwhile, after `lead` has ended, and with `stopped`
-   * otherwise. Rejects with what `lead` rejects with.
+   * Waits for the lease, calls `lead`, and renews until that ends. An abort of `signal` is for `lead` to notice: while
+   * it ends its work the lease is still renewed, and released when it has. Resolves with `lost` where leadership was
+   * lost meanwhile, after `lead` has ended, and with `stopped` otherwise. Rejects with what `lead` rejects with.
    */
   async run(signal: AbortSignal, lead: (leadership: Leadership) => Promise<void>): Promise<'lost' | 'stopped'> {
     if (!(await this.#acquire(signal))) return 'stopped'
@@ -98,7 +99,9 @@ export class LeaseElector {
       } catch (error) {
         if (!signal.aborted) this.#warn(`cannot acquire lease ${keyText(lease)}: ${describeError(error)}`, error)
       }
-      await world.timers.sleep(jittered(this.#durations.retryMs, retryJitter, world.random), signal).catch(() => undefined)
+      await world.timers
+        .sleep(jittered(this.#durations.retryMs, retryJitter, world.random), signal)
+        .catch(() => undefined)
     }
     return false
   }
@@ -121,7 +124,11 @@ export class LeaseElector {
       const spec = this.#specAfter(before?.spec)
       const written =
         before === undefined
-          ? await client.create(leases, { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { ...key }, spec }, options)
+          ? await client.create(
+              leases,
+              { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { ...key }, spec },
+              options,
+            )
           : await client.update(leases, { ...before, spec }, options)
       this.#see(written)
       this.#renewedAtMs = sentAtMs
@@ -157,11 +164,18 @@ export class LeaseElector {
       if (over.aborted || !term.holds()) return
       try {
         // Half the deadline at most, so that one request that hangs leaves time for another.
-        const holder = await this.#tryToRenew({ deadlineMs: Math.min(renewDeadlineMs / 2, term.leftMs()), signal: term.lost })
+        const holder = await this.#tryToRenew({
+          deadlineMs: Math.min(renewDeadlineMs / 2, term.leftMs()),
+          signal: term.lost,
+        })
         if (holder === this.#parts.identity) term.extend()
         else term.end(`lease ${keyText(lease)} is held by ${holder === '' ? 'nobody' : holder} now`)
       } catch (error) {
-        if (!term.lost.aborted) this.#warn(`cannot renew lease ${keyText(lease)}, ${Math.round(term.leftMs())} ms are left: ${describeError(error)}`, error)
+        if (!term.lost.aborted)
+          this.#warn(
+            `cannot renew lease ${keyText(lease)}, ${Math.round(term.leftMs())} ms are left: ${describeError(error)}`,
+            error,
+          )
       }
     }
   }
@@ -194,12 +208,21 @@ export class LeaseElector {
     const before = this.#seen?.lease
     if (before === undefined) return
     const now = microTime(world.clock)
-    const spec: LeaseSpec = { ...before.spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now }
+    const spec: LeaseSpec = {
+      ...before.spec,
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      acquireTime: now,
+      renewTime: now,
+    }
     try {
       this.#see(await client.update(leases, { ...before, spec }, { deadlineMs: this.#durations.renewDeadlineMs / 2 }))
       logger.info({ lease: keyText(key) }, `this process leads no longer: it released lease ${keyText(key)}`)
     } catch (error) {
-      logger.warn({ lease: keyText(key), err: error }, `cannot release lease ${keyText(key)}; it runs out by itself: ${describeError(error)}`)
+      logger.warn(
+        { lease: keyText(key), err: error },
+        `cannot release lease ${keyText(key)}; it runs out by itself: ${describeError(error)}`,
+      )
     }
     this.#renewedAtMs = -Infinity
   }
@@ -216,7 +239,10 @@ export class LeaseElector {
   #hasRunOut(): boolean {
     if (this.#seen === undefined) return false
     const seconds = this.#seen.lease.spec?.leaseDurationSeconds
-    return this.#parts.world.clock.monotonicMs() - this.#seen.changedAtMs > (seconds === undefined ? this.#durations.leaseMs : seconds * 1_000)
+    return (
+      this.#parts.world.clock.monotonicMs() - this.#seen.changedAtMs >
+      (seconds === undefined ? this.#durations.leaseMs : seconds * 1_000)
+    )
   }
 }
 
@@ -245,7 +271,8 @@ class Term implements Leadership {
 
   /** By the clock, not by the timer: that one is late in a process that was frozen or is starved. */
   holds(): boolean {
-    if (!this.#lost.signal.aborted && this.leftMs() <= 0) this.end(`the lease could not be renewed for ${this.#deadlineMs} ms`)
+    if (!this.#lost.signal.aborted && this.leftMs() <= 0)
+      this.end(`the lease could not be renewed for ${this.#deadlineMs} ms`)
     return !this.#lost.signal.aborted
   }
 
@@ -263,7 +290,9 @@ class Term implements Leadership {
 /** What is wrong with durations with which two could lead at once, or none for long; undefined where nothing is. */
 export function contradictionInDurations({ leaseMs, renewDeadlineMs, retryMs }: LeaseDurations): string | undefined {
   if (leaseMs < 1_000 || leaseMs % 1_000 !== 0) return `the lease's duration of ${leaseMs} ms is not whole seconds`
-  if (renewDeadlineMs >= leaseMs) return `the renew deadline of ${renewDeadlineMs} ms must be shorter than the lease's ${leaseMs} ms: a leader must give up before another may begin`
-  if (retryMs <= 0 || renewDeadlineMs <= retryMs * retryJitter) return `the renew deadline of ${renewDeadlineMs} ms must be longer than ${retryJitter} times the retry period of ${retryMs} ms`
+  if (renewDeadlineMs >= leaseMs)
+    return `the renew deadline of ${renewDeadlineMs} ms must be shorter than the lease's ${leaseMs} ms: a leader must give up before another may begin`
+  if (retryMs <= 0 || renewDeadlineMs <= retryMs * retryJitter)
+    return `the renew deadline of ${renewDeadlineMs} ms must be longer than ${retryJitter} times the retry period of ${retryMs} ms`
   return undefined
 }

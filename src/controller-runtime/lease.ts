@@ -15,7 +15,13 @@ export interface Lease extends KubeObject {
   readonly spec?: LeaseSpec
 }
 
-export const leases: Resource<Lease> = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true }
+export const leases: Resource<Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+}
 
 /** A MicroTime: the API server takes exactly six digits after the point, and refuses the three of an ISO string. */
 export function microTime(clock: Clock): string {

@@ -1,24 +1,45 @@
 import { expect, it } from 'vitest'
-import { controllerKey, controllerOf, isControlledBy, withController, withoutOwner, withOwner } from './owner-references.ts'
+import {
+  controllerKey,
+  controllerOf,
+  isControlledBy,
+  withController,
+  withoutOwner,
+  withOwner,
+} from './owner-references.ts'
 import { configMap, node, nodes, widget, widgets } from './testing-objects.ts'
 
 it('An object is given its controller once: a second time nothing changes', () => {
   const once = withController(configMap('c'), widget('a'))
-  expect(once.metadata.ownerReferences).toEqual([{ apiVersion: 'example.org/v1', kind: 'Widget', name: 'a', uid: 'uid-a', controller: true, blockOwnerDeletion: true }])
+  expect(once.metadata.ownerReferences).toEqual([
+    {
+      apiVersion: 'example.org/v1',
+      kind: 'Widget',
+      name: 'a',
+      uid: 'uid-a',
+      controller: true,
+      blockOwnerDeletion: true,
+    },
+  ])
   expect(withController(once, widget('a'))).toBe(once)
   expect(isControlledBy(once, widget('a'))).toBe(true)
 })
 
 it('An object that another controls is refused, also where that was an owner of the same name that is gone', () => {
   const taken = withController(configMap('c'), widget('a'))
-  expect(() => withController(taken, widget('b'))).toThrow('ConfigMap shop/c is controlled by Widget a (uid uid-a) and cannot be by Widget shop/b (uid uid-b) too')
+  expect(() => withController(taken, widget('b'))).toThrow(
+    'ConfigMap shop/c is controlled by Widget a (uid uid-a) and cannot be by Widget shop/b (uid uid-b) too',
+  )
   expect(() => withController(taken, widget('a', { uid: 'another' }))).toThrow('controlled by Widget a')
   expect(isControlledBy(taken, widget('a', { uid: 'another' }))).toBe(false)
 })
 
 it('An owner beside the controller leaves the controller what it is, and a controller named as an owner again stays one', () => {
   const both = withOwner(withController(configMap('c'), widget('a')), widget('b'))
-  expect(both.metadata.ownerReferences?.map((each) => [each.name, each.controller])).toEqual([['a', true], ['b', undefined]])
+  expect(both.metadata.ownerReferences?.map((each) => [each.name, each.controller])).toEqual([
+    ['a', true],
+    ['b', undefined],
+  ])
   expect(withOwner(both, widget('a'))).toBe(both)
   expect(withOwner(both, widget('b'))).toBe(both)
 })
@@ -41,7 +62,9 @@ it('Taking an owner away leaves the others, and changes nothing where it was non
 })
 
 it('An owner in a namespace owns nothing outside it; one of the whole cluster owns anything; one without a uid owns nothing', () => {
-  expect(() => withOwner(configMap('c', { namespace: 'other' }), widget('a'))).toThrow('Widget shop/a can own nothing outside its namespace, but ConfigMap other/c is')
+  expect(() => withOwner(configMap('c', { namespace: 'other' }), widget('a'))).toThrow(
+    'Widget shop/a can own nothing outside its namespace, but ConfigMap other/c is',
+  )
   expect(() => withController(node('n'), widget('a'))).toThrow('can own nothing outside its namespace')
   expect(controllerOf(withController(configMap('c'), node('n')))?.name).toBe('n')
   const { uid: _uid, ...unborn } = widget('a').metadata

@@ -2,8 +2,8 @@ import { RegentError } from '../common/errors.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type OwnerReference, type Resource } from './objects.ts'
 
 /**
- * Who owns whom. The garbage collector deletes an object once none of its owners exists; at most one owner is its controller,
- * the one that keeps it as it should be.
+ * Who owns whom. The garbage collector deletes an object once none of its owners exists; at most one owner is its
+ * controller, the one that keeps it as it should be.
  */
 
 /** The object's controller, if it has one. */
@@ -24,13 +24,17 @@ export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
 }
 
 /**
- * The object with `owner` as its controller; the same object where it is that already. Throws `REGENT_REFUSED` where another owner controls it,
- * also an earlier one of the same name: the garbage collector is about to delete that one's objects, so it is another's until it is gone.
+ * The object with `owner` as its controller; the same object where it is that already. Throws `REGENT_REFUSED` where
+ * another owner controls it, also an earlier one of the same name: the garbage collector is about to delete that one's
+ * objects, so it is another's until it is gone.
  */
 export function withController<Object extends KubeObject>(object: Object, owner: KubeObject): Object {
   const present = controllerOf(object)
   if (present && present.uid !== owner.metadata.uid) {
-    throw new RegentError('REGENT_REFUSED', `${describe(object)} is controlled by ${present.kind} ${present.name} (uid ${present.uid}) and cannot be by ${describe(owner)} (uid ${owner.metadata.uid ?? 'unknown'}) too`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${describe(object)} is controlled by ${present.kind} ${present.name} (uid ${present.uid}) and cannot be by ${describe(owner)} (uid ${owner.metadata.uid ?? 'unknown'}) too`,
+    )
   }
   return withReference(object, { ...referenceTo(owner, object), controller: true, blockOwnerDeletion: true })
 }
@@ -45,7 +49,9 @@ export function withOwner<Object extends KubeObject>(object: Object, owner: Kube
 export function withoutOwner<Object extends KubeObject>(object: Object, owner: KubeObject): Object {
   const references = object.metadata.ownerReferences ?? []
   const rest = references.filter((each) => each.uid !== owner.metadata.uid)
-  return rest.length === references.length ? object : { ...object, metadata: { ...object.metadata, ownerReferences: rest } }
+  return rest.length === references.length
+    ? object
+    : { ...object, metadata: { ...object.metadata, ownerReferences: rest } }
 }
 
 function withReference<Object extends KubeObject>(object: Object, reference: OwnerReference): Object {
@@ -57,12 +63,19 @@ function withReference<Object extends KubeObject>(object: Object, reference: Own
   return { ...object, metadata: { ...object.metadata, ownerReferences: next } }
 }
 
-/** A reference has no namespace: the garbage collector looks in the dependant's own, and deletes what has an owner it does not find there. */
+/**
+ * A reference has no namespace: the garbage collector looks in the dependant's own, and deletes what has an owner it
+ * does not find there.
+ */
 function referenceTo(owner: KubeObject, dependant: KubeObject): OwnerReference {
   const { name, namespace, uid } = owner.metadata
-  if (uid === undefined) throw new RegentError('REGENT_REFUSED', `${describe(owner)} has no uid yet and can own nothing`)
+  if (uid === undefined)
+    throw new RegentError('REGENT_REFUSED', `${describe(owner)} has no uid yet and can own nothing`)
   if (namespace !== undefined && namespace !== dependant.metadata.namespace) {
-    throw new RegentError('REGENT_REFUSED', `${describe(owner)} can own nothing outside its namespace, but ${describe(dependant)} is`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${describe(owner)} can own nothing outside its namespace, but ${describe(dependant)} is`,
+    )
   }
   return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid }
 }

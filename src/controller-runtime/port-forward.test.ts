@@ -77,22 +77,39 @@ test('the request is a WebSocket of the kubelet’s own subprotocol, signed', as
   const api = await apiServer()
   api.forwards.set('prod/web-0:9500', await listening((socket) => socket.end()))
   ;(await openPortForward(api.connection, target, AbortSignal.timeout(5_000))).destroy()
-  expect(api.requests).toMatchObject([{ method: 'GET', path: '/api/v1/namespaces/prod/pods/web-0/portforward', headers: { authorization: 'Bearer test', 'sec-websocket-protocol': 'v4.channel.k8s.io' } }])
+  expect(api.requests).toMatchObject([
+    {
+      method: 'GET',
+      path: '/api/v1/namespaces/prod/pods/web-0/portforward',
+      headers: { authorization: 'Bearer test', 'sec-websocket-protocol': 'v4.channel.k8s.io' },
+    },
+  ])
 })
 
 test('a port where nothing listens fails with the kubelet’s words', async () => {
   const api = await apiServer()
   const stream = await openPortForward(api.connection, target, AbortSignal.timeout(5_000))
   const [error] = (await once(stream, 'error').catch((failure: unknown) => [failure])) as [Error]
-  expect(error).toMatchObject({ code: 'REGENT_KUBE_API', message: 'port 9500 of pod prod/web-0: error forwarding port: connection refused' })
+  expect(error).toMatchObject({
+    code: 'REGENT_KUBE_API',
+    message: 'port 9500 of pod prod/web-0: error forwarding port: connection refused',
+  })
 })
 
 test('a refusal says what the API server said, and refused credentials are asked for anew once', async () => {
   const api = await apiServer()
   api.misbehave({ answer: { status: 403 }, times: 1 })
-  await expect(openPortForward(api.connection, target, AbortSignal.timeout(5_000))).rejects.toMatchObject({ status: 403, reason: 'Forbidden', message: expect.stringContaining('told to misbehave') as string })
+  await expect(openPortForward(api.connection, target, AbortSignal.timeout(5_000))).rejects.toMatchObject({
+    status: 403,
+    reason: 'Forbidden',
+    message: expect.stringContaining('told to misbehave') as string,
+  })
   const asked: boolean[] = []
-  const connection: KubeConnection = { ...api.connection, server: api.connection.server, credentials: async (fresh = false) => (asked.push(fresh), { headers: {}, tls: {} }) }
+  const connection: KubeConnection = {
+    ...api.connection,
+    server: api.connection.server,
+    credentials: async (fresh = false) => (asked.push(fresh), { headers: {}, tls: {} }),
+  }
   api.misbehave({ answer: { status: 401 }, times: 2 })
   await expect(openPortForward(connection, target, AbortSignal.timeout(5_000))).rejects.toMatchObject({ status: 401 })
   expect(asked).toEqual([false, true])
@@ -101,9 +118,15 @@ test('a refusal says what the API server said, and refused credentials are asked
 test('an API server that is silent, cuts the connection or is not there ends in an error, not in waiting', async () => {
   const api = await apiServer()
   api.misbehave({ answer: 'silence' })
-  await expect(openPortForward(api.connection, target, AbortSignal.timeout(100))).rejects.toMatchObject({ name: 'TimeoutError' })
+  await expect(openPortForward(api.connection, target, AbortSignal.timeout(100))).rejects.toMatchObject({
+    name: 'TimeoutError',
+  })
   api.misbehave({ answer: 'reset' })
-  await expect(openPortForward(api.connection, target, AbortSignal.timeout(5_000))).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE' })
+  await expect(openPortForward(api.connection, target, AbortSignal.timeout(5_000))).rejects.toMatchObject({
+    code: 'REGENT_KUBE_UNREACHABLE',
+  })
   const nobody = { ...api.connection, server: 'http://127.0.0.1:1' }
-  await expect(openPortForward(nobody, target, AbortSignal.timeout(5_000))).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE' })
+  await expect(openPortForward(nobody, target, AbortSignal.timeout(5_000))).rejects.toMatchObject({
+    code: 'REGENT_KUBE_UNREACHABLE',
+  })
 })

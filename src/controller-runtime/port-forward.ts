@@ -13,18 +13,24 @@ export interface PodPort {
 }
 
 /**
- * The kubelet's own subprotocol, which every API server passes on: channel 0 is the data, channel 1 why it failed. The newer one (`SPDY/3.1+portforward.k8s.io`) wraps all
- * of SPDY, to carry many connections in one; client-node speaks this one too, but ends no stream when the pod does and drops what the server says when it refuses.
+ * The kubelet's own subprotocol, which every API server passes on: channel 0 is the data, channel 1 why it failed. The
+ * newer one (`SPDY/3.1+portforward.k8s.io`) wraps all of SPDY, to carry many connections in one; client-node speaks
+ * this one too, but ends no stream when the pod does and drops what the server says when it refuses.
  */
 const protocol = 'v4.channel.k8s.io'
 const dataChannel = 0
 const errorChannel = 1
 
 /**
- * Connects to a port of a pod through the API server, as `kubectl port-forward` does. From Kubernetes 1.35 on this takes the verb create on
- * pods/portforward, before get. Rejects with KubeApiError when refused, `REGENT_KUBE_UNREACHABLE` when nothing answers, the signal's reason when aborted.
+ * Connects to a port of a pod through the API server, as `kubectl port-forward` does. From Kubernetes 1.35 on this
+ * takes the verb create on pods/portforward, before get. Rejects with KubeApiError when refused,
+ * `REGENT_KUBE_UNREACHABLE` when nothing answers, the signal's reason when aborted.
  */
-export async function openPortForward(connection: KubeConnection, target: PodPort, signal: AbortSignal): Promise<Duplex> {
+export async function openPortForward(
+  connection: KubeConnection,
+  target: PodPort,
+  signal: AbortSignal,
+): Promise<Duplex> {
   try {
     return await connected(connection, target, signal, false)
   } catch (error) {
@@ -34,7 +40,12 @@ export async function openPortForward(connection: KubeConnection, target: PodPor
   }
 }
 
-async function connected(connection: KubeConnection, target: PodPort, signal: AbortSignal, fresh: boolean): Promise<Duplex> {
+async function connected(
+  connection: KubeConnection,
+  target: PodPort,
+  signal: AbortSignal,
+  fresh: boolean,
+): Promise<Duplex> {
   const { headers, tls } = await unlessAborted(connection.credentials(fresh), signal)
   const url = `${connection.server}/api/v1/namespaces/${encodeURIComponent(target.namespace)}/pods/${encodeURIComponent(target.pod)}/portforward?ports=${target.port}`
   const request = { url, headers, protocol }
@@ -47,7 +58,11 @@ async function connected(connection: KubeConnection, target: PodPort, signal: Ab
     return stream
   } catch (error) {
     if (signal.aborted || error instanceof RegentError) throw error
-    throw new RegentError('REGENT_KUBE_UNREACHABLE', `API server ${connection.server} (GET ${new URL(url).pathname}): ${describeError(error)}`, { cause: error })
+    throw new RegentError(
+      'REGENT_KUBE_UNREACHABLE',
+      `API server ${connection.server} (GET ${new URL(url).pathname}): ${describeError(error)}`,
+      { cause: error },
+    )
   }
 }
 
@@ -74,7 +89,10 @@ class PortForward extends Duplex {
     websocket.on('close', () => this.push(null))
   }
 
-  /** From now on what the kubelet says is heard: a refusal that came with the answer is an error of the stream, and whoever opens the stream can listen for it by then. */
+  /**
+   * From now on what the kubelet says is heard: a refusal that came with the answer is an error of the stream, and
+   * whoever opens the stream can listen for it by then.
+   */
   begin(): void {
     setImmediate(() => this.#websocket.resume())
   }

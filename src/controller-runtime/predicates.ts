@@ -8,14 +8,18 @@ export interface Predicate<Kind extends KubeObject = KubeObject> {
 }
 
 /**
- * Updates that ask for something: `metadata.generation` grows with the specification, not with status, labels or annotations; and requests to
- * delete. Kinds without generations (Service, ConfigMap, Secret) pass always: for them it says nothing. A resync does not pass.
+ * Updates that ask for something: `metadata.generation` grows with the specification, not with status, labels or
+ * annotations; and requests to delete. Kinds without generations (Service, ConfigMap, Secret) pass always: for them it
+ * says nothing. A resync does not pass.
  */
 export const generationChanged: Predicate = {
   updated: ({ metadata: before }, { metadata: after }) => {
-    // The API server counts the generation on for a request to delete as well, but a finalizer is too much to hang on that.
+    // The API server counts the generation on for a request to delete as well, but a finalizer is too much to hang on
+    // that.
     if (before.deletionTimestamp !== after.deletionTimestamp) return true
-    return after.generation === undefined ? before.resourceVersion !== after.resourceVersion : before.generation !== after.generation
+    return after.generation === undefined
+      ? before.resourceVersion !== after.resourceVersion
+      : before.generation !== after.generation
   },
 }
 
@@ -39,7 +43,9 @@ export function objectsThat<Kind extends KubeObject>(holds: (object: Kind) => bo
 
 /** Objects with all of these labels. */
 export function labelled(labels: Readonly<Record<string, string>>): Predicate {
-  return objectsThat((object) => Object.entries(labels).every(([label, value]) => object.metadata.labels?.[label] === value))
+  return objectsThat((object) =>
+    Object.entries(labels).every(([label, value]) => object.metadata.labels?.[label] === value),
+  )
 }
 
 /** Changes that one of `predicates` lets pass. Several given to a source must all let it pass. */
@@ -76,5 +82,8 @@ type Texts = Readonly<Record<string, string>>
 
 function sameTexts(one: Texts = {}, other: Texts = {}): boolean {
   const names = Object.keys(one)
-  return names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+  )
 }

@@ -30,7 +30,9 @@ async function listening(server: Server): Promise<number> {
 }
 
 /** An API server behind TLS whose certificate is for `name`, and a pod that says "hello". */
-async function apiServer(name: string): Promise<{ readonly api: FakeApiServer; readonly port: number; readonly ca: string }> {
+async function apiServer(
+  name: string,
+): Promise<{ readonly api: FakeApiServer; readonly port: number; readonly ca: string }> {
   const api = await FakeApiServer.start()
   onTestFinished(() => api[Symbol.asyncDispose]())
   api.forwards.set('prod/web-0:9500', await listening(createTcpServer((socket) => socket.end('hello'))))
@@ -53,7 +55,10 @@ interface Proxy {
 }
 
 /** Joins every CONNECT to a port of loopback, whatever it names, or answers as told. */
-async function proxyTo(port: number, answer: { readonly status: number } | 'silence' | 'reset' | 'join' = 'join'): Promise<Proxy> {
+async function proxyTo(
+  port: number,
+  answer: { readonly status: number } | 'silence' | 'reset' | 'join' = 'join',
+): Promise<Proxy> {
   const asked: Proxy['asked'] = []
   const server = createServer()
   server.on('connect', ({ url = '', headers }: IncomingMessage, client: Duplex) => {
@@ -73,7 +78,12 @@ async function proxyTo(port: number, answer: { readonly status: number } | 'sile
 }
 
 function through(proxy: string, server: string, ca: string): KubeConnection {
-  return { server, namespace: 'default', proxyUrl: proxy, credentials: async () => ({ headers: { authorization: 'Bearer test' }, tls: { ca } }) }
+  return {
+    server,
+    namespace: 'default',
+    proxyUrl: proxy,
+    credentials: async () => ({ headers: { authorization: 'Bearer test' }, tls: { ca } }),
+  }
 }
 
 const open = async (connection: KubeConnection, deadlineMs = 5_000): Promise<Duplex> => {
@@ -85,16 +95,25 @@ const open = async (connection: KubeConnection, deadlineMs = 5_000): Promise<Dup
 test('a port-forward goes through the proxy, with its login, and the certificate is of the API server’s name', async () => {
   const { api, port, ca } = await apiServer(apiName)
   const proxy = await proxyTo(port)
-  const stream = await open(through(proxy.url.replace('http://', 'http://user:pass%20word@'), `https://${apiName}:6443`, ca))
+  const stream = await open(
+    through(proxy.url.replace('http://', 'http://user:pass%20word@'), `https://${apiName}:6443`, ca),
+  )
   expect(await text(stream)).toBe('hello')
-  expect(proxy.asked).toEqual([{ authority: `${apiName}:6443`, login: `Basic ${Buffer.from('user:pass word').toString('base64')}` }])
-  expect(api.requests).toMatchObject([{ path: '/api/v1/namespaces/prod/pods/web-0/portforward', headers: { authorization: 'Bearer test' } }])
+  expect(proxy.asked).toEqual([
+    { authority: `${apiName}:6443`, login: `Basic ${Buffer.from('user:pass word').toString('base64')}` },
+  ])
+  expect(api.requests).toMatchObject([
+    { path: '/api/v1/namespaces/prod/pods/web-0/portforward', headers: { authorization: 'Bearer test' } },
+  ])
 })
 
 test('a certificate of another name is refused within the tunnel too', async () => {
   const { port, ca } = await apiServer('other.test')
   const proxy = await proxyTo(port)
-  await expect(open(through(proxy.url, `https://${apiName}:6443`, ca))).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE', message: expect.stringContaining(apiName) as string })
+  await expect(open(through(proxy.url, `https://${apiName}:6443`, ca))).rejects.toMatchObject({
+    code: 'REGENT_KUBE_UNREACHABLE',
+    message: expect.stringContaining(apiName) as string,
+  })
 })
 
 test('an API server that is an address is reached without a warning, and its certificate is compared with the address', async () => {
@@ -105,7 +124,10 @@ test('an API server that is an address is reached without a warning, and its cer
   const { port, ca } = await apiServer('192.0.2.7')
   const proxy = await proxyTo(port)
   expect(await text(await open(through(proxy.url, 'https://192.0.2.7:6443', ca)))).toBe('hello')
-  await expect(open(through(proxy.url, 'https://192.0.2.8:6443', ca))).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE', message: expect.stringContaining('192.0.2.8') as string })
+  await expect(open(through(proxy.url, 'https://192.0.2.8:6443', ca))).rejects.toMatchObject({
+    code: 'REGENT_KUBE_UNREACHABLE',
+    message: expect.stringContaining('192.0.2.8') as string,
+  })
   await new Promise((resolve) => setImmediate(resolve))
   expect(warned).toEqual([])
 })
@@ -121,20 +143,32 @@ test.each([407, 503])('a proxy that answers %i is named, with what it was asked 
 
 test('a proxy that hangs up, or is not there, is named', async () => {
   for (const proxy of [(await proxyTo(0, 'reset')).url, 'http://127.0.0.1:1']) {
-    await expect(open(through(proxy, `https://${apiName}:6443`, ''))).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE', message: expect.stringContaining(`the proxy ${new URL(proxy).host}: `) as string })
+    await expect(open(through(proxy, `https://${apiName}:6443`, ''))).rejects.toMatchObject({
+      code: 'REGENT_KUBE_UNREACHABLE',
+      message: expect.stringContaining(`the proxy ${new URL(proxy).host}: `) as string,
+    })
   }
 })
 
 test('a proxy that never answers, or whose tunnel leads into silence, ends by the deadline', async () => {
   const silent = await proxyTo(0, 'silence')
-  await expect(open(through(silent.url, `https://${apiName}:6443`, ''), 200)).rejects.toMatchObject({ name: 'TimeoutError' })
+  await expect(open(through(silent.url, `https://${apiName}:6443`, ''), 200)).rejects.toMatchObject({
+    name: 'TimeoutError',
+  })
   const nobody = await listening(createTcpServer(() => undefined))
-  await expect(open(through((await proxyTo(nobody)).url, `https://${apiName}:6443`, ''), 200)).rejects.toMatchObject({ name: 'TimeoutError' })
+  await expect(open(through((await proxyTo(nobody)).url, `https://${apiName}:6443`, ''), 200)).rejects.toMatchObject({
+    name: 'TimeoutError',
+  })
 })
 
 test('a password of the proxy is in no message', async () => {
   const proxy = await proxyTo(0, { status: 407 })
-  const refused = await open(through(proxy.url.replace('http://', 'http://user:secret@'), `https://${apiName}:6443`, '')).then(() => '', (error: Error) => error.message)
+  const refused = await open(
+    through(proxy.url.replace('http://', 'http://user:secret@'), `https://${apiName}:6443`, ''),
+  ).then(
+    () => '',
+    (error: Error) => error.message,
+  )
   expect(refused).toContain('407')
   expect(refused).not.toContain('secret')
 })
@@ -146,14 +180,28 @@ test('a kubeconfig without a proxy takes the environment’s, unless NO_PROXY sp
   onTestFinished(() => rm(folder, { recursive: true }))
   const found = async (env: NodeJS.ProcessEnv, proxyUrl?: string): Promise<KubeConnection> => {
     const path = join(folder, 'kubeconfig')
-    const cluster = { server: `https://${apiName}:6443`, 'certificate-authority-data': Buffer.from(ca).toString('base64'), ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }) }
-    await writeFile(path, stringify({ clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user: { token: 'test' } }], contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' }))
+    const cluster = {
+      server: `https://${apiName}:6443`,
+      'certificate-authority-data': Buffer.from(ca).toString('base64'),
+      ...(proxyUrl === undefined ? {} : { 'proxy-url': proxyUrl }),
+    }
+    await writeFile(
+      path,
+      stringify({
+        clusters: [{ name: 'c', cluster }],
+        users: [{ name: 'u', user: { token: 'test' } }],
+        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+        'current-context': 'x',
+      }),
+    )
     return findKubeConnection({ clock: virtualWorld().clock, kubeconfig: path, env, home: folder })
   }
   expect(await text(await open(await found({ HTTPS_PROXY: proxy.url })))).toBe('hello')
   expect(proxy.asked).toHaveLength(1)
   expect((await found({ HTTPS_PROXY: proxy.url, NO_PROXY: '.test' })).proxyUrl).toBeUndefined()
-  await expect(open(await found({ HTTPS_PROXY: proxy.url, NO_PROXY: 'cluster.test' }))).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE' })
+  await expect(open(await found({ HTTPS_PROXY: proxy.url, NO_PROXY: 'cluster.test' }))).rejects.toMatchObject({
+    code: 'REGENT_KUBE_UNREACHABLE',
+  })
   expect(proxy.asked).toHaveLength(1)
   expect((await found({ HTTPS_PROXY: 'http://elsewhere:1', NO_PROXY: '*' }, proxy.url)).proxyUrl).toBe(proxy.url)
 })

@@ -16,8 +16,8 @@ export interface BackOff {
 }
 
 /**
- * Per key `baseMs` × 2^failures up to `capMs`; 5 ms and 1000 s unless given, as client-go's. There is no bucket over all keys:
- * one key that fails for ever must not slow down those that are well.
+ * Per key `baseMs` × 2^failures up to `capMs`; 5 ms and 1000 s unless given, as client-go's. There is no bucket over
+ * all keys: one key that fails for ever must not slow down those that are well.
  */
 export function exponentialRateLimiter({ baseMs = 5, capMs = 1_000_000 }: BackOff = {}): RateLimiter {
   const failed = new Map<string, number>()

@@ -18,7 +18,16 @@ const expired = new KubeApiError('too old', { status: 410, reason: 'Expired' })
 
 /** Dice that always fall on `fraction`. */
 function withDice(world: World, fraction: number): World {
-  return { ...world, random: { ...world.random, hex: () => Math.floor(fraction * 2 ** 32).toString(16).padStart(8, '0') } }
+  return {
+    ...world,
+    random: {
+      ...world.random,
+      hex: () =>
+        Math.floor(fraction * 2 ** 32)
+          .toString(16)
+          .padStart(8, '0'),
+    },
+  }
 }
 
 function versioned(name: string, resourceVersion: string): ConfigMap {
@@ -32,7 +41,13 @@ async function start(fraction = 0): Promise<void> {
     put: ({ metadata }) => void seen.push(`put ${metadata.name}`),
     remove: ({ metadata }) => void seen.push(`remove ${metadata.name}`),
   }
-  ended = new Reflector({ client, resource: configMaps, target, world: withDice(clock, fraction), logger: pino({ level: 'silent' }) }).run(stop.signal)
+  ended = new Reflector({
+    client,
+    resource: configMaps,
+    target,
+    world: withDice(clock, fraction),
+    logger: pino({ level: 'silent' }),
+  }).run(stop.signal)
   await clock.settle()
 }
 
@@ -51,9 +66,13 @@ async function stopped(): Promise<void> {
 describe('the first list', () => {
   test('asks for pages of 500 from the API server’s cache, and the watch begins where it ended', async () => {
     client.onList = (options) =>
-      options.continue === undefined ? { items: [configMap('a')], resourceVersion: '7', continue: 'more' } : { items: [configMap('b')], resourceVersion: '7' }
+      options.continue === undefined
+        ? { items: [configMap('a')], resourceVersion: '7', continue: 'more' }
+        : { items: [configMap('b')], resourceVersion: '7' }
     await start()
-    expect(client.lists.map(({ limit, resourceVersion, continue: token }) => ({ limit, resourceVersion, token }))).toEqual([
+    expect(
+      client.lists.map(({ limit, resourceVersion, continue: token }) => ({ limit, resourceVersion, token })),
+    ).toEqual([
       { limit: 500, resourceVersion: '0', token: undefined },
       { limit: 500, resourceVersion: undefined, token: 'more' },
     ])
@@ -65,7 +84,9 @@ describe('the first list', () => {
   test('whose page came too late is asked for again, all at once and as etcd has it', async () => {
     client.onList = (options) => {
       if (options.continue !== undefined) throw expired
-      return options.limit === undefined ? { items: [configMap('a')], resourceVersion: '9' } : { items: [], resourceVersion: '7', continue: 'more' }
+      return options.limit === undefined
+        ? { items: [configMap('a')], resourceVersion: '9' }
+        : { items: [], resourceVersion: '7', continue: 'more' }
     }
     await start()
     await clock.advance(800)

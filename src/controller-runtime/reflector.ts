@@ -21,10 +21,16 @@ export interface ReflectorTimings {
   /** A watch ends by itself at a random time between these, so that those of many processes spread. */
   readonly shortestWatchMs: number
   readonly longestWatchMs: number
-  /** The API server sends a bookmark about every minute: a watch that is silent for longer than this is dead, whatever TCP believes. */
+  /**
+   * The API server sends a bookmark about every minute: a watch that is silent for longer than this is dead, whatever
+   * TCP believes.
+   */
   readonly idleMs: number
   readonly backoff: BackoffOptions
-  /** A watch that lived so long is opened again without a wait, and lists are at least so far apart unless a wait is between them. */
+  /**
+   * A watch that lived so long is opened again without a wait, and lists are at least so far apart unless a wait is
+   * between them.
+   */
   readonly settledMs: number
 }
 
@@ -38,7 +44,10 @@ export const defaultReflectorTimings: ReflectorTimings = {
   settledMs: 10_000,
 }
 
-/** So many watches in a row that brought nothing, and the version they begin from is doubted: a restored etcd has gone back behind it. */
+/**
+ * So many watches in a row that brought nothing, and the version they begin from is doubted: a restored etcd has gone
+ * back behind it.
+ */
 const fruitlessWatches = 5
 
 export interface ReflectorParts<Kind extends KubeObject> {
@@ -52,8 +61,8 @@ export interface ReflectorParts<Kind extends KubeObject> {
 }
 
 /**
- * Keeps its target equal to what the API server has of one kind: lists once, then watches from there, and lists again only
- * where that is no longer possible. No failure ends it: a cache that stopped would look like a quiet cluster.
+ * Keeps its target equal to what the API server has of one kind: lists once, then watches from there, and lists again
+ * only where that is no longer possible. No failure ends it: a cache that stopped would look like a quiet cluster.
  */
 export class Reflector<Kind extends KubeObject> {
   readonly #parts: ReflectorParts<Kind>
@@ -102,13 +111,15 @@ export class Reflector<Kind extends KubeObject> {
   async #listPages(signal: AbortSignal): Promise<{ readonly objects: readonly Kind[]; readonly version: string }> {
     const { client, resource, selection } = this.#parts
     const { pageSize, listDeadlineMs } = this.#timings
-    // At the start what the API server has in its cache will do: the watch brings the rest. Later that cache may be behind what was seen already.
+    // At the start what the API server has in its cache will do: the watch brings the rest. Later that cache may be
+    // behind what was seen already.
     const resourceVersion = this.#everListed || !this.#inPages ? '' : '0'
     const common = { ...selection, deadlineMs: listDeadlineMs, signal, ...(this.#inPages ? { limit: pageSize } : {}) }
     const first = await client.list(resource, { ...common, resourceVersion })
     const objects = [...first.items]
     // Later pages take no version: it is in the token.
-    for (let page = first; page.continue !== undefined; objects.push(...page.items)) page = await client.list(resource, { ...common, continue: page.continue })
+    for (let page = first; page.continue !== undefined; objects.push(...page.items))
+      page = await client.list(resource, { ...common, continue: page.continue })
     return { objects, version: first.resourceVersion }
   }
 
@@ -129,7 +140,8 @@ export class Reflector<Kind extends KubeObject> {
     }
     const livedMs = this.#now() - startedMs
     const settled = livedMs >= this.#timings.settledMs
-    // Not a word for as long as that, though bookmarks were due: behind a restored etcd the API server waits like this until a version from the future comes.
+    // Not a word for as long as that, though bookmarks were due: behind a restored etcd the API server waits like this
+    // until a version from the future comes.
     const isMute = this.#fruitless > 0 && livedMs >= this.#timings.idleMs
     if (settled) this.#fruitless = 0
     if (isMute || this.#fruitless >= fruitlessWatches) this.#version = undefined
@@ -144,10 +156,19 @@ export class Reflector<Kind extends KubeObject> {
     const ending = new AbortController()
     const end = (): void => ending.abort(signal.reason)
     signal.addEventListener('abort', end, { once: true })
-    const timeoutSeconds = Math.round((shortestWatchMs + (longestWatchMs - shortestWatchMs) * fractionOf(world.random)) / 1_000)
-    const events = client.watch(resource, { ...selection, resourceVersion: version, timeoutSeconds, signal: ending.signal })[Symbol.asyncIterator]()
+    const timeoutSeconds = Math.round(
+      (shortestWatchMs + (longestWatchMs - shortestWatchMs) * fractionOf(world.random)) / 1_000,
+    )
+    const events = client
+      .watch(resource, { ...selection, resourceVersion: version, timeoutSeconds, signal: ending.signal })
+      [Symbol.asyncIterator]()
     try {
-      for (let next = await this.#orIdle(events.next(), ending); !next.done; next = await this.#orIdle(events.next(), ending)) this.#take(next.value)
+      for (
+        let next = await this.#orIdle(events.next(), ending);
+        !next.done;
+        next = await this.#orIdle(events.next(), ending)
+      )
+        this.#take(next.value)
     } finally {
       signal.removeEventListener('abort', end)
       ending.abort(new Error('the watch ended'))
@@ -177,7 +198,12 @@ export class Reflector<Kind extends KubeObject> {
         reject(ending.signal.reason as Error)
       }
       const timer = this.#parts.world.timers.after(idleMs, () => {
-        ending.abort(new RegentError('REGENT_KUBE_UNREACHABLE', `the watch of ${this.#parts.resource.plural} was silent for ${idleMs} ms`))
+        ending.abort(
+          new RegentError(
+            'REGENT_KUBE_UNREACHABLE',
+            `the watch of ${this.#parts.resource.plural} was silent for ${idleMs} ms`,
+          ),
+        )
       })
       ending.signal.addEventListener('abort', abort, { once: true })
       if (ending.signal.aborted) abort()
@@ -191,7 +217,10 @@ export class Reflector<Kind extends KubeObject> {
   #failed(verb: 'list' | 'watch', error: unknown, signal: AbortSignal): number {
     if (signal.aborted) return 0
     const waitMs = Math.round(this.#backoff.next())
-    this.#parts.logger.warn({ resource: this.#parts.resource.plural, verb, nextTryMs: waitMs, err: error }, `cannot ${verb} ${this.#parts.resource.plural}: ${describeError(error)}`)
+    this.#parts.logger.warn(
+      { resource: this.#parts.resource.plural, verb, nextTryMs: waitMs, err: error },
+      `cannot ${verb} ${this.#parts.resource.plural}: ${describeError(error)}`,
+    )
     return waitMs
   }
 

@@ -3,7 +3,14 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { LeaseElector } from './lease-elector.ts'
 import { leases } from './lease.ts'
 import type { Leadership } from './leadership.ts'
-import { runAll, type Election, type LeaderRunnable, type RunParts, type Runnable, type RunnableGroups } from './runnables.ts'
+import {
+  runAll,
+  type Election,
+  type LeaderRunnable,
+  type RunParts,
+  type Runnable,
+  type RunnableGroups,
+} from './runnables.ts'
 import { ScriptedClient } from './testing-kube-client.ts'
 import { virtualWorld, type VirtualWorld } from './testing-world.ts'
 
@@ -98,8 +105,17 @@ describe('Starting', () => {
     await world.advance(119_999)
     expect(state.outcome).toBeUndefined()
     await world.advance(1)
-    expect(state.outcome).toMatchObject({ code: 'REGENT_TIMED_OUT', message: 'widgets.example.org: it was not ready after 120000 ms' })
-    expect(told.slice(2)).toEqual(['widgets.example.org begins', 'widgets.example.org told', 'widgets.example.org ended', 'metrics told', 'metrics ended'])
+    expect(state.outcome).toMatchObject({
+      code: 'REGENT_TIMED_OUT',
+      message: 'widgets.example.org: it was not ready after 120000 ms',
+    })
+    expect(told.slice(2)).toEqual([
+      'widgets.example.org begins',
+      'widgets.example.org told',
+      'widgets.example.org ended',
+      'metrics told',
+      'metrics ended',
+    ])
   })
 
   it('ends where it is when the word to stop comes first', async () => {
@@ -138,14 +154,21 @@ describe('Stopping', () => {
   })
 
   it('waits 30 seconds in all, then tells everybody and names those who have not ended', async () => {
-    const state = start({ ...everybody(), others: [part('poller', { endsAfterMs: 20_000 })], informers: [part('informer', { endsAfterMs: 20_000 })] })
+    const state = start({
+      ...everybody(),
+      others: [part('poller', { endsAfterMs: 20_000 })],
+      informers: [part('informer', { endsAfterMs: 20_000 })],
+    })
     await world.advance(1_000)
     stop.abort()
     await world.advance(29_999)
     expect(state.outcome).toBeUndefined()
     expect(told).not.toContain('webhook told')
     await world.advance(1)
-    expect(state.outcome).toMatchObject({ code: 'REGENT_TIMED_OUT', message: 'informer: still running 30000 ms after the word to stop' })
+    expect(state.outcome).toMatchObject({
+      code: 'REGENT_TIMED_OUT',
+      message: 'informer: still running 30000 ms after the word to stop',
+    })
     expect(told).toContain('webhook told')
     expect(told).toContain('metrics told')
   })
@@ -172,11 +195,26 @@ describe('Stopping', () => {
 describe('When something fails', () => {
   it('everything is stopped in order, and the failure names it', async () => {
     const cause = new Error('address in use')
-    const failing: LeaderRunnable = { name: 'controller widget', run: () => world.timers.sleep(5_000).then(() => Promise.reject(cause)) }
+    const failing: LeaderRunnable = {
+      name: 'controller widget',
+      run: () => world.timers.sleep(5_000).then(() => Promise.reject(cause)),
+    }
     const state = start({ ...everybody(), leaders: [failing] })
     await world.advance(10_000)
-    expect(state.outcome).toMatchObject({ code: 'REGENT_INTERNAL', message: 'controller widget: address in use', cause })
-    expect(told.slice(-7)).toEqual(['gave leadership back', 'informer told', 'informer ended', 'webhook told', 'webhook ended', 'metrics told', 'metrics ended'])
+    expect(state.outcome).toMatchObject({
+      code: 'REGENT_INTERNAL',
+      message: 'controller widget: address in use',
+      cause,
+    })
+    expect(told.slice(-7)).toEqual([
+      'gave leadership back',
+      'informer told',
+      'informer ended',
+      'webhook told',
+      'webhook ended',
+      'metrics told',
+      'metrics ended',
+    ])
   })
 
   it('that throws at once, too', async () => {
@@ -192,7 +230,10 @@ describe('When something fails', () => {
   })
 
   it('the first failure is told, not those that follow from it', async () => {
-    const sulking: Runnable = { name: 'informer', run: (signal) => ended(signal).then(() => Promise.reject(new Error('stream closed'))) }
+    const sulking: Runnable = {
+      name: 'informer',
+      run: (signal) => ended(signal).then(() => Promise.reject(new Error('stream closed'))),
+    }
     const failing: Runnable = { name: 'poller', run: () => Promise.reject(new Error('out of memory')) }
     const state = start({ informers: [sulking], others: [failing] })
     await world.settle()
@@ -201,7 +242,10 @@ describe('When something fails', () => {
 
   it('a part that ends by itself, or rejects with the reason it was told to stop for, is no failure', async () => {
     const brief: Runnable = { name: 'brief', run: async () => {} }
-    const abrupt: Runnable = { name: 'abrupt', run: (signal) => ended(signal).then(() => Promise.reject(signal.reason as Error)) }
+    const abrupt: Runnable = {
+      name: 'abrupt',
+      run: (signal) => ended(signal).then(() => Promise.reject(signal.reason as Error)),
+    }
     const state = start({ others: [brief, abrupt] })
     await world.settle()
     expect(state.outcome).toBeUndefined()
@@ -225,7 +269,10 @@ describe('When leadership is lost', () => {
     told.length = 0
     lose('the lease could not be renewed for 10000 ms')
     await world.settle()
-    expect(state.outcome).toMatchObject({ code: 'REGENT_NOT_LEADER', message: 'leadership was lost: the lease could not be renewed for 10000 ms' })
+    expect(state.outcome).toMatchObject({
+      code: 'REGENT_NOT_LEADER',
+      message: 'leadership was lost: the lease could not be renewed for 10000 ms',
+    })
     expect(told.sort()).toEqual(['controller told', 'informer told', 'metrics told', 'poller told', 'webhook told'])
   })
 
@@ -244,12 +291,19 @@ describe('When leadership is lost', () => {
 describe('With a lease', () => {
   const key = { namespace: 'regent', name: 'manager' }
   const client = () => new ScriptedClient()
-  const elector = (api: ScriptedClient) => new LeaseElector({ client: api, lease: key, identity: 'm1', world, logger: pino({ level: 'silent' }) })
+  const elector = (api: ScriptedClient) =>
+    new LeaseElector({ client: api, lease: key, identity: 'm1', world, logger: pino({ level: 'silent' }) })
 
   it('leaders are given the leadership, and the lease is released after they have ended and before the informers are told', async () => {
     const api = client()
     const held: boolean[] = []
-    const leader: LeaderRunnable = { name: 'controller', run: (signal, leadership) => (held.push(leadership.holds()), part('controller', { endsAfterMs: 5_000 }).run(signal)) }
+    const leader: LeaderRunnable = {
+      name: 'controller',
+      run: (signal, leadership) => (
+        held.push(leadership.holds()),
+        part('controller', { endsAfterMs: 5_000 }).run(signal)
+      ),
+    }
     api.before = (verb) => {
       if (verb === 'update') told.push('update')
     }
@@ -261,7 +315,15 @@ describe('With a lease', () => {
     await world.advance(30_000)
     expect(state.outcome).toBe('stopped')
     // Renewed while the controller ended its work, then released.
-    expect(told).toEqual(['controller told', 'update', 'update', 'controller ended', 'update', 'informer told', 'informer ended'])
+    expect(told).toEqual([
+      'controller told',
+      'update',
+      'update',
+      'controller ended',
+      'update',
+      'informer told',
+      'informer ended',
+    ])
     expect((await api.get(leases, key))?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 })
   })
 

@@ -51,12 +51,13 @@ const actors = ['others', 'leaders'] as const
 const servants = ['informers', 'webhooks', 'http'] as const
 
 /**
- * Starts everything in order, each group once the one before is ready, and the leaders when this process leads; when `signal` is aborted or something
- * fails, stops everything in order: others, leaders, then leadership is given back, informers, webhooks, HTTP servers.
+ * Starts everything in order, each group once the one before is ready, and the leaders when this process leads; when
+ * `signal` is aborted or something fails, stops everything in order: others, leaders, then leadership is given back,
+ * informers, webhooks, HTTP servers.
  *
- * Rejects with the first failure; with `REGENT_TIMED_OUT` when something did not get ready or did not end in time, and then leadership is not given back
- * while somebody may still act on it. Rejects with `REGENT_NOT_LEADER` at once, without waiting for anybody, when leadership is lost: another leads already, so the
- * process must end.
+ * Rejects with the first failure; with `REGENT_TIMED_OUT` when something did not get ready or did not end in time, and
+ * then leadership is not given back while somebody may still act on it. Rejects with `REGENT_NOT_LEADER` at once,
+ * without waiting for anybody, when leadership is lost: another leads already, so the process must end.
  */
 export function runAll(parts: RunParts, signal: AbortSignal): Promise<void> {
   return new Run(parts).untilStopped(signal)
@@ -64,7 +65,13 @@ export function runAll(parts: RunParts, signal: AbortSignal): Promise<void> {
 
 class Run {
   readonly #parts: RunParts
-  readonly #groups = { http: new Group(), webhooks: new Group(), informers: new Group(), others: new Group(), leaders: new Group() }
+  readonly #groups = {
+    http: new Group(),
+    webhooks: new Group(),
+    informers: new Group(),
+    others: new Group(),
+    leaders: new Group(),
+  }
   /** Aborted when everything is to stop. */
   readonly #halt = new AbortController()
   readonly #actorsEnded = Promise.withResolvers<void>()
@@ -99,7 +106,8 @@ class Run {
     for (const group of startOrder) {
       if (this.#halt.signal.aborted) return
       const runnables = this.#parts.groups[group] ?? []
-      for (const runnable of runnables) this.#launch(this.#groups[group], runnable.name, (signal) => runnable.run(signal))
+      for (const runnable of runnables)
+        this.#launch(this.#groups[group], runnable.name, (signal) => runnable.run(signal))
       await Promise.all(runnables.map((runnable) => this.#ready(runnable)))
     }
     if (!this.#halt.signal.aborted) this.#elect()
@@ -118,7 +126,11 @@ class Run {
       throw new RegentError('REGENT_TIMED_OUT', `it was not ready after ${deadlineMs} ms`)
     })
     try {
-      await Promise.race([runnable.ready(AbortSignal.any([this.#halt.signal, over.signal])), aborted(this.#halt.signal), tooLate])
+      await Promise.race([
+        runnable.ready(AbortSignal.any([this.#halt.signal, over.signal])),
+        aborted(this.#halt.signal),
+        tooLate,
+      ])
     } catch (error) {
       this.#fail(runnable.name, error)
     } finally {
@@ -127,10 +139,12 @@ class Run {
   }
 
   #elect(): void {
-    this.#election = this.#parts.election.run(this.#halt.signal, (leadership) => this.#lead(leadership)).then(
-      () => undefined,
-      (error: unknown) => this.#fail('leader election', error),
-    )
+    this.#election = this.#parts.election
+      .run(this.#halt.signal, (leadership) => this.#lead(leadership))
+      .then(
+        () => undefined,
+        (error: unknown) => this.#fail('leader election', error),
+      )
   }
 
   async #lead(leadership: Leadership): Promise<void> {
@@ -139,7 +153,8 @@ class Run {
     leadership.lost.addEventListener('abort', lose, { once: true })
     if (leadership.lost.aborted) lose()
     if (!this.#halt.signal.aborted) {
-      for (const runnable of this.#parts.groups.leaders ?? []) this.#launch(leaders, runnable.name, (signal) => runnable.run(signal, leadership))
+      for (const runnable of this.#parts.groups.leaders ?? [])
+        this.#launch(leaders, runnable.name, (signal) => runnable.run(signal, leadership))
     }
     await Promise.race([this.#actorsEnded.promise, aborted(leadership.lost).then(() => leaders.ended())])
     // What happens to a leadership that is given back is no loss.
@@ -149,12 +164,15 @@ class Run {
   #lose(reason: unknown): void {
     for (const group of Object.values(this.#groups)) group.tell()
     this.#halt.abort()
-    this.#lost.reject(new RegentError('REGENT_NOT_LEADER', `leadership was lost: ${describeError(reason)}`, { cause: reason }))
+    this.#lost.reject(
+      new RegentError('REGENT_NOT_LEADER', `leadership was lost: ${describeError(reason)}`, { cause: reason }),
+    )
   }
 
   #fail(name: string, error: unknown): void {
     // Whoever is told to stop may well say so by rejecting with the reason it was given.
-    if (error !== this.#halt.signal.reason) this.#failure ??= new RegentError(codeOf(error), `${name}: ${describeError(error)}`, { cause: error })
+    if (error !== this.#halt.signal.reason)
+      this.#failure ??= new RegentError(codeOf(error), `${name}: ${describeError(error)}`, { cause: error })
     this.#halt.abort()
   }
 
@@ -174,7 +192,11 @@ class Run {
       if (!(await this.#inTime(this.#election, deadlineMs))) late.push('leader election')
     }
     for (const name of servants) await end(name)
-    if (late.length > 0) this.#failure ??= new RegentError('REGENT_TIMED_OUT', `${late.join(', ')}: still running ${graceMs} ms after the word to stop`)
+    if (late.length > 0)
+      this.#failure ??= new RegentError(
+        'REGENT_TIMED_OUT',
+        `${late.join(', ')}: still running ${graceMs} ms after the word to stop`,
+      )
   }
 
   /** @returns false where there was time, and it has run out; when there is none, nobody is waited for. */

@@ -23,7 +23,15 @@ async function valueOf(series: string): Promise<number | undefined> {
 }
 
 function runningWith(reconcile: Reconcile, workers = 1): Controller {
-  const controller = new Controller({ name: 'widget', sources: [watchFor(testingInformer('widgets', [widget('a')]))], reconcile, world, failed: () => {}, workers, metrics })
+  const controller = new Controller({
+    name: 'widget',
+    sources: [watchFor(testingInformer('widgets', [widget('a')]))],
+    reconcile,
+    world,
+    failed: () => {},
+    workers,
+    metrics,
+  })
   void controller.run(new AbortController().signal)
   return controller
 }
@@ -31,12 +39,34 @@ function runningWith(reconcile: Reconcile, workers = 1): Controller {
 const queueLabels = '{name="widget",controller="widget"}'
 
 it('Everything a controller counts is there with zero before anything has happened', async () => {
-  new Controller({ name: 'widget', sources: [], reconcile: async () => {}, world, failed: () => {}, workers: 4, metrics })
-  for (const name of ['depth', 'adds_total', 'retries_total', 'unfinished_work_seconds', 'longest_running_processor_seconds', 'queue_duration_seconds_count', 'work_duration_seconds_count']) {
+  new Controller({
+    name: 'widget',
+    sources: [],
+    reconcile: async () => {},
+    world,
+    failed: () => {},
+    workers: 4,
+    metrics,
+  })
+  for (const name of [
+    'depth',
+    'adds_total',
+    'retries_total',
+    'unfinished_work_seconds',
+    'longest_running_processor_seconds',
+    'queue_duration_seconds_count',
+    'work_duration_seconds_count',
+  ]) {
     expect([name, await valueOf(`workqueue_${name}${queueLabels}`)]).toEqual([name, 0])
   }
-  for (const result of ['success', 'requeue_after', 'error']) expect(await valueOf(`controller_runtime_reconcile_total{controller="widget",result="${result}"}`)).toBe(0)
-  for (const name of ['reconcile_errors_total', 'terminal_reconcile_errors_total', 'reconcile_time_seconds_count', 'active_workers']) {
+  for (const result of ['success', 'requeue_after', 'error'])
+    expect(await valueOf(`controller_runtime_reconcile_total{controller="widget",result="${result}"}`)).toBe(0)
+  for (const name of [
+    'reconcile_errors_total',
+    'terminal_reconcile_errors_total',
+    'reconcile_time_seconds_count',
+    'active_workers',
+  ]) {
     expect([name, await valueOf(`controller_runtime_${name}{controller="widget"}`)]).toEqual([name, 0])
   }
   expect(await valueOf('controller_runtime_max_concurrent_reconciles{controller="widget"}')).toBe(4)
@@ -53,7 +83,8 @@ it('Runs are counted by how they ended, and terminal errors are errors too', asy
   await world.advance(1_000)
   controller.enqueue({ namespace: 'shop', name: 'a' })
   await world.settle()
-  const total = (result: string) => valueOf(`controller_runtime_reconcile_total{controller="widget",result="${result}"}`)
+  const total = (result: string) =>
+    valueOf(`controller_runtime_reconcile_total{controller="widget",result="${result}"}`)
   expect([await total('success'), await total('requeue_after'), await total('error')]).toEqual([1, 1, 2])
   expect(await valueOf('controller_runtime_reconcile_errors_total{controller="widget"}')).toBe(2)
   expect(await valueOf('controller_runtime_terminal_reconcile_errors_total{controller="widget"}')).toBe(1)

@@ -37,15 +37,25 @@ export interface ApiRequest {
 /** 10 ns to 1000 s, as client-go's. */
 const queueBuckets = Array.from({ length: 12 }, (_, index) => 10 ** (index - 8))
 const reconcileBuckets = [
-  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10,
-  15, 20, 25, 30, 40, 50, 60,
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
+  2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ]
 
 /** Metrics under the names and labels that dashboards for operators look for, in a registry that the caller serves. */
 export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
   const registers = [registry]
-  const requests = new Counter({ name: 'rest_client_requests_total', help: 'Requests to the Kubernetes API, by answer, method and host.', labelNames: ['code', 'method', 'host'], registers })
-  const leading = new Gauge({ name: 'leader_election_master_status', help: '1 while this process leads.', labelNames: ['name'], registers })
+  const requests = new Counter({
+    name: 'rest_client_requests_total',
+    help: 'Requests to the Kubernetes API, by answer, method and host.',
+    labelNames: ['code', 'method', 'host'],
+    registers,
+  })
+  const leading = new Gauge({
+    name: 'leader_election_master_status',
+    help: '1 while this process leads.',
+    labelNames: ['name'],
+    registers,
+  })
   const queues = queueMetrics(registry)
   const reconciles = reconcileMetrics(registry)
   return {
@@ -69,12 +79,38 @@ function queueMetrics(registry: Registry): (name: string, view: QueueView) => Qu
       },
     })
   readGauge('workqueue_depth', 'Keys that wait for a worker.', (view) => view.depth())
-  readGauge('workqueue_unfinished_work_seconds', 'How long all keys that are worked on have been, together.', (view) => sum(view.runningMs()) / 1_000)
-  readGauge('workqueue_longest_running_processor_seconds', 'How long the key has been worked on that has been longest.', (view) => Math.max(0, ...view.runningMs()) / 1_000)
-  const adds = new Counter({ ...common, name: 'workqueue_adds_total', help: 'Keys that were added and were not in already.' })
-  const retries = new Counter({ ...common, name: 'workqueue_retries_total', help: 'Keys that were to come again, after a failure or at a time asked for.' })
-  const waited = new Histogram({ ...common, name: 'workqueue_queue_duration_seconds', help: 'How long a key waited for a worker.', buckets: queueBuckets })
-  const worked = new Histogram({ ...common, name: 'workqueue_work_duration_seconds', help: 'How long a worker had a key.', buckets: queueBuckets })
+  readGauge(
+    'workqueue_unfinished_work_seconds',
+    'How long all keys that are worked on have been, together.',
+    (view) => sum(view.runningMs()) / 1_000,
+  )
+  readGauge(
+    'workqueue_longest_running_processor_seconds',
+    'How long the key has been worked on that has been longest.',
+    (view) => Math.max(0, ...view.runningMs()) / 1_000,
+  )
+  const adds = new Counter({
+    ...common,
+    name: 'workqueue_adds_total',
+    help: 'Keys that were added and were not in already.',
+  })
+  const retries = new Counter({
+    ...common,
+    name: 'workqueue_retries_total',
+    help: 'Keys that were to come again, after a failure or at a time asked for.',
+  })
+  const waited = new Histogram({
+    ...common,
+    name: 'workqueue_queue_duration_seconds',
+    help: 'How long a key waited for a worker.',
+    buckets: queueBuckets,
+  })
+  const worked = new Histogram({
+    ...common,
+    name: 'workqueue_work_duration_seconds',
+    help: 'How long a worker had a key.',
+    buckets: queueBuckets,
+  })
 
   return (name, view) => {
     views.set(name, view)
@@ -91,14 +127,42 @@ function queueMetrics(registry: Registry): (name: string, view: QueueView) => Qu
   }
 }
 
-function reconcileMetrics(registry: Registry): (controller: string, workers: number) => Omit<ControllerRecorder, 'queue'> {
+function reconcileMetrics(
+  registry: Registry,
+): (controller: string, workers: number) => Omit<ControllerRecorder, 'queue'> {
   const common = { labelNames: ['controller'], registers: [registry] }
-  const total = new Counter({ ...common, name: 'controller_runtime_reconcile_total', help: 'Runs of a reconciler, by how they ended.', labelNames: ['controller', 'result'] })
-  const errors = new Counter({ ...common, name: 'controller_runtime_reconcile_errors_total', help: 'Runs that failed.' })
-  const terminal = new Counter({ ...common, name: 'controller_runtime_terminal_reconcile_errors_total', help: 'Runs that failed and are not tried again.' })
-  const time = new Histogram({ ...common, name: 'controller_runtime_reconcile_time_seconds', help: 'How long a run took.', buckets: reconcileBuckets })
-  const most = new Gauge({ ...common, name: 'controller_runtime_max_concurrent_reconciles', help: 'How many keys may be worked on at once.' })
-  const active = new Gauge({ ...common, name: 'controller_runtime_active_workers', help: 'How many keys are worked on now.' })
+  const total = new Counter({
+    ...common,
+    name: 'controller_runtime_reconcile_total',
+    help: 'Runs of a reconciler, by how they ended.',
+    labelNames: ['controller', 'result'],
+  })
+  const errors = new Counter({
+    ...common,
+    name: 'controller_runtime_reconcile_errors_total',
+    help: 'Runs that failed.',
+  })
+  const terminal = new Counter({
+    ...common,
+    name: 'controller_runtime_terminal_reconcile_errors_total',
+    help: 'Runs that failed and are not tried again.',
+  })
+  const time = new Histogram({
+    ...common,
+    name: 'controller_runtime_reconcile_time_seconds',
+    help: 'How long a run took.',
+    buckets: reconcileBuckets,
+  })
+  const most = new Gauge({
+    ...common,
+    name: 'controller_runtime_max_concurrent_reconciles',
+    help: 'How many keys may be worked on at once.',
+  })
+  const active = new Gauge({
+    ...common,
+    name: 'controller_runtime_active_workers',
+    help: 'How many keys are worked on now.',
+  })
 
   return (controller, workers) => {
     for (const result of ['success', 'requeue_after', 'error']) total.inc({ controller, result }, 0)

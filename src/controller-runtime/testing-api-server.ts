@@ -20,8 +20,14 @@ export interface Misbehaviour {
   readonly when?: (request: SeenRequest) => boolean
   /** How many of them; 1 unless given. */
   readonly times?: number
-  /** An HTTP status to refuse with (with a proxy's page instead of a Status, if given), a connection cut, or no answer at all. */
-  readonly answer: { readonly status: number; readonly reason?: string; readonly retryAfterSeconds?: number; readonly page?: string } | 'reset' | 'silence'
+  /**
+   * An HTTP status to refuse with (with a proxy's page instead of a Status, if given), a connection cut, or no answer
+   * at all.
+   */
+  readonly answer:
+    | { readonly status: number; readonly reason?: string; readonly retryAfterSeconds?: number; readonly page?: string }
+    | 'reset'
+    | 'silence'
 }
 
 interface OpenWatch {
@@ -36,8 +42,9 @@ interface Target extends Omit<Written, 'name'> {
 }
 
 /**
- * A small Kubernetes API in memory on loopback, for tests: lists in pages, watches with bookmarks, compare-and-swap, merge and
- * JSON patches, finalizers, `status`; no admission, no defaults, and server-side apply without field ownership. It can be told to misbehave.
+ * A small Kubernetes API in memory on loopback, for tests: lists in pages, watches with bookmarks, compare-and-swap,
+ * merge and JSON patches, finalizers, `status`; no admission, no defaults, and server-side apply without field
+ * ownership. It can be told to misbehave.
  */
 export class FakeApiServer implements AsyncDisposable {
   readonly state = new FakeApiState()
@@ -67,7 +74,11 @@ export class FakeApiServer implements AsyncDisposable {
 
   get connection(): KubeConnection {
     const { port } = this.#server.address() as AddressInfo
-    return { server: `http://127.0.0.1:${port}`, namespace: 'default', credentials: async () => ({ headers: { authorization: 'Bearer test' }, tls: {} }) }
+    return {
+      server: `http://127.0.0.1:${port}`,
+      namespace: 'default',
+      credentials: async () => ({ headers: { authorization: 'Bearer test' }, tls: {} }),
+    }
   }
 
   get openWatches(): number {
@@ -104,7 +115,10 @@ export class FakeApiServer implements AsyncDisposable {
   }
 
   bookmark(): void {
-    for (const { response } of this.#watches) response.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: this.state.version } } })}\n`)
+    for (const { response } of this.#watches)
+      response.write(
+        `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: this.state.version } } })}\n`,
+      )
   }
 
   /** Continue tokens given so far are worth nothing. */
@@ -135,7 +149,13 @@ export class FakeApiServer implements AsyncDisposable {
 
   #see(request: IncomingMessage, body: unknown): SeenRequest {
     const url = new URL(request.url ?? '/', 'http://fake')
-    const seen = { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers: request.headers, body }
+    const seen = {
+      method: request.method ?? '',
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+      body,
+    }
     this.requests.push(seen)
     return seen
   }
@@ -154,8 +174,12 @@ export class FakeApiServer implements AsyncDisposable {
     const { namespace, name, subresource } = targetOf(seen.path)
     const refusal = typeof plan === 'object' ? plan.status : subresource === 'portforward' ? undefined : 404
     if (plan === 'reset') socket.destroy()
-    else if (refusal === undefined) answerPortForward(request, socket, this.forwards.get(`${namespace}/${name}:${seen.query.get('ports')}`))
-    else socket.end(`HTTP/1.1 ${refusal} Refused\r\nConnection: close\r\n\r\n${JSON.stringify({ kind: 'Status', message: `${name}: told to misbehave`, code: refusal })}`)
+    else if (refusal === undefined)
+      answerPortForward(request, socket, this.forwards.get(`${namespace}/${name}:${seen.query.get('ports')}`))
+    else
+      socket.end(
+        `HTTP/1.1 ${refusal} Refused\r\nConnection: close\r\n\r\n${JSON.stringify({ kind: 'Status', message: `${name}: told to misbehave`, code: refusal })}`,
+      )
   }
 
   #misbehave(how: Misbehaviour['answer'], response: ServerResponse): void {
@@ -186,7 +210,10 @@ export class FakeApiServer implements AsyncDisposable {
       case 'PATCH':
         return this.#patch(seen, where)
       case 'DELETE': {
-        this.state.delete(where, (seen.body as { preconditions?: { uid?: string; resourceVersion?: string } } | undefined)?.preconditions)
+        this.state.delete(
+          where,
+          (seen.body as { preconditions?: { uid?: string; resourceVersion?: string } } | undefined)?.preconditions,
+        )
         return { kind: 'Status', apiVersion: 'v1', status: 'Success' }
       }
       default:
@@ -200,17 +227,26 @@ export class FakeApiServer implements AsyncDisposable {
 
   #patch(seen: SeenRequest, where: Written): StoredObject {
     const type = seen.headers['content-type']
-    if (type === 'application/json-patch+json') return this.state.jsonPatch(where, seen.body as readonly JsonPatchOperation[])
+    if (type === 'application/json-patch+json')
+      return this.state.jsonPatch(where, seen.body as readonly JsonPatchOperation[])
     if (type === 'application/merge-patch+json') return this.state.mergePatch(where, seen.body)
     if (type !== 'application/apply-patch+yaml') throw new FakeRefusal(415, 'UnsupportedMediaType', String(type))
-    if (!seen.query.get('fieldManager')) throw new FakeRefusal(422, 'Invalid', 'fieldManager is required for apply patch')
-    const exists = this.state.all(where.kind).some(({ metadata }) => metadata.name === where.name && (metadata.namespace ?? '') === where.namespace)
-    return exists ? this.state.mergePatch(where, seen.body) : this.state.create(where.kind, where.namespace, seen.body as StoredObject)
+    if (!seen.query.get('fieldManager'))
+      throw new FakeRefusal(422, 'Invalid', 'fieldManager is required for apply patch')
+    const exists = this.state
+      .all(where.kind)
+      .some(({ metadata }) => metadata.name === where.name && (metadata.namespace ?? '') === where.namespace)
+    return exists
+      ? this.state.mergePatch(where, seen.body)
+      : this.state.create(where.kind, where.namespace, seen.body as StoredObject)
   }
 
   #list(seen: SeenRequest, target: Target): unknown {
     const token = seen.query.get('continue')
-    const page = token === null ? { rest: this.state.all(target.kind).filter(selected(seen, target)), version: this.state.version } : this.#pages.get(token)
+    const page =
+      token === null
+        ? { rest: this.state.all(target.kind).filter(selected(seen, target)), version: this.state.version }
+        : this.#pages.get(token)
     if (page === undefined) throw new FakeRefusal(410, 'Expired', 'The provided continue parameter is too old')
     const limit = Number(seen.query.get('limit') ?? 0) || page.rest.length
     const rest = page.rest.slice(limit)
@@ -218,7 +254,12 @@ export class FakeApiServer implements AsyncDisposable {
     if (next !== '') this.#pages.set(next, { rest, version: page.version })
     // As the real one: objects in lists say neither kind nor apiVersion, and an empty list is null.
     const items = page.rest.slice(0, limit).map(({ kind: _kind, apiVersion: _apiVersion, ...object }) => object)
-    return { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion: page.version, ...(next === '' ? {} : { continue: next }) }, items: items.length === 0 ? null : items }
+    return {
+      kind: 'List',
+      apiVersion: 'v1',
+      metadata: { resourceVersion: page.version, ...(next === '' ? {} : { continue: next }) },
+      items: items.length === 0 ? null : items,
+    }
   }
 
   #watch(seen: SeenRequest, target: Target, response: ServerResponse): void {
@@ -228,7 +269,9 @@ export class FakeApiServer implements AsyncDisposable {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.flushHeaders()
     if (missed === undefined) {
-      response.end(`${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' } })}\n`)
+      response.end(
+        `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' } })}\n`,
+      )
       return
     }
     const watch = { response, matches, kind: target.kind }
@@ -263,7 +306,10 @@ function targetOf(path: string): Target {
 
 /** Equality selectors only. */
 function selected(seen: SeenRequest, target: Target): (object: StoredObject) => boolean {
-  const labels = (seen.query.get('labelSelector') ?? '').split(',').filter((term) => term !== '').map((term) => term.split('='))
+  const labels = (seen.query.get('labelSelector') ?? '')
+    .split(',')
+    .filter((term) => term !== '')
+    .map((term) => term.split('='))
   const name = /^metadata\.name=(.+)$/.exec(seen.query.get('fieldSelector') ?? '')?.[1]
   return ({ metadata }) =>
     (target.everywhere || (metadata.namespace ?? '') === target.namespace) &&

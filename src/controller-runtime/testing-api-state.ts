@@ -6,7 +6,17 @@ import type { JsonPatchOperation } from './kube-client.ts'
 export interface StoredObject {
   apiVersion?: string
   kind?: string
-  metadata: { name: string; namespace?: string; uid?: string; resourceVersion?: string; generation?: number; labels?: Record<string, string>; finalizers?: string[]; deletionTimestamp?: string; creationTimestamp?: string }
+  metadata: {
+    name: string
+    namespace?: string
+    uid?: string
+    resourceVersion?: string
+    generation?: number
+    labels?: Record<string, string>
+    finalizers?: string[]
+    deletionTimestamp?: string
+    creationTimestamp?: string
+  }
   spec?: unknown
   status?: unknown
 }
@@ -64,7 +74,9 @@ export class FakeApiState {
   }
 
   all(kind: string): readonly StoredObject[] {
-    return [...(this.#objects.get(kind) ?? new Map<string, StoredObject>()).entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
+    return [...(this.#objects.get(kind) ?? new Map<string, StoredObject>()).entries()]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, object]) => object)
   }
 
   find({ kind, namespace, name }: Written): StoredObject {
@@ -75,8 +87,15 @@ export class FakeApiState {
 
   create(kind: string, namespace: string, given: StoredObject): StoredObject {
     const { name } = given.metadata
-    if (this.#objects.get(kind)?.has(`${namespace}/${name}`)) throw new FakeRefusal(409, 'AlreadyExists', `${kind} "${name}" already exists`)
-    const metadata = { ...given.metadata, ...(namespace === '' ? {} : { namespace }), uid: `uid-${++this.#uids}`, generation: 1, creationTimestamp: '2030-01-01T00:00:00Z' }
+    if (this.#objects.get(kind)?.has(`${namespace}/${name}`))
+      throw new FakeRefusal(409, 'AlreadyExists', `${kind} "${name}" already exists`)
+    const metadata = {
+      ...given.metadata,
+      ...(namespace === '' ? {} : { namespace }),
+      uid: `uid-${++this.#uids}`,
+      generation: 1,
+      creationTimestamp: '2030-01-01T00:00:00Z',
+    }
     return this.#store('ADDED', kind, { ...given, metadata })
   }
 
@@ -86,7 +105,8 @@ export class FakeApiState {
     if (resourceVersion !== undefined && resourceVersion !== before.metadata.resourceVersion) {
       throw new FakeRefusal(409, 'Conflict', `${where.kind} "${where.name}": the object has been modified`)
     }
-    if (uid !== undefined && uid !== before.metadata.uid) throw new FakeRefusal(409, 'Conflict', `${where.kind} "${where.name}": another uid`)
+    if (uid !== undefined && uid !== before.metadata.uid)
+      throw new FakeRefusal(409, 'Conflict', `${where.kind} "${where.name}": another uid`)
     return this.#replace(where, before, given)
   }
 
@@ -104,19 +124,33 @@ export class FakeApiState {
   delete(where: Written, preconditions: { uid?: string; resourceVersion?: string } = {}): StoredObject {
     const before = this.find(where)
     const { metadata } = before
-    const differs = (wanted: string | undefined, is: string | undefined): boolean => wanted !== undefined && wanted !== is
+    const differs = (wanted: string | undefined, is: string | undefined): boolean =>
+      wanted !== undefined && wanted !== is
     if (differs(preconditions.uid, metadata.uid) || differs(preconditions.resourceVersion, metadata.resourceVersion)) {
       throw new FakeRefusal(409, 'Conflict', `${where.kind} "${where.name}": the precondition failed`)
     }
-    if ((metadata.finalizers ?? []).length > 0) return this.#store('MODIFIED', where.kind, { ...before, metadata: { ...metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } })
+    if ((metadata.finalizers ?? []).length > 0)
+      return this.#store('MODIFIED', where.kind, {
+        ...before,
+        metadata: { ...metadata, deletionTimestamp: '2030-01-01T00:00:00Z' },
+      })
     return this.#store('DELETED', where.kind, before)
   }
 
   #replace({ kind, subresource }: Written, before: StoredObject, given: StoredObject): StoredObject {
     if (subresource === 'status') return this.#store('MODIFIED', kind, { ...before, status: given.status })
     const { uid, creationTimestamp, deletionTimestamp, generation = 1, namespace } = before.metadata
-    const kept = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }), ...(creationTimestamp === undefined ? {} : { creationTimestamp }), ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) }
-    const metadata = { ...given.metadata, ...kept, generation: isDeepStrictEqual(before.spec, given.spec) ? generation : generation + 1 }
+    const kept = {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    }
+    const metadata = {
+      ...given.metadata,
+      ...kept,
+      generation: isDeepStrictEqual(before.spec, given.spec) ? generation : generation + 1,
+    }
     const after = { ...given, metadata, ...(before.status === undefined ? {} : { status: before.status }) }
     const gone = deletionTimestamp !== undefined && (given.metadata.finalizers ?? []).length === 0
     return this.#store(gone ? 'DELETED' : 'MODIFIED', kind, after)
@@ -149,13 +183,17 @@ function merged(target: unknown, patch: unknown): unknown {
 }
 
 function applyOperation(target: unknown, { op, path, value }: JsonPatchOperation): void {
-  const names = path.split('/').slice(1).map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const names = path
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   const last = names.pop() ?? ''
   let at = target
   // Through lists too, by position.
   for (const name of names) at = (at as Readonly<Record<string, unknown>> | null | undefined)?.[name]
   if (!isRecord(at)) throw new FakeRefusal(422, 'Invalid', `no such path: ${path}`)
-  if (op === 'test' && !isDeepStrictEqual(at[last], value)) throw new FakeRefusal(422, 'Invalid', `the test at ${path} failed`)
+  if (op === 'test' && !isDeepStrictEqual(at[last], value))
+    throw new FakeRefusal(422, 'Invalid', `the test at ${path} failed`)
   if (op === 'remove') delete at[last]
   if (op === 'add' || op === 'replace') at[last] = value
 }

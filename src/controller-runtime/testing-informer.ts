@@ -11,7 +11,11 @@ export interface TestingInformer<Kind extends KubeObject = KubeObject> extends I
   readonly handlers: number
 }
 
-export function testingInformer<Kind extends KubeObject = KubeObject>(name: string, present: readonly Kind[] = [], synced = true): TestingInformer<Kind> {
+export function testingInformer<Kind extends KubeObject = KubeObject>(
+  name: string,
+  present: readonly Kind[] = [],
+  synced = true,
+): TestingInformer<Kind> {
   const objects = new Map(present.map((object) => [textOf(object), object]))
   const handlers = new Set<InformerHandler<Kind>>()
   return {

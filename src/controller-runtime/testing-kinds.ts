@@ -6,16 +6,32 @@ export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-export const configMaps: Resource<ConfigMap> = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+export const configMaps: Resource<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
 
 export interface Widget extends KubeObject {
   readonly spec?: { readonly size?: number; readonly colour?: string }
   readonly status?: { readonly ready?: boolean }
 }
 
-export const widgets: Resource<Widget> = { group: 'example.org', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true }
+export const widgets: Resource<Widget> = {
+  group: 'example.org',
+  version: 'v1',
+  kind: 'Widget',
+  plural: 'widgets',
+  namespaced: true,
+}
 
-export function configMap(name: string, data: Readonly<Record<string, string>> = {}, labels: Readonly<Record<string, string>> = {}): ConfigMap {
+export function configMap(
+  name: string,
+  data: Readonly<Record<string, string>> = {},
+  labels: Readonly<Record<string, string>> = {},
+): ConfigMap {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'prod', labels }, data }
 }
 

@@ -1,5 +1,16 @@
 import { KubeApiError } from './kube-api-error.ts'
-import type { ApplyOptions, DeleteOptions, JsonPatch, KubeClient, ListOptions, MergePatch, ObjectList, UpdateOptions, WatchEvent, WatchOptions } from './kube-client.ts'
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  JsonPatch,
+  KubeClient,
+  ListOptions,
+  MergePatch,
+  ObjectList,
+  UpdateOptions,
+  WatchEvent,
+  WatchOptions,
+} from './kube-client.ts'
 import { apiVersionOf, keyOf, type KubeObject, type ObjectKey, type Resource } from './objects.ts'
 import { FakeApiState, FakeRefusal, type StoredObject, type Written } from './testing-api-state.ts'
 
@@ -79,7 +90,16 @@ export class ScriptedClient implements KubeClient {
 
   async list<Kind extends KubeObject>(resource: Resource<Kind>, options: ListOptions = {}): Promise<ObjectList<Kind>> {
     this.lists.push(options)
-    return this.#do('list', () => (this.onList?.(options) ?? { items: this.state.all(kindOf(resource)).filter(({ metadata }) => (options.namespace ?? metadata.namespace) === metadata.namespace), resourceVersion: this.state.version }) as ObjectList<Kind>)
+    return this.#do(
+      'list',
+      () =>
+        (this.onList?.(options) ?? {
+          items: this.state
+            .all(kindOf(resource))
+            .filter(({ metadata }) => (options.namespace ?? metadata.namespace) === metadata.namespace),
+          resourceVersion: this.state.version,
+        }) as ObjectList<Kind>,
+    )
   }
 
   watch<Kind extends KubeObject>(_resource: Resource<Kind>, options: WatchOptions): AsyncIterable<WatchEvent<Kind>> {
@@ -90,20 +110,44 @@ export class ScriptedClient implements KubeClient {
   }
 
   create<Kind extends KubeObject>(resource: Resource<Kind>, object: Kind): Promise<Kind> {
-    return this.#do('create', () => this.state.create(kindOf(resource), object.metadata.namespace ?? '', stored(object)) as unknown as Kind)
+    return this.#do(
+      'create',
+      () => this.state.create(kindOf(resource), object.metadata.namespace ?? '', stored(object)) as unknown as Kind,
+    )
   }
 
   update<Kind extends KubeObject>(resource: Resource<Kind>, object: Kind, options: UpdateOptions = {}): Promise<Kind> {
-    return this.#do('update', () => this.state.update(where(resource, keyOf(object), options.subresource), stored(object)) as unknown as Kind)
+    return this.#do(
+      'update',
+      () => this.state.update(where(resource, keyOf(object), options.subresource), stored(object)) as unknown as Kind,
+    )
   }
 
-  apply<Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject & object, options: ApplyOptions): Promise<Kind> {
-    return this.#do('apply', () => this.state.mergePatch(where(resource, keyOf(object), options.subresource), object) as unknown as Kind)
+  apply<Kind extends KubeObject>(
+    resource: Resource<Kind>,
+    object: KubeObject & object,
+    options: ApplyOptions,
+  ): Promise<Kind> {
+    return this.#do(
+      'apply',
+      () => this.state.mergePatch(where(resource, keyOf(object), options.subresource), object) as unknown as Kind,
+    )
   }
 
-  patch<Kind extends KubeObject>(resource: Resource<Kind>, key: ObjectKey, patch: JsonPatch | MergePatch, options: UpdateOptions = {}): Promise<Kind> {
+  patch<Kind extends KubeObject>(
+    resource: Resource<Kind>,
+    key: ObjectKey,
+    patch: JsonPatch | MergePatch,
+    options: UpdateOptions = {},
+  ): Promise<Kind> {
     const at = where(resource, key, options.subresource)
-    return this.#do('patch', () => (Array.isArray(patch) ? this.state.jsonPatch(at, patch as JsonPatch) : this.state.mergePatch(at, patch)) as unknown as Kind)
+    return this.#do(
+      'patch',
+      () =>
+        (Array.isArray(patch)
+          ? this.state.jsonPatch(at, patch as JsonPatch)
+          : this.state.mergePatch(at, patch)) as unknown as Kind,
+    )
   }
 
   async delete(resource: Resource, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
@@ -116,7 +160,8 @@ export class ScriptedClient implements KubeClient {
     try {
       return structuredClone(work())
     } catch (error) {
-      if (error instanceof FakeRefusal) throw new KubeApiError(error.message, { status: error.status, reason: error.reason })
+      if (error instanceof FakeRefusal)
+        throw new KubeApiError(error.message, { status: error.status, reason: error.reason })
       throw error
     }
   }

@@ -2,7 +2,10 @@ import type { Random, Timer, World } from '../common/ports.ts'
 
 /** A clock that stands still until a test moves it, and timers and randomness that belong to it. */
 export interface VirtualWorld extends World {
-  /** Moves the clock on, running what falls due in its order; what a timer sets in motion is settled before the next one runs. */
+  /**
+   * Moves the clock on, running what falls due in its order; what a timer sets in motion is settled before the next one
+   * runs.
+   */
   advance(ms: number): Promise<void>
   /** Lets everything run that needs no time to pass. */
   settle(): Promise<void>
@@ -24,7 +27,12 @@ export function virtualWorld(wallMs = Date.UTC(2026, 0, 1)): VirtualWorld {
   const set = new Set<Due>()
 
   function arm(ms: number, task: () => void, everyMs?: number): Timer {
-    const due: Due = { task, order: orders++, atMs: nowMs + Math.max(ms, 0), ...(everyMs === undefined ? {} : { everyMs }) }
+    const due: Due = {
+      task,
+      order: orders++,
+      atMs: nowMs + Math.max(ms, 0),
+      ...(everyMs === undefined ? {} : { everyMs }),
+    }
     set.add(due)
     return { cancel: () => void set.delete(due) }
   }
@@ -72,7 +80,8 @@ export function virtualWorld(wallMs = Date.UTC(2026, 0, 1)): VirtualWorld {
 
 function earliest(set: ReadonlySet<Due>): Due | undefined {
   let first: Due | undefined
-  for (const due of set) if (!first || due.atMs < first.atMs || (due.atMs === first.atMs && due.order < first.order)) first = due
+  for (const due of set)
+    if (!first || due.atMs < first.atMs || (due.atMs === first.atMs && due.order < first.order)) first = due
   return first
 }
 
@@ -84,6 +93,7 @@ function settle(): Promise<void> {
 /** Different each time and the same in every run. */
 function countingRandom(): Random {
   let count = 0
-  const hex = (length: number) => (++count * 2_654_435_761 % 2 ** 32).toString(16).padStart(length, '0').slice(-length)
+  const hex = (length: number) =>
+    ((++count * 2_654_435_761) % 2 ** 32).toString(16).padStart(length, '0').slice(-length)
   return { hex, uuid: () => `${hex(8)}-0000-4000-8000-${hex(12)}` }
 }

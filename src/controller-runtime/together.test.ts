@@ -18,7 +18,10 @@ import { createRuntimeMetrics } from './runtime-metrics.ts'
 import { FakeApiServer } from './testing-api-server.ts'
 import { configMap, configMaps, widget, widgets } from './testing-kinds.ts'
 
-/** An operator as small as it gets, over HTTP and on the real clock: for each Widget a ConfigMap of its name, taken away again before the Widget goes. */
+/**
+ * An operator as small as it gets, over HTTP and on the real clock: for each Widget a ConfigMap of its name, taken away
+ * again before the Widget goes.
+ */
 
 const finalizer = 'example.org/config-map'
 const key = { namespace: 'prod', name: 'shop' }
@@ -34,11 +37,22 @@ let stopped: Promise<void>
 
 beforeEach(async () => {
   server = await FakeApiServer.start()
-  client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'operator/test', onRequest: (record) => metrics.requested(record) })
+  client = createKubeClient({
+    connection: server.connection,
+    world: realWorld,
+    userAgent: 'operator/test',
+    onRequest: (record) => metrics.requested(record),
+  })
   const informers = new InformerSet({ client, world: realWorld, logger })
   const informerOfWidgets = informers.of(widgets)
   const sources = [watchFor(informerOfWidgets, generationChanged), watchOwned(informers.of(configMaps), widgets)]
-  const recorder = new EventRecorder({ client, world: realWorld, controller: 'example.org/operator', instance: 'operator-0', failed: (_happening, error) => expect.fail(String(error)) })
+  const recorder = new EventRecorder({
+    client,
+    world: realWorld,
+    controller: 'example.org/operator',
+    instance: 'operator-0',
+    failed: (_happening, error) => expect.fail(String(error)),
+  })
 
   const operator: LeaderRunnable = {
     name: 'widget',
@@ -57,15 +71,33 @@ beforeEach(async () => {
         const owner = await addFinalizer(parts, target, finalizer)
         if (!owner || (await client.get(configMaps, name))) return
         await writer.create(configMaps, withController(configMap(name.name), owner))
-        recorder.record({ regarding: owner, type: 'Normal', reason: 'Configured', action: 'Create', note: 'its ConfigMap was made' })
+        recorder.record({
+          regarding: owner,
+          type: 'Normal',
+          reason: 'Configured',
+          action: 'Create',
+          note: 'its ConfigMap was made',
+        })
       }
-      await new Controller({ name: 'widget', sources, reconcile, world: realWorld, failed: (failure) => failures.push(failure), metrics }).run(signal)
+      await new Controller({
+        name: 'widget',
+        sources,
+        reconcile,
+        world: realWorld,
+        failed: (failure) => failures.push(failure),
+        metrics,
+      }).run(signal)
       await recorder.close(1_000)
     },
   }
   stopped = runAll(
     {
-      groups: { informers: [{ name: 'informers', run: (signal) => informers.run(signal), ready: (signal) => informers.synced(signal) }], leaders: [operator] },
+      groups: {
+        informers: [
+          { name: 'informers', run: (signal) => informers.run(signal), ready: (signal) => informers.synced(signal) },
+        ],
+        leaders: [operator],
+      },
       election: new LeaseElector({ client, lease, identity: 'operator-0', world: realWorld, logger }),
       world: realWorld,
     },
@@ -83,11 +115,19 @@ afterEach(async () => {
 it('What a Widget needs is made, made again when somebody deletes it, and cleaned up before the Widget goes; then the operator stops and leaves its lease', async () => {
   const soon = { timeout: 8_000, interval: 20 }
   const made = await client.create(widgets, widget('shop', { size: 3 }))
-  const first = await vi.waitFor(async () => (await client.get(configMaps, key)) ?? expect.fail('no ConfigMap yet'), soon)
-  expect(first.metadata.ownerReferences).toMatchObject([{ kind: 'Widget', name: 'shop', uid: made.metadata.uid, controller: true }])
+  const first = await vi.waitFor(
+    async () => (await client.get(configMaps, key)) ?? expect.fail('no ConfigMap yet'),
+    soon,
+  )
+  expect(first.metadata.ownerReferences).toMatchObject([
+    { kind: 'Widget', name: 'shop', uid: made.metadata.uid, controller: true },
+  ])
 
   await client.delete(configMaps, key)
-  const second = await vi.waitFor(async () => (await client.get(configMaps, key)) ?? expect.fail('no ConfigMap again'), soon)
+  const second = await vi.waitFor(
+    async () => (await client.get(configMaps, key)) ?? expect.fail('no ConfigMap again'),
+    soon,
+  )
   expect(second.metadata.uid).not.toBe(first.metadata.uid)
 
   await client.delete(widgets, key)
@@ -97,7 +137,9 @@ it('What a Widget needs is made, made again when somebody deletes it, and cleane
   stop.abort()
   await stopped
   expect((await client.get(leases, lease))?.spec?.holderIdentity).toBe('')
-  expect((await client.list(events)).items.map((event) => [event.regarding.name, event.series?.count])).toEqual([['shop', 2]])
+  expect((await client.list(events)).items.map((event) => [event.regarding.name, event.series?.count])).toEqual([
+    ['shop', 2],
+  ])
   expect(failures).toEqual([])
   const text = await registry.metrics()
   expect(text).toMatch(/rest_client_requests_total\{code="201",method="POST",host="127\.0\.0\.1:\d+"\} \d/)

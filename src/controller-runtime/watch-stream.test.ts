@@ -22,12 +22,16 @@ const added = (name: string): object => ({ type: 'ADDED', object: { metadata: { 
 
 test('events are the same however the bytes are cut, also inside a character', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }), fc.array(fc.nat(400), { maxLength: 12 }), async (names, cuts) => {
-      const bytes = Buffer.from(names.map((name) => `${JSON.stringify(added(name))}\n`).join(''))
-      const at = [...new Set([0, ...cuts.filter((cut) => cut < bytes.length), bytes.length])].sort((a, b) => a - b)
-      const events = await read(at.slice(1).map((end, index) => bytes.subarray(at[index], end)))
-      expect(events.map((event) => (event.type === 'BOOKMARK' ? '' : event.object.metadata.name))).toEqual(names)
-    }),
+    fc.asyncProperty(
+      fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }),
+      fc.array(fc.nat(400), { maxLength: 12 }),
+      async (names, cuts) => {
+        const bytes = Buffer.from(names.map((name) => `${JSON.stringify(added(name))}\n`).join(''))
+        const at = [...new Set([0, ...cuts.filter((cut) => cut < bytes.length), bytes.length])].sort((a, b) => a - b)
+        const events = await read(at.slice(1).map((end, index) => bytes.subarray(at[index], end)))
+        expect(events.map((event) => (event.type === 'BOOKMARK' ? '' : event.object.metadata.name))).toEqual(names)
+      },
+    ),
   )
 })
 
@@ -37,10 +41,24 @@ test('an object that does not say its kind gets it from the watch', async () => 
 })
 
 test('an ERROR event is the API server’s refusal, with how long to wait', async () => {
-  const line = JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 429, reason: 'TooManyRequests', message: 'slow down', details: { retryAfterSeconds: 3 } } })
+  const line = JSON.stringify({
+    type: 'ERROR',
+    object: {
+      kind: 'Status',
+      code: 429,
+      reason: 'TooManyRequests',
+      message: 'slow down',
+      details: { retryAfterSeconds: 3 },
+    },
+  })
   const error = await read(text(line, '\n')).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(KubeApiError)
-  expect(error).toMatchObject({ status: 429, reason: 'TooManyRequests', retryAfterMs: 3_000, message: expect.stringContaining('slow down') as string })
+  expect(error).toMatchObject({
+    status: 429,
+    reason: 'TooManyRequests',
+    retryAfterMs: 3_000,
+    message: expect.stringContaining('slow down') as string,
+  })
 })
 
 test.each([
@@ -51,7 +69,10 @@ test.each([
   ['a bookmark without a version', '{"type":"BOOKMARK","object":{"metadata":{}}}\n'],
   ['half an event', '{"type":"ADDED","object"'],
 ])('%s is an error, so that nothing is lost in silence', async (_, line) => {
-  await expect(read(text(line))).rejects.toMatchObject({ code: 'REGENT_KUBE_API', message: expect.stringContaining('damaged') as string })
+  await expect(read(text(line))).rejects.toMatchObject({
+    code: 'REGENT_KUBE_API',
+    message: expect.stringContaining('damaged') as string,
+  })
 })
 
 test('blank lines and an end after a whole event are no error', async () => {

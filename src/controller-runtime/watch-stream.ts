@@ -7,10 +7,14 @@ import { apiVersionOf, type KubeObject, type Resource } from './objects.ts'
 const longestLineBytes = 64 * 1024 * 1024
 
 /**
- * The events of a watch's body, one JSON document a line. An `ERROR` event is thrown as KubeApiError; a line that is no event,
- * and a body that ends in the middle of one, as `REGENT_KUBE_API`: skipping it would lose a change without anybody knowing.
+ * The events of a watch's body, one JSON document a line. An `ERROR` event is thrown as KubeApiError; a line that is no
+ * event, and a body that ends in the middle of one, as `REGENT_KUBE_API`: skipping it would lose a change without
+ * anybody knowing.
  */
-export async function* watchEvents<Kind extends KubeObject>(resource: Resource<Kind>, body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<Kind>> {
+export async function* watchEvents<Kind extends KubeObject>(
+  resource: Resource<Kind>,
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<WatchEvent<Kind>> {
   for await (const line of linesOf(body)) yield eventIn(resource, line)
 }
 
@@ -42,10 +46,12 @@ function eventIn<Kind extends KubeObject>(resource: Resource<Kind>, line: string
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      if (typeof event.object?.metadata?.name !== 'string') throw unreadable(`a ${event.type} event holds no object: ${excerpt(line)}`)
+      if (typeof event.object?.metadata?.name !== 'string')
+        throw unreadable(`a ${event.type} event holds no object: ${excerpt(line)}`)
       return { type: event.type, object: withType(resource, event.object as unknown as Kind) }
     case 'BOOKMARK':
-      if (typeof event.object?.metadata?.resourceVersion !== 'string') throw unreadable(`a bookmark without a version: ${excerpt(line)}`)
+      if (typeof event.object?.metadata?.resourceVersion !== 'string')
+        throw unreadable(`a bookmark without a version: ${excerpt(line)}`)
       return { type: 'BOOKMARK', resourceVersion: event.object.metadata.resourceVersion }
     case 'ERROR':
       throw statusError(`watching ${resource.plural}`, event.object ?? {})
@@ -88,9 +94,13 @@ export function statusError(what: string, status: RawStatus): KubeApiError {
   })
 }
 
-/** Objects of the built-in kinds come without kind and apiVersion in lists, and must not differ from those of a watch. */
+/**
+ * Objects of the built-in kinds come without kind and apiVersion in lists, and must not differ from those of a watch.
+ */
 export function withType<Kind extends KubeObject>(resource: Resource<Kind>, object: Kind): Kind {
-  return object.kind && object.apiVersion ? object : { ...object, kind: resource.kind, apiVersion: apiVersionOf(resource) }
+  return object.kind && object.apiVersion
+    ? object
+    : { ...object, kind: resource.kind, apiVersion: apiVersionOf(resource) }
 }
 
 function unreadable(what: string): RegentError {

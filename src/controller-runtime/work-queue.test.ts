@@ -100,7 +100,10 @@ describe('Keys that are added later', () => {
 
   it('do not come before their time when a timer fires early', async () => {
     const world = virtualWorld()
-    const timers = { ...world.timers, after: (ms: number, task: () => void) => world.timers.after(Math.min(ms, 1_000), task) }
+    const timers = {
+      ...world.timers,
+      after: (ms: number, task: () => void) => world.timers.after(Math.min(ms, 1_000), task),
+    }
     const queue = new WorkQueue({ clock: world.clock, timers, rateLimiter: exponentialRateLimiter() })
     queue.addAfter('a', 3_500)
     await world.advance(3_499)
@@ -211,7 +214,11 @@ it('A queue tells how long keys waited and were worked on, and which run now', a
 type Step = { readonly add: string } | 'take' | { readonly finish: number }
 
 const key = fc.constantFrom('a', 'b', 'c', 'd')
-const step: fc.Arbitrary<Step> = fc.oneof(key.map((add) => ({ add })), fc.constant<Step>('take'), fc.nat(9).map((finish) => ({ finish })))
+const step: fc.Arbitrary<Step> = fc.oneof(
+  key.map((add) => ({ add })),
+  fc.constant<Step>('take'),
+  fc.nat(9).map((finish) => ({ finish })),
+)
 
 it('Whatever the order of additions, takings and finishings, a key waits exactly when it was added since it was last taken and nobody has it', async () => {
   await fc.assert(
@@ -251,40 +258,44 @@ it('With several workers, every addition is followed by a run that begins after 
   // All four keys may be before it with a single worker.
   const longestWaitMs = 4 * workMs
   await fc.assert(
-    fc.asyncProperty(fc.array(addition, { minLength: 1, maxLength: 40 }), fc.integer({ min: 1, max: 4 }), async (additions, workers) => {
-      const { queue, world } = queueOf()
-      const { clock, timers } = world
-      const begun: { key: string; atMs: number }[] = []
-      const running = new Set<string>()
-      let together = 0
-      const work = async () => {
-        for (let taken = await queue.get(); taken !== undefined; taken = await queue.get()) {
-          if (running.has(taken)) together++
-          running.add(taken)
-          begun.push({ key: taken, atMs: clock.monotonicMs() })
-          await timers.sleep(workMs)
-          running.delete(taken)
-          queue.done(taken)
+    fc.asyncProperty(
+      fc.array(addition, { minLength: 1, maxLength: 40 }),
+      fc.integer({ min: 1, max: 4 }),
+      async (additions, workers) => {
+        const { queue, world } = queueOf()
+        const { clock, timers } = world
+        const begun: { key: string; atMs: number }[] = []
+        const running = new Set<string>()
+        let together = 0
+        const work = async () => {
+          for (let taken = await queue.get(); taken !== undefined; taken = await queue.get()) {
+            if (running.has(taken)) together++
+            running.add(taken)
+            begun.push({ key: taken, atMs: clock.monotonicMs() })
+            await timers.sleep(workMs)
+            running.delete(taken)
+            queue.done(taken)
+          }
         }
-      }
-      const team = Array.from({ length: workers }, work)
-      const wanted: { key: string; runsBefore: number; dueMs: number }[] = []
-      for (const each of additions) {
-        await world.advance(each.afterMs)
-        wanted.push({ key: each.key, runsBefore: begun.length, dueMs: clock.monotonicMs() + (each.delayMs ?? 0) })
-        if (each.delayMs === undefined) queue.add(each.key)
-        else queue.addAfter(each.key, each.delayMs)
-      }
-      await world.advance(1_000)
-      queue.shutDown()
-      await Promise.all(team)
-      expect(together).toBe(0)
-      expect(begun.length).toBeLessThanOrEqual(additions.length)
-      for (const want of wanted) {
-        const next = begun.slice(want.runsBefore).find((run) => run.key === want.key)
-        expect(next?.atMs).toBeLessThanOrEqual(want.dueMs + longestWaitMs)
-      }
-    }),
+        const team = Array.from({ length: workers }, work)
+        const wanted: { key: string; runsBefore: number; dueMs: number }[] = []
+        for (const each of additions) {
+          await world.advance(each.afterMs)
+          wanted.push({ key: each.key, runsBefore: begun.length, dueMs: clock.monotonicMs() + (each.delayMs ?? 0) })
+          if (each.delayMs === undefined) queue.add(each.key)
+          else queue.addAfter(each.key, each.delayMs)
+        }
+        await world.advance(1_000)
+        queue.shutDown()
+        await Promise.all(team)
+        expect(together).toBe(0)
+        expect(begun.length).toBeLessThanOrEqual(additions.length)
+        for (const want of wanted) {
+          const next = begun.slice(want.runsBefore).find((run) => run.key === want.key)
+          expect(next?.atMs).toBeLessThanOrEqual(want.dueMs + longestWaitMs)
+        }
+      },
+    ),
     { numRuns: 50 },
   )
 })

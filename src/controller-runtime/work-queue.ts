@@ -21,9 +21,9 @@ export interface WorkQueueParts {
 }
 
 /**
- * Keys that wait for a worker, each at most once. A key that is added while it waits is dropped; one that is added while a worker
- * has it waits until that worker is done. So no two workers ever have the same key, any number of additions during a run gives
- * exactly one more run, and an addition after a run began is never lost.
+ * Keys that wait for a worker, each at most once. A key that is added while it waits is dropped; one that is added
+ * while a worker has it waits until that worker is done. So no two workers ever have the same key, any number of
+ * additions during a run gives exactly one more run, and an addition after a run began is never lost.
  */
 export class WorkQueue {
   readonly #parts: WorkQueueParts
@@ -116,8 +116,8 @@ export class WorkQueue {
   }
 
   /**
-   * Takes nothing any more, but gives out what waits; resolves when the workers are done with all of it. What was to be added later
-   * is dropped. `shutDown` cuts it short except for what a worker has.
+   * Takes nothing any more, but gives out what waits; resolves when the workers are done with all of it. What was to be
+   * added later is dropped. `shutDown` cuts it short except for what a worker has.
    */
   drain(): Promise<void> {
     this.#close()

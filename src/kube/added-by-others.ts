@@ -13,16 +13,19 @@ export interface Addition {
 }
 
 /**
- * What of a Service leads clients elsewhere than Regent wants. An apply owns what it sends and removes nothing that others added:
- * further words of a selector, further ports, another name. How traffic comes to the Service (addresses, node ports, families,
- * external policies) is for others to say.
+ * What of a Service leads clients elsewhere than Regent wants. An apply owns what it sends and removes nothing that
+ * others added: further words of a selector, further ports, another name. How traffic comes to the Service (addresses,
+ * node ports, families, external policies) is for others to say.
  * @returns undefined where there is nothing to take away
  */
 export function addedToService(wanted: Service, live: Service): Addition | undefined {
   const found = [selectorAdded(wanted.spec, live.spec), portsAdded(wanted.spec, live.spec), nameAdded(live.spec)]
   const additions = found.filter((one) => one !== undefined)
   if (additions.length === 0) return undefined
-  return { spec: Object.assign({}, ...additions.map(({ spec }) => spec)) as Addition['spec'], what: additions.map(({ what }) => what).join(', ') }
+  return {
+    spec: Object.assign({}, ...additions.map(({ spec }) => spec)) as Addition['spec'],
+    what: additions.map(({ what }) => what).join(', '),
+  }
 }
 
 function selectorAdded({ selector: ours }: V1ServiceSpec, { selector: now = {} }: V1ServiceSpec): Addition | undefined {
@@ -49,8 +52,8 @@ function nameAdded({ externalName }: V1ServiceSpec): Addition | undefined {
 export const ofController = 'endpointslice-controller.k8s.io'
 
 /**
- * Slices by which clients of the primary's Service reach somebody else. kube-proxy takes all slices of a Service together. Those
- * that Kubernetes made for a selector stay when the selector is gone.
+ * Slices by which clients of the primary's Service reach somebody else. kube-proxy takes all slices of a Service
+ * together. Those that Kubernetes made for a selector stay when the selector is gone.
  */
 export function strangersAmong(
   slices: readonly EndpointSlice[],

@@ -5,8 +5,13 @@ it('what was taken away from an object is told by its path, entries of lists by 
   const env = [{ name: 'TZ', value: 'UTC' }]
   const container = { name: 'mysql', env, image: 'mysql:9' }
   const hacked = { name: 'mysql', env: [{ name: 'LD_PRELOAD', value: 'x' }, ...env], image: 'mysql:8', tty: true }
-  const told = additionsIn({ labels: { a: '1', b: '2' }, containers: [{ name: 'spy' }, hacked] }, { labels: { a: '1' }, containers: [container] })
-  expect(told).toBe('labels.b, containers.spy, containers.mysql.env.LD_PRELOAD, containers.mysql.image, containers.mysql.tty')
+  const told = additionsIn(
+    { labels: { a: '1', b: '2' }, containers: [{ name: 'spy' }, hacked] },
+    { labels: { a: '1' }, containers: [container] },
+  )
+  expect(told).toBe(
+    'labels.b, containers.spy, containers.mysql.env.LD_PRELOAD, containers.mysql.image, containers.mysql.tty',
+  )
 })
 
 it('nothing is told of what is the same, nor of what came', () => {

@@ -2,7 +2,8 @@
 const mostTold = 6
 
 /**
- * What of an object was taken away or changed, for people: `template.spec.containers.mysql.env.LD_PRELOAD`. Entries of lists are told by their names where they have one.
+ * What of an object was taken away or changed, for people: `template.spec.containers.mysql.env.LD_PRELOAD`. Entries of
+ * lists are told by their names where they have one.
  * @returns '' where everything is still there
  */
 export function additionsIn(before: unknown, after: unknown): string {
@@ -32,7 +33,10 @@ function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
 }
 
 function nameOf(entry: unknown): string | undefined {
-  const { name, mountPath } = (typeof entry === 'object' && entry !== null ? entry : {}) as { readonly name?: unknown; readonly mountPath?: unknown }
+  const { name, mountPath } = (typeof entry === 'object' && entry !== null ? entry : {}) as {
+    readonly name?: unknown
+    readonly mountPath?: unknown
+  }
   // A volume may be mounted at several places.
   const named = mountPath ?? name
   return typeof named === 'string' ? named : undefined

@@ -55,11 +55,20 @@ export function admissionRoutes(situation: AdmissionSituation): Readonly<Record<
   }
 }
 
-/** The request in what the API server posted. Throws `REGENT_BAD_REQUEST`: such a one cannot be answered with a review, which names the request it is about. */
+/**
+ * The request in what the API server posted. Throws `REGENT_BAD_REQUEST`: such a one cannot be answered with a review,
+ * which names the request it is about.
+ */
 export function requestIn(review: unknown): AdmissionRequest {
-  const { apiVersion, kind, request } = (isObject(review) ? review : {}) as { readonly apiVersion?: unknown; readonly kind?: unknown; readonly request?: unknown }
-  if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview') throw new RegentError('REGENT_BAD_REQUEST', 'the body is no AdmissionReview of admission.k8s.io/v1')
-  if (!isObject(request) || typeof request['uid'] !== 'string' || typeof request['operation'] !== 'string') throw new RegentError('REGENT_BAD_REQUEST', 'the AdmissionReview has no request with uid and operation')
+  const { apiVersion, kind, request } = (isObject(review) ? review : {}) as {
+    readonly apiVersion?: unknown
+    readonly kind?: unknown
+    readonly request?: unknown
+  }
+  if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview')
+    throw new RegentError('REGENT_BAD_REQUEST', 'the body is no AdmissionReview of admission.k8s.io/v1')
+  if (!isObject(request) || typeof request['uid'] !== 'string' || typeof request['operation'] !== 'string')
+    throw new RegentError('REGENT_BAD_REQUEST', 'the AdmissionReview has no request with uid and operation')
   return request as unknown as AdmissionRequest
 }
 
@@ -71,13 +80,29 @@ export function reviewWith(response: AdmissionResponse): AdmissionReview {
  * Says why, with the code and the remedy of the catalogue.
  * @param code HTTP status that the client gets. 409 would make clients try again: to them it is a conflict of versions
  */
-export function refuse({ uid }: Pick<AdmissionRequest, 'uid'>, refusals: readonly RegentError[], code = 422): AdmissionResponse {
-  return { uid, allowed: false, status: { code, message: refusals.map((one) => `${one.message} (${one.code}: ${one.remedyIn('kubernetes')})`).join('; ') } }
+export function refuse(
+  { uid }: Pick<AdmissionRequest, 'uid'>,
+  refusals: readonly RegentError[],
+  code = 422,
+): AdmissionResponse {
+  return {
+    uid,
+    allowed: false,
+    status: {
+      code,
+      message: refusals.map((one) => `${one.message} (${one.code}: ${one.remedyIn('kubernetes')})`).join('; '),
+    },
+  }
 }
 
 /** What is written into a cluster where it does not say it itself. */
-export function defaultMySQLCluster(next: MySQLCluster, before: MySQLCluster | undefined, defaults: ClusterDefaults): JsonPatch {
-  // Somebody who replaces the resource without naming the image means the one that runs, not the one of the newest chart.
+export function defaultMySQLCluster(
+  next: MySQLCluster,
+  before: MySQLCluster | undefined,
+  defaults: ClusterDefaults,
+): JsonPatch {
+  // Somebody who replaces the resource without naming the image means the one that runs, not the one of the newest
+  // chart.
   const image = before?.spec.image ?? defaults.image
   return image === undefined || next.spec.image !== undefined ? [] : [{ op: 'add', path: '/spec/image', value: image }]
 }
@@ -86,10 +111,15 @@ function reviewDefaults(request: AdmissionRequest, defaults: ClusterDefaults): A
   const { uid, subResource = '', object, oldObject } = request
   if (subResource !== '' || !isCluster(object)) return { uid, allowed: true }
   const patch = defaultMySQLCluster(object, isCluster(oldObject) ? oldObject : undefined, defaults)
-  return patch.length === 0 ? { uid, allowed: true } : { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }
+  return patch.length === 0
+    ? { uid, allowed: true }
+    : { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }
 }
 
-function reviewCluster(request: AdmissionRequest, { clusterOf, declined }: Omit<AdmissionSituation, 'defaults'>): AdmissionResponse {
+function reviewCluster(
+  request: AdmissionRequest,
+  { clusterOf, declined }: Omit<AdmissionSituation, 'defaults'>,
+): AdmissionResponse {
   const { uid, operation, subResource = '', namespace = '', name = '', dryRun = false } = request
   if (operation === 'DELETE') return { uid, allowed: true }
   try {
@@ -114,10 +144,14 @@ function written({ object, oldObject, operation }: AdmissionRequest): Judged {
   return { next: object, before: operation === 'UPDATE' && isCluster(oldObject) ? oldObject : undefined }
 }
 
-function scaled({ object, namespace = '', name = '' }: AdmissionRequest, clusterOf: AdmissionSituation['clusterOf']): Judged {
+function scaled(
+  { object, namespace = '', name = '' }: AdmissionRequest,
+  clusterOf: AdmissionSituation['clusterOf'],
+): Judged {
   const replicas = isObject(object) && isObject(object['spec']) ? object['spec']['replicas'] : undefined
   const before = clusterOf({ namespace, name })
-  if (before === undefined) throw new RegentError('REGENT_REFUSED', `cluster ${keyText({ namespace, name })} is not known here yet; try again`)
+  if (before === undefined)
+    throw new RegentError('REGENT_REFUSED', `cluster ${keyText({ namespace, name })} is not known here yet; try again`)
   if (typeof replicas !== 'number') throw new RegentError('REGENT_BAD_REQUEST', 'the Scale has no spec.replicas')
   return { next: { ...before, spec: { ...before.spec, instances: replicas } }, before }
 }

@@ -9,7 +9,13 @@ export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-export const configMaps: Resource<ConfigMap> = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+export const configMaps: Resource<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
 
 /** Where things lie in a pod; the same in both of its containers where both see them. */
 export const podPaths = {
@@ -35,7 +41,10 @@ export function asksForTls({ tls }: MySQLCluster['spec']): boolean {
   return tls.secretName !== undefined || tls.required
 }
 
-/** What the agents of all pods of a cluster share: `AgentConfig` of the agents' room but for the instance's name and address, which each pod has in its environment. An agent reads it when it starts. */
+/**
+ * What the agents of all pods of a cluster share: `AgentConfig` of the agents' room but for the instance's name and
+ * address, which each pod has in its environment. An agent reads it when it starts.
+ */
 export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
   const { metadata, spec } = cluster
   const config = {
@@ -46,7 +55,12 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     agentPort,
     probePort,
     tls: { certificateFolder: podPaths.certificates },
-    ...(asksForTls(spec) && { clientTls: { ...(spec.tls.secretName !== undefined && { certificateFolder: podPaths.clientCertificate }), required: spec.tls.required } }),
+    ...(asksForTls(spec) && {
+      clientTls: {
+        ...(spec.tls.secretName !== undefined && { certificateFolder: podPaths.clientCertificate }),
+        required: spec.tls.required,
+      },
+    }),
     mysqld: ['mysqld'],
     launcherDir: podPaths.launcherDir,
     mysqlbinlog: [],
@@ -60,10 +74,16 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     lowSpaceBytes: spec.lowSpaceBytes,
     keepBinlogsSeconds: spec.keepBinlogsSeconds,
     heldBinlogsBytes: spec.heldBinlogsBytes,
-    // Only where it differs: an agent of an older image, whose pod an upgrade leaves alone, would refuse a file with a key it does not know.
+    // Only where it differs: an agent of an older image, whose pod an upgrade leaves alone, would refuse a file with a
+    // key it does not know.
     ...(spec.archiveBytes !== defaultArchiveBytes && { archiveBytes: spec.archiveBytes }),
     serverSettings: spec.settings,
     logLevel: 'info',
   }
-  return ownedBy(cluster, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: namesOf(metadata.name).agents }, data: { 'agent.json': `${JSON.stringify(config, null, 2)}\n` } })
+  return ownedBy(cluster, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: namesOf(metadata.name).agents },
+    data: { 'agent.json': `${JSON.stringify(config, null, 2)}\n` },
+  })
 }

@@ -18,9 +18,15 @@ beforeAll(async () => {
   other = await make()
 })
 
-const secretOf = (texts: Readonly<Record<string, string>>): Secret => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine' }, data: dataOf(texts) })
+const secretOf = (texts: Readonly<Record<string, string>>): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'mine' },
+  data: dataOf(texts),
+})
 const good = () => ({ 'tls.crt': leaf.cert, 'tls.key': leaf.key, 'ca.crt': authority.cert })
-const complaint = (texts: Readonly<Record<string, string>>, wallMs = nowMs) => complaintAboutClientCertificate(secretOf(texts), wallMs)
+const complaint = (texts: Readonly<Record<string, string>>, wallMs = nowMs) =>
+  complaintAboutClientCertificate(secretOf(texts), wallMs)
 
 describe('a Secret with what clients are to be shown', () => {
   it('can be used with an authority and without', () => {
@@ -36,12 +42,16 @@ describe('a Secret with what clients are to be shown', () => {
 
   it('cannot be used where it does not fit together', () => {
     expect(complaint({ ...good(), 'tls.key': other.key })).toBe('cannot be used: tls.key is not the key of tls.crt')
-    expect(complaint({ ...good(), 'tls.crt': 'a certificate' })).toContain('cannot be used: tls.crt or tls.key cannot be read')
+    expect(complaint({ ...good(), 'tls.crt': 'a certificate' })).toContain(
+      'cannot be used: tls.crt or tls.key cannot be read',
+    )
     expect(complaint({ ...good(), 'ca.crt': 'an authority' })).toContain('cannot be used: ca.crt cannot be read')
   })
 
   it('cannot be used before its time and after', () => {
-    expect(complaint(good(), nowMs + 2 * hourMs)).toBe('is valid only from 2026-05-31T23:55:00.000Z until 2026-06-01T01:00:00.000Z')
+    expect(complaint(good(), nowMs + 2 * hourMs)).toBe(
+      'is valid only from 2026-05-31T23:55:00.000Z until 2026-06-01T01:00:00.000Z',
+    )
     expect(complaint(good(), nowMs - hourMs)).toContain('is valid only from')
   })
 })

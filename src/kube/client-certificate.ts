@@ -10,5 +10,7 @@ export function complaintAboutClientCertificate(secret: Secret | undefined, wall
   const complaint = complaintAboutMaterial({ cert, key, ca })
   if (complaint !== undefined) return `cannot be used: ${complaint}`
   const [leaf] = certificatesIn(cert)
-  return leaf === undefined || isValidAt(leaf, wallMs) ? undefined : `is valid only from ${leaf.validFromDate.toISOString()} until ${leaf.validToDate.toISOString()}`
+  return leaf === undefined || isValidAt(leaf, wallMs)
+    ? undefined
+    : `is valid only from ${leaf.validFromDate.toISOString()} until ${leaf.validToDate.toISOString()}`
 }

@@ -8,7 +8,8 @@ import { aCluster } from './testing.ts'
 const start = Date.UTC(2026, 0, 1)
 const dayMs = 86_400_000
 const byName = (found: readonly Secret[]) => new Map(found.map((one) => [one.metadata.name, one]))
-const at = async (wallMs: number, existing: ReadonlyMap<string, Secret> = new Map(), cluster = aCluster()) => byName(await certificatesOf(cluster, existing, { wallMs, random: realRandom }))
+const at = async (wallMs: number, existing: ReadonlyMap<string, Secret> = new Map(), cluster = aCluster()) =>
+  byName(await certificatesOf(cluster, existing, { wallMs, random: realRandom }))
 const leafOf = (secret: Secret | undefined) => certificatesIn(textIn(secret, 'tls.crt'))[0]
 
 describe('the certificates of a cluster', () => {
@@ -21,13 +22,26 @@ describe('the certificates of a cluster', () => {
 
   it('name cluster and namespace: agents as servers and clients, managers as clients', async () => {
     const made = await at(start)
-    expect(leafOf(made.get('shop-certificates'))).toMatchObject({ subjectAltName: 'DNS:agent.shop.shops.regent', keyUsage: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'] })
-    expect(leafOf(made.get('shop-ca'))).toMatchObject({ subjectAltName: 'DNS:manager.shop.shops.regent', keyUsage: ['1.3.6.1.5.5.7.3.2'] })
+    expect(leafOf(made.get('shop-certificates'))).toMatchObject({
+      subjectAltName: 'DNS:agent.shop.shops.regent',
+      keyUsage: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'],
+    })
+    expect(leafOf(made.get('shop-ca'))).toMatchObject({
+      subjectAltName: 'DNS:manager.shop.shops.regent',
+      keyUsage: ['1.3.6.1.5.5.7.3.2'],
+    })
   })
 
   it('go with the cluster, and can be mounted as any TLS Secret', async () => {
     for (const secret of (await at(start)).values()) {
-      expect(secret).toMatchObject({ type: 'kubernetes.io/tls', metadata: { namespace: 'shops', ownerReferences: [{ name: 'shop', uid: 'u1' }], labels: { 'regent.dev/cluster': 'shop' } } })
+      expect(secret).toMatchObject({
+        type: 'kubernetes.io/tls',
+        metadata: {
+          namespace: 'shops',
+          ownerReferences: [{ name: 'shop', uid: 'u1' }],
+          labels: { 'regent.dev/cluster': 'shop' },
+        },
+      })
     }
   })
 
@@ -60,7 +74,9 @@ describe('the certificates of a cluster', () => {
     expect(textIn(again.get('shop-ca'), 'ca.crt')).toContain(agentsTrust)
     // Once everybody has heard of the new one, it signs.
     const later = byName(await certificatesOf(aCluster(), again, { wallMs: start + dayMs, random: realRandom }))
-    expect(isSignedBy(leafOf(later.get('shop-ca')) ?? raise(), certificatesIn(textIn(again.get('shop-ca'), 'ca.crt'))[0])).toBe(true)
+    expect(
+      isSignedBy(leafOf(later.get('shop-ca')) ?? raise(), certificatesIn(textIn(again.get('shop-ca'), 'ca.crt'))[0]),
+    ).toBe(true)
   })
 
   it('are what a manager shows, as the Secret is at that moment', async () => {
@@ -70,7 +86,11 @@ describe('the certificates of a cluster', () => {
     const secret = (await at(start)).get('shop-ca') ?? raise()
     there.set('shop-ca', secret)
     expect(tls).toMatchObject({ servername: 'agent.shop.shops.regent' })
-    expect(tls.certificates.current()).toEqual({ cert: textIn(secret, 'tls.crt'), key: textIn(secret, 'tls.key'), ca: textIn(secret, 'ca.crt') })
+    expect(tls.certificates.current()).toEqual({
+      cert: textIn(secret, 'tls.crt'),
+      key: textIn(secret, 'tls.key'),
+      ca: textIn(secret, 'ca.crt'),
+    })
   })
 })
 

@@ -12,11 +12,14 @@ const leafValidMs = 90 * dayMs
 export const authorityValidMs = 3_650 * dayMs
 
 /**
- * The Secrets with which managers and agents of a cluster know each other, as they are to be: what may stay stays, what is due is renewed. Each cluster has an authority of its own, so that the agents of one are nobody to
- * another; its key and the managers' certificate are in a Secret that no pod mounts. Agents show one certificate, to managers as servers and to each other as clients.
+ * The Secrets with which managers and agents of a cluster know each other, as they are to be: what may stay stays, what
+ * is due is renewed. Each cluster has an authority of its own, so that the agents of one are nobody to another; its key
+ * and the managers' certificate are in a Secret that no pod mounts. Agents show one certificate, to managers as servers
+ * and to each other as clients.
  * @param existing those that are there, by name
- * @param remembered the authority's Secret as it was before somebody deleted it. Deleting asks for a new authority; until the agents
- * have heard of that, which takes the kubelets a minute or two, managers show the certificate that they showed before
+ * @param remembered the authority's Secret as it was before somebody deleted it. Deleting asks for a new authority;
+ * until the agents have heard of that, which takes the kubelets a minute or two, managers show the certificate that
+ * they showed before
  */
 export async function certificatesOf(
   cluster: MySQLCluster,
@@ -33,9 +36,21 @@ export async function certificatesOf(
     leaves: { agents: leafIn(agents), manager: leafIn(authority ?? remembered) },
   }
   const { bundle, key, leaves } = await renewedChain(found, wishOf(cluster), moment)
-  const make = (name: string, texts: Readonly<Record<string, string>>): Secret => ownedBy(cluster, { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name }, data: dataOf(texts) })
+  const make = (name: string, texts: Readonly<Record<string, string>>): Secret =>
+    ownedBy(cluster, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/tls',
+      metadata: { name },
+      data: dataOf(texts),
+    })
   return [
-    make(names.authority, { 'ca.crt': bundle, 'ca.key': key, 'tls.crt': leaves.manager.cert, 'tls.key': leaves.manager.key }),
+    make(names.authority, {
+      'ca.crt': bundle,
+      'ca.key': key,
+      'tls.crt': leaves.manager.cert,
+      'tls.key': leaves.manager.key,
+    }),
     make(names.certificates, { 'ca.crt': bundle, 'tls.crt': leaves.agents.cert, 'tls.key': leaves.agents.key }),
   ]
 }
@@ -54,7 +69,10 @@ export function materialIn(secret: Secret | undefined): TlsMaterial | undefined 
   return cert === undefined || key === undefined || ca === undefined ? undefined : { cert, key, ca }
 }
 
-export function leafIn(secret: Secret | undefined): { readonly cert: string | undefined; readonly key: string | undefined } {
+export function leafIn(secret: Secret | undefined): {
+  readonly cert: string | undefined
+  readonly key: string | undefined
+} {
   return { cert: textIn(secret, 'tls.crt'), key: textIn(secret, 'tls.key') }
 }
 

@@ -3,7 +3,10 @@ import { mysqlClusterSpecSchema } from './spec-schema.ts'
 import { mysqlClusterStatusSchema } from './status-schema.ts'
 import { structuralSchema } from './structural-schema.ts'
 
-/** Grows with every change of the schema. A manager refuses to start beside an older one: what it writes would be pruned. */
+/**
+ * Grows with every change of the schema. A manager refuses to start beside an older one: what it writes would be
+ * pruned.
+ */
 export const schemaRevision = 3
 export const schemaRevisionAnnotation = 'regent.dev/schema-revision'
 
@@ -19,7 +22,10 @@ const columns = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ] as const
 
-/** The definition of kind `MySQLCluster`, made from the schemas that everything else uses. Helm keeps it when the chart is uninstalled: the clusters would go with it. */
+/**
+ * The definition of kind `MySQLCluster`, made from the schemas that everything else uses. Helm keeps it when the chart
+ * is uninstalled: the clusters would go with it.
+ */
 export function customResourceDefinition() {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -31,7 +37,14 @@ export function customResourceDefinition() {
     spec: {
       group,
       scope: 'Namespaced',
-      names: { kind: 'MySQLCluster', listKind: 'MySQLClusterList', plural: 'mysqlclusters', singular: 'mysqlcluster', shortNames: ['mysql'], categories: ['all'] },
+      names: {
+        kind: 'MySQLCluster',
+        listKind: 'MySQLClusterList',
+        plural: 'mysqlclusters',
+        singular: 'mysqlcluster',
+        shortNames: ['mysql'],
+        categories: ['all'],
+      },
       versions: [
         {
           name: version,
@@ -45,13 +58,23 @@ export function customResourceDefinition() {
               properties: {
                 apiVersion: { type: 'string' },
                 kind: { type: 'string' },
-                metadata: { type: 'object', properties: { name: { type: 'string', pattern: '^[a-z][a-z0-9-]*$', maxLength: longestClusterName } } },
+                metadata: {
+                  type: 'object',
+                  properties: { name: { type: 'string', pattern: '^[a-z][a-z0-9-]*$', maxLength: longestClusterName } },
+                },
                 spec: structuralSchema(mysqlClusterSpecSchema),
                 status: structuralSchema(mysqlClusterStatusSchema),
               },
             },
           },
-          subresources: { status: {}, scale: { specReplicasPath: '.spec.instances', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector' } },
+          subresources: {
+            status: {},
+            scale: {
+              specReplicasPath: '.spec.instances',
+              statusReplicasPath: '.status.replicas',
+              labelSelectorPath: '.status.selector',
+            },
+          },
           additionalPrinterColumns: columns,
         },
       ],

@@ -7,7 +7,9 @@ import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } fr
 import { customResourceDefinitions, refuseOlderDefinition } from './definition-check.ts'
 
 /** Checks against an API server that has this definition; undefined when it is accepted. */
-async function refusalOf(annotations: Readonly<Record<string, string>> | 'not installed'): Promise<RegentError | undefined> {
+async function refusalOf(
+  annotations: Readonly<Record<string, string>> | 'not installed',
+): Promise<RegentError | undefined> {
   const server = await FakeApiServer.start()
   const client = createKubeClient({ connection: server.connection, world: realWorld, userAgent: 'regent/test' })
   onTestFinished(async () => {
@@ -15,7 +17,8 @@ async function refusalOf(annotations: Readonly<Record<string, string>> | 'not in
     await server[Symbol.asyncDispose]()
   })
   const definition = customResourceDefinition()
-  if (annotations !== 'not installed') await client.create(customResourceDefinitions, { ...definition, metadata: { ...definition.metadata, annotations } })
+  if (annotations !== 'not installed')
+    await client.create(customResourceDefinitions, { ...definition, metadata: { ...definition.metadata, annotations } })
   return refuseOlderDefinition(client).then(
     () => undefined,
     (error: unknown) => error as RegentError,
@@ -30,13 +33,20 @@ test('the definition of this Regent is accepted, and so is a newer one', async (
 })
 
 const refusals: readonly (readonly [string, Parameters<typeof refusalOf>[0], RegExp])[] = [
-  ['older', revision(schemaRevision - 1), new RegExp(`has schema revision "${schemaRevision - 1}"; this Regent needs ${schemaRevision} or newer`)],
+  [
+    'older',
+    revision(schemaRevision - 1),
+    new RegExp(`has schema revision "${schemaRevision - 1}"; this Regent needs ${schemaRevision} or newer`),
+  ],
   ['without a revision', {}, /has no schema revision/],
   ['with a revision that is no number', revision('newest'), /has schema revision "newest"/],
   ['not installed', 'not installed', /mysqlclusters.regent.dev is not installed/],
 ]
 test.each(refusals)('a definition %s is refused, with what to do', async (_what, annotations, message) => {
   const refusal = await refusalOf(annotations)
-  expect(refusal).toMatchObject({ code: 'REGENT_DEFINITION_OUTDATED', message: expect.stringMatching(message) as string })
+  expect(refusal).toMatchObject({
+    code: 'REGENT_DEFINITION_OUTDATED',
+    message: expect.stringMatching(message) as string,
+  })
   expect(refusal?.remedyIn('kubernetes')).toContain('helm upgrade')
 })

@@ -3,11 +3,17 @@ import type { KubeClient } from '../controller-runtime/kube-client.ts'
 import type { Resource } from '../controller-runtime/objects.ts'
 import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
 
-export const customResourceDefinitions: Resource = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions', namespaced: false }
+export const customResourceDefinitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+}
 
 /**
- * Throws `REGENT_DEFINITION_OUTDATED` where the definition of `MySQLCluster` in the API server is missing or older than this program: what it writes would lose the
- * fields that one does not know. A newer one has all of them.
+ * Throws `REGENT_DEFINITION_OUTDATED` where the definition of `MySQLCluster` in the API server is missing or older than
+ * this program: what it writes would lose the fields that one does not know. A newer one has all of them.
  */
 export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, signal?: AbortSignal): Promise<void> {
   const { name } = customResourceDefinition().metadata
@@ -15,7 +21,9 @@ export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, sig
   if (installed === undefined) throw outdated(`the custom resource definition ${name} is not installed`)
   const revision = installed.metadata.annotations?.[schemaRevisionAnnotation] ?? ''
   if (/^\d{1,9}$/.test(revision) && Number(revision) >= schemaRevision) return
-  throw outdated(`the custom resource definition ${name} has ${revision === '' ? 'no schema revision' : `schema revision ${JSON.stringify(revision.slice(0, 60))}`}; this Regent needs ${schemaRevision} or newer`)
+  throw outdated(
+    `the custom resource definition ${name} has ${revision === '' ? 'no schema revision' : `schema revision ${JSON.stringify(revision.slice(0, 60))}`}; this Regent needs ${schemaRevision} or newer`,
+  )
 }
 
 function outdated(message: string): RegentError {

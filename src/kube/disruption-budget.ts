@@ -8,11 +8,18 @@ export interface PodDisruptionBudget extends KubeObject {
   readonly spec: V1PodDisruptionBudgetSpec
 }
 
-export const podDisruptionBudgets: Resource<PodDisruptionBudget> = { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget', plural: 'poddisruptionbudgets', namespaced: true }
+export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
+  group: 'policy',
+  version: 'v1',
+  kind: 'PodDisruptionBudget',
+  plural: 'poddisruptionbudgets',
+  namespaced: true,
+}
 
 /**
- * One instance at a time may be evicted, and none while another is not ready: an eviction then waits. A pod that is not ready itself protects nobody and may always go, so that a drain
- * does not hang on it (Kubernetes 1.26, "unhealthyPodEvictionPolicy").
+ * One instance at a time may be evicted, and none while another is not ready: an eviction then waits. A pod that is not
+ * ready itself protects nobody and may always go, so that a drain does not hang on it (Kubernetes 1.26,
+ * "unhealthyPodEvictionPolicy").
  */
 export function disruptionBudgetOf(cluster: MySQLCluster): PodDisruptionBudget {
   const { name } = cluster.metadata
@@ -20,6 +27,10 @@ export function disruptionBudgetOf(cluster: MySQLCluster): PodDisruptionBudget {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata: { name: namesOf(name).disruptionBudget },
-    spec: { maxUnavailable: 1, selector: { matchLabels: { ...selectorOf(name) } }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+    spec: {
+      maxUnavailable: 1,
+      selector: { matchLabels: { ...selectorOf(name) } },
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    },
   })
 }

@@ -2,7 +2,9 @@
 export interface SaidOfPlaces {
   readonly nodeSelector?: Readonly<Record<string, string>>
   readonly affinity?: {
-    readonly nodeAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms?: readonly NodeTerm[] } }
+    readonly nodeAffinity?: {
+      readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms?: readonly NodeTerm[] }
+    }
     readonly podAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly PodTerm[] }
     readonly podAntiAffinity?: { readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly PodTerm[] }
   }
@@ -26,21 +28,27 @@ interface PodTerm {
 type Labels = Readonly<Record<string, string>>
 
 /**
- * Why what is said of places can be met by no node at all, whichever there are: such pods would stay `Pending` without an end.
+ * Why what is said of places can be met by no node at all, whichever there are: such pods would stay `Pending` without
+ * an end.
  * @param pod the labels of the cluster's own pods
  * @returns '' where nothing contradicts itself
  */
 export function whyNowhere({ nodeSelector = {}, affinity = {} }: SaidOfPlaces, pod: Labels): string {
   const { nodeAffinity, podAffinity, podAntiAffinity } = affinity
   const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
-  const impossible = terms.map(({ matchExpressions = [] }) => contradictionIn([...requirementsOf(nodeSelector), ...matchExpressions]))
+  const impossible = terms.map(({ matchExpressions = [] }) =>
+    contradictionIn([...requirementsOf(nodeSelector), ...matchExpressions]),
+  )
   const [first = ''] = impossible
   // A node need meet one of the terms only.
-  if (terms.length > 0 && impossible.every((why) => why !== '')) return `required nodeAffinity and nodeSelector contradict each other: ${first}`
+  if (terms.length > 0 && impossible.every((why) => why !== ''))
+    return `required nodeAffinity and nodeSelector contradict each other: ${first}`
   const together = ofSiblings(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod)
   const apart = ofSiblings(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod)
   const both = together.find((key) => apart.includes(key))
-  return both === undefined ? '' : `required podAffinity wants the instances in one ${both}, and required podAntiAffinity wants each in another`
+  return both === undefined
+    ? ''
+    : `required podAffinity wants the instances in one ${both}, and required podAntiAffinity wants each in another`
 }
 
 /** In which topologies pods of the cluster itself are meant. */
@@ -50,7 +58,9 @@ function ofSiblings(terms: readonly PodTerm[] | undefined, pod: Labels): readonl
     const { matchLabels = {}, matchExpressions = [] } = labelSelector
     return [...requirementsOf(matchLabels), ...matchExpressions].every((one) => meets(one, pod))
   }
-  return (terms ?? []).filter(meansSiblings).flatMap(({ topologyKey }) => (topologyKey === undefined ? [] : [topologyKey]))
+  return (terms ?? [])
+    .filter(meansSiblings)
+    .flatMap(({ topologyKey }) => (topologyKey === undefined ? [] : [topologyKey]))
 }
 
 function requirementsOf(labels: Labels): readonly Requirement[] {
@@ -71,7 +81,12 @@ function contradictionIn(requirements: readonly Requirement[]): string {
     const mustBe = said.some(({ operator }) => ['In', 'Exists', 'Gt', 'Lt'].includes(operator ?? ''))
     if (mustBe && said.some(({ operator }) => operator === 'DoesNotExist')) return `${key} must be there and must not`
     const not = said.filter(({ operator }) => operator === 'NotIn').flatMap(({ values = [] }) => values)
-    const left = lists.length === 0 ? undefined : lists.reduce((all, list) => all.filter((value) => list.includes(value))).filter((value) => !not.includes(value))
+    const left =
+      lists.length === 0
+        ? undefined
+        : lists
+            .reduce((all, list) => all.filter((value) => list.includes(value)))
+            .filter((value) => !not.includes(value))
     if (left?.length === 0) return `no value of ${key} is left`
   }
   return ''

@@ -1,11 +1,25 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 const script = join(import.meta.dirname, 'launcher.sh')
-const shells = ['dash', 'bash', 'busybox'].filter((shell) => spawnSync(shell, shell === 'busybox' ? ['sh', '-c', ':'] : ['-c', ':']).status === 0)
+const shells = ['dash', 'bash', 'busybox'].filter(
+  (shell) => spawnSync(shell, shell === 'busybox' ? ['sh', '-c', ':'] : ['-c', ':']).status === 0,
+)
 
 let folder: string
 let launcher: ChildProcess
@@ -18,9 +32,16 @@ interface With {
   readonly path?: string | undefined
 }
 
-async function begin(shell: string, { patience = '20', errorLog = '', path = process.env['PATH'] }: With = {}): Promise<void> {
+async function begin(
+  shell: string,
+  { patience = '20', errorLog = '', path = process.env['PATH'] }: With = {},
+): Promise<void> {
   const [program = '', ...applet] = shell === 'busybox' ? ['busybox', 'sh'] : [shell]
-  launcher = spawn(program, [...applet, script, folder, patience, errorLog], { stdio: ['ignore', 'inherit', 'pipe'], env: { PATH: path }, detached: true })
+  launcher = spawn(program, [...applet, script, folder, patience, errorLog], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: { PATH: path },
+    detached: true,
+  })
   said = ''
   launcher.stderr?.on('data', (part: Buffer) => (said += String(part)))
   ended = new Promise((resolve) => launcher.once('exit', (code) => resolve(code)))
@@ -34,14 +55,20 @@ async function run(id: string, ...command: readonly string[]): Promise<void> {
   await appendFile(join(folder, 'word'), `run ${id}\n`)
 }
 
-const found = (name: string) => vi.waitFor(async () => (await readFile(join(folder, name), 'utf8')).trim(), { timeout: 10_000 })
+const found = (name: string) =>
+  vi.waitFor(async () => (await readFile(join(folder, name), 'utf8')).trim(), { timeout: 10_000 })
 
 /** The launcher and what it started, by their names: those that still run. */
 async function running(): Promise<readonly { readonly pid: number; readonly name: string }[]> {
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
   const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')))
   return stats.flatMap((stat) => {
-    const { pid, name = '', state, group } = /^(?<pid>\d+) \((?<name>.*)\) (?<state>.) \d+ (?<group>\d+) /s.exec(stat)?.groups ?? {}
+    const {
+      pid,
+      name = '',
+      state,
+      group,
+    } = /^(?<pid>\d+) \((?<name>.*)\) (?<state>.) \d+ (?<group>\d+) /s.exec(stat)?.groups ?? {}
     return Number(group) === launcher.pid && state !== 'Z' ? [{ pid: Number(pid), name }] : []
   })
 }
@@ -67,7 +94,17 @@ afterEach(async () => {
 describe.each(shells)('The launcher, run by %s,', (shell) => {
   it('runs what the agent says, with every argument as it is, and says with which process and how it ended', async () => {
     await begin(shell)
-    await run('a1', 'sh', '-c', 'printf "%s|" "$@" >"$0"; exit 7', join(folder, 'seen'), 'two words', "it's", '$HOME `x` "y" *', '--last')
+    await run(
+      'a1',
+      'sh',
+      '-c',
+      'printf "%s|" "$@" >"$0"; exit 7',
+      join(folder, 'seen'),
+      'two words',
+      "it's",
+      '$HOME `x` "y" *',
+      '--last',
+    )
     expect(await found('a1.ended')).toBe('7')
     expect(Number(await found('a1.pid'))).toBeGreaterThan(1)
     expect(await found('seen')).toBe(`two words|it's|$HOME \`x\` "y" *|--last|`)
@@ -192,7 +229,11 @@ describe.each(shells)('mysqld’s error log, with the launcher run by %s,', (she
     it('is only on the volume where an image has no tail: that is said once, and servers run', async () => {
       const path = join(folder, 'bin')
       await mkdir(path)
-      for (const program of [shell, 'cat', 'date', 'ls', 'mkfifo', 'mv', 'rm', 'sleep']) await symlink(spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim(), join(path, program))
+      for (const program of [shell, 'cat', 'date', 'ls', 'mkfifo', 'mv', 'rm', 'sleep'])
+        await symlink(
+          spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim(),
+          join(path, program),
+        )
       await begin(shell, { errorLog, path })
       for (const id of ['a1', 'a2']) {
         await run(id, shell, '-c', 'exit 3')

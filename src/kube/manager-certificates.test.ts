@@ -20,7 +20,15 @@ function aManager(shared?: { client: ScriptedClient; world: ReturnType<typeof vi
   const run = follower.run(ending.signal, () => isLeader)
   run.catch(() => undefined)
   onTestFinished(() => ending.abort(new Error('over')))
-  return { client, world, log, follower, run, stop: () => ending.abort(new Error('told')), lead: () => void (isLeader = true) }
+  return {
+    client,
+    world,
+    log,
+    follower,
+    run,
+    stop: () => ending.abort(new Error('told')),
+    lead: () => void (isLeader = true),
+  }
 }
 
 const stored = async (client: ScriptedClient) => (await client.get(secrets, key)) as Secret
@@ -37,10 +45,21 @@ describe('the managers’ certificate', () => {
     const { client, follower } = aManager()
     await follower.ready()
     expect(leaf(follower).subjectAltName?.split(', ')).toEqual(
-      ['regent.regent.svc', 'regent-webhook.regent.svc', 'regent.regent.svc.cluster.local', 'regent-webhook.regent.svc.cluster.local', 'localhost'].map((name) => `DNS:${name}`).concat('IP Address:127.0.0.1'),
+      [
+        'regent.regent.svc',
+        'regent-webhook.regent.svc',
+        'regent.regent.svc.cluster.local',
+        'regent-webhook.regent.svc.cluster.local',
+        'localhost',
+      ]
+        .map((name) => `DNS:${name}`)
+        .concat('IP Address:127.0.0.1'),
     )
     expect(isSignedBy(leaf(follower), authorities(follower)[0])).toBe(true)
-    expect(await stored(client)).toMatchObject({ type: 'kubernetes.io/tls', data: { 'ca.key': expect.any(String) as string } })
+    expect(await stored(client)).toMatchObject({
+      type: 'kubernetes.io/tls',
+      data: { 'ca.key': expect.any(String) as string },
+    })
   })
 
   it('is the same for two managers who both begin with none', async () => {
@@ -72,7 +91,9 @@ describe('the managers’ certificate', () => {
     const secret = await stored(client)
     await client.update(secrets, { ...secret, data: { ...secret.data, ...dataOf({ 'tls.key': 'no key' }) } })
     await passUntil(world, () => log.warn.mock.calls.length > 0)
-    expect(log.warn.mock.calls).toEqual([[expect.stringContaining('Secret regent/regent-certificates: tls.crt or tls.key cannot be read')]])
+    expect(log.warn.mock.calls).toEqual([
+      [expect.stringContaining('Secret regent/regent-certificates: tls.crt or tls.key cannot be read')],
+    ])
     expect(follower.current()).toEqual(good)
     lead()
     await passUntil(world, () => follower.current() !== good)
@@ -86,7 +107,10 @@ describe('the managers’ certificate', () => {
     }
     const { world, run } = aManager({ client, world: virtualWorld() })
     await world.advance(31_000)
-    await expect(run).rejects.toMatchObject({ code: 'REGENT_BAD_CERTIFICATE', message: 'no certificate for the API and the webhook after 30 s: secrets is forbidden' })
+    await expect(run).rejects.toMatchObject({
+      code: 'REGENT_BAD_CERTIFICATE',
+      message: 'no certificate for the API and the webhook after 30 s: secrets is forbidden',
+    })
   })
 
   it('is no longer looked after once the manager is told to stop', async () => {
@@ -135,14 +159,21 @@ describe('the authority behind it', () => {
     expect(both).toBe(textIn(await stored(leader.client), 'ca.crt'))
     expect(certificatesIn(both)).toHaveLength(2)
     expect(both.endsWith(before)).toBe(true)
-    await passUntil(leader.world, () => authorities(leader.follower).length === 1 && !leader.follower.current()?.ca.includes(before), 60_000)
-    await vi.waitFor(async () => expect((await published(leader.client))?.data?.['ca.crt']).toBe(leader.follower.current()?.ca))
+    await passUntil(
+      leader.world,
+      () => authorities(leader.follower).length === 1 && !leader.follower.current()?.ca.includes(before),
+      60_000,
+    )
+    await vi.waitFor(async () =>
+      expect((await published(leader.client))?.data?.['ca.crt']).toBe(leader.follower.current()?.ca),
+    )
   })
 
   it('keeps nobody waiting who serves where it cannot be published, and that is said', async () => {
     const client = new ScriptedClient()
     client.before = (verb) => {
-      if (verb === 'create' && client.calls.filter((one) => one === 'create').length > 1) throw new Error('configmaps is forbidden')
+      if (verb === 'create' && client.calls.filter((one) => one === 'create').length > 1)
+        throw new Error('configmaps is forbidden')
     }
     const { follower, log } = aManager({ client, world: virtualWorld() })
     await follower.ready()
@@ -152,20 +183,40 @@ describe('the authority behind it', () => {
 })
 
 describe('the webhook configurations', () => {
-  const validating = { group: 'admissionregistration.k8s.io', version: 'v1', kind: 'ValidatingWebhookConfiguration', plural: 'validatingwebhookconfigurations', namespaced: false }
-  const configuration = (...webhooks: object[]) => ({ apiVersion: 'admissionregistration.k8s.io/v1', kind: validating.kind, metadata: { name: 'regent' }, webhooks })
+  const validating = {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    kind: 'ValidatingWebhookConfiguration',
+    plural: 'validatingwebhookconfigurations',
+    namespaced: false,
+  }
+  const configuration = (...webhooks: object[]) => ({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: validating.kind,
+    metadata: { name: 'regent' },
+    webhooks,
+  })
   const ours = { name: 'validate.regent.dev', clientConfig: { service: { name: 'regent-webhook' } } }
 
   it('are told whom to trust by the leader, also after somebody took it away', async () => {
     const client = new ScriptedClient()
-    await client.create(validating, configuration({ name: 'other', clientConfig: { service: { name: 'other' } } }, ours))
+    await client.create(
+      validating,
+      configuration({ name: 'other', clientConfig: { service: { name: 'other' } } }, ours),
+    )
     const { follower, world } = aManager({ client, world: virtualWorld() })
     await follower.ready()
-    const bundles = async () => ((await client.get(validating, { namespace: '', name: 'regent' })) as unknown as ReturnType<typeof configuration>).webhooks.map((one) => (one as typeof ours & { clientConfig: { caBundle?: string } }).clientConfig.caBundle)
+    const bundles = async () =>
+      (
+        (await client.get(validating, { namespace: '', name: 'regent' })) as unknown as ReturnType<typeof configuration>
+      ).webhooks.map((one) => (one as typeof ours & { clientConfig: { caBundle?: string } }).clientConfig.caBundle)
     const wanted = [undefined, Buffer.from(follower.current()?.ca ?? '').toString('base64')]
     await vi.waitFor(async () => expect(await bundles()).toEqual(wanted))
     const current = await client.get(validating, { namespace: '', name: 'regent' })
-    await client.update(validating, { ...configuration({ name: 'other', clientConfig: { service: { name: 'other' } } }, ours), metadata: { ...current?.metadata, name: 'regent' } })
+    await client.update(validating, {
+      ...configuration({ name: 'other', clientConfig: { service: { name: 'other' } } }, ours),
+      metadata: { ...current?.metadata, name: 'regent' },
+    })
     await world.advance(61_000)
     await vi.waitFor(async () => expect(await bundles()).toEqual(wanted))
   })

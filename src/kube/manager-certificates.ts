@@ -23,7 +23,10 @@ export interface FollowParts {
   readonly namespace: string
   /** Without a usable certificate for so long after the start, `run` rejects. */
   readonly waitForSecretMs: number
-  /** The webhook configurations, mutating and validating, that are told whom to trust; `regent` unless given, none where ''. */
+  /**
+   * The webhook configurations, mutating and validating, that are told whom to trust; `regent` unless given, none where
+   * ''.
+   */
   readonly webhookConfiguration?: string
 }
 
@@ -31,8 +34,10 @@ export interface FollowedCertificates extends CertificateSource {
   /** Resolves once there is a certificate. */
   ready(signal?: AbortSignal): Promise<void>
   /**
-   * Until the signal is aborted. Makes the Secret where it is missing, whoever is first, and takes what is in it, once a minute; only the leader renews it, publishes its authority and tells the webhook configurations.
-   * Rejects with `REGENT_BAD_CERTIFICATE` when `waitForSecretMs` pass without one; later it goes on with what it has, and says what is wrong.
+   * Until the signal is aborted. Makes the Secret where it is missing, whoever is first, and takes what is in it, once
+   * a minute; only the leader renews it, publishes its authority and tells the webhook configurations. Rejects with
+   * `REGENT_BAD_CERTIFICATE` when `waitForSecretMs` pass without one; later it goes on with what it has, and says what
+   * is wrong.
    */
   run(signal: AbortSignal, isLeader: () => boolean): Promise<void>
   /** Looks again now: a new leader has the webhook configurations to tell. */
@@ -49,17 +54,39 @@ export function followCertificates(parts: FollowParts): FollowedCertificates {
 }
 
 /** The Secret as it is to be; what may stay stays. */
-export async function managerSecretOf(namespace: string, existing: Secret | undefined, moment: Moment): Promise<Secret> {
-  const found = { bundle: textIn(existing, 'ca.crt'), key: textIn(existing, 'ca.key'), leaves: { manager: leafIn(existing) } }
+export async function managerSecretOf(
+  namespace: string,
+  existing: Secret | undefined,
+  moment: Moment,
+): Promise<Secret> {
+  const found = {
+    bundle: textIn(existing, 'ca.crt'),
+    key: textIn(existing, 'ca.key'),
+    leaves: { manager: leafIn(existing) },
+  }
   const { bundle, key, leaves } = await renewedChain(found, wishOf(namespace), moment)
-  const base = existing ?? { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name: manager.certificateSecret, namespace, labels: { [labels.managedBy]: 'regent' } } }
-  return { ...base, data: { ...existing?.data, ...dataOf({ 'ca.crt': bundle, 'ca.key': key, 'tls.crt': leaves.manager.cert, 'tls.key': leaves.manager.key }) } }
+  const base = existing ?? {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/tls',
+    metadata: { name: manager.certificateSecret, namespace, labels: { [labels.managedBy]: 'regent' } },
+  }
+  return {
+    ...base,
+    data: {
+      ...existing?.data,
+      ...dataOf({ 'ca.crt': bundle, 'ca.key': key, 'tls.crt': leaves.manager.cert, 'tls.key': leaves.manager.key }),
+    },
+  }
 }
 
 function wishOf(namespace: string): ChainWish<'manager'> {
   const services = [manager.service, manager.webhookService].map((name) => `${name}.${namespace}.svc`)
   const dns = [...services, ...services.map((name) => `${name}.cluster.local`), 'localhost']
-  return { authorityValidMs, leaves: { manager: { dns, ips: ['127.0.0.1'], purposes: ['server'], validMs: 90 * 86_400_000 } } }
+  return {
+    authorityValidMs,
+    leaves: { manager: { dns, ips: ['127.0.0.1'], purposes: ['server'], validMs: 90 * 86_400_000 } },
+  }
 }
 
 class Follower extends HeldCertificates implements FollowedCertificates {
@@ -91,9 +118,18 @@ class Follower extends HeldCertificates implements FollowedCertificates {
       const trouble = await this.#look(isLeader, signal)
       if (signal.aborted) return
       const has = this.current() !== undefined
-      if (!has && clock.monotonicMs() >= deadlineMs) throw new RegentError('REGENT_BAD_CERTIFICATE', `no certificate for the API and the webhook after ${this.#parts.waitForSecretMs / 1_000} s: ${trouble}`)
+      if (!has && clock.monotonicMs() >= deadlineMs)
+        throw new RegentError(
+          'REGENT_BAD_CERTIFICATE',
+          `no certificate for the API and the webhook after ${this.#parts.waitForSecretMs / 1_000} s: ${trouble}`,
+        )
       this.#sleep = new AbortController()
-      await timers.sleep(!has ? waitMs.without : trouble === '' ? waitMs.well : waitMs.troubled, AbortSignal.any([signal, this.#sleep.signal])).catch(() => undefined)
+      await timers
+        .sleep(
+          !has ? waitMs.without : trouble === '' ? waitMs.well : waitMs.troubled,
+          AbortSignal.any([signal, this.#sleep.signal]),
+        )
+        .catch(() => undefined)
     }
   }
 
@@ -118,21 +154,30 @@ class Follower extends HeldCertificates implements FollowedCertificates {
     const { client, log, namespace, webhookConfiguration = manager.webhookConfiguration } = this.#parts
     const where = `Secret ${namespace}/${manager.certificateSecret}`
     const found = await client.get(secrets, this.#key, this.#within(signal))
-    const secret = found === undefined ? await this.#make(signal) : isLeader() ? await this.#renew(found, signal) : found
+    const secret =
+      found === undefined ? await this.#make(signal) : isLeader() ? await this.#renew(found, signal) : found
     const material = materialIn(secret)
-    if (material === undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', `${where} lacks tls.crt, tls.key or ca.crt`)
+    if (material === undefined)
+      throw new RegentError('REGENT_BAD_CERTIFICATE', `${where} lacks tls.crt, tls.key or ca.crt`)
     if (this.put(material, where)) log.info(`certificates: ${where} is in use`)
     this.#first.resolve()
     if (!isLeader()) return
     const { ca } = material
     const within = this.#within(signal)
-    await Promise.all([publishAuthority(client, { namespace, ca }, within), webhookConfiguration === '' || injectAuthority(client, { name: webhookConfiguration, ca }, within)])
+    await Promise.all([
+      publishAuthority(client, { namespace, ca }, within),
+      webhookConfiguration === '' || injectAuthority(client, { name: webhookConfiguration, ca }, within),
+    ])
   }
 
   async #make(signal: AbortSignal): Promise<Secret | undefined> {
     const { client, namespace } = this.#parts
     try {
-      return await client.create(secrets, await managerSecretOf(namespace, undefined, this.#moment()), this.#within(signal))
+      return await client.create(
+        secrets,
+        await managerSecretOf(namespace, undefined, this.#moment()),
+        this.#within(signal),
+      )
     } catch (error) {
       if (isAlreadyExists(error)) return client.get(secrets, this.#key, this.#within(signal))
       throw error

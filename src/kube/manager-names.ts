@@ -1,4 +1,7 @@
-/** Where a manager on Kubernetes is found: names that the chart gives, and that commands rely on. All are in the manager's namespace. */
+/**
+ * Where a manager on Kubernetes is found: names that the chart gives, and that commands rely on. All are in the
+ * manager's namespace.
+ */
 export const manager = {
   /** Its default. */
   namespace: 'regent',

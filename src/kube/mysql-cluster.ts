@@ -8,4 +8,10 @@ export interface MySQLCluster extends KubeObject {
   readonly status?: MySQLClusterStatus
 }
 
-export const mysqlClusters: Resource<MySQLCluster> = { group, version, kind: 'MySQLCluster', plural: 'mysqlclusters', namespaced: true }
+export const mysqlClusters: Resource<MySQLCluster> = {
+  group,
+  version,
+  kind: 'MySQLCluster',
+  plural: 'mysqlclusters',
+  namespaced: true,
+}

@@ -14,14 +14,20 @@ export function isPinned(image: string): boolean {
   return image.includes('@') || !['', 'latest'].includes(tagOf(image))
 }
 
-/** The version of MySQL in a tag such as `8.0.36-debian`; undefined where the tag says nothing of that kind, as `production`. */
+/**
+ * The version of MySQL in a tag such as `8.0.36-debian`; undefined where the tag says nothing of that kind, as
+ * `production`.
+ */
 export function versionIn(image: string): NamedVersion | undefined {
   const [, major, minor, patch] = /^v?([589])(?:\.(\d{1,2})(?:\.(\d{1,3}))?)?(?=$|[-_+])/.exec(tagOf(image)) ?? []
   const number = (digits: string | undefined) => (digits === undefined ? undefined : Number(digits))
   return major === undefined ? undefined : [Number(major), number(minor), number(patch)]
 }
 
-/** What a tag leaves open is not held against it: `mysql:8.0` is a new one these days, and the agent asks the program itself. */
+/**
+ * What a tag leaves open is not held against it: `mysql:8.0` is a new one these days, and the agent asks the program
+ * itself.
+ */
 export function namesTooOld(image: string): boolean {
   return isTooOld(versionIn(image) ?? [])
 }

@@ -20,7 +20,10 @@ export const annotations = {
   lookedAt: 'regent.dev/looked-at',
   /** Of the primary's EndpointSlice. */
   epoch: 'regent.dev/epoch',
-  /** Of the resource, by a person: any new value asks for new passwords. Of its internal Secret: the value that was taken up last. */
+  /**
+   * Of the resource, by a person: any new value asks for new passwords. Of its internal Secret: the value that was
+   * taken up last.
+   */
   rotatePasswords: 'regent.dev/rotate-passwords',
   /** Of the internal Secret: the generation that is being brought about. */
   nextPasswords: 'regent.dev/next-passwords',

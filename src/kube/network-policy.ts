@@ -10,17 +10,32 @@ export interface NetworkPolicy extends KubeObject {
   readonly spec: {
     readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> }
     readonly policyTypes: readonly 'Ingress'[]
-    readonly ingress: readonly { readonly ports: readonly V1NetworkPolicyPort[]; readonly from?: readonly V1NetworkPolicyPeer[] }[]
+    readonly ingress: readonly {
+      readonly ports: readonly V1NetworkPolicyPort[]
+      readonly from?: readonly V1NetworkPolicyPeer[]
+    }[]
   }
 }
 
-export const networkPolicies: Resource<NetworkPolicy> = { group: 'networking.k8s.io', version: 'v1', kind: 'NetworkPolicy', plural: 'networkpolicies', namespaced: true }
+export const networkPolicies: Resource<NetworkPolicy> = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'NetworkPolicy',
+  plural: 'networkpolicies',
+  namespaced: true,
+}
 
-/** Anybody may reach MySQL, which asks for a password itself; agents are reached by each other and by the managers only, their metrics by anybody where those are to be monitored. What leaves the pods is not limited. */
+/**
+ * Anybody may reach MySQL, which asks for a password itself; agents are reached by each other and by the managers only,
+ * their metrics by anybody where those are to be monitored. What leaves the pods is not limited.
+ */
 export function networkPolicyOf(cluster: MySQLCluster, managerNamespace: string): NetworkPolicy {
   const { name } = cluster.metadata
   const instances = { podSelector: { matchLabels: { ...selectorOf(name) } } }
-  const managers = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': managerNamespace } }, podSelector: { matchLabels: { [labels.name]: 'regent' } } }
+  const managers = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': managerNamespace } },
+    podSelector: { matchLabels: { [labels.name]: 'regent' } },
+  }
   return ownedBy(cluster, {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',

@@ -8,10 +8,22 @@ export function ownedBy<Kind extends KubeObject>(cluster: MySQLCluster, object: 
   const { name, namespace } = cluster.metadata
   return {
     ...object,
-    metadata: { ...metadata, ...(namespace !== undefined && { namespace }), labels: { ...metadata.labels, ...commonLabels(name) }, ownerReferences: [ownerOf(cluster)] },
+    metadata: {
+      ...metadata,
+      ...(namespace !== undefined && { namespace }),
+      labels: { ...metadata.labels, ...commonLabels(name) },
+      ownerReferences: [ownerOf(cluster)],
+    },
   }
 }
 
 export function ownerOf({ metadata }: MySQLCluster): OwnerReference {
-  return { apiVersion: `${group}/${version}`, kind: 'MySQLCluster', name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: true }
+  return {
+    apiVersion: `${group}/${version}`,
+    kind: 'MySQLCluster',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  }
 }

@@ -10,12 +10,25 @@ import { aCluster, aPod, aStatefulSet } from './testing.ts'
 
 const cluster = { namespace: 'shops', name: 'shop' }
 
-function platform({ replicas = 3, present = [aPod(0), aPod(1), aPod(2)], routing = 'endpoints' }: { replicas?: number; present?: readonly Pod[]; routing?: 'endpoints' | 'labels' } = {}) {
+function platform({
+  replicas = 3,
+  present = [aPod(0), aPod(1), aPod(2)],
+  routing = 'endpoints',
+}: { replicas?: number; present?: readonly Pod[]; routing?: 'endpoints' | 'labels' } = {}) {
   const client = new ScriptedClient()
   const podInformer = testingInformer<Pod>('pods', present)
   const sets = testingInformer<StatefulSet>('statefulsets', replicas === 0 ? [] : [aStatefulSet(replicas)])
   const slices = testingInformer<EndpointSlice>('endpointslices')
-  const made = kubePlatform({ client, pods: podInformer, statefulSets: sets, slices, cluster, owner: ownerOf(aCluster()), routing, committedEpoch: async () => undefined })
+  const made = kubePlatform({
+    client,
+    pods: podInformer,
+    statefulSets: sets,
+    slices,
+    cluster,
+    owner: ownerOf(aCluster()),
+    routing,
+    committedEpoch: async () => undefined,
+  })
   let changes = 0
   made.onChange(() => (changes += 1))
   const told = () => {

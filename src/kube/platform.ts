@@ -27,17 +27,38 @@ export interface KubePlatformParts {
 }
 
 export interface KubePlatform extends Platform {
-  /** Somebody else changed or deleted what is published: it must be looked at, or clients stay without a primary until the next failover. */
+  /**
+   * Somebody else changed or deleted what is published: it must be looked at, or clients stay without a primary until
+   * the next failover.
+   */
   onMeddling(found: () => void): void
   close(): void
 }
 
-/** Kubernetes as a place where a cluster runs: the pods of its StatefulSet, found by their addresses and never by DNS, which lags by seconds. */
-export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster, owner, routing, committedEpoch }: KubePlatformParts): KubePlatform {
+/**
+ * Kubernetes as a place where a cluster runs: the pods of its StatefulSet, found by their addresses and never by DNS,
+ * which lags by seconds.
+ */
+export function kubePlatform({
+  client,
+  pods,
+  statefulSets: sets,
+  slices,
+  cluster,
+  owner,
+  routing,
+  committedEpoch,
+}: KubePlatformParts): KubePlatform {
   const { namespace, name } = cluster
   const setKey = { namespace, name: namesOf(name).statefulSet }
-  const way = routing === 'labels' ? new PrimaryLabel(client, cluster, committedEpoch) : new PrimaryEndpoints(client, { cluster: name, namespace, owner, committedEpoch })
-  /** A pod that is being made again has no address for a moment; until it has another one its replicas are not told to follow nobody. */
+  const way =
+    routing === 'labels'
+      ? new PrimaryLabel(client, cluster, committedEpoch)
+      : new PrimaryEndpoints(client, { cluster: name, namespace, owner, committedEpoch })
+  /**
+   * A pod that is being made again has no address for a moment; until it has another one its replicas are not told to
+   * follow nobody.
+   */
   const lastAddresses = new Map<string, string>()
   const ends: (() => void)[] = []
 
@@ -59,12 +80,21 @@ export function kubePlatform({ client, pods, statefulSets: sets, slices, cluster
         updated: (before: Kind, after: Kind) => void (isOurs(after) && facts(before) !== facts(after) && changed()),
         deleted: (object: Kind) => void (isOurs(object) && changed()),
       })
-      ends.push(pods.addHandler(told<Pod>(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)))
-      ends.push(sets.addHandler(told<StatefulSet>(({ metadata }) => metadata.namespace === namespace && metadata.name === setKey.name)))
+      ends.push(
+        pods.addHandler(
+          told<Pod>(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name),
+        ),
+      )
+      ends.push(
+        sets.addHandler(
+          told<StatefulSet>(({ metadata }) => metadata.namespace === namespace && metadata.name === setKey.name),
+        ),
+      )
     },
     onMeddling(found) {
       if (!(way instanceof PrimaryEndpoints)) return
-      const isOurs = ({ metadata }: EndpointSlice): boolean => metadata.namespace === namespace && metadata.name === namesOf(name).primary
+      const isOurs = ({ metadata }: EndpointSlice): boolean =>
+        metadata.namespace === namespace && metadata.name === namesOf(name).primary
       const handler: InformerHandler<EndpointSlice> = {
         added: () => undefined,
         updated: (_before, after) => void (isOurs(after) && !way.isOwn(after) && found()),

@@ -7,20 +7,36 @@ import { ownedBy } from './owned.ts'
 export interface PodMonitor extends KubeObject {
   readonly spec: {
     readonly selector: { readonly matchLabels: Readonly<Record<string, string>> }
-    readonly podMetricsEndpoints: readonly { readonly port: string; readonly path: string; readonly honorLabels: boolean }[]
+    readonly podMetricsEndpoints: readonly {
+      readonly port: string
+      readonly path: string
+      readonly honorLabels: boolean
+    }[]
   }
 }
 
 /** Of the Prometheus operator. */
-export const podMonitors: Resource<PodMonitor> = { group: 'monitoring.coreos.com', version: 'v1', kind: 'PodMonitor', plural: 'podmonitors', namespaced: true }
+export const podMonitors: Resource<PodMonitor> = {
+  group: 'monitoring.coreos.com',
+  version: 'v1',
+  kind: 'PodMonitor',
+  plural: 'podmonitors',
+  namespaced: true,
+}
 
-/** The agents' metrics, from the port that answers without a certificate: Prometheus is given nothing with which it could order an agent anything. */
+/**
+ * The agents' metrics, from the port that answers without a certificate: Prometheus is given nothing with which it
+ * could order an agent anything.
+ */
 export function podMonitorOf(cluster: MySQLCluster): PodMonitor {
   const { name } = cluster.metadata
   return ownedBy(cluster, {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PodMonitor',
     metadata: { name },
-    spec: { selector: { matchLabels: { ...selectorOf(name) } }, podMetricsEndpoints: [{ port: probePortName, path: '/metrics', honorLabels: true }] },
+    spec: {
+      selector: { matchLabels: { ...selectorOf(name) } },
+      podMetricsEndpoints: [{ port: probePortName, path: '/metrics', honorLabels: true }],
+    },
   })
 }

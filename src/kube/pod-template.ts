@@ -23,8 +23,8 @@ const user = 65_532
 const launcherPatienceSeconds = 20
 
 /**
- * A pod of a cluster. The agent is a sidecar of Kubernetes' own kind: it starts before mysqld and stops after it. Both see the volume and each other's processes; nothing in the pod has rights, capabilities or a
- * token of the API server.
+ * A pod of a cluster. The agent is a sidecar of Kubernetes' own kind: it starts before mysqld and stops after it. Both
+ * see the volume and each other's processes; nothing in the pod has rights, capabilities or a token of the API server.
  */
 export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTemplateSpec {
   const { name } = cluster.metadata
@@ -35,7 +35,14 @@ export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTe
     shareProcessNamespace: true,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: pod.terminationGracePeriodSeconds,
-    securityContext: { runAsNonRoot: true, runAsUser: user, runAsGroup: user, fsGroup: user, fsGroupChangePolicy: 'OnRootMismatch', seccompProfile: { type: 'RuntimeDefault' } },
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: user,
+      runAsGroup: user,
+      fsGroup: user,
+      fsGroupChangePolicy: 'OnRootMismatch',
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
     ...schedulingOf(cluster, scheduling),
     ...(pod.imagePullSecrets && { imagePullSecrets: pod.imagePullSecrets as V1PodSpec['imagePullSecrets'] & object }),
     initContainers: [launcherCopy(images.regent), agent(cluster, images.regent)],
@@ -45,20 +52,35 @@ export function podTemplateOf(cluster: MySQLCluster, images: PodImages): V1PodTe
   return {
     metadata: {
       labels: { ...pod.labels, ...commonLabels(name) },
-      annotations: { ...pod.annotations, 'kubectl.kubernetes.io/default-container': mysqlContainer, [annotations.podRevision]: podRevisionOf(cluster, images.mysql) },
+      annotations: {
+        ...pod.annotations,
+        'kubectl.kubernetes.io/default-container': mysqlContainer,
+        [annotations.podRevision]: podRevisionOf(cluster, images.mysql),
+      },
     },
     spec,
   }
 }
 
 /**
- * Changes with everything that only a restart of mysqld brings. Regent's own image is not in it: an upgrade of Regent restarts nothing, and its agents are replaced with the next pod that is made for another
- * reason.
+ * Changes with everything that only a restart of mysqld brings. Regent's own image is not in it: an upgrade of Regent
+ * restarts nothing, and its agents are replaced with the next pod that is made for another reason.
  */
 export function podRevisionOf({ spec }: MySQLCluster, mysqlImage: string): string {
   const { settings, resources = null, pod, tls } = spec
   const { terminationGracePeriodSeconds: _later, ...template } = pod
-  return createHash('sha256').update(JSON.stringify([mysqlImage, settings, resources, template, ...(asksForTls(spec) ? [tls.secretName ?? null, tls.required] : [])])).digest('hex').slice(0, 10)
+  return createHash('sha256')
+    .update(
+      JSON.stringify([
+        mysqlImage,
+        settings,
+        resources,
+        template,
+        ...(asksForTls(spec) ? [tls.secretName ?? null, tls.required] : []),
+      ]),
+    )
+    .digest('hex')
+    .slice(0, 10)
 }
 
 /** It runs in the mysql container, whose image is anybody's: copied to where both see it. */
@@ -67,7 +89,11 @@ function launcherCopy(image: string): V1Container {
     name: 'launcher',
     image,
     imagePullPolicy: 'IfNotPresent',
-    command: ['sh', '-c', `cp /opt/regent/src/kube/launcher.sh ${podPaths.launcher} && mkdir -p ${podPaths.launcherDir}`],
+    command: [
+      'sh',
+      '-c',
+      `cp /opt/regent/src/kube/launcher.sh ${podPaths.launcher} && mkdir -p ${podPaths.launcherDir}`,
+    ],
     securityContext: restricted,
     resources: { requests: { cpu: '10m', memory: '16Mi' } },
     volumeMounts: [{ name: 'regent', mountPath: podPaths.regent }],
@@ -77,14 +103,25 @@ function launcherCopy(image: string): V1Container {
 const frugal = Object.entries(frugalEnvironment).map(([name, value]) => ({ name, value }))
 
 function agent({ spec }: MySQLCluster, image: string): V1Container {
-  const probe = (path: string, failureThreshold: number) => ({ httpGet: { path, port: probePort }, periodSeconds: 2, timeoutSeconds: 2, failureThreshold })
+  const probe = (path: string, failureThreshold: number) => ({
+    httpGet: { path, port: probePort },
+    periodSeconds: 2,
+    timeoutSeconds: 2,
+    failureThreshold,
+  })
   return {
     name: agentContainer,
     image,
     imagePullPolicy: 'IfNotPresent',
     restartPolicy: 'Always',
     args: ['agent', '--config', `${podPaths.config}/agent.json`],
-    env: [fromPod('REGENT_INSTANCE', 'metadata.name'), fromPod('REGENT_HOST', 'status.podIP'), fromPod('REGENT_POD_UID', 'metadata.uid'), { name: 'HOME', value: '/tmp' }, ...frugal],
+    env: [
+      fromPod('REGENT_INSTANCE', 'metadata.name'),
+      fromPod('REGENT_HOST', 'status.podIP'),
+      fromPod('REGENT_POD_UID', 'metadata.uid'),
+      { name: 'HOME', value: '/tmp' },
+      ...frugal,
+    ],
     ports: [
       { name: 'agent', containerPort: agentPort, protocol: 'TCP' },
       { name: probePortName, containerPort: probePort, protocol: 'TCP' },
@@ -100,7 +137,9 @@ function agent({ spec }: MySQLCluster, image: string): V1Container {
       { name: 'config', mountPath: podPaths.config, readOnly: true },
       { name: 'secrets', mountPath: podPaths.secrets, readOnly: true },
       { name: 'certificates', mountPath: podPaths.certificates, readOnly: true },
-      ...(spec.tls.secretName === undefined ? [] : [{ name: clientCertificateVolume, mountPath: podPaths.clientCertificate, readOnly: true }]),
+      ...(spec.tls.secretName === undefined
+        ? []
+        : [{ name: clientCertificateVolume, mountPath: podPaths.clientCertificate, readOnly: true }]),
       { name: 'tmp', mountPath: '/tmp', subPath: 'agent' },
     ],
   }
@@ -112,7 +151,13 @@ function mysql({ spec }: MySQLCluster, image: string): V1Container {
     name: mysqlContainer,
     image,
     imagePullPolicy: spec.imagePullPolicy ?? 'IfNotPresent',
-    command: ['sh', podPaths.launcher, podPaths.launcherDir, String(launcherPatienceSeconds), `${podPaths.volume}/run/mysqld-error.log`],
+    command: [
+      'sh',
+      podPaths.launcher,
+      podPaths.launcherDir,
+      String(launcherPatienceSeconds),
+      `${podPaths.volume}/run/mysqld-error.log`,
+    ],
     ...(spec.pod.env && { env: spec.pod.env as unknown as V1EnvVar[] }),
     ports: [{ name: 'mysql', containerPort: mysqlPort, protocol: 'TCP' }],
     securityContext: restricted,
@@ -132,22 +177,46 @@ function volumesOf({ metadata, spec }: MySQLCluster): V1Volume[] {
     { name: 'regent', emptyDir: {} },
     { name: 'tmp', emptyDir: {} },
     { name: 'config', configMap: { name: names.agents } },
-    { name: 'secrets', secret: { secretName: names.internal, defaultMode: 0o440, items: keys.map((key) => ({ key, path: key })) } },
+    {
+      name: 'secrets',
+      secret: { secretName: names.internal, defaultMode: 0o440, items: keys.map((key) => ({ key, path: key })) },
+    },
     { name: 'certificates', secret: { secretName: names.certificates, defaultMode: 0o440 } },
     ...(spec.tls.secretName === undefined ? [] : [clientCertificateOf(spec.tls.secretName)]),
   ]
 }
 
-/** The agent alone sees it, and gives mysqld what fits together. Optional: without the Secret a pod that is made again would hang, and its instance be missing. */
+/**
+ * The agent alone sees it, and gives mysqld what fits together. Optional: without the Secret a pod that is made again
+ * would hang, and its instance be missing.
+ */
 function clientCertificateOf(secretName: string): V1Volume {
-  return { name: clientCertificateVolume, secret: { secretName, optional: true, defaultMode: 0o440, items: ['tls.crt', 'tls.key', 'ca.crt'].map((key) => ({ key, path: key })) } }
+  return {
+    name: clientCertificateVolume,
+    secret: {
+      secretName,
+      optional: true,
+      defaultMode: 0o440,
+      items: ['tls.crt', 'tls.key', 'ca.crt'].map((key) => ({ key, path: key })),
+    },
+  }
 }
 
 /** On another node than its siblings, where there is one, unless the spec says something of pods itself. */
 function schedulingOf({ metadata }: MySQLCluster, scheduling: MySQLCluster['spec']['scheduling']): Partial<V1PodSpec> {
   const { affinity: said = {}, ...rest } = scheduling as unknown as Partial<V1PodSpec>
   const apart: V1Affinity = {
-    podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { ...selectorOf(metadata.name) } } } }] },
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 100,
+          podAffinityTerm: {
+            topologyKey: 'kubernetes.io/hostname',
+            labelSelector: { matchLabels: { ...selectorOf(metadata.name) } },
+          },
+        },
+      ],
+    },
   }
   return { ...rest, affinity: said.podAntiAffinity || said.podAffinity ? said : { ...said, ...apart } }
 }

@@ -7,9 +7,19 @@ import { endpointSlices, PrimaryEndpoints } from './primary-endpoints.ts'
 
 /** What the record says when it is read. */
 let committed: number | undefined
-const of = { cluster: 'shop', namespace: 'shops', owner: { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', name: 'shop', uid: 'u1', controller: true }, committedEpoch: async () => committed }
+const of = {
+  cluster: 'shop',
+  namespace: 'shops',
+  owner: { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', name: 'shop', uid: 'u1', controller: true },
+  committedEpoch: async () => committed,
+}
 const key = { namespace: 'shops', name: 'shop-primary' }
-const route = (epoch: number, ordinal: number): PrimaryRoute => ({ epoch, instance: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306 })
+const route = (epoch: number, ordinal: number): PrimaryRoute => ({
+  epoch,
+  instance: `shop-${ordinal}`,
+  host: `10.0.0.${ordinal + 1}`,
+  port: 3306,
+})
 
 let server: FakeApiServer
 let client: ReturnType<typeof createKubeClient>
@@ -29,7 +39,10 @@ describe('the primary’s endpoints', () => {
     expect(await endpoints.published()).toBeUndefined()
     expect(await endpoints.publish(route(1, 0))).toBe(true)
     expect(await endpoints.published()).toEqual(route(1, 0))
-    expect((await client.get(endpointSlices, key))?.metadata).toMatchObject({ labels: { 'kubernetes.io/service-name': 'shop-primary', 'regent.dev/cluster': 'shop' }, ownerReferences: [of.owner] })
+    expect((await client.get(endpointSlices, key))?.metadata).toMatchObject({
+      labels: { 'kubernetes.io/service-name': 'shop-primary', 'regent.dev/cluster': 'shop' },
+      ownerReferences: [of.owner],
+    })
   })
 
   it('move in a single write', async () => {
@@ -67,7 +80,10 @@ describe('the primary’s endpoints', () => {
   it('are put right where a hand changed them, labels of others kept', async () => {
     const endpoints = new PrimaryEndpoints(client, of)
     await endpoints.publish(route(3, 0))
-    await client.patch(endpointSlices, key, { metadata: { labels: { team: 'payments' }, annotations: { 'regent.dev/epoch': 'none' } }, endpoints: [] })
+    await client.patch(endpointSlices, key, {
+      metadata: { labels: { team: 'payments' }, annotations: { 'regent.dev/epoch': 'none' } },
+      endpoints: [],
+    })
     expect(await endpoints.publish(route(3, 1))).toBe(true)
     expect(await endpoints.published()).toEqual(route(3, 1))
     expect((await client.get(endpointSlices, key))?.metadata.labels).toMatchObject({ team: 'payments' })
@@ -78,8 +94,19 @@ describe('endpoints that say the right address and lead nobody there', () => {
   it.each([
     ['without the label of their Service', { metadata: { labels: { 'kubernetes.io/service-name': null } } }],
     ['without Regent’s label', { metadata: { labels: { 'app.kubernetes.io/managed-by': 'me' } } }],
-    ['as not ready', { endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: false }, targetRef: { name: 'shop-0' } }] }],
-    ['with a second port', { ports: [{ name: 'mysql', port: 3306, protocol: 'TCP' }, { name: 'x', port: 1, protocol: 'TCP' }] }],
+    [
+      'as not ready',
+      { endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: false }, targetRef: { name: 'shop-0' } }] },
+    ],
+    [
+      'with a second port',
+      {
+        ports: [
+          { name: 'mysql', port: 3306, protocol: 'TCP' },
+          { name: 'x', port: 1, protocol: 'TCP' },
+        ],
+      },
+    ],
   ])('%s are seen as none, and written again', async (_what, patch) => {
     const endpoints = new PrimaryEndpoints(client, of)
     await endpoints.publish(route(1, 0))
@@ -93,7 +120,11 @@ describe('endpoints that say the right address and lead nobody there', () => {
 })
 
 describe('endpoints of a forged epoch', () => {
-  const forge = (epoch: number) => client.patch(endpointSlices, key, { metadata: { annotations: { 'regent.dev/epoch': String(epoch) } }, endpoints: [{ addresses: ['10.6.6.6'], conditions: {} }] })
+  const forge = (epoch: number) =>
+    client.patch(endpointSlices, key, {
+      metadata: { annotations: { 'regent.dev/epoch': String(epoch) } },
+      endpoints: [{ addresses: ['10.6.6.6'], conditions: {} }],
+    })
 
   it('are put right by who publishes what the record says, and show no epoch above its own until then', async () => {
     const endpoints = new PrimaryEndpoints(client, of)

@@ -19,7 +19,13 @@ interface Endpoint {
   readonly targetRef?: { readonly kind: 'Pod'; readonly namespace: string; readonly name: string }
 }
 
-export const endpointSlices: Resource<EndpointSlice> = { group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice', plural: 'endpointslices', namespaced: true }
+export const endpointSlices: Resource<EndpointSlice> = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  namespaced: true,
+}
 
 /** Labels of a slice: the Service that it is of, and who writes it. */
 export const serviceName = 'kubernetes.io/service-name'
@@ -35,8 +41,9 @@ export interface EndpointsOf {
 }
 
 /**
- * The one EndpointSlice of Service `<cluster>-primary`, which has no selector. A failover is one write of it: kube-proxy programs a node's rules at once for the first change within a second and lets further ones wait
- * (safety rule 7). The slice carries the epoch, and whoever knows only an older one loses, also by `resourceVersion`.
+ * The one EndpointSlice of Service `<cluster>-primary`, which has no selector. A failover is one write of it:
+ * kube-proxy programs a node's rules at once for the first change within a second and lets further ones wait (safety
+ * rule 7). The slice carries the epoch, and whoever knows only an older one loses, also by `resourceVersion`.
  */
 export class PrimaryEndpoints {
   readonly #client: KubeClient
@@ -69,10 +76,18 @@ export class PrimaryEndpoints {
     const [endpoint] = slice?.endpoints ?? []
     const [port] = slice?.ports ?? []
     if (slice === undefined || endpoint === undefined || !this.#leads(slice)) return undefined
-    return { epoch: epochOf(slice), instance: endpoint.targetRef?.name ?? '', host: endpoint.addresses[0] ?? '', port: port?.port ?? 3306 }
+    return {
+      epoch: epochOf(slice),
+      instance: endpoint.targetRef?.name ?? '',
+      host: endpoint.addresses[0] ?? '',
+      port: port?.port ?? 3306,
+    }
   }
 
-  /** Whether this was written here, as far as can be told: while a write is under way, or before anything was looked at, everything is. */
+  /**
+   * Whether this was written here, as far as can be told: while a write is under way, or before anything was looked at,
+   * everything is.
+   */
   isOwn({ metadata }: EndpointSlice): boolean {
     return this.#seen === undefined || this.#seen.metadata.resourceVersion === metadata.resourceVersion
   }
@@ -83,17 +98,25 @@ export class PrimaryEndpoints {
     return this.#seen
   }
 
-  /** False where somebody wrote meanwhile. A write whose answer is lost may have happened: what was seen is forgotten. */
+  /**
+   * False where somebody wrote meanwhile. A write whose answer is lost may have happened: what was seen is forgotten.
+   */
   async #write(before: EndpointSlice | undefined, route: PrimaryRoute): Promise<boolean> {
     this.#seen = undefined
     try {
       if (before !== undefined && before.addressType !== addressTypeOf(route.host)) {
         // It is fixed for a slice's life. Who comes between the two writes is met again in `publish`.
-        await this.#client.delete(endpointSlices, this.#key, { uid: before.metadata.uid ?? '', resourceVersion: before.metadata.resourceVersion ?? '' })
+        await this.#client.delete(endpointSlices, this.#key, {
+          uid: before.metadata.uid ?? '',
+          resourceVersion: before.metadata.resourceVersion ?? '',
+        })
         return await this.#write(undefined, route)
       }
       const next = this.#slice(before, route)
-      this.#seen = before === undefined ? await this.#client.create(endpointSlices, next, { fieldManager }) : await this.#client.update(endpointSlices, next, { fieldManager })
+      this.#seen =
+        before === undefined
+          ? await this.#client.create(endpointSlices, next, { fieldManager })
+          : await this.#client.update(endpointSlices, next, { fieldManager })
       return true
     } catch (error) {
       // What is not found by a create is the namespace: to try again would never end.
@@ -127,7 +150,13 @@ export class PrimaryEndpoints {
         ownerReferences: [owner],
       },
       addressType: addressTypeOf(host),
-      endpoints: [{ addresses: [host], conditions: { ready: true, serving: true, terminating: false }, targetRef: { kind: 'Pod', namespace, name: instance } }],
+      endpoints: [
+        {
+          addresses: [host],
+          conditions: { ready: true, serving: true, terminating: false },
+          targetRef: { kind: 'Pod', namespace, name: instance },
+        },
+      ],
       ports: [{ name: 'mysql', port, protocol: 'TCP' }],
     }
   }
@@ -139,5 +168,11 @@ function addressTypeOf(host: string): EndpointSlice['addressType'] {
 
 function says(slice: EndpointSlice, { epoch, instance, host, port }: PrimaryRoute): boolean {
   const [endpoint, ...more] = slice.endpoints ?? []
-  return epochOf(slice) === epoch && more.length === 0 && endpoint?.addresses[0] === host && endpoint.targetRef?.name === instance && slice.ports?.[0]?.port === port
+  return (
+    epochOf(slice) === epoch &&
+    more.length === 0 &&
+    endpoint?.addresses[0] === host &&
+    endpoint.targetRef?.name === instance &&
+    slice.ports?.[0]?.port === port
+  )
 }

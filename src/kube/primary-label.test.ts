@@ -6,12 +6,22 @@ import { roleOf } from './role-labels.ts'
 import { pods, type Pod } from './stateful-set.ts'
 import { aPod } from './testing.ts'
 
-const route = (epoch: number, ordinal: number): PrimaryRoute => ({ epoch, instance: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306 })
+const route = (epoch: number, ordinal: number): PrimaryRoute => ({
+  epoch,
+  instance: `shop-${ordinal}`,
+  host: `10.0.0.${ordinal + 1}`,
+  port: 3306,
+})
 
 async function cluster(present: readonly Pod[], committed?: number) {
   const client = new ScriptedClient()
   for (const pod of present) await client.create(pods, pod)
-  return { client, label: new PrimaryLabel(client, { namespace: 'shops', name: 'shop' }, async () => committed), roles: () => (client.state.all('v1/pods') as readonly object[] as readonly Pod[]).map((pod) => roleOf(pod) ?? 'none') }
+  return {
+    client,
+    label: new PrimaryLabel(client, { namespace: 'shops', name: 'shop' }, async () => committed),
+    roles: () =>
+      (client.state.all('v1/pods') as readonly object[] as readonly Pod[]).map((pod) => roleOf(pod) ?? 'none'),
+  }
 }
 
 describe('the primary’s label as the way to it', () => {
@@ -24,7 +34,11 @@ describe('the primary’s label as the way to it', () => {
   })
 
   it('moves, and the replicas stay what they are', async () => {
-    const { label, roles } = await cluster([aPod(0, { role: 'primary', epoch: '1' }), aPod(1, { role: 'replica' }), aPod(2, { role: 'replica' })])
+    const { label, roles } = await cluster([
+      aPod(0, { role: 'primary', epoch: '1' }),
+      aPod(1, { role: 'replica' }),
+      aPod(2, { role: 'replica' }),
+    ])
     expect(await label.publish(route(2, 1))).toBe(true)
     expect(roles()).toEqual(['none', 'primary', 'replica'])
   })
@@ -55,7 +69,10 @@ describe('the primary’s label as the way to it', () => {
     client.before = (verb) => {
       if (verb !== 'patch' || meddled) return
       meddled = true
-      client.state.mergePatch({ kind: 'v1/pods', namespace: 'shops', name: 'shop-0', subresource: undefined }, { metadata: { labels: { team: 'payments' } } })
+      client.state.mergePatch(
+        { kind: 'v1/pods', namespace: 'shops', name: 'shop-0', subresource: undefined },
+        { metadata: { labels: { team: 'payments' } } },
+      )
     }
     expect(await label.publish(route(2, 1))).toBe(true)
     expect(roles()).toEqual(['none', 'primary'])

@@ -12,8 +12,9 @@ import { pods, type Pod } from './stateful-set.ts'
 const mostTries = 5
 
 /**
- * The way to the primary where its Service selects by label (`routing: labels`): the label moves, and Kubernetes' own controller follows with the endpoints. Read from etcd each time: a label that a cache
- * has not seen would be one too many.
+ * The way to the primary where its Service selects by label (`routing: labels`): the label moves, and Kubernetes' own
+ * controller follows with the endpoints. Read from etcd each time: a label that a cache has not seen would be one too
+ * many.
  */
 export class PrimaryLabel {
   readonly #client: Pick<KubeClient, 'list' | 'patch'>
@@ -34,12 +35,24 @@ export class PrimaryLabel {
       const replicas = all.filter((pod) => roleOf(pod) === 'replica').map(({ metadata }) => metadata.name)
       if (await moveRoles(this.#client, all, { epoch, primary: instance, replicas })) return true
     }
-    throw new RegentError('REGENT_REFUSED', `pod ${instance} cannot be labelled as primary: it is not there, or it and its siblings change all the time`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `pod ${instance} cannot be labelled as primary: it is not there, or it and its siblings change all the time`,
+    )
   }
 
   async published(): Promise<PrimaryRoute | undefined> {
-    const [newest] = (await this.#pods()).filter((pod) => roleOf(pod) === 'primary').toSorted((a, b) => epochOf(b) - epochOf(a))
-    return newest && { epoch: epochOf(newest), instance: newest.metadata.name, host: newest.status?.podIP ?? '', port: mysqlPort }
+    const [newest] = (await this.#pods())
+      .filter((pod) => roleOf(pod) === 'primary')
+      .toSorted((a, b) => epochOf(b) - epochOf(a))
+    return (
+      newest && {
+        epoch: epochOf(newest),
+        instance: newest.metadata.name,
+        host: newest.status?.podIP ?? '',
+        port: mysqlPort,
+      }
+    )
   }
 
   async #pods(): Promise<readonly Pod[]> {

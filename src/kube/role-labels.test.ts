@@ -7,7 +7,11 @@ import { pods, type Pod } from './stateful-set.ts'
 import { aPod } from './testing.ts'
 
 const inEpoch2: Roles = { epoch: 2, primary: 'shop-1', replicas: ['shop-0', 'shop-2'] }
-const before = [aPod(0, { role: 'primary', epoch: '1' }), aPod(1, { role: 'replica', epoch: '1' }), aPod(2, { role: 'replica', epoch: '1' })]
+const before = [
+  aPod(0, { role: 'primary', epoch: '1' }),
+  aPod(1, { role: 'replica', epoch: '1' }),
+  aPod(2, { role: 'replica', epoch: '1' }),
+]
 
 /** The pods as the API server has them, and every role as it was after each write. */
 async function cluster(present: readonly Pod[]) {
@@ -18,7 +22,11 @@ async function cluster(present: readonly Pod[]) {
   const tell = client.state.onEvent
   client.state.onEvent = (event) => {
     tell(event)
-    primaries.push(stored().filter((pod) => roleOf(pod) === 'primary').map(({ metadata }) => metadata.name))
+    primaries.push(
+      stored()
+        .filter((pod) => roleOf(pod) === 'primary')
+        .map(({ metadata }) => metadata.name),
+    )
   }
   return { client, stored, primaries, roles: () => stored().map((pod) => roleOf(pod) ?? 'none') }
 }
@@ -78,7 +86,11 @@ describe('role labels', () => {
   })
 
   it('are taken from one that is neither, and put right where a hand changed them', async () => {
-    const { client, stored, roles } = await cluster([aPod(0, { role: 'primary', epoch: 'newest' }), aPod(1, { role: 'sovereign' }), aPod(2, { role: 'replica', epoch: '2' })])
+    const { client, stored, roles } = await cluster([
+      aPod(0, { role: 'primary', epoch: 'newest' }),
+      aPod(1, { role: 'sovereign' }),
+      aPod(2, { role: 'replica', epoch: '2' }),
+    ])
     await moveRoles(client, stored(), { ...inEpoch2, replicas: ['shop-0'] })
     expect(roles()).toEqual(['replica', 'primary', 'none'])
     expect(stored()[2]?.metadata.labels).not.toHaveProperty(labels.role)

@@ -12,13 +12,22 @@ export interface Roles {
 }
 
 /**
- * Labels a cluster's pods with their roles: off the old primary, then on the new, never two. Each label carries the epoch; whoever knows only an older one leaves it as it is, and so does one that somebody changed
- * meanwhile (by `resourceVersion`): it is looked at again when that change is heard of. While another pod's label as primary could not be taken off, nobody else gets it.
+ * Labels a cluster's pods with their roles: off the old primary, then on the new, never two. Each label carries the
+ * epoch; whoever knows only an older one leaves it as it is, and so does one that somebody changed meanwhile (by
+ * `resourceVersion`): it is looked at again when that change is heard of. While another pod's label as primary could
+ * not be taken off, nobody else gets it.
  * @returns whether every label is as wanted now
  */
-export async function moveRoles(client: Pick<KubeClient, 'patch'>, all: readonly Pod[], roles: Roles, signal?: AbortSignal): Promise<boolean> {
+export async function moveRoles(
+  client: Pick<KubeClient, 'patch'>,
+  all: readonly Pod[],
+  roles: Roles,
+  signal?: AbortSignal,
+): Promise<boolean> {
   const isPrimary = ({ metadata }: Pod): boolean => metadata.name === roles.primary
-  const others = await Promise.all(all.filter((pod) => !isPrimary(pod)).map(async (pod) => ({ pod, done: await settle(client, pod, roles, signal) })))
+  const others = await Promise.all(
+    all.filter((pod) => !isPrimary(pod)).map(async (pod) => ({ pod, done: await settle(client, pod, roles, signal) })),
+  )
   if (others.some(({ pod, done }) => !done && roleOf(pod) === 'primary')) return false
   const primary = all.find(isPrimary)
   const done = primary === undefined ? roles.primary === null : await settle(client, primary, roles, signal)
@@ -30,13 +39,24 @@ export function roleOf({ metadata }: Pod): string | undefined {
 }
 
 /** Whether the pod has the label it should have now. */
-async function settle(client: Pick<KubeClient, 'patch'>, pod: Pod, roles: Roles, signal: AbortSignal | undefined): Promise<boolean> {
+async function settle(
+  client: Pick<KubeClient, 'patch'>,
+  pod: Pod,
+  roles: Roles,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
   const role = wanted(pod, roles)
   // A primary's label says of which epoch it is, or one who knows an older one but not that could take it away.
   if (roleOf(pod) === role && (role !== 'primary' || epochOf(pod) >= roles.epoch)) return true
   if (epochOf(pod) > roles.epoch) return false
   const { resourceVersion } = pod.metadata
-  const patch = { metadata: { resourceVersion, labels: { [labels.role]: role ?? null }, annotations: { [annotations.epoch]: String(roles.epoch) } } }
+  const patch = {
+    metadata: {
+      resourceVersion,
+      labels: { [labels.role]: role ?? null },
+      annotations: { [annotations.epoch]: String(roles.epoch) },
+    },
+  }
   try {
     await client.patch(pods, keyOf(pod), patch, { ...(signal && { signal }) })
     return true

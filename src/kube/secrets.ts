@@ -12,19 +12,33 @@ export interface Secret extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-export const secrets: Resource<Secret> = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: true }
+export const secrets: Resource<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+}
 
-/** In the internal Secret, once they were rotated: of which generation the passwords in the other two are. Never applied with the rest: see `password-rotation.ts`. */
+/**
+ * In the internal Secret, once they were rotated: of which generation the passwords in the other two are. Never applied
+ * with the rest: see `password-rotation.ts`.
+ */
 export const passwordGeneration = 'password-generation'
 
 /** The type that Service Binding names for it (spec for Kubernetes 1.1.0, "Provisioned Service"). */
 const bindingType = 'servicebinding.io/mysql'
 
 /**
- * The Secrets of a cluster as they are to be. What is there stays. They stay also without their cluster where its volumes do: whoever makes it again over these needs the same passwords.
+ * The Secrets of a cluster as they are to be. What is there stays. They stay also without their cluster where its
+ * volumes do: whoever makes it again over these needs the same passwords.
  * @param existing those that are there, by name; with that of `spec.tls`, by whose authority clients know the servers
  */
-export function secretsOf(cluster: MySQLCluster, existing: ReadonlyMap<string, Secret>, random: Random): readonly Secret[] {
+export function secretsOf(
+  cluster: MySQLCluster,
+  existing: ReadonlyMap<string, Secret>,
+  random: Random,
+): readonly Secret[] {
   const names = namesOf(cluster.metadata.name)
   const { [annotations.rotatePasswords]: asked } = cluster.metadata.annotations ?? {}
   const internal = existing.get(names.internal)
@@ -35,14 +49,25 @@ export function secretsOf(cluster: MySQLCluster, existing: ReadonlyMap<string, S
   const made = secret(cluster, names.internal, 'Opaque', { 'agent-token': agentToken, 'account-secret': accountSecret })
   return [
     // Passwords that are new anyway are what its annotation asks for.
-    internal === undefined && asked !== undefined ? { ...made, metadata: { ...made.metadata, annotations: { [annotations.rotatePasswords]: asked } } } : made,
-    secret(cluster, names.client, bindingType, { ...bindingOf(cluster, password('client')), ...(authority !== undefined && { 'ca.crt': authority }) }),
+    internal === undefined && asked !== undefined
+      ? { ...made, metadata: { ...made.metadata, annotations: { [annotations.rotatePasswords]: asked } } }
+      : made,
+    secret(cluster, names.client, bindingType, {
+      ...bindingOf(cluster, password('client')),
+      ...(authority !== undefined && { 'ca.crt': authority }),
+    }),
     secret(cluster, names.admin, 'Opaque', { username: 'admin', password: password('admin') }),
   ]
 }
 
 function secret(cluster: MySQLCluster, name: string, type: string, texts: Readonly<Record<string, string>>): Secret {
-  const made: Secret = ownedBy(cluster, { apiVersion: 'v1', kind: 'Secret', type, metadata: { name }, data: dataOf(texts) })
+  const made: Secret = ownedBy(cluster, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type,
+    metadata: { name },
+    data: dataOf(texts),
+  })
   if (cluster.spec.volumes.whenDeleted === 'Delete') return made
   const { ownerReferences: _owner, ...metadata } = made.metadata
   return { ...made, metadata }
@@ -53,7 +78,16 @@ function bindingOf(cluster: MySQLCluster, password: string): Readonly<Record<str
   const { name, namespace = 'default' } = cluster.metadata
   const host = `${namesOf(name).primary}.${namespace}.svc`
   const port = String(cluster.spec.services.primary.port ?? mysqlPort)
-  return { type: 'mysql', provider: 'regent', host, port, username: 'client', password, database: 'app', uri: `mysql://client:${password}@${host}:${port}/app` }
+  return {
+    type: 'mysql',
+    provider: 'regent',
+    host,
+    port,
+    username: 'client',
+    password,
+    database: 'app',
+    uri: `mysql://client:${password}@${host}:${port}/app`,
+  }
 }
 
 /** As the API takes it. */

@@ -9,7 +9,13 @@ export interface Service extends KubeObject {
   readonly spec: V1ServiceSpec
 }
 
-export const services: Resource<Service> = { group: '', version: 'v1', kind: 'Service', plural: 'services', namespaced: true }
+export const services: Resource<Service> = {
+  group: '',
+  version: 'v1',
+  kind: 'Service',
+  plural: 'services',
+  namespaced: true,
+}
 
 /** Where the agent of each pod listens, and mysqld's interface for it. */
 export const agentPort = 9400
@@ -37,7 +43,10 @@ function primaryService(cluster: MySQLCluster): Service {
 
 function replicasService(cluster: MySQLCluster): Service {
   const { name } = cluster.metadata
-  return service(cluster, namesOf(name).replicas, { ...reachedBy(cluster.spec.services.replicas), selector: { ...selectorOf(name), [labels.role]: 'replica' } })
+  return service(cluster, namesOf(name).replicas, {
+    ...reachedBy(cluster.spec.services.replicas),
+    selector: { ...selectorOf(name), [labels.role]: 'replica' },
+  })
 }
 
 /** Names of pods resolve before they are ready: they must find each other to become so. */
@@ -55,7 +64,10 @@ function instancesService(cluster: MySQLCluster): Service {
   })
 }
 
-/** What the API server would fill in by itself, said nevertheless: what is not sent is not ours, and a hand's change of it would stay. */
+/**
+ * What the API server would fill in by itself, said nevertheless: what is not sent is not ours, and a hand's change of
+ * it would stay.
+ */
 const openly = { sessionAffinity: 'None', internalTrafficPolicy: 'Cluster' }
 
 function reachedBy({ type, port, loadBalancerClass, loadBalancerSourceRanges }: Reached): V1ServiceSpec {
@@ -65,7 +77,8 @@ function reachedBy({ type, port, loadBalancerClass, loadBalancerSourceRanges }: 
     publishNotReadyAddresses: false,
     ports: [{ name: 'mysql', port, protocol: 'TCP', targetPort: mysqlPort }],
     ...(loadBalancerClass !== undefined && type === 'LoadBalancer' && { loadBalancerClass }),
-    ...(loadBalancerSourceRanges !== undefined && type === 'LoadBalancer' && { loadBalancerSourceRanges: [...loadBalancerSourceRanges] }),
+    ...(loadBalancerSourceRanges !== undefined &&
+      type === 'LoadBalancer' && { loadBalancerSourceRanges: [...loadBalancerSourceRanges] }),
   }
 }
 

@@ -12,7 +12,11 @@ export interface StatefulSet extends KubeObject {
 
 export interface Pod extends KubeObject {
   readonly spec?: Pick<V1PodSpec, 'nodeName' | 'containers' | 'initContainers' | 'volumes'>
-  readonly status?: { readonly podIP?: string; readonly phase?: string; readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
+  readonly status?: {
+    readonly podIP?: string
+    readonly phase?: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+  }
 }
 
 export interface PersistentVolumeClaim extends KubeObject {
@@ -20,9 +24,21 @@ export interface PersistentVolumeClaim extends KubeObject {
   readonly status?: { readonly phase?: string; readonly capacity?: { readonly storage?: string } }
 }
 
-export const statefulSets: Resource<StatefulSet> = { group: 'apps', version: 'v1', kind: 'StatefulSet', plural: 'statefulsets', namespaced: true }
+export const statefulSets: Resource<StatefulSet> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'StatefulSet',
+  plural: 'statefulsets',
+  namespaced: true,
+}
 export const pods: Resource<Pod> = { group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true }
-export const volumeClaims: Resource<PersistentVolumeClaim> = { group: '', version: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims', namespaced: true }
+export const volumeClaims: Resource<PersistentVolumeClaim> = {
+  group: '',
+  version: 'v1',
+  kind: 'PersistentVolumeClaim',
+  plural: 'persistentvolumeclaims',
+  namespaced: true,
+}
 
 const claimTemplate = 'data'
 
@@ -32,10 +48,16 @@ export function claimOf(instance: string): string {
 }
 
 /**
- * The instances of a cluster. Pods start all at once: they find each other, and who leads is not the set's business. Nothing is restarted by the set itself (`OnDelete`): the manager does that, replicas first.
- * @param existing the set as it is: the size of its claims never changes. How many pods it has is not said here: that is scaling's, once leavers have left the record
+ * The instances of a cluster. Pods start all at once: they find each other, and who leads is not the set's business.
+ * Nothing is restarted by the set itself (`OnDelete`): the manager does that, replicas first.
+ * @param existing the set as it is: the size of its claims never changes. How many pods it has is not said here: that
+ * is scaling's, once leavers have left the record
  */
-export function statefulSetOf(cluster: MySQLCluster, images: PodImages, existing: StatefulSet | undefined): StatefulSet {
+export function statefulSetOf(
+  cluster: MySQLCluster,
+  images: PodImages,
+  existing: StatefulSet | undefined,
+): StatefulSet {
   const { name } = cluster.metadata
   const { storage, volumes } = cluster.spec
   const claim = existing?.spec.volumeClaimTemplates?.[0]?.spec
@@ -58,7 +80,12 @@ export function statefulSetOf(cluster: MySQLCluster, images: PodImages, existing
       },
     ],
   }
-  return ownedBy(cluster, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: namesOf(name).statefulSet }, spec })
+  return ownedBy(cluster, {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: namesOf(name).statefulSet },
+    spec,
+  })
 }
 
 /** Who says how many pods there are: never the same apply as all the rest, or a cached number would undo a scaling. */
@@ -66,5 +93,10 @@ export const scaleManager = 'regent-scale'
 
 /** The part of the set that scaling owns. */
 export function scaleOf({ namespace, name }: ObjectKey, replicas: number): KubeObject & { readonly spec: object } {
-  return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: namesOf(name).statefulSet, namespace }, spec: { replicas } }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: namesOf(name).statefulSet, namespace },
+    spec: { replicas },
+  }
 }

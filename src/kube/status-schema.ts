@@ -1,13 +1,20 @@
 import { Type, type Static } from 'typebox'
 
-/** What Regent says of a cluster: `kubectl get` and `describe` tell the story from it. Nothing is decided from it; the record is an object of its own. */
+/**
+ * What Regent says of a cluster: `kubectl get` and `describe` tell the story from it. Nothing is decided from it; the
+ * record is an object of its own.
+ */
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
 export const conditionTypes = ['Ready', 'Available', 'Progressing', 'Degraded', 'Paused'] as const
 
 const condition = Type.Object({
   type: Type.String({ description: `One of ${conditionTypes.join(', ')}.` }),
-  status: Type.Unsafe<'True' | 'False' | 'Unknown'>({ type: 'string', enum: ['True', 'False', 'Unknown'], description: 'Whether it is so.' }),
+  status: Type.Unsafe<'True' | 'False' | 'Unknown'>({
+    type: 'string',
+    enum: ['True', 'False', 'Unknown'],
+    description: 'Whether it is so.',
+  }),
   reason: Type.String({ description: 'Why, in one word for programs.' }),
   message: Type.String({ description: 'Why, in a sentence.' }),
   lastTransitionTime: Type.String({ format: 'date-time', description: 'When the status last changed.' }),
@@ -16,32 +23,65 @@ const condition = Type.Object({
 
 const instance = Type.Object({
   name: Type.String({ description: 'The pod’s name.' }),
-  role: Type.Unsafe<'primary' | 'replica' | 'none'>({ type: 'string', enum: ['primary', 'replica', 'none'], description: 'What it is assigned to be.' }),
+  role: Type.Unsafe<'primary' | 'replica' | 'none'>({
+    type: 'string',
+    enum: ['primary', 'replica', 'none'],
+    description: 'What it is assigned to be.',
+  }),
   node: text('Where it runs.'),
   version: text('Of mysqld.'),
   executed: text('The GTIDs it has executed.'),
-  lagSeconds: Type.Optional(Type.Union([Type.Number(), Type.Null()], { description: 'How far it is behind the primary; null where that is not known.' })),
+  lagSeconds: Type.Optional(
+    Type.Union([Type.Number(), Type.Null()], {
+      description: 'How far it is behind the primary; null where that is not known.',
+    }),
+  ),
   inSyncSet: Type.Boolean({ description: 'Whether its acknowledgements count.' }),
   reason: text('Why it is not in the sync set, or not ready.'),
 })
 
 export const mysqlClusterStatusSchema = Type.Object(
   {
-    observedGeneration: Type.Optional(Type.Integer({ description: 'The generation of the spec that all of this is about.' })),
-    observedAt: Type.Optional(Type.String({ format: 'date-time', description: 'When a manager last said all of this. Renewed about once a minute: what is older than two minutes is nobody’s word any more.' })),
-    conditions: Type.Optional(Type.Array(condition, { description: 'Ready, Available, Progressing, Degraded, Paused.', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })),
+    observedGeneration: Type.Optional(
+      Type.Integer({ description: 'The generation of the spec that all of this is about.' }),
+    ),
+    observedAt: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description:
+          'When a manager last said all of this. Renewed about once a minute: what is older than two minutes is nobody’s word any more.',
+      }),
+    ),
+    conditions: Type.Optional(
+      Type.Array(condition, {
+        description: 'Ready, Available, Progressing, Degraded, Paused.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['type'],
+      }),
+    ),
     primary: text('The instance that leads.'),
     epoch: Type.Optional(Type.Integer({ description: 'Grows with every change of the primary.' })),
     revision: Type.Optional(Type.Integer({ description: 'Grows with every change of the record.' })),
     syncSet: Type.Optional(Type.Array(Type.String(), { description: 'Replicas whose acknowledgements count.' })),
     acks: Type.Optional(Type.Integer({ description: 'Acknowledgements that a write waits for.' })),
     sentence: text('What Regent does or declines to do, and why.'),
-    instances: Type.Optional(Type.Array(instance, { description: 'Each instance as it is.', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })),
+    instances: Type.Optional(
+      Type.Array(instance, {
+        description: 'Each instance as it is.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      }),
+    ),
     /** For the scale subresource. */
     replicas: Type.Optional(Type.Integer({ description: 'Instances that exist.' })),
     ready: Type.Optional(Type.Integer({ description: 'Instances that take part.' })),
     selector: text('Of the instances’ pods, for autoscalers.'),
-    binding: Type.Optional(Type.Object({ name: Type.String({ description: 'The Secret with everything a client needs (Service Binding).' }) }, { description: 'How applications are bound.' })),
+    binding: Type.Optional(
+      Type.Object(
+        { name: Type.String({ description: 'The Secret with everything a client needs (Service Binding).' }) },
+        { description: 'How applications are bound.' },
+      ),
+    ),
   },
   { description: 'What is.' },
 )

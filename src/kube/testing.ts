@@ -7,7 +7,12 @@ import { statefulSetOf, type Pod, type StatefulSet } from './stateful-set.ts'
 
 /** A cluster as the API server gives it: what was not said filled in. */
 export function aCluster(said: object = {}, metadata: Partial<MySQLCluster['metadata']> = {}): MySQLCluster {
-  return { apiVersion: `${group}/${version}`, kind: 'MySQLCluster', metadata: { name: 'shop', namespace: 'shops', uid: 'u1', ...metadata }, spec: specOf(said) }
+  return {
+    apiVersion: `${group}/${version}`,
+    kind: 'MySQLCluster',
+    metadata: { name: 'shop', namespace: 'shops', uid: 'u1', ...metadata },
+    spec: specOf(said),
+  }
 }
 
 export function specOf(said: object = {}): MySQLClusterSpec {
@@ -27,7 +32,10 @@ export interface PodShape {
 }
 
 /** A pod of the cluster `shop`: running and ready unless said otherwise. */
-export function aPod(ordinal: number, { role, epoch, revision, ip, phase = 'Running', ready = true, metadata }: PodShape = {}): Pod {
+export function aPod(
+  ordinal: number,
+  { role, epoch, revision, ip, phase = 'Running', ready = true, metadata }: PodShape = {},
+): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -35,11 +43,18 @@ export function aPod(ordinal: number, { role, epoch, revision, ip, phase = 'Runn
       name: `shop-${ordinal}`,
       namespace: 'shops',
       labels: { ...commonLabels('shop'), ...(role !== undefined && { [labels.role]: role }) },
-      annotations: { ...(epoch !== undefined && { [annotations.epoch]: epoch }), ...(revision !== undefined && { [annotations.podRevision]: revision }) },
+      annotations: {
+        ...(epoch !== undefined && { [annotations.epoch]: epoch }),
+        ...(revision !== undefined && { [annotations.podRevision]: revision }),
+      },
       ...metadata,
     },
     spec: { nodeName: `node-${ordinal}`, containers: [] },
-    status: { phase, podIP: ip ?? `10.0.0.${ordinal + 1}`, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+    status: {
+      phase,
+      podIP: ip ?? `10.0.0.${ordinal + 1}`,
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+    },
   }
 }
 

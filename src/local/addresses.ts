@@ -15,7 +15,10 @@ export interface NumberClaim {
   release(): Promise<void>
 }
 
-/** Claims a cluster number, so that no other cluster of this machine, whoever runs it, takes the same addresses. Undefined when it is taken. */
+/**
+ * Claims a cluster number, so that no other cluster of this machine, whoever runs it, takes the same addresses.
+ * Undefined when it is taken.
+ */
 export async function claimNumber(number: number): Promise<NumberClaim | undefined> {
   const socket = await listen(`127.24.${number}.250`, claimPort)
   return socket && claimOf(number, socket)
@@ -37,7 +40,9 @@ export async function handClaimTo(child: ChildProcess, claim: NumberClaim): Prom
 export async function inheritClaim(): Promise<NumberClaim | undefined> {
   if (!process.connected) return undefined
   return new Promise((resolve) => {
-    process.once('message', ({ number }: { readonly number: number }, socket) => resolve(claimOf(number, socket as Server)))
+    process.once('message', ({ number }: { readonly number: number }, socket) =>
+      resolve(claimOf(number, socket as Server)),
+    )
     process.once('disconnect', () => resolve(undefined))
     process.send?.('listening')
   })
@@ -59,7 +64,10 @@ export async function claimFreeNumber(taken: ReadonlySet<number>, instances: num
     if (await allFree(number, instances)) return claim
     await claim.release()
   }
-  throw new RegentError('REGENT_ADDRESS_IN_USE', `no cluster number from 1 to ${largestNumber} has its addresses 127.24.<number>.1 to .${instances} free; name others with --hosts`)
+  throw new RegentError(
+    'REGENT_ADDRESS_IN_USE',
+    `no cluster number from 1 to ${largestNumber} has its addresses 127.24.<number>.1 to .${instances} free; name others with --hosts`,
+  )
 }
 
 async function allFree(number: number, instances: number): Promise<boolean> {
@@ -69,14 +77,19 @@ async function allFree(number: number, instances: number): Promise<boolean> {
   return true
 }
 
-/** Throws `REGENT_ADDRESS_IN_USE` when a port of one of these instances is taken or its address is not this machine's. */
+/**
+ * Throws `REGENT_ADDRESS_IN_USE` when a port of one of these instances is taken or its address is not this machine's.
+ */
 export async function requireFreeInstances(instances: readonly LocalInstance[]): Promise<void> {
   for (const instance of instances) {
     // An address that exists only inside the wrapper's network namespace cannot be tried from here.
     if (instance.wrapper.length > 0) continue
     const port = await takenPort(instance.address)
     if (port !== undefined) {
-      throw new RegentError('REGENT_ADDRESS_IN_USE', `${instance.address}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`)
+      throw new RegentError(
+        'REGENT_ADDRESS_IN_USE',
+        `${instance.address}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`,
+      )
     }
   }
 }
@@ -84,7 +97,10 @@ export async function requireFreeInstances(instances: readonly LocalInstance[]):
 /** Throws `REGENT_ADDRESS_IN_USE` when the API's port is taken. */
 export async function requireFreeApi(host: string, port: number): Promise<void> {
   if (await isFree(host, port)) return
-  throw new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${port}, wanted for the API, is taken; choose another port with --port, for example --port ${port === 65_535 ? port - 1 : port + 1}`)
+  throw new RegentError(
+    'REGENT_ADDRESS_IN_USE',
+    `${host}:${port}, wanted for the API, is taken; choose another port with --port, for example --port ${port === 65_535 ? port - 1 : port + 1}`,
+  )
 }
 
 async function takenPort(address: string): Promise<number | undefined> {

@@ -15,7 +15,12 @@ export interface AgentSettings {
  * The configuration file of one agent (`AgentConfig` of the agents' room, which this room may not import; the command
  * line, which sees both, has a test that they agree).
  */
-export function agentConfigFor(layout: StateLayout, cluster: LocalCluster, instance: LocalInstance, settings: AgentSettings) {
+export function agentConfigFor(
+  layout: StateLayout,
+  cluster: LocalCluster,
+  instance: LocalInstance,
+  settings: AgentSettings,
+) {
   return {
     version: 1,
     cluster: cluster.name,
@@ -47,7 +52,11 @@ export function agentConfigFor(layout: StateLayout, cluster: LocalCluster, insta
 /** Settings of an agent that people may change in its file and that a new start keeps. */
 const kept = ['bootIdFile', 'timings', 'serverSettings', 'logLevel'] as const
 
-export async function writeAgentConfigs(layout: StateLayout, cluster: LocalCluster, settings: AgentSettings): Promise<void> {
+export async function writeAgentConfigs(
+  layout: StateLayout,
+  cluster: LocalCluster,
+  settings: AgentSettings,
+): Promise<void> {
   for (const instance of cluster.instances) {
     const path = agentConfigPath(layout, instance.name)
     await replaceJson(path, { ...agentConfigFor(layout, cluster, instance, settings), ...(await keptFrom(path)) })

@@ -1,15 +1,30 @@
 import { describe, expect, it } from 'vitest'
-import { debianMirrors, parseDeb822Sources, parseOneLineSources, sourcesFileFor, type AptSource } from './apt-sources.ts'
+import {
+  debianMirrors,
+  parseDeb822Sources,
+  parseOneLineSources,
+  sourcesFileFor,
+  type AptSource,
+} from './apt-sources.ts'
 
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
 function source(part: Partial<AptSource>): AptSource {
-  return { uris: ['http://mirror.example/debian'], suites: ['bookworm'], components: ['main'], signedBy: undefined, trusted: false, ...part }
+  return {
+    uris: ['http://mirror.example/debian'],
+    suites: ['bookworm'],
+    components: ['main'],
+    signedBy: undefined,
+    trusted: false,
+    ...part,
+  }
 }
 
 describe('one-line sources', () => {
   it('gives URI, suite and components of a plain line', () => {
-    expect(parseOneLineSources('deb http://mirror.example/debian bookworm main contrib\n')).toEqual([source({ components: ['main', 'contrib'] })])
+    expect(parseOneLineSources('deb http://mirror.example/debian bookworm main contrib\n')).toEqual([
+      source({ components: ['main', 'contrib'] }),
+    ])
   })
 
   it('reads the options in brackets', () => {
@@ -27,7 +42,9 @@ describe('one-line sources', () => {
   })
 
   it('does not take a comment at the end of a line for components', () => {
-    expect(parseOneLineSources('deb\thttp://mirror.example/debian  bookworm main # the main archive')).toEqual([source({})])
+    expect(parseOneLineSources('deb\thttp://mirror.example/debian  bookworm main # the main archive')).toEqual([
+      source({}),
+    ])
   })
 })
 
@@ -35,7 +52,11 @@ describe('deb822 sources', () => {
   it('keeps every URI and suite of a stanza together', () => {
     const text = `Types: deb deb-src\nURIs: http://one.example/debian http://two.example/debian\nSuites: bookworm bookworm-updates\nComponents: main\nSigned-By: ${keyring}\n`
     expect(parseDeb822Sources(text)).toEqual([
-      source({ uris: ['http://one.example/debian', 'http://two.example/debian'], suites: ['bookworm', 'bookworm-updates'], signedBy: keyring }),
+      source({
+        uris: ['http://one.example/debian', 'http://two.example/debian'],
+        suites: ['bookworm', 'bookworm-updates'],
+        signedBy: keyring,
+      }),
     ])
   })
 
@@ -45,19 +66,30 @@ describe('deb822 sources', () => {
   })
 
   it.each(['Types: deb-src', 'Types: deb\nEnabled: no'])('skips a stanza with %j', (first) => {
-    expect(parseDeb822Sources(`${first}\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main\n`)).toEqual([])
+    expect(
+      parseDeb822Sources(`${first}\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main\n`),
+    ).toEqual([])
   })
 
   it('takes field names in any case and values over several lines', () => {
-    const text = 'types: deb\nuris:\n http://one.example/debian\n http://two.example/debian\nSUITES: bookworm\ncomponents: main\ntrusted: yes\n'
-    expect(parseDeb822Sources(text)).toEqual([source({ uris: ['http://one.example/debian', 'http://two.example/debian'], trusted: true })])
+    const text =
+      'types: deb\nuris:\n http://one.example/debian\n http://two.example/debian\nSUITES: bookworm\ncomponents: main\ntrusted: yes\n'
+    expect(parseDeb822Sources(text)).toEqual([
+      source({ uris: ['http://one.example/debian', 'http://two.example/debian'], trusted: true }),
+    ])
   })
 
   it('hands an embedded key on as it was written', () => {
     const key = '\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mDMEY865UxYJKwYB\n -----END PGP PUBLIC KEY BLOCK-----'
-    const [parsed] = parseDeb822Sources(`Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main\nSigned-By:${key}\n`)
+    const [parsed] = parseDeb822Sources(
+      `Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm\nComponents: main\nSigned-By:${key}\n`,
+    )
     expect(parsed?.signedBy).toBe(key)
-    const written = sourcesFileFor({ uri: 'http://mirror.example/debian', signedBy: parsed?.signedBy, trusted: false }, 'sid', 'amd64')
+    const written = sourcesFileFor(
+      { uri: 'http://mirror.example/debian', signedBy: parsed?.signedBy, trusted: false },
+      'sid',
+      'amd64',
+    )
     expect(parseDeb822Sources(written)).toEqual([source({ suites: ['sid'], signedBy: key })])
   })
 })
@@ -88,7 +120,14 @@ describe('the choice of a mirror', () => {
   })
 
   it('accepts the suites’ general names as well as the codename, and a mirror once', () => {
-    const sources = [source({ suites: ['testing'] }), source({ suites: ['sid'] }), source({ suites: ['forky'] }), source({ suites: ['jammy'], uris: ['http://other.example/'] })]
-    expect(debianMirrors(sources, 'forky')).toEqual([{ uri: 'http://mirror.example/debian', signedBy: undefined, trusted: false }])
+    const sources = [
+      source({ suites: ['testing'] }),
+      source({ suites: ['sid'] }),
+      source({ suites: ['forky'] }),
+      source({ suites: ['jammy'], uris: ['http://other.example/'] }),
+    ]
+    expect(debianMirrors(sources, 'forky')).toEqual([
+      { uri: 'http://mirror.example/debian', signedBy: undefined, trusted: false },
+    ])
   })
 })

@@ -91,9 +91,17 @@ function likelihood(mirror: DebianMirror): number {
   return mirror.signedBy === undefined ? 1 : 0
 }
 
-/** A deb822 file that offers `suite` of this mirror for one architecture, checked with the same keys as on the machine. */
+/**
+ * A deb822 file that offers `suite` of this mirror for one architecture, checked with the same keys as on the machine.
+ */
 export function sourcesFileFor(mirror: DebianMirror, suite: string, architecture: string): string {
-  const lines = ['Types: deb', `URIs: ${mirror.uri}`, `Suites: ${suite}`, 'Components: main', `Architectures: ${architecture}`]
+  const lines = [
+    'Types: deb',
+    `URIs: ${mirror.uri}`,
+    `Suites: ${suite}`,
+    'Components: main',
+    `Architectures: ${architecture}`,
+  ]
   if (mirror.signedBy !== undefined) lines.push(`Signed-By: ${mirror.signedBy}`)
   if (mirror.trusted) lines.push('Trusted: yes')
   return `${lines.join('\n')}\n`

@@ -7,13 +7,24 @@ import { expect, it, onTestFinished } from 'vitest'
 import { endStrays } from './background.ts'
 import { processesOf } from './cluster-processes.ts'
 
-/** Processes with the command lines of a cluster whose folder is gone; they do nothing, and note the order of their ends. */
+/**
+ * Processes with the command lines of a cluster whose folder is gone; they do nothing, and note the order of their
+ * ends.
+ */
 async function strays(dir: string): Promise<readonly string[]> {
   const ended: string[] = []
   const volume = join(dir, 'instances', 'shop-0')
-  const lines = { supervisor: ['local', 'supervise', dir], manager: ['manager', '--cluster-dir', dir], agent: ['agent', '--config', join(volume, 'agent.json')], mysqld: ['--', `--defaults-file=${join(volume, 'run', 'my.cnf')}`] }
+  const lines = {
+    supervisor: ['local', 'supervise', dir],
+    manager: ['manager', '--cluster-dir', dir],
+    agent: ['agent', '--config', join(volume, 'agent.json')],
+    mysqld: ['--', `--defaults-file=${join(volume, 'run', 'my.cnf')}`],
+  }
   for (const [kind, words] of Object.entries(lines)) {
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1e6)', ...words], { stdio: 'ignore', argv0: kind === 'mysqld' ? 'mysqld' : 'node' })
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1e6)', ...words], {
+      stdio: 'ignore',
+      argv0: kind === 'mysqld' ? 'mysqld' : 'node',
+    })
     child.once('exit', () => ended.push(kind))
     onTestFinished(() => void child.kill('SIGKILL'))
     await once(child, 'spawn')

@@ -27,15 +27,20 @@ export async function supervisorStatus(layout: StateLayout): Promise<readonly Su
 }
 
 /**
- * Starts the supervisor in a session of its own, so that it survives the terminal, gives it the claim of the cluster's number and
- * waits until it answers. Throws `REGENT_REFUSED` with what its log says when it ends at once.
+ * Starts the supervisor in a session of its own, so that it survives the terminal, gives it the claim of the cluster's
+ * number and waits until it answers. Throws `REGENT_REFUSED` with what its log says when it ends at once.
  */
 export async function startSupervisor(layout: StateLayout, claim: NumberClaim): Promise<void> {
   const log = logPath(layout, supervisorProcess)
   const since = Date.now()
   await using output = await open(log, 'a', 0o600)
   const [program = '', ...rest] = regentCommand(frugalNode)
-  const child = spawn(program, [...rest, 'local', 'supervise', layout.dir], { stdio: ['ignore', output.fd, output.fd, 'ipc'], detached: true, cwd: layout.dir, env: backgroundEnvironment() })
+  const child = spawn(program, [...rest, 'local', 'supervise', layout.dir], {
+    stdio: ['ignore', output.fd, output.fd, 'ipc'],
+    detached: true,
+    cwd: layout.dir,
+    env: backgroundEnvironment(),
+  })
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(`exit ${signal ?? code}`))
@@ -45,7 +50,10 @@ export async function startSupervisor(layout: StateLayout, claim: NumberClaim): 
   const outcome = await Promise.race([ended, untilAnswering(layout)])
   if (outcome === 'answers') return
   const lines = await explainingLines(layout, [supervisorProcess], since)
-  throw new RegentError('REGENT_REFUSED', `the supervisor could not be started (${outcome}): ${lines.join('; ') || `nothing in ${log}`}`)
+  throw new RegentError(
+    'REGENT_REFUSED',
+    `the supervisor could not be started (${outcome}): ${lines.join('; ') || `nothing in ${log}`}`,
+  )
 }
 
 async function untilAnswering(layout: StateLayout): Promise<string> {
@@ -58,8 +66,8 @@ async function untilAnswering(layout: StateLayout): Promise<string> {
 }
 
 /**
- * Ends everything of a cluster: supervisor, manager, agents, then every mysqld by SIGKILL, which is always safe for data
- * (a clean shutdown is not: it acknowledges what waits). Idempotent.
+ * Ends everything of a cluster: supervisor, manager, agents, then every mysqld by SIGKILL, which is always safe for
+ * data (a clean shutdown is not: it acknowledges what waits). Idempotent.
  */
 export async function stopCluster(layout: StateLayout): Promise<void> {
   const book = await readBook(layout)
@@ -73,9 +81,12 @@ export async function stopCluster(layout: StateLayout): Promise<void> {
   await rm(layout.stopped, { recursive: true, force: true })
 }
 
-/** What the cluster's own lists do not name: they, or the whole folder, may have been removed under processes that run. */
+/**
+ * What the cluster's own lists do not name: they, or the whole folder, may have been removed under processes that run.
+ */
 export async function endStrays(dir: string): Promise<void> {
-  const ofKind = async (kind: ProcessKind): Promise<readonly ProcessIdentity[]> => (await processesOf(dir)).filter((one) => one.kind === kind).map(({ identity }) => identity)
+  const ofKind = async (kind: ProcessKind): Promise<readonly ProcessIdentity[]> =>
+    (await processesOf(dir)).filter((one) => one.kind === kind).map(({ identity }) => identity)
   // In this order: each kind starts the next one again.
   for (const supervisor of await ofKind('supervisor')) await killProcess(supervisor)
   for (const manager of await ofKind('manager')) await endProcess(manager, 5_000)
@@ -105,7 +116,8 @@ async function volumes(layout: StateLayout): Promise<readonly string[]> {
 
 /** Removes what Regent made of a cluster that is down, and its folder if nothing else is in it. */
 export async function purgeCluster(layout: StateLayout): Promise<void> {
-  for (const entry of [...ownEntries(layout), ...(await draftsIn(layout))]) await rm(entry, { recursive: true, force: true })
+  for (const entry of [...ownEntries(layout), ...(await draftsIn(layout))])
+    await rm(entry, { recursive: true, force: true })
   await rmdir(layout.dir).catch((error: unknown) => {
     if (!isMissing(error) && !isNotEmpty(error)) throw error
   })
@@ -118,12 +130,14 @@ async function draftsIn(layout: StateLayout): Promise<readonly string[]> {
     if (isMissing(error)) return []
     throw error
   })
-  return names.filter((name) => name.endsWith('.new') && own.some((entry) => name.startsWith(`${entry}.`))).map((name) => join(layout.dir, name))
+  return names
+    .filter((name) => name.endsWith('.new') && own.some((entry) => name.startsWith(`${entry}.`)))
+    .map((name) => join(layout.dir, name))
 }
 
 /**
- * The lock that commands hold while they change which clusters there are: two of them at once would choose the same number
- * or undo each other.
+ * The lock that commands hold while they change which clusters there are: two of them at once would choose the same
+ * number or undo each other.
  */
 export async function commandLock(home = stateHome()): Promise<string> {
   await mkdir(home, { recursive: true, mode: 0o700 })

@@ -29,12 +29,16 @@ export interface Children {
 export const realChildren: Children = { launch, adopt }
 
 /**
- * The environment of what runs in the background. Options meant for the program that started us (a debugger, a test runner)
- * are left out. Compiled code is kept between starts: a process that finds it there starts in half the time and does
- * without the TypeScript compiler, which is 22 MB of memory. An agent gives none of it to its mysqld.
+ * The environment of what runs in the background. Options meant for the program that started us (a debugger, a test
+ * runner) are left out. Compiled code is kept between starts: a process that finds it there starts in half the time and
+ * does without the TypeScript compiler, which is 22 MB of memory. An agent gives none of it to its mysqld.
  */
 export function backgroundEnvironment(): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'), ...frugalEnvironment, ...process.env }
+  const env: NodeJS.ProcessEnv = {
+    NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled'),
+    ...frugalEnvironment,
+    ...process.env,
+  }
   delete env['NODE_OPTIONS']
   return env
 }
@@ -42,13 +46,19 @@ export function backgroundEnvironment(): NodeJS.ProcessEnv {
 function launch(command: Command): Promise<Child> {
   const [program = '', ...rest] = command.argv
   const output = openSync(command.log, 'a', 0o600)
-  const child = spawn(program, rest, { stdio: ['ignore', output, output], detached: true, env: backgroundEnvironment() })
+  const child = spawn(program, rest, {
+    stdio: ['ignore', output, output],
+    detached: true,
+    env: backgroundEnvironment(),
+  })
   closeSync(output)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('spawn', () => {
       const pid = child.pid ?? 0
-      const ended = new Promise<string>((end) => child.once('exit', (code, signal) => end(signal === null ? `exit code ${code}` : `signal ${signal}`)))
+      const ended = new Promise<string>((end) =>
+        child.once('exit', (code, signal) => end(signal === null ? `exit code ${code}` : `signal ${signal}`)),
+      )
       // The child is not reaped before the event loop turns, so its entry in /proc is still there, a zombie's at worst.
       resolve({ identity: { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }, ended })
     })

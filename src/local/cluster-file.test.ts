@@ -33,14 +33,35 @@ describe('the description of a local cluster', () => {
 
   test('gives every instance an address of its own and the same ports', () => {
     expect(instancesFor('/state', { name: 'shop', number: 7, hosts: [] }, 2)).toEqual([
-      { name: 'shop-0', address: '127.24.7.1', port: 3306, adminPort: 3307, agentPort: 9400, volume: '/state/instances/shop-0', wrapper: [] },
-      { name: 'shop-1', address: '127.24.7.2', port: 3306, adminPort: 3307, agentPort: 9400, volume: '/state/instances/shop-1', wrapper: [] },
+      {
+        name: 'shop-0',
+        address: '127.24.7.1',
+        port: 3306,
+        adminPort: 3307,
+        agentPort: 9400,
+        volume: '/state/instances/shop-0',
+        wrapper: [],
+      },
+      {
+        name: 'shop-1',
+        address: '127.24.7.2',
+        port: 3306,
+        adminPort: 3307,
+        agentPort: 9400,
+        volume: '/state/instances/shop-1',
+        wrapper: [],
+      },
     ])
   })
 
   test('takes addresses from --hosts, and refuses more instances than those', () => {
     const hosts = [{ address: '10.1.0.1', wrapper: ['wrap'] }]
-    expect(instancesFor('/state', { name: 'shop', number: 7, hosts }, 1)[0]).toMatchObject({ address: '10.1.0.1', wrapper: ['wrap'] })
-    expect(() => instancesFor('/state', { name: 'shop', number: 7, hosts }, 2)).toThrow(/naming 1 addresses, which is too few for 2 instances/)
+    expect(instancesFor('/state', { name: 'shop', number: 7, hosts }, 1)[0]).toMatchObject({
+      address: '10.1.0.1',
+      wrapper: ['wrap'],
+    })
+    expect(() => instancesFor('/state', { name: 'shop', number: 7, hosts }, 2)).toThrow(
+      /naming 1 addresses, which is too few for 2 instances/,
+    )
   })
 })

@@ -63,12 +63,16 @@ export async function readClusterIfThere(dir: string): Promise<LocalCluster | un
   if (value === undefined) return undefined
   refuseNewer(path, value, clusterFileVersion)
   if (Value.Check(clusterSchema, value)) return value
-  throw new RegentError('REGENT_BAD_FILE', `${path}: ${complaintAbout(clusterSchema, value) ?? 'does not have the expected shape'}`)
+  throw new RegentError(
+    'REGENT_BAD_FILE',
+    `${path}: ${complaintAbout(clusterSchema, value) ?? 'does not have the expected shape'}`,
+  )
 }
 
 export async function readCluster(dir: string): Promise<LocalCluster> {
   const cluster = await readClusterIfThere(dir)
-  if (cluster === undefined) throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster (there is no cluster.json)`)
+  if (cluster === undefined)
+    throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster (there is no cluster.json)`)
   return cluster
 }
 
@@ -81,13 +85,29 @@ export function addressOf(cluster: Pick<LocalCluster, 'number' | 'hosts'>, ordin
   return cluster.hosts[ordinal]?.address ?? `127.24.${cluster.number}.${ordinal + 1}`
 }
 
-/** The instances `<name>-0` … `<name>-(count-1)` of a cluster in `dir`. Throws `REGENT_REFUSED` when --hosts named fewer. */
-export function instancesFor(dir: string, cluster: Pick<LocalCluster, 'name' | 'number' | 'hosts'>, count: number): LocalInstance[] {
+/**
+ * The instances `<name>-0` … `<name>-(count-1)` of a cluster in `dir`. Throws `REGENT_REFUSED` when --hosts named
+ * fewer.
+ */
+export function instancesFor(
+  dir: string,
+  cluster: Pick<LocalCluster, 'name' | 'number' | 'hosts'>,
+  count: number,
+): LocalInstance[] {
   if (cluster.hosts.length > 0 && cluster.hosts.length < count) {
-    throw new RegentError('REGENT_REFUSED', `cluster ${cluster.name} was made with --hosts naming ${cluster.hosts.length} addresses, which is too few for ${count} instances`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `cluster ${cluster.name} was made with --hosts naming ${cluster.hosts.length} addresses, which is too few for ${count} instances`,
+    )
   }
   return Array.from({ length: count }, (_, ordinal) => {
     const name = `${cluster.name}-${ordinal}`
-    return { name, address: addressOf(cluster, ordinal), ...instancePorts, volume: volumeOf(layoutOf(dir), name), wrapper: cluster.hosts[ordinal]?.wrapper ?? [] }
+    return {
+      name,
+      address: addressOf(cluster, ordinal),
+      ...instancePorts,
+      volume: volumeOf(layoutOf(dir), name),
+      wrapper: cluster.hosts[ordinal]?.wrapper ?? [],
+    }
   })
 }

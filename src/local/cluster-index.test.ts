@@ -41,7 +41,9 @@ describe('the clusters of this machine', () => {
   })
 
   test('are told of with the way to make one where there is none', async () => {
-    await expect(findCluster(undefined, join(await temporaryFolder(), 'none'))).rejects.toThrow('"regent local up" makes one')
+    await expect(findCluster(undefined, join(await temporaryFolder(), 'none'))).rejects.toThrow(
+      '"regent local up" makes one',
+    )
   })
 
   test('leave out a folder that cannot be read, and say so', async () => {

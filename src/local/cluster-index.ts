@@ -33,15 +33,23 @@ export async function rememberFolder(name: string, dir: string | undefined, home
   await replaceJson(indexPath(home), { version: indexVersion, folders: Object.fromEntries(folders) })
 }
 
-/** Every local cluster there is, by name. A folder whose description cannot be read, or an index that cannot, is told to `unreadable`. */
-export async function allClusters(unreadable: (dir: string, error: unknown) => void, home = stateHome()): Promise<readonly FoundCluster[]> {
+/**
+ * Every local cluster there is, by name. A folder whose description cannot be read, or an index that cannot, is told to
+ * `unreadable`.
+ */
+export async function allClusters(
+  unreadable: (dir: string, error: unknown) => void,
+  home = stateHome(),
+): Promise<readonly FoundCluster[]> {
   const index = await readIndex(home).catch((error: unknown) => {
     unreadable(indexPath(home), error)
     return new Map<string, string>()
   })
   const dirs = new Set([...(await foldersIn(home)), ...index.values()])
   const found = await Promise.all([...dirs].map((dir) => readQuietly(dir, unreadable)))
-  return found.filter((entry) => entry !== undefined).sort((one, other) => one.cluster.name.localeCompare(other.cluster.name))
+  return found
+    .filter((entry) => entry !== undefined)
+    .sort((one, other) => one.cluster.name.localeCompare(other.cluster.name))
 }
 
 /**
@@ -56,7 +64,13 @@ export async function findCluster(name: string | undefined, home = stateHome()):
   const all = await allClusters(() => undefined, home)
   const [only] = all
   if (name === undefined && only !== undefined && all.length === 1) return only
-  throw new RegentError('REGENT_NOT_FOUND', notFound(name, all.map((entry) => entry.cluster.name)))
+  throw new RegentError(
+    'REGENT_NOT_FOUND',
+    notFound(
+      name,
+      all.map((entry) => entry.cluster.name),
+    ),
+  )
 }
 
 /** A cluster whose folder, or its description in it, was removed while its processes run. */
@@ -79,12 +93,16 @@ export async function orphanedClusters(home = stateHome()): Promise<readonly Orp
 }
 
 function notFound(name: string | undefined, known: readonly string[]): string {
-  if (known.length === 0) return `there is no local cluster${name === undefined ? '' : ` "${name}"`}; "regent local up" makes one`
+  if (known.length === 0)
+    return `there is no local cluster${name === undefined ? '' : ` "${name}"`}; "regent local up" makes one`
   if (name === undefined) return `there are several local clusters, so name one of them: ${known.join(', ')}`
   return `there is no local cluster "${name}"; there is: ${known.join(', ')}`
 }
 
-async function readQuietly(dir: string, unreadable: (dir: string, error: unknown) => void): Promise<FoundCluster | undefined> {
+async function readQuietly(
+  dir: string,
+  unreadable: (dir: string, error: unknown) => void,
+): Promise<FoundCluster | undefined> {
   try {
     const cluster = await readClusterIfThere(dir)
     return cluster && { dir, cluster }
@@ -110,7 +128,11 @@ async function readIndex(home: string): Promise<ReadonlyMap<string, string>> {
   const value = await readJsonIfThere(path, 'the index of local clusters')
   if (value === undefined) return new Map()
   refuseNewer(path, value, indexVersion)
-  if (!Value.Check(indexSchema, value)) throw new RegentError('REGENT_BAD_FILE', `${path} is damaged; it maps names of clusters to folders. Delete it and give --data again`)
+  if (!Value.Check(indexSchema, value))
+    throw new RegentError(
+      'REGENT_BAD_FILE',
+      `${path} is damaged; it maps names of clusters to folders. Delete it and give --data again`,
+    )
   return new Map(Object.entries(value.folders))
 }
 

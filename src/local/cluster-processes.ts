@@ -16,8 +16,8 @@ export interface ClusterProcess {
 }
 
 /**
- * Every process of local clusters on this machine that this user may end, by its command line: what the list of processes in a cluster's folder would say, where that list or the whole folder was
- * removed under processes that run.
+ * Every process of local clusters on this machine that this user may end, by its command line: what the list of
+ * processes in a cluster's folder would say, where that list or the whole folder was removed under processes that run.
  */
 export async function clusterProcesses(): Promise<readonly ClusterProcess[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
@@ -39,12 +39,16 @@ async function look(pid: number): Promise<ClusterProcess | undefined> {
   return place && { ...place, identity: { pid, startTicks: stat.startTicks } }
 }
 
-/** Whose command line this is: the exact ones with which supervisor, manager, agent and mysqld are started, and nothing that only names a folder. */
+/**
+ * Whose command line this is: the exact ones with which supervisor, manager, agent and mysqld are started, and nothing
+ * that only names a folder.
+ */
 export function placeOf(argv: readonly string[]): Omit<ClusterProcess, 'identity'> | undefined {
   const [verb, word, path = ''] = argv.slice(-3)
   if (verb === 'local' && word === 'supervise') return { kind: 'supervisor', dir: path, instance: undefined }
   if (verb === 'manager' && word === '--cluster-dir') return { kind: 'manager', dir: path, instance: undefined }
-  if (verb === 'agent' && word === '--config' && basename(path) === 'agent.json') return ofVolume('agent', dirname(path))
+  if (verb === 'agent' && word === '--config' && basename(path) === 'agent.json')
+    return ofVolume('agent', dirname(path))
   const defaults = argv.find((argument) => argument.startsWith('--defaults-file='))?.slice('--defaults-file='.length)
   if (defaults === undefined || !argv.some((argument) => basename(argument) === 'mysqld')) return undefined
   return ofVolume('mysqld', volumeBefore(defaults))

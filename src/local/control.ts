@@ -9,7 +9,13 @@ const requestLimit = 4096
 
 const requestSchema = Type.Object(
   {
-    command: Type.Union([Type.Literal('status'), Type.Literal('reload'), Type.Literal('start'), Type.Literal('stop'), Type.Literal('shutdown')]),
+    command: Type.Union([
+      Type.Literal('status'),
+      Type.Literal('reload'),
+      Type.Literal('start'),
+      Type.Literal('stop'),
+      Type.Literal('shutdown'),
+    ]),
     process: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   },
   { additionalProperties: false },
@@ -19,10 +25,13 @@ const requestSchema = Type.Object(
 export type ControlRequest = Static<typeof requestSchema>
 
 /**
- * Listens on a Unix socket that only its owner may use: one JSON line asks, one answers. The handler's errors travel with
- * their code.
+ * Listens on a Unix socket that only its owner may use: one JSON line asks, one answers. The handler's errors travel
+ * with their code.
  */
-export async function serveControl(path: string, handle: (request: ControlRequest) => Promise<unknown>): Promise<Server> {
+export async function serveControl(
+  path: string,
+  handle: (request: ControlRequest) => Promise<unknown>,
+): Promise<Server> {
   await rm(path, { force: true })
   const server = createServer((socket) => {
     socket.setTimeout(5_000, () => socket.destroy())
@@ -46,10 +55,15 @@ export async function serveControl(path: string, handle: (request: ControlReques
   return server
 }
 
-async function answer(socket: Socket, line: string, handle: (request: ControlRequest) => Promise<unknown>): Promise<void> {
+async function answer(
+  socket: Socket,
+  line: string,
+  handle: (request: ControlRequest) => Promise<unknown>,
+): Promise<void> {
   try {
     const request: unknown = JSON.parse(line)
-    if (!Value.Check(requestSchema, request)) throw new RegentError('REGENT_BAD_REQUEST', 'the supervisor does not know this request')
+    if (!Value.Check(requestSchema, request))
+      throw new RegentError('REGENT_BAD_REQUEST', 'the supervisor does not know this request')
     socket.end(`${JSON.stringify({ ok: await handle(request) })}\n`)
   } catch (error) {
     socket.end(`${JSON.stringify({ error: { code: codeOf(error), message: describeError(error) } })}\n`)
@@ -60,7 +74,11 @@ async function answer(socket: Socket, line: string, handle: (request: ControlReq
  * Asks the supervisor that listens at `path`. Undefined when none does. Throws what it refused with, or
  * `REGENT_TIMED_OUT` after `deadlineMs`.
  */
-export async function askSupervisor(path: string, request: ControlRequest, deadlineMs: number): Promise<{ readonly answer: unknown } | undefined> {
+export async function askSupervisor(
+  path: string,
+  request: ControlRequest,
+  deadlineMs: number,
+): Promise<{ readonly answer: unknown } | undefined> {
   const line = await exchange(path, `${JSON.stringify(request)}\n`, deadlineMs)
   if (line === undefined) return undefined
   const reply = JSON.parse(line) as { ok?: unknown; error?: { code: string; message: string } }

@@ -1,7 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RegentError } from '../common/errors.ts'
-import { debianMirrors, parseDeb822Sources, parseOneLineSources, type AptSource, type DebianMirror } from './apt-sources.ts'
+import {
+  debianMirrors,
+  parseDeb822Sources,
+  parseOneLineSources,
+  type AptSource,
+  type DebianMirror,
+} from './apt-sources.ts'
 
 export interface Architecture {
   /** Debian's name of it. */
@@ -39,11 +45,17 @@ export async function readDebianMachine(root = '/', arch: string = process.arch)
   }
   const architecture = debianArchitecture(arch)
   if (architecture === undefined) {
-    throw new RegentError('REGENT_SETUP_FAILED', `Debian packages are unpacked on x64 and arm64 machines only, and this one is ${arch}.`)
+    throw new RegentError(
+      'REGENT_SETUP_FAILED',
+      `Debian packages are unpacked on x64 and arm64 machines only, and this one is ${arch}.`,
+    )
   }
   const mirrors = debianMirrors(await readSources(join(root, 'etc/apt')), release.get('VERSION_CODENAME') ?? 'stable')
   if (mirrors.length === 0) {
-    throw new RegentError('REGENT_SETUP_FAILED', 'No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.')
+    throw new RegentError(
+      'REGENT_SETUP_FAILED',
+      'No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.',
+    )
   }
   return { ...architecture, mirrors }
 }

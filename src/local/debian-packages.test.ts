@@ -28,7 +28,8 @@ async function machine(osRelease: string, files: Readonly<Record<string, string>
 }
 
 const debian = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_CODENAME=bookworm\nID=debian\n'
-const stanza = 'Types: deb\nURIs: http://two.example/debian\nSuites: bookworm\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n'
+const stanza =
+  'Types: deb\nURIs: http://two.example/debian\nSuites: bookworm\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n'
 
 describe('the machine', () => {
   it('is read from both formats of apt sources, and from no other file', async () => {
@@ -54,11 +55,20 @@ describe('the machine', () => {
 
   it('is refused when its apt names no mirror of Debian', async () => {
     const root = await machine(debian, { 'sources.list': '# nothing\n' })
-    await expect(readDebianMachine(root, 'x64')).rejects.toThrow(new RegentError('REGENT_SETUP_FAILED', 'No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.'))
+    await expect(readDebianMachine(root, 'x64')).rejects.toThrow(
+      new RegentError(
+        'REGENT_SETUP_FAILED',
+        'No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.',
+      ),
+    )
   })
 
   it('has a release file whose values may be quoted either way', () => {
-    expect([...parseOsRelease('ID=debian\nNAME="A \'B\'"\nVERSION=\'12 (x)\'\n# no\n')]).toEqual([['ID', 'debian'], ['NAME', "A 'B'"], ['VERSION', '12 (x)']])
+    expect([...parseOsRelease("ID=debian\nNAME=\"A 'B'\"\nVERSION='12 (x)'\n# no\n")]).toEqual([
+      ['ID', 'debian'],
+      ['NAME', "A 'B'"],
+      ['VERSION', '12 (x)'],
+    ])
   })
 })
 
@@ -81,7 +91,10 @@ describe('the cache', () => {
   })
 
   it('has programs that run by their own loader and libraries', () => {
-    const tree = { root: '/c/thing-arm64', architecture: { architecture: 'arm64', triplet: 'aarch64-linux-gnu', loader: 'ld-linux-aarch64.so.1' } }
+    const tree = {
+      root: '/c/thing-arm64',
+      architecture: { architecture: 'arm64', triplet: 'aarch64-linux-gnu', loader: 'ld-linux-aarch64.so.1' },
+    }
     expect(programOf(tree, 'usr/bin/thing')).toEqual([
       '/c/thing-arm64/usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1',
       '--library-path',
@@ -111,7 +124,13 @@ describe('the lock of a set-up', () => {
 
   it('says which file cannot be locked', async () => {
     const file = join(folder, 'no/such/folder/lock')
-    await expect(withFileLock(file, () => undefined, async () => 1)).rejects.toThrow(`cannot lock ${file}`)
+    await expect(
+      withFileLock(
+        file,
+        () => undefined,
+        async () => 1,
+      ),
+    ).rejects.toThrow(`cannot lock ${file}`)
   })
 })
 
@@ -121,7 +140,9 @@ describe('a failure of apt', () => {
       "E: Failed to fetch http://one.example/debian/dists/sid/InRelease  Temporary failure resolving 'one.example'",
       'E: Some index files failed to download. They have been ignored, or old ones used instead.',
     ].join('\n')
-    expect(aptReason(stderr)).toBe("Failed to fetch http://one.example/debian/dists/sid/InRelease Temporary failure resolving 'one.example'")
+    expect(aptReason(stderr)).toBe(
+      "Failed to fetch http://one.example/debian/dists/sid/InRelease Temporary failure resolving 'one.example'",
+    )
     expect(aptReason('E: Unable to locate package thing')).toBeUndefined()
   })
 })

@@ -5,7 +5,14 @@ import type { DebianMirror } from './apt-sources.ts'
 import { cacheFolder } from './cache-folder.ts'
 import { debianArchitecture, readDebianMachine, type Architecture, type DebianMachine } from './debian-machine.ts'
 import { withFileLock } from './file-lock.ts'
-import { createPrivateApt, download, downloadedBytes, planDownload, updateLists, type PrivateApt } from './private-apt.ts'
+import {
+  createPrivateApt,
+  download,
+  downloadedBytes,
+  planDownload,
+  updateLists,
+  type PrivateApt,
+} from './private-apt.ts'
 import { runCommand } from './run-command.ts'
 
 /** A server that is unpacked from Debian packages, without root and without installing anything. */
@@ -33,7 +40,9 @@ const heartbeatMs = 5000
 /** Nothing the servers load; together a fifth of the size. */
 const unneeded = ['doc', 'man', 'locale', 'lintian', 'gdb', 'perl'].map((name) => join('usr/share', name))
 
-/** The tree unpacked earlier, or undefined. A folder without its list of packages was never finished and does not count. */
+/**
+ * The tree unpacked earlier, or undefined. A folder without its list of packages was never finished and does not count.
+ */
 export async function findUnpacked(bundle: DebianBundle): Promise<UnpackedTree | undefined> {
   const architecture = debianArchitecture(process.arch)
   if (architecture === undefined) return undefined
@@ -43,8 +52,9 @@ export async function findUnpacked(bundle: DebianBundle): Promise<UnpackedTree |
 }
 
 /**
- * Downloads and unpacks a bundle into the cache, saying what it does line by line. Safe to run twice at once: the second
- * waits and takes what the first made. Rejects with REGENT_SETUP_FAILED and a sentence that says what to do by hand.
+ * Downloads and unpacks a bundle into the cache, saying what it does line by line. Safe to run twice at once: the
+ * second waits and takes what the first made. Rejects with REGENT_SETUP_FAILED and a sentence that says what to do by
+ * hand.
  */
 export async function unpackBundle(bundle: DebianBundle, say: Say): Promise<UnpackedTree> {
   try {
@@ -56,13 +66,20 @@ export async function unpackBundle(bundle: DebianBundle, say: Say): Promise<Unpa
       return (await findUnpacked(bundle)) ?? (await unpackAlone(bundle, machine, say))
     })
   } catch (error) {
-    throw new RegentError('REGENT_SETUP_FAILED', `${bundle.title} could not be set up: ${endSentence(describeError(error))} ${bundle.byHand}`, {
-      cause: error,
-    })
+    throw new RegentError(
+      'REGENT_SETUP_FAILED',
+      `${bundle.title} could not be set up: ${endSentence(describeError(error))} ${bundle.byHand}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
-/** Argument vector that runs a program of the tree by the tree's own loader and libraries, whatever libc the machine has. */
+/**
+ * Argument vector that runs a program of the tree by the tree's own loader and libraries, whatever libc the machine
+ * has.
+ */
 export function programOf(tree: UnpackedTree, path: string): readonly string[] {
   const libraries = join(tree.root, 'usr/lib', tree.architecture.triplet)
   return [join(libraries, tree.architecture.loader), '--library-path', libraries, join(tree.root, path)]
@@ -100,7 +117,11 @@ interface Work {
 }
 
 /** Mirrors in the order of their likelihood; the likeliest one's failure is what is reported. */
-async function fetchFromAnyMirror(bundle: DebianBundle, machine: DebianMachine, work: Work): Promise<readonly string[]> {
+async function fetchFromAnyMirror(
+  bundle: DebianBundle,
+  machine: DebianMachine,
+  work: Work,
+): Promise<readonly string[]> {
   let failure: unknown
   for (const [index, mirror] of machine.mirrors.entries()) {
     try {
@@ -112,7 +133,12 @@ async function fetchFromAnyMirror(bundle: DebianBundle, machine: DebianMachine, 
   throw failure
 }
 
-async function fetchFrom(bundle: DebianBundle, mirror: DebianMirror, machine: DebianMachine, work: Work): Promise<readonly string[]> {
+async function fetchFrom(
+  bundle: DebianBundle,
+  mirror: DebianMirror,
+  machine: DebianMachine,
+  work: Work,
+): Promise<readonly string[]> {
   const apt = await createPrivateApt(work.staging, mirror, suite, machine.architecture)
   work.say(`${bundle.title}: reading the list of Debian ${suite} packages from ${mirror.uri}`)
   await withHeartbeat(bundle, work.say, apt, () => updateLists(apt))
@@ -141,10 +167,14 @@ async function unpackArchives(archives: readonly string[], root: string): Promis
   await mkdir(root, { recursive: true })
   for (const archive of archives) {
     const result = await runCommand(['dpkg-deb', '--extract', archive, root], { deadlineMs: 5 * 60_000 })
-    if (!result.ok) throw new RegentError('REGENT_SETUP_FAILED', `${basename(archive)} could not be unpacked: ${result.failure}`)
+    if (!result.ok)
+      throw new RegentError('REGENT_SETUP_FAILED', `${basename(archive)} could not be unpacked: ${result.failure}`)
   }
   for (const folder of unneeded) await rm(join(root, folder), { recursive: true, force: true })
-  await writeFile(join(root, manifestFile), `${JSON.stringify({ version: 1, packages: archives.map((path) => basename(path)) }, undefined, 2)}\n`)
+  await writeFile(
+    join(root, manifestFile),
+    `${JSON.stringify({ version: 1, packages: archives.map((path) => basename(path)) }, undefined, 2)}\n`,
+  )
 }
 
 /** The rename makes the tree exist; what it names is on disk before, so that not even a power cut leaves half of it. */

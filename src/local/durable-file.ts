@@ -2,8 +2,8 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Puts a whole file in place in one rename, fsynced before and after: a reader sees the old content or the new one, also
- * after a power cut. `mode` is the file's permission bits.
+ * Puts a whole file in place in one rename, fsynced before and after: a reader sees the old content or the new one,
+ * also after a power cut. `mode` is the file's permission bits.
  */
 export async function replaceFile(path: string, text: string, mode = 0o600): Promise<void> {
   const folder = dirname(path)

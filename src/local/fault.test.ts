@@ -13,7 +13,13 @@ async function broken() {
   await writeBook(layout, { version: 1, supervisor: null, processes: { 'shop-0': agent } })
   await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-0')), mysqld)
   const cluster = clusterIn(layout.dir)
-  return { layout, agent, mysqld, inject: (fault: Parameters<typeof injectFault>[3], instance = 'shop-0') => injectFault(layout, cluster, instance, fault) }
+  return {
+    layout,
+    agent,
+    mysqld,
+    inject: (fault: Parameters<typeof injectFault>[3], instance = 'shop-0') =>
+      injectFault(layout, cluster, instance, fault),
+  }
 }
 
 describe('a fault', () => {
@@ -41,7 +47,10 @@ describe('a fault', () => {
 
   test('freezes and thaws mysqld and agent', async () => {
     const { agent, mysqld, inject } = await broken()
-    for (const [what, identity] of [['mysqld', mysqld], ['agent', agent]] as const) {
+    for (const [what, identity] of [
+      ['mysqld', mysqld],
+      ['agent', agent],
+    ] as const) {
       await inject(`freeze-${what}`)
       await vi.waitFor(async () => expect(readProcessStat(identity.pid)?.state).toBe('T'))
       await inject(`thaw-${what}`)
@@ -58,7 +67,9 @@ describe('a fault', () => {
 
   test('is refused for an instance that there is not, for a process that does not run, and for a start without supervisor', async () => {
     const { inject } = await broken()
-    await expect(inject('kill', 'shop-7')).rejects.toThrow('cluster shop has no instance "shop-7"; it has shop-0, shop-1, shop-2')
+    await expect(inject('kill', 'shop-7')).rejects.toThrow(
+      'cluster shop has no instance "shop-7"; it has shop-0, shop-1, shop-2',
+    )
     await expect(inject('freeze-agent', 'shop-1')).rejects.toThrow('the agent of shop-1 does not run')
     await expect(inject('start')).rejects.toThrow('no supervisor runs')
   })

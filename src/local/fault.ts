@@ -11,10 +11,18 @@ import type { StateLayout } from './state-layout.ts'
  * Does it, and says in one sentence what was done. Throws `REGENT_NOT_FOUND` for an instance that is not the cluster's
  * and `REGENT_REFUSED` when the process it is about does not run.
  */
-export async function injectFault(layout: StateLayout, cluster: LocalCluster, name: string, fault: Fault): Promise<string> {
+export async function injectFault(
+  layout: StateLayout,
+  cluster: LocalCluster,
+  name: string,
+  fault: Fault,
+): Promise<string> {
   const instance = cluster.instances.find((candidate) => candidate.name === name)
   if (instance === undefined) {
-    throw new RegentError('REGENT_NOT_FOUND', `cluster ${cluster.name} has no instance "${name}"; it has ${cluster.instances.map((one) => one.name).join(', ')}`)
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      `cluster ${cluster.name} has no instance "${name}"; it has ${cluster.instances.map((one) => one.name).join(', ')}`,
+    )
   }
   switch (fault) {
     case 'kill-mysqld':
@@ -51,14 +59,20 @@ async function killBoth(layout: StateLayout, instance: LocalInstance): Promise<s
   // An agent that was about to start its mysqld may have done so in between.
   const late = await mysqldOf(instance.volume)
   if (late !== undefined) await killProcess(late)
-  const what = [gone[0] ? `agent (pid ${agent?.pid})` : '', gone[1] ? `mysqld (pid ${mysqld?.pid})` : ''].filter((part) => part !== '').join(' and ')
+  const what = [gone[0] ? `agent (pid ${agent?.pid})` : '', gone[1] ? `mysqld (pid ${mysqld?.pid})` : '']
+    .filter((part) => part !== '')
+    .join(' and ')
   return `killed ${what === '' ? 'nothing: neither agent nor mysqld ran' : what} of ${instance.name}; it stays down until "regent local fault ${instance.name} start"`
 }
 
 async function start(layout: StateLayout, name: string): Promise<string> {
   await unmarkStopped(layout, name)
   const told = await askSupervisor(layout.control, { command: 'start', process: name }, 10_000)
-  if (told === undefined) throw new RegentError('REGENT_REFUSED', `no supervisor runs that could start the agent of ${name}; "regent local up" starts it`)
+  if (told === undefined)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `no supervisor runs that could start the agent of ${name}; "regent local up" starts it`,
+    )
   return `started the agent of ${name}, which starts its mysqld as its promise allows`
 }
 

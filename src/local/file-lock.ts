@@ -8,7 +8,9 @@ import { once } from 'node:events'
  * Rejects where flock(1) is missing or the file cannot be opened.
  */
 export async function withFileLock<T>(file: string, waiting: () => void, task: () => Promise<T>): Promise<T> {
-  const holder = spawn('flock', ['--exclusive', file, 'sh', '-c', 'echo held; exec cat'], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const holder = spawn('flock', ['--exclusive', file, 'sh', '-c', 'echo held; exec cat'], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   const notice = setTimeout(waiting, 1000)
   try {
     await held(holder, file)

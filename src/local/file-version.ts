@@ -4,6 +4,9 @@ import { RegentError } from '../common/errors.ts'
 export function refuseNewer(path: string, value: unknown, understood: number): void {
   const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : undefined
   if (typeof version === 'number' && version > understood) {
-    throw new RegentError('REGENT_NEWER_VERSION', `${path} has version ${version}; this Regent understands up to ${understood}`)
+    throw new RegentError(
+      'REGENT_NEWER_VERSION',
+      `${path} has version ${version}; this Regent understands up to ${understood}`,
+    )
   }
 }

@@ -9,7 +9,10 @@ import { readYaml } from './yaml-file.ts'
 const word = Type.String({ minLength: 1, maxLength: 4096 })
 const hostsSchema = Type.Array(
   Type.Object(
-    { address: Type.String({ minLength: 1, maxLength: 15 }), wrapper: Type.Optional(Type.Union([word, Type.Array(word, { minItems: 1, maxItems: 64 })])) },
+    {
+      address: Type.String({ minLength: 1, maxLength: 15 }),
+      wrapper: Type.Optional(Type.Union([word, Type.Array(word, { minItems: 1, maxItems: 64 })])),
+    },
     { additionalProperties: false },
   ),
   { minItems: 1, maxItems: 16 },
@@ -25,7 +28,8 @@ export async function readHosts(path: string, instances: number): Promise<LocalH
   const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the file given with --hosts, ${path}: ${why}`)
   if (!Array.isArray(value)) throw refuse('the top level must be a list of {address, wrapper}')
   if (value.length === 0 || value.length > 16) throw refuse(`it lists ${value.length} hosts; allowed are 1 to 16`)
-  if (!Value.Check(hostsSchema, value)) throw refuse(complaintAbout(hostsSchema, value) ?? 'each entry must be {address, wrapper}')
+  if (!Value.Check(hostsSchema, value))
+    throw refuse(complaintAbout(hostsSchema, value) ?? 'each entry must be {address, wrapper}')
   if (value.length < instances) throw refuse(`it lists ${value.length} hosts, too few for --instances ${instances}`)
   const hosts = value.map((host) => ({ address: host.address, wrapper: wordsOf(host.wrapper) }))
   const wrong = hosts.find((host) => !isIPv4(host.address))

@@ -4,8 +4,16 @@ import { isMissing, readText } from './input-file.ts'
 const refusal = (path: string) => readText(path, 'the file with the API’s token').catch((error: unknown) => error)
 
 it('Whatever is wrong with a file, the error names it', async () => {
-  expect(await refusal('/proc/self/mem')).toMatchObject({ code: 'REGENT_BAD_FILE', message: expect.stringContaining('the file with the API’s token, /proc/self/mem, cannot be read: EIO') as string })
-  expect(await refusal('/dev/full')).toMatchObject({ code: 'REGENT_BAD_FILE', message: 'the file with the API’s token, /dev/full, cannot be read: it is larger than 1048576 bytes' })
-  expect(await refusal('/proc')).toMatchObject({ message: 'the file with the API’s token, /proc, cannot be read: it is a folder, not a file' })
+  expect(await refusal('/proc/self/mem')).toMatchObject({
+    code: 'REGENT_BAD_FILE',
+    message: expect.stringContaining('the file with the API’s token, /proc/self/mem, cannot be read: EIO') as string,
+  })
+  expect(await refusal('/dev/full')).toMatchObject({
+    code: 'REGENT_BAD_FILE',
+    message: 'the file with the API’s token, /dev/full, cannot be read: it is larger than 1048576 bytes',
+  })
+  expect(await refusal('/proc')).toMatchObject({
+    message: 'the file with the API’s token, /proc, cannot be read: it is a folder, not a file',
+  })
   expect(isMissing(await refusal('/nonexistent'))).toBe(true)
 })

@@ -4,8 +4,8 @@ import { RegentError } from '../common/errors.ts'
 const limitBytes = 1_048_576
 
 /**
- * The text of a file that a person or another process wrote. Throws `REGENT_BAD_FILE` where it is missing, empty, larger
- * than 1 MiB or not UTF-8: `what` is how the message calls it ("the file given with --hosts").
+ * The text of a file that a person or another process wrote. Throws `REGENT_BAD_FILE` where it is missing, empty,
+ * larger than 1 MiB or not UTF-8: `what` is how the message calls it ("the file given with --hosts").
  */
 export async function readText(path: string, what: string): Promise<string> {
   const bytes = await readLimited(path, what)

@@ -29,10 +29,17 @@ function managerFolder(argv: readonly string[]): string | undefined {
 
 /** The inode of the socket: proc_net(5), state 0A is LISTEN, addresses are little-endian hexadecimal. */
 async function listeningSocket(host: string, port: number): Promise<string | undefined> {
-  const address = host.split('.').reverse().map((part) => Number(part).toString(16).padStart(2, '0')).join('').toUpperCase()
+  const address = host
+    .split('.')
+    .reverse()
+    .map((part) => Number(part).toString(16).padStart(2, '0'))
+    .join('')
+    .toUpperCase()
   const wanted = [address, '00000000'].map((one) => `${one}:${port.toString(16).padStart(4, '0').toUpperCase()}`)
   const lines = (await readFile('/proc/net/tcp', 'latin1').catch(() => '')).split('\n').slice(1)
-  const fields = lines.map((line) => line.trim().split(/\s+/)).find(([, local = '', , state]) => state === '0A' && wanted.includes(local))
+  const fields = lines
+    .map((line) => line.trim().split(/\s+/))
+    .find(([, local = '', , state]) => state === '0A' && wanted.includes(local))
   return fields?.[9]
 }
 

@@ -6,9 +6,9 @@ import { isMissing } from './input-file.ts'
 export const logLimitBytes = 10 * 1024 * 1024
 
 /**
- * Puts logs that grew past the limit aside. The content is copied and the file truncated, not renamed: processes write to
- * it themselves, in append mode, so that they go on when the supervisor is gone. A line written between the copy and the
- * truncation is lost.
+ * Puts logs that grew past the limit aside. The content is copied and the file truncated, not renamed: processes write
+ * to it themselves, in append mode, so that they go on when the supervisor is gone. A line written between the copy and
+ * the truncation is lost.
  */
 export async function rotateLogs(folder: string, limitBytes = logLimitBytes): Promise<void> {
   for (const name of await readdir(folder)) {

@@ -11,16 +11,23 @@ export async function lastLines(path: string, count: number): Promise<readonly s
   for (let bytes = tailBytes; ; bytes *= 8) {
     const { text, isWhole } = await readTail(path, bytes)
     // What it begins with may be the rest of a line.
-    const lines = text.split('\n').slice(isWhole ? 0 : 1).filter((line) => line.trim() !== '')
+    const lines = text
+      .split('\n')
+      .slice(isWhole ? 0 : 1)
+      .filter((line) => line.trim() !== '')
     if (isWhole || lines.length >= count) return lines.slice(Math.max(0, lines.length - count))
   }
 }
 
 /**
- * The lines of the processes' logs, written since `sinceWallMs`, that most likely say why a start failed: errors, and what
- * is no log line at all (a crash prints those). Each with its process's name before it.
+ * The lines of the processes' logs, written since `sinceWallMs`, that most likely say why a start failed: errors, and
+ * what is no log line at all (a crash prints those). Each with its process's name before it.
  */
-export async function explainingLines(layout: StateLayout, processes: readonly string[], sinceWallMs: number): Promise<readonly string[]> {
+export async function explainingLines(
+  layout: StateLayout,
+  processes: readonly string[],
+  sinceWallMs: number,
+): Promise<readonly string[]> {
   const found: string[] = []
   for (const process of processes) {
     const lines = recent(await lastLines(logPath(layout, process), 200), sinceWallMs).map(summary)
@@ -52,9 +59,19 @@ export function entryOf(line: string): LogEntry | undefined {
     return undefined
   }
   if (typeof value !== 'object' || value === null) return undefined
-  const { level, time, msg, err } = value as { level?: unknown; time?: unknown; msg?: unknown; err?: { message?: unknown } }
+  const { level, time, msg, err } = value as {
+    level?: unknown
+    time?: unknown
+    msg?: unknown
+    err?: { message?: unknown }
+  }
   if (typeof level !== 'string' || typeof time !== 'string') return undefined
-  return { level, wallMs: Date.parse(time), msg: typeof msg === 'string' ? msg : '', error: typeof err?.message === 'string' ? err.message : '' }
+  return {
+    level,
+    wallMs: Date.parse(time),
+    msg: typeof msg === 'string' ? msg : '',
+    error: typeof err?.message === 'string' ? err.message : '',
+  }
 }
 
 /** The message of an error line with the error's own words, a line that is none as it is, nothing for the rest. */

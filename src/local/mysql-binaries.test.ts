@@ -52,7 +52,10 @@ describe('REGENT_MYSQLD', () => {
   it('is refused when it is too old, although another MySQL could be found', async () => {
     const mysqld = await pretendMysql('8.0.20')
     vi.stubEnv('REGENT_MYSQLD', mysqld)
-    await expect(findMysql()).rejects.toMatchObject({ code: 'REGENT_MYSQL_TOO_OLD', message: expect.stringContaining(`REGENT_MYSQLD=${mysqld}`) as string })
+    await expect(findMysql()).rejects.toMatchObject({
+      code: 'REGENT_MYSQL_TOO_OLD',
+      message: expect.stringContaining(`REGENT_MYSQLD=${mysqld}`) as string,
+    })
   })
 
   it.each([
@@ -60,13 +63,22 @@ describe('REGENT_MYSQLD', () => {
     ['is a relative path', 'bin/mysqld', 'REGENT_MYSQLD is "bin/mysqld", but must be the absolute path'],
   ])('is refused with its value when it %s', async (_, value, message) => {
     vi.stubEnv('REGENT_MYSQLD', value)
-    await expect(findMysql()).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING', message: expect.stringContaining(message) as string })
+    await expect(findMysql()).rejects.toMatchObject({
+      code: 'REGENT_MYSQL_MISSING',
+      message: expect.stringContaining(message) as string,
+    })
   })
 
   it('is refused with the program’s own words when it does not run', async () => {
     await pretendMysql('9.7.4')
-    vi.stubEnv('REGENT_MYSQLD', await script('mysqld', 'echo "error while loading shared libraries: libaio.so.1" >&2; exit 127'))
-    await expect(findMysql()).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING', message: expect.stringContaining('does not run: error while loading shared libraries: libaio.so.1') as string })
+    vi.stubEnv(
+      'REGENT_MYSQLD',
+      await script('mysqld', 'echo "error while loading shared libraries: libaio.so.1" >&2; exit 127'),
+    )
+    await expect(findMysql()).rejects.toMatchObject({
+      code: 'REGENT_MYSQL_MISSING',
+      message: expect.stringContaining('does not run: error while loading shared libraries: libaio.so.1') as string,
+    })
   })
 
   it('is refused when its mysqlbinlog is missing', async () => {
@@ -74,7 +86,10 @@ describe('REGENT_MYSQLD', () => {
     await rm(join(folder, 'mysqlbinlog'))
     vi.stubEnv('REGENT_MYSQLD', mysqld)
     vi.stubEnv('PATH', '/nowhere')
-    await expect(findMysql()).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING', message: expect.stringContaining('has no mysqlbinlog beside it') as string })
+    await expect(findMysql()).rejects.toMatchObject({
+      code: 'REGENT_MYSQL_MISSING',
+      message: expect.stringContaining('has no mysqlbinlog beside it') as string,
+    })
   })
 })
 

@@ -5,7 +5,10 @@ import { findUnpacked, programOf, unpackBundle, type DebianBundle, type Say } fr
 import { firstExecutable, onPath } from './executables.ts'
 import { runCommand } from './run-command.ts'
 
-/** MySQL's programs on this machine, as argument vectors to which a caller appends its own arguments, `--no-defaults` first. */
+/**
+ * MySQL's programs on this machine, as argument vectors to which a caller appends its own arguments, `--no-defaults`
+ * first.
+ */
 export interface MysqlBinaries {
   readonly mysqld: readonly string[]
   readonly mysql: readonly string[]
@@ -28,13 +31,14 @@ const bundle: DebianBundle = {
   name: 'mysql',
   title: 'MySQL',
   packages: ['mysql-server-core', 'mysql-client-core'],
-  byHand: 'Install a MySQL server ≥ 8.0.26 with mysql and mysqlbinlog, and put its mysqld on PATH or its path into REGENT_MYSQLD.',
+  byHand:
+    'Install a MySQL server ≥ 8.0.26 with mysql and mysqlbinlog, and put its mysqld on PATH or its path into REGENT_MYSQLD.',
 }
 
 /**
- * Finds a MySQL: `REGENT_MYSQLD` (a path; what it names is used or refused), else `mysqld` on PATH where that is usable,
- * else the Debian packages in the cache, which are unpacked first where they are not there yet.
- * Rejects with REGENT_MYSQL_MISSING, REGENT_MYSQL_TOO_OLD or REGENT_SETUP_FAILED.
+ * Finds a MySQL: `REGENT_MYSQLD` (a path; what it names is used or refused), else `mysqld` on PATH where that is
+ * usable, else the Debian packages in the cache, which are unpacked first where they are not there yet. Rejects with
+ * REGENT_MYSQL_MISSING, REGENT_MYSQL_TOO_OLD or REGENT_SETUP_FAILED.
  */
 export async function findMysql(say: Say = () => undefined): Promise<MysqlBinaries> {
   const named = process.env['REGENT_MYSQLD']
@@ -44,7 +48,10 @@ export async function findMysql(say: Say = () => undefined): Promise<MysqlBinari
 
 async function namedMysql(path: string): Promise<MysqlBinaries> {
   if (!isAbsolute(path)) {
-    throw new RegentError('REGENT_MYSQL_MISSING', `REGENT_MYSQLD is "${path}", but must be the absolute path of a mysqld.`)
+    throw new RegentError(
+      'REGENT_MYSQL_MISSING',
+      `REGENT_MYSQLD is "${path}", but must be the absolute path of a mysqld.`,
+    )
   }
   return describe(await programsBeside(path, `REGENT_MYSQLD=${path}`), `REGENT_MYSQLD=${path}`)
 }
@@ -78,12 +85,18 @@ async function programsBeside(mysqld: string, where: string): Promise<Programs> 
     const beside = [join(dirname(mysqld), name), join(dirname(mysqld), '../bin', name)]
     const found = (await firstExecutable(beside)) ?? (await onPath(name))
     if (found === undefined) {
-      throw new RegentError('REGENT_MYSQL_MISSING', `${where} has no ${name} beside it, and there is none on PATH; Regent needs that as well.`)
+      throw new RegentError(
+        'REGENT_MYSQL_MISSING',
+        `${where} has no ${name} beside it, and there is none on PATH; Regent needs that as well.`,
+      )
     }
     return [found]
   }
   if ((await firstExecutable([mysqld])) === undefined) {
-    throw new RegentError('REGENT_MYSQL_MISSING', `${where} is not an executable file. Set REGENT_MYSQLD to the path of a mysqld ≥ 8.0.26, or unset it.`)
+    throw new RegentError(
+      'REGENT_MYSQL_MISSING',
+      `${where} is not an executable file. Set REGENT_MYSQLD to the path of a mysqld ≥ 8.0.26, or unset it.`,
+    )
   }
   return { mysqld: [mysqld], mysql: await client('mysql'), mysqlbinlog: await client('mysqlbinlog') }
 }
@@ -95,7 +108,10 @@ async function describe(programs: Programs, where: string): Promise<MysqlBinarie
   const pluginDir = settingOf(help.stdout, 'plugin-dir')
   const shareDir = settingOf(help.stdout, 'lc-messages-dir')
   if (pluginDir === undefined || shareDir === undefined) {
-    throw new RegentError('REGENT_MYSQL_MISSING', `${where} does not say where its plugins and messages are (mysqld --verbose --help): ${help.failure}`)
+    throw new RegentError(
+      'REGENT_MYSQL_MISSING',
+      `${where} does not say where its plugins and messages are (mysqld --verbose --help): ${help.failure}`,
+    )
   }
   return { ...programs, pluginDir, shareDir, version }
 }

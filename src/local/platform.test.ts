@@ -19,12 +19,22 @@ async function platformOf(committedEpoch?: CommittedEpoch): Promise<{ dir: strin
   return { dir, platform }
 }
 
-const route = (epoch: number, ordinal: number) => ({ epoch, instance: `shop-${ordinal}`, host: `127.24.198.${ordinal + 1}`, port: 3306 })
+const route = (epoch: number, ordinal: number) => ({
+  epoch,
+  instance: `shop-${ordinal}`,
+  host: `127.24.198.${ordinal + 1}`,
+  port: 3306,
+})
 
 describe('this machine as a platform', () => {
   test('gives instances with the addresses of MySQL and agent', async () => {
     const { platform } = await platformOf()
-    expect((await platform.instances())[1]).toEqual({ name: 'shop-1', host: '127.24.198.2', port: 3306, agent: '127.24.198.2:9400' })
+    expect((await platform.instances())[1]).toEqual({
+      name: 'shop-1',
+      host: '127.24.198.2',
+      port: 3306,
+      agent: '127.24.198.2:9400',
+    })
   })
 
   test('publishes the primary, again without harm, and refuses an older epoch', async () => {
@@ -44,30 +54,42 @@ describe('this machine as a platform', () => {
   })
 
   const byHand: Readonly<Record<string, readonly [text: string | undefined, sentence: RegExp]>> = {
-    'was removed': [undefined, /routes\.json was removed by another hand; it was written again: shop-1 at 127\.24\.198\.2:3306, epoch 2$/],
+    'was removed': [
+      undefined,
+      /routes\.json was removed by another hand; it was written again: shop-1 at 127\.24\.198\.2:3306, epoch 2$/,
+    ],
     'is no JSON any more': ['{"version": 1, "prim', /routes\.json was damaged by another hand; it was written again/],
     'is empty': ['', /was damaged by another hand/],
     'has another shape': ['{"version":1,"primary":{"epoch":"two"}}', /was damaged by another hand/],
     'is of a version to come': ['{"version":7,"primary":{}}', /was damaged by another hand/],
-    'names another address': [JSON.stringify({ version: 1, primary: { ...route(2, 1), host: '10.9.9.9' } }), /was changed by another hand: it said shop-1 at 10\.9\.9\.9:3306, epoch 2; it was written again/],
-    'names an epoch that no record has': [JSON.stringify({ version: 1, primary: route(999, 0) }), /was changed by another hand: it said shop-0 at 127\.24\.198\.1:3306, epoch 999/],
+    'names another address': [
+      JSON.stringify({ version: 1, primary: { ...route(2, 1), host: '10.9.9.9' } }),
+      /was changed by another hand: it said shop-1 at 10\.9\.9\.9:3306, epoch 2; it was written again/,
+    ],
+    'names an epoch that no record has': [
+      JSON.stringify({ version: 1, primary: route(999, 0) }),
+      /was changed by another hand: it said shop-0 at 127\.24\.198\.1:3306, epoch 999/,
+    ],
   }
-  test.each(Object.entries(byHand))('tells of a published address that %s, and writes it again', async (_, [text, sentence]) => {
-    const { dir, platform } = await platformOf(async () => 2)
-    const path = layoutOf(dir).routes
-    const told: string[] = []
-    const found = Promise.withResolvers<void>()
-    platform.onMeddling({ found: found.resolve, mended: (words) => told.push(words) })
-    await platform.publishPrimary(route(2, 1))
-    const right = await readFile(path, 'utf8')
-    if (text === undefined) await rm(path)
-    else await writeFile(path, text)
-    await found.promise
-    expect(await platform.publishedPrimary()).not.toEqual(route(2, 1))
-    expect(await platform.publishPrimary(route(2, 1))).toBe(true)
-    expect(await readFile(path, 'utf8')).toBe(right)
-    expect(told).toEqual([expect.stringMatching(sentence)])
-  })
+  test.each(Object.entries(byHand))(
+    'tells of a published address that %s, and writes it again',
+    async (_, [text, sentence]) => {
+      const { dir, platform } = await platformOf(async () => 2)
+      const path = layoutOf(dir).routes
+      const told: string[] = []
+      const found = Promise.withResolvers<void>()
+      platform.onMeddling({ found: found.resolve, mended: (words) => told.push(words) })
+      await platform.publishPrimary(route(2, 1))
+      const right = await readFile(path, 'utf8')
+      if (text === undefined) await rm(path)
+      else await writeFile(path, text)
+      await found.promise
+      expect(await platform.publishedPrimary()).not.toEqual(route(2, 1))
+      expect(await platform.publishPrimary(route(2, 1))).toBe(true)
+      expect(await readFile(path, 'utf8')).toBe(right)
+      expect(told).toEqual([expect.stringMatching(sentence)])
+    },
+  )
 
   test('believes a newer epoch that the record has, and tells nothing of an ordinary move', async () => {
     let committed = 1
@@ -95,12 +117,16 @@ describe('this machine as a platform', () => {
     await changed
     expect(asked).toEqual(['reload'])
     expect((await readCluster(dir)).instances.map((one) => one.name)).toEqual(['shop-0', 'shop-1', 'shop-2', 'shop-3'])
-    expect(await readJson(agentConfigPath(layoutOf(dir), 'shop-3'), 'it')).toMatchObject({ instance: 'shop-3', host: '127.24.198.4' })
+    expect(await readJson(agentConfigPath(layoutOf(dir), 'shop-3'), 'it')).toMatchObject({
+      instance: 'shop-3',
+      host: '127.24.198.4',
+    })
   })
 
   test('says that nothing can be started where no supervisor runs, and refuses a number that is not from 1 to 16', async () => {
     const { platform } = await platformOf()
     await expect(platform.scaleTo(4)).rejects.toThrow(/no supervisor runs for cluster shop/)
-    for (const count of [0, 17, 1.5, NaN]) await expect(platform.scaleTo(count)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    for (const count of [0, 17, 1.5, NaN])
+      await expect(platform.scaleTo(count)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
   })
 })

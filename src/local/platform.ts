@@ -13,13 +13,17 @@ import { layoutOf, type StateLayout } from './state-layout.ts'
 const reloadDeadlineMs = 20_000
 
 export interface LocalPlatform extends Platform {
-  /** Somebody else changed or removed what is published: clients on this machine do not find the primary until it is put right. */
+  /**
+   * Somebody else changed or removed what is published: clients on this machine do not find the primary until it is put
+   * right.
+   */
   onMeddling(meddling: Meddling): void
   close(): void
 }
 
 /**
- * The machine we are on as a place where a cluster runs: what is in the cluster's folder, and its supervisor. `committedEpoch` reads the record's, against which a published one is judged.
+ * The machine we are on as a place where a cluster runs: what is in the cluster's folder, and its supervisor.
+ * `committedEpoch` reads the record's, against which a published one is judged.
  */
 export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): LocalPlatform {
   const layout = layoutOf(dir)
@@ -43,16 +47,29 @@ export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): Loc
 }
 
 function platformInstance(instance: LocalInstance): PlatformInstance {
-  return { name: instance.name, host: instance.address, port: instance.port, agent: `${instance.address}:${instance.agentPort}` }
+  return {
+    name: instance.name,
+    host: instance.address,
+    port: instance.port,
+    agent: `${instance.address}:${instance.agentPort}`,
+  }
 }
 
 async function scaleTo(layout: StateLayout, count: number): Promise<void> {
-  if (!Number.isInteger(count) || count < 1 || count > 16) throw new RegentError('REGENT_BAD_REQUEST', `the number of instances is ${count}; allowed is an integer from 1 to 16`)
+  if (!Number.isInteger(count) || count < 1 || count > 16)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `the number of instances is ${count}; allowed is an integer from 1 to 16`,
+    )
   const before = await readCluster(layout.dir)
   const cluster = { ...before, instances: instancesFor(layout.dir, before, count) }
   const spec = await readSpec(layout, cluster.name)
   await writeAgentConfigs(layout, cluster, spec)
   await writeCluster(layout.dir, cluster)
   const told = await askSupervisor(layout.control, { command: 'reload' }, reloadDeadlineMs)
-  if (told === undefined) throw new RegentError('REGENT_REFUSED', `no supervisor runs for cluster ${cluster.name}, so nothing starts or stops instances; "regent local up ${cluster.name}" starts it`)
+  if (told === undefined)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `no supervisor runs for cluster ${cluster.name}, so nothing starts or stops instances; "regent local up ${cluster.name}" starts it`,
+    )
 }

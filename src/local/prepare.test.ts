@@ -33,7 +33,9 @@ describe('a new local cluster', () => {
     const { cluster, claim } = await createCluster(order)
     onTestFinished(() => claim.release())
     expect(await readCluster(order.dir)).toEqual(cluster)
-    expect(cluster.instances.map((one) => one.address)).toEqual([1, 2, 3].map((host) => `127.24.${claim.number}.${host}`))
+    expect(cluster.instances.map((one) => one.address)).toEqual(
+      [1, 2, 3].map((host) => `127.24.${claim.number}.${host}`),
+    )
     expect(await readSpec(layoutOf(order.dir), 'shop')).toEqual(order.spec)
     expect(await readdir(layoutOf(order.dir).instances)).toEqual(['shop-0', 'shop-1', 'shop-2'])
   })
@@ -53,15 +55,33 @@ describe('a new local cluster', () => {
   })
 
   test.each<readonly [string, (order: NewCluster) => Promise<Partial<NewCluster>>, RegExp]>([
-    ['its folder holds something else', async ({ dir }) => (await mkdir(dir), await writeFile(join(dir, 'diary'), ''), {}), /is not empty and holds no cluster \(diary/],
-    ['its folder is too deep for a socket', async ({ dir }) => ({ dir: join(dir, 'x'.repeat(90)) }), /too deep.*allowed are 107; choose a shorter one with --data/],
-    ['the API’s port is taken', async () => ({ apiPort: await takenPort() }), /wanted for the API, is taken; choose another port with --port/],
-    ['an address is not this machine’s', async () => ({ hosts: [1, 2, 3].map((host) => ({ address: `192.0.2.${host}`, wrapper: [] })) }), /192.0.2.1:3306, wanted for instance shop-0.*--hosts/],
+    [
+      'its folder holds something else',
+      async ({ dir }) => (await mkdir(dir), await writeFile(join(dir, 'diary'), ''), {}),
+      /is not empty and holds no cluster \(diary/,
+    ],
+    [
+      'its folder is too deep for a socket',
+      async ({ dir }) => ({ dir: join(dir, 'x'.repeat(90)) }),
+      /too deep.*allowed are 107; choose a shorter one with --data/,
+    ],
+    [
+      'the API’s port is taken',
+      async () => ({ apiPort: await takenPort() }),
+      /wanted for the API, is taken; choose another port with --port/,
+    ],
+    [
+      'an address is not this machine’s',
+      async () => ({ hosts: [1, 2, 3].map((host) => ({ address: `192.0.2.${host}`, wrapper: [] })) }),
+      /192.0.2.1:3306, wanted for instance shop-0.*--hosts/,
+    ],
   ])('is refused and nothing is written when %s', async (_what, change, message) => {
     const order = await wanted()
     const changed = { ...order, ...(await change(order)) }
     await expect(createCluster(changed)).rejects.toThrow(message)
-    expect(await filesBelow(changed.dir).catch(() => [])).toEqual(changed.dir === order.dir && message.source.includes('diary') ? [join(order.dir, 'diary')] : [])
+    expect(await filesBelow(changed.dir).catch(() => [])).toEqual(
+      changed.dir === order.dir && message.source.includes('diary') ? [join(order.dir, 'diary')] : [],
+    )
   })
 
   test('comes back with its secrets, its addresses and what was changed by hand in its agents’ configuration', async () => {
@@ -72,7 +92,9 @@ describe('a new local cluster', () => {
     const config = join(layout.instances, 'shop-1', 'agent.json')
     const agent = JSON.parse(await readFile(config, 'utf8')) as Record<string, unknown>
     await writeFile(config, JSON.stringify({ ...agent, timings: { observeMs: 100 }, host: 'elsewhere' }))
-    await expect(reopenCluster(order.dir, first.cluster, { ...order, apiPort: 9596 })).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE' })
+    await expect(reopenCluster(order.dir, first.cluster, { ...order, apiPort: 9596 })).rejects.toMatchObject({
+      code: 'REGENT_ADDRESS_IN_USE',
+    })
     await first.claim.release()
     const again = await reopenCluster(order.dir, first.cluster, { ...order, apiPort: 9596 })
     onTestFinished(() => again.claim.release())

@@ -5,7 +5,14 @@ import type { ClusterSpec } from '../../failover/spec.ts'
 import { RegentError } from '../common/errors.ts'
 import { claimFreeNumber, claimNumber, requireFreeApi, requireFreeInstances, type NumberClaim } from './addresses.ts'
 import { writeAgentConfigs } from './agent-config.ts'
-import { instancesFor, writeCluster, type LocalCluster, type LocalHost, type LocalInstance, type MysqlPrograms } from './cluster-file.ts'
+import {
+  instancesFor,
+  writeCluster,
+  type LocalCluster,
+  type LocalHost,
+  type LocalInstance,
+  type MysqlPrograms,
+} from './cluster-file.ts'
 import { allClusters } from './cluster-index.ts'
 import { processesOf } from './cluster-processes.ts'
 import { isMissing } from './input-file.ts'
@@ -50,7 +57,14 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
     const named = { name: wanted.name, number: claim.number, hosts: wanted.hosts }
     const instances = instancesFor(wanted.dir, named, wanted.spec.instances)
     await requireFreeInstances(instances)
-    const cluster: LocalCluster = { version: 1, ...named, api: { host: '127.0.0.1', port: wanted.apiPort }, instances, store: wanted.store, mysql: wanted.mysql }
+    const cluster: LocalCluster = {
+      version: 1,
+      ...named,
+      api: { host: '127.0.0.1', port: wanted.apiPort },
+      instances,
+      store: wanted.store,
+      mysql: wanted.mysql,
+    }
     await writeState(layout, cluster, wanted.spec)
     return { cluster, claim }
   } catch (error) {
@@ -59,13 +73,27 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
   }
 }
 
-/** Makes a cluster that was taken down ready again, with the API's port, spec, MySQL and login for its store given now. */
-export async function reopenCluster(dir: string, before: LocalCluster, now: { readonly spec: ClusterSpec; readonly apiPort: number; readonly store: string; readonly mysql: MysqlPrograms }): Promise<PreparedCluster> {
-  const cluster: LocalCluster = { ...before, api: { ...before.api, port: now.apiPort }, store: now.store, mysql: now.mysql }
+/**
+ * Makes a cluster that was taken down ready again, with the API's port, spec, MySQL and login for its store given now.
+ */
+export async function reopenCluster(
+  dir: string,
+  before: LocalCluster,
+  now: { readonly spec: ClusterSpec; readonly apiPort: number; readonly store: string; readonly mysql: MysqlPrograms },
+): Promise<PreparedCluster> {
+  const cluster: LocalCluster = {
+    ...before,
+    api: { ...before.api, port: now.apiPort },
+    store: now.store,
+    mysql: now.mysql,
+  }
   const layout = layoutOf(dir)
   const claim = await claimNumber(before.number)
   if (claim === undefined) {
-    throw new RegentError('REGENT_ADDRESS_IN_USE', `127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: another cluster has that number now. Take it down first, or start this one anew with --data or "regent local down ${before.name} --purge"`)
+    throw new RegentError(
+      'REGENT_ADDRESS_IN_USE',
+      `127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: another cluster has that number now. Take it down first, or start this one anew with --data or "regent local down ${before.name} --purge"`,
+    )
   }
   try {
     await requireFreeApiOrOwn(layout, cluster)
@@ -79,7 +107,8 @@ export async function reopenCluster(dir: string, before: LocalCluster, now: { re
 }
 
 async function writeState(layout: StateLayout, cluster: LocalCluster, spec: ClusterSpec): Promise<void> {
-  for (const folder of [layout.dir, layout.run, layout.logs, layout.records]) await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const folder of [layout.dir, layout.run, layout.logs, layout.records])
+    await mkdir(folder, { recursive: true, mode: 0o700 })
   await ensureSecrets(layout)
   await writeSpec(layout, spec)
   await writeAgentConfigs(layout, cluster, spec)
@@ -97,7 +126,10 @@ async function requireFreeApiOrOwn(layout: StateLayout, cluster: LocalCluster): 
   if (manager === undefined || !isAlive(manager)) await requireFreeApi(cluster.api.host, cluster.api.port)
 }
 
-async function thoseNotRunning(layout: StateLayout, instances: readonly LocalInstance[]): Promise<readonly LocalInstance[]> {
+async function thoseNotRunning(
+  layout: StateLayout,
+  instances: readonly LocalInstance[],
+): Promise<readonly LocalInstance[]> {
   const book = await readBook(layout)
   const idle: LocalInstance[] = []
   for (const instance of instances) {
@@ -112,21 +144,40 @@ function requireShortPath(dir: string, name: string): void {
   const socket = `${volumeOf(layoutOf(dir), `${name}-15`)}/run/mysqld.sock`
   const length = Buffer.byteLength(socket)
   if (length > longestSocketPath) {
-    throw new RegentError('REGENT_BAD_REQUEST', `the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, allowed are ${longestSocketPath}; choose a shorter one with --data`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, allowed are ${longestSocketPath}; choose a shorter one with --data`,
+    )
   }
 }
 
 /** statfs(2): what looks like files there is the kernel's own. */
-const kernelFileSystems: Readonly<Record<number, string>> = { 0x9fa0: 'proc', 0x62656572: 'sysfs', 0x63677270: 'cgroup2', 0x27e0eb: 'cgroup', 0x1cd1: 'devpts', 0x64626720: 'debugfs', 0x74726163: 'tracefs', 0x73636673: 'securityfs' }
+const kernelFileSystems: Readonly<Record<number, string>> = {
+  0x9fa0: 'proc',
+  0x62656572: 'sysfs',
+  0x63677270: 'cgroup2',
+  0x27e0eb: 'cgroup',
+  0x1cd1: 'devpts',
+  0x64626720: 'debugfs',
+  0x74726163: 'tracefs',
+  0x73636673: 'securityfs',
+}
 
 /** Asked of the nearest folder above that exists already: what is wrong there is said before anything is made. */
 export async function requireUsableFolder(dir: string): Promise<void> {
   const above = await nearestExisting(dir)
-  const refuse = (why: string) => new RegentError('REGENT_BAD_REQUEST', `the folder ${dir} cannot hold a cluster: ${why}; choose another with --data`)
+  const refuse = (why: string) =>
+    new RegentError('REGENT_BAD_REQUEST', `the folder ${dir} cannot hold a cluster: ${why}; choose another with --data`)
   if (!(await stat(above)).isDirectory()) throw refuse(`${above} is no folder`)
   const kernels = kernelFileSystems[(await statfs(above)).type]
   if (kernels !== undefined) throw refuse(`${above} belongs to the kernel (${kernels}), and no file can be made there`)
-  if (!(await access(above, constants.W_OK | constants.X_OK).then(() => true, () => false))) throw refuse(`${above} cannot be written by this user, or is read-only`)
+  if (
+    !(await access(above, constants.W_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    ))
+  )
+    throw refuse(`${above} cannot be written by this user, or is read-only`)
 }
 
 async function nearestExisting(path: string): Promise<string> {
@@ -135,7 +186,8 @@ async function nearestExisting(path: string): Promise<string> {
     return path
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if ((code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ELOOP' && code !== 'EACCES') || dirname(path) === path) throw error
+    if ((code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ELOOP' && code !== 'EACCES') || dirname(path) === path)
+      throw error
     return nearestExisting(dirname(path))
   }
 }
@@ -143,7 +195,10 @@ async function nearestExisting(path: string): Promise<string> {
 async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
   const strays = await processesOf(dir)
   if (strays.length > 0) {
-    throw new RegentError('REGENT_ALREADY_RUNNING', `${strays.length} processes of an earlier cluster still run in ${dir}, which was removed under them (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends them`)
+    throw new RegentError(
+      'REGENT_ALREADY_RUNNING',
+      `${strays.length} processes of an earlier cluster still run in ${dir}, which was removed under them (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends them`,
+    )
   }
 }
 
@@ -151,7 +206,10 @@ async function requireEmptyFolder(dir: string): Promise<void> {
   try {
     const entries = await readdir(dir)
     if (entries.length === 0) return
-    throw new RegentError('REGENT_REFUSED', `the folder ${dir} is not empty and holds no cluster (${entries.slice(0, 3).join(', ')} …); choose another with --data, or empty it`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `the folder ${dir} is not empty and holds no cluster (${entries.slice(0, 3).join(', ')} …); choose another with --data, or empty it`,
+    )
   } catch (error) {
     if (!isMissing(error)) throw error
   }

@@ -12,22 +12,40 @@ export interface PrivateApt {
 
 const downloadDeadlineMs = 20 * 60_000
 
-/** Lays out a private apt below `folder` that knows `suite` of one mirror and believes that nothing is installed yet. */
-export async function createPrivateApt(folder: string, mirror: DebianMirror, suite: string, architecture: string): Promise<PrivateApt> {
-  for (const part of ['lists/partial', 'archives/partial', 'etc/sources.list.d', 'etc/apt.conf.d', 'etc/preferences.d']) {
+/**
+ * Lays out a private apt below `folder` that knows `suite` of one mirror and believes that nothing is installed yet.
+ */
+export async function createPrivateApt(
+  folder: string,
+  mirror: DebianMirror,
+  suite: string,
+  architecture: string,
+): Promise<PrivateApt> {
+  for (const part of [
+    'lists/partial',
+    'archives/partial',
+    'etc/sources.list.d',
+    'etc/apt.conf.d',
+    'etc/preferences.d',
+  ]) {
     await mkdir(join(folder, part), { recursive: true })
   }
   // Nothing counts as installed, so the download holds every dependency down to libc itself.
   await writeFile(join(folder, 'status'), '')
   await writeFile(join(folder, 'etc/sources.list.d/debian.sources'), sourcesFileFor(mirror, suite, architecture))
-  await writeFile(join(folder, 'apt.conf'), [...(await machineNetworkSettings()), ...settings(folder, architecture)].join('\n'))
+  await writeFile(
+    join(folder, 'apt.conf'),
+    [...(await machineNetworkSettings()), ...settings(folder, architecture)].join('\n'),
+  )
   return { folder, env: { ...process.env, APT_CONFIG: join(folder, 'apt.conf'), LC_ALL: 'C' } }
 }
 
 /** Proxies, certificates and retries, as the machine's administrator set them; hooks and everything else stay out. */
 async function machineNetworkSettings(): Promise<readonly string[]> {
   const dump = await runCommand(['apt-config', 'dump', '--format', '%F "%v";%n', 'Acquire'], { deadlineMs: 10_000 })
-  return dump.stdout.split('\n').filter((line) => /^Acquire::(https?|socks5h?|mirror|Retries|ForceIPv[46])\b/.test(line))
+  return dump.stdout
+    .split('\n')
+    .filter((line) => /^Acquire::(https?|socks5h?|mirror|Retries|ForceIPv[46])\b/.test(line))
 }
 
 function settings(folder: string, architecture: string): readonly string[] {
@@ -61,7 +79,9 @@ function settings(folder: string, architecture: string): readonly string[] {
   ]
 }
 
-/** Fetches the list of packages. Rejects with REGENT_SETUP_FAILED when the mirror cannot be reached or lacks the suite. */
+/**
+ * Fetches the list of packages. Rejects with REGENT_SETUP_FAILED when the mirror cannot be reached or lacks the suite.
+ */
 export async function updateLists(apt: PrivateApt): Promise<void> {
   orFail(await aptGet(apt, ['update'], 5 * 60_000), 'the list of Debian packages could not be read')
 }
@@ -79,17 +99,31 @@ export async function planDownload(apt: PrivateApt, packages: readonly string[])
   return { count: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
 }
 
-/** Downloads them, dependencies included, and gives the paths of the package files, checked by apt against its signed lists. */
+/**
+ * Downloads them, dependencies included, and gives the paths of the package files, checked by apt against its signed
+ * lists.
+ */
 export async function download(apt: PrivateApt, packages: readonly string[]): Promise<readonly string[]> {
-  orFail(await aptGet(apt, ['install', '--download-only', ...packages], downloadDeadlineMs), 'the Debian packages could not be downloaded')
+  orFail(
+    await aptGet(apt, ['install', '--download-only', ...packages], downloadDeadlineMs),
+    'the Debian packages could not be downloaded',
+  )
   const archives = join(apt.folder, 'archives')
-  return (await readdir(archives)).filter((name) => name.endsWith('.deb')).sort().map((name) => join(archives, name))
+  return (await readdir(archives))
+    .filter((name) => name.endsWith('.deb'))
+    .sort()
+    .map((name) => join(archives, name))
 }
 
 /** Bytes that have arrived so far. */
 export async function downloadedBytes(apt: PrivateApt): Promise<number> {
   const names = await readdir(join(apt.folder, 'archives'), { recursive: true })
-  const sizes = names.map((name) => stat(join(apt.folder, 'archives', name)).then((file) => (file.isFile() ? file.size : 0), () => 0))
+  const sizes = names.map((name) =>
+    stat(join(apt.folder, 'archives', name)).then(
+      (file) => (file.isFile() ? file.size : 0),
+      () => 0,
+    ),
+  )
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 

@@ -37,19 +37,28 @@ describe('REGENT_REDIS_SERVER', () => {
     ['is not there', '/no/such/redis-server', 'REGENT_REDIS_SERVER=/no/such/redis-server is not an executable file'],
   ])('is refused with its value when it %s', async (_, value, message) => {
     vi.stubEnv('REGENT_REDIS_SERVER', value)
-    await expect(findRedis()).rejects.toMatchObject({ code: 'REGENT_REDIS_MISSING', message: expect.stringContaining(message) as string })
+    await expect(findRedis()).rejects.toMatchObject({
+      code: 'REGENT_REDIS_MISSING',
+      message: expect.stringContaining(message) as string,
+    })
   })
 
   it('is refused when it is another program', async () => {
     await script('redis-cli', ':')
     vi.stubEnv('REGENT_REDIS_SERVER', await script('redis-server', 'echo hello'))
-    await expect(findRedis()).rejects.toMatchObject({ code: 'REGENT_REDIS_MISSING', message: expect.stringContaining('does not run as a redis-server: hello') as string })
+    await expect(findRedis()).rejects.toMatchObject({
+      code: 'REGENT_REDIS_MISSING',
+      message: expect.stringContaining('does not run as a redis-server: hello') as string,
+    })
   })
 
   it('is refused when its redis-cli is missing', async () => {
     vi.stubEnv('REGENT_REDIS_SERVER', await script('redis-server', server))
     vi.stubEnv('PATH', '/nowhere')
-    await expect(findRedis()).rejects.toMatchObject({ code: 'REGENT_REDIS_MISSING', message: expect.stringContaining('has no redis-cli beside it') as string })
+    await expect(findRedis()).rejects.toMatchObject({
+      code: 'REGENT_REDIS_MISSING',
+      message: expect.stringContaining('has no redis-cli beside it') as string,
+    })
   })
 })
 

@@ -20,15 +20,18 @@ const bundle: DebianBundle = {
 }
 
 /**
- * Finds a Redis: `REGENT_REDIS_SERVER` (a path; what it names is used or refused), else `redis-server` on PATH, else the
- * Debian packages in the cache, which are unpacked first where they are not there yet.
- * Rejects with REGENT_REDIS_MISSING or REGENT_SETUP_FAILED.
+ * Finds a Redis: `REGENT_REDIS_SERVER` (a path; what it names is used or refused), else `redis-server` on PATH, else
+ * the Debian packages in the cache, which are unpacked first where they are not there yet. Rejects with
+ * REGENT_REDIS_MISSING or REGENT_SETUP_FAILED.
  */
 export async function findRedis(say: Say = () => undefined): Promise<RedisBinaries> {
   const named = process.env['REGENT_REDIS_SERVER']
   if (named) {
     if (!isAbsolute(named)) {
-      throw new RegentError('REGENT_REDIS_MISSING', `REGENT_REDIS_SERVER is "${named}", but must be the absolute path of a redis-server.`)
+      throw new RegentError(
+        'REGENT_REDIS_MISSING',
+        `REGENT_REDIS_SERVER is "${named}", but must be the absolute path of a redis-server.`,
+      )
     }
     return redisBeside(named, `REGENT_REDIS_SERVER=${named}`)
   }
@@ -50,25 +53,42 @@ async function redisOnPath(say: Say): Promise<RedisBinaries | undefined> {
 
 async function unpackedRedis(say: Say): Promise<RedisBinaries> {
   const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, say))
-  return describe(programOf(tree, 'usr/bin/redis-server'), programOf(tree, 'usr/bin/redis-cli'), `${tree.root} (remove that folder to have it unpacked again)`)
+  return describe(
+    programOf(tree, 'usr/bin/redis-server'),
+    programOf(tree, 'usr/bin/redis-cli'),
+    `${tree.root} (remove that folder to have it unpacked again)`,
+  )
 }
 
 async function redisBeside(server: string, where: string): Promise<RedisBinaries> {
   if ((await firstExecutable([server])) === undefined) {
-    throw new RegentError('REGENT_REDIS_MISSING', `${where} is not an executable file. Set REGENT_REDIS_SERVER to the path of a redis-server, or unset it.`)
+    throw new RegentError(
+      'REGENT_REDIS_MISSING',
+      `${where} is not an executable file. Set REGENT_REDIS_SERVER to the path of a redis-server, or unset it.`,
+    )
   }
   const cli = (await firstExecutable([join(dirname(server), 'redis-cli')])) ?? (await onPath('redis-cli'))
   if (cli === undefined) {
-    throw new RegentError('REGENT_REDIS_MISSING', `${where} has no redis-cli beside it, and there is none on PATH; Regent needs that as well.`)
+    throw new RegentError(
+      'REGENT_REDIS_MISSING',
+      `${where} has no redis-cli beside it, and there is none on PATH; Regent needs that as well.`,
+    )
   }
   return describe([server], [cli], where)
 }
 
-async function describe(redisServer: readonly string[], redisCli: readonly string[], where: string): Promise<RedisBinaries> {
+async function describe(
+  redisServer: readonly string[],
+  redisCli: readonly string[],
+  where: string,
+): Promise<RedisBinaries> {
   const result = await runCommand([...redisServer, '--version'], { deadlineMs: 30_000 })
   const version = /\bv=(\d+\.\d+\.\d+)/.exec(result.stdout)?.[1]
   if (!result.ok || version === undefined) {
-    throw new RegentError('REGENT_REDIS_MISSING', `${where} does not run as a redis-server: ${result.failure || result.stdout.trim()}`)
+    throw new RegentError(
+      'REGENT_REDIS_MISSING',
+      `${where} does not run as a redis-server: ${result.failure || result.stdout.trim()}`,
+    )
   }
   return { redisServer, redisCli, version }
 }

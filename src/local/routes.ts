@@ -19,12 +19,19 @@ const routesSchema = Type.Object({
   }),
 })
 
-/** Where the primary is, as it was published last; undefined before the first time. Throws `REGENT_BAD_FILE` where a hand damaged the file. */
+/**
+ * Where the primary is, as it was published last; undefined before the first time. Throws `REGENT_BAD_FILE` where a
+ * hand damaged the file.
+ */
 export async function readRoute(path: string): Promise<PrimaryRoute | undefined> {
   const value = await readJsonIfThere(path, 'the published routes')
   if (value === undefined) return undefined
   refuseNewer(path, value, routesVersion)
-  if (!Value.Check(routesSchema, value)) throw new RegentError('REGENT_BAD_FILE', `${path} is damaged; it holds {version, primary: {epoch, instance, host, port}}`)
+  if (!Value.Check(routesSchema, value))
+    throw new RegentError(
+      'REGENT_BAD_FILE',
+      `${path} is damaged; it holds {version, primary: {epoch, instance, host, port}}`,
+    )
   return value.primary
 }
 
@@ -45,8 +52,8 @@ export interface Meddling {
 }
 
 /**
- * The file that says where the primary is. It is derived from the record, so that a file that was removed, damaged or changed by hand counts for nothing:
- * what stands in it is written again.
+ * The file that says where the primary is. It is derived from the record, so that a file that was removed, damaged or
+ * changed by hand counts for nothing: what stands in it is written again.
  */
 export class RoutesFile {
   readonly #path: string
@@ -68,14 +75,18 @@ export class RoutesFile {
     return this.#inTurn(async () => this.#believed(await this.#found()))
   }
 
-  /** Moves the route to the primary in one rename (safety rule 7). False, and nothing written, when a newer epoch is published. */
+  /**
+   * Moves the route to the primary in one rename (safety rule 7). False, and nothing written, when a newer epoch is
+   * published.
+   */
   publish(route: PrimaryRoute): Promise<boolean> {
     return this.#inTurn(async () => {
       const found = await this.#found()
       const before = await this.#believed(found)
       if (before !== undefined && before.epoch > route.epoch) return false
       const wrong = this.#whatIsWrong(found, route)
-      if (before === undefined || !Value.Equal(before, route)) await replaceJson(this.#path, { version: routesVersion, primary: route })
+      if (before === undefined || !Value.Equal(before, route))
+        await replaceJson(this.#path, { version: routesVersion, primary: route })
       this.#written = route
       if (wrong !== undefined) this.#meddling?.mended(`${this.#path} ${wrong}; it was written again: ${inWords(route)}`)
       return true
@@ -117,8 +128,8 @@ export class RoutesFile {
   }
 
   /**
-   * Epochs are committed before a route carries them, so that a higher one than the record's, read after the file, was written by nobody who leads.
-   * It would stand in the way of every failover to come.
+   * Epochs are committed before a route carries them, so that a higher one than the record's, read after the file, was
+   * written by nobody who leads. It would stand in the way of every failover to come.
    */
   async #believed(found: PrimaryRoute | string | undefined): Promise<PrimaryRoute | undefined> {
     if (found === undefined || typeof found === 'string') return undefined

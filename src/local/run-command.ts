@@ -14,7 +14,9 @@ export interface CommandResult {
   readonly failure: string
 }
 
-/** Runs a short command to its end, without a shell and without standard input. Never rejects: a failure is a result. */
+/**
+ * Runs a short command to its end, without a shell and without standard input. Never rejects: a failure is a result.
+ */
 export function runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult> {
   const [file = '', ...parameters] = argv
   return new Promise((resolve) => {
@@ -23,14 +25,24 @@ export function runCommand(argv: readonly string[], options: CommandOptions): Pr
       parameters,
       { timeout: options.deadlineMs, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024, env: options.env },
       (error, stdout, stderr) => {
-        resolve({ ok: error === null, stdout, stderr, failure: error === null ? '' : failureLine(file, error, stderr, options) })
+        resolve({
+          ok: error === null,
+          stdout,
+          stderr,
+          failure: error === null ? '' : failureLine(file, error, stderr, options),
+        })
       },
     )
     child.stdin?.end()
   })
 }
 
-function failureLine(file: string, error: Error & { killed?: boolean; code?: unknown }, stderr: string, options: CommandOptions): string {
+function failureLine(
+  file: string,
+  error: Error & { killed?: boolean; code?: unknown },
+  stderr: string,
+  options: CommandOptions,
+): string {
   if (error.killed === true) return `${file} did not end within ${options.deadlineMs / 1000} s`
   if (error.code === 'ENOENT') return `${file} does not exist`
   if (error.code === 'EACCES') return `${file} may not be executed`
@@ -39,6 +51,9 @@ function failureLine(file: string, error: Error & { killed?: boolean; code?: unk
 
 /** The last error line of a command's output, or simply its last line. */
 function lastWords(output: string): string | undefined {
-  const lines = output.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  const lines = output
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
   return lines.findLast((line) => /^(E:|.*\berror\b)/i.test(line)) ?? lines.at(-1)
 }

@@ -26,7 +26,12 @@ describe('the secret of all passwords', () => {
   test('is never made anew over volumes, and it is said which file has to come back', async () => {
     const { layout, secret } = await clusterWithSecrets(['shop-1'])
     await rm(layout.accountSecret)
-    const refusal = { code: 'REGENT_SECRET_LOST', message: expect.stringMatching(/account-secret, is missing.*never made anew over them.*Put back a copy of the file/) as string }
+    const refusal = {
+      code: 'REGENT_SECRET_LOST',
+      message: expect.stringMatching(
+        /account-secret, is missing.*never made anew over them.*Put back a copy of the file/,
+      ) as string,
+    }
     await expect(ensureSecrets(layout)).rejects.toMatchObject(refusal)
     await expect(secret()).rejects.toMatchObject({ code: 'ENOENT' })
   })
@@ -35,7 +40,10 @@ describe('the secret of all passwords', () => {
     const { layout } = await clusterWithSecrets(['shop-1'])
     const password = await readFile(layout.adminPassword, 'utf8')
     await writeFile(layout.accountSecret, 'another\n')
-    await expect(ensureSecrets(layout)).rejects.toMatchObject({ code: 'REGENT_SECRET_LOST', message: expect.stringContaining('is not the one that the volumes were made with') as string })
+    await expect(ensureSecrets(layout)).rejects.toMatchObject({
+      code: 'REGENT_SECRET_LOST',
+      message: expect.stringContaining('is not the one that the volumes were made with') as string,
+    })
     expect(await readFile(layout.adminPassword, 'utf8')).toBe(password)
   })
 })

@@ -11,8 +11,9 @@ export const clientUser = 'client'
 export const adminUser = 'admin'
 
 /**
- * Makes the cluster's secrets where they are missing, each in a 0600 file of a 0700 folder; existing ones are kept. Throws `REGENT_SECRET_LOST` where every password of existing volumes would change:
- * their servers would let nobody in, this cluster's agents included.
+ * Makes the cluster's secrets where they are missing, each in a 0600 file of a 0700 folder; existing ones are kept.
+ * Throws `REGENT_SECRET_LOST` where every password of existing volumes would change: their servers would let nobody in,
+ * this cluster's agents included.
  */
 export async function ensureSecrets(layout: StateLayout): Promise<void> {
   await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
@@ -33,9 +34,17 @@ export async function passwordOf(layout: StateLayout, user: typeof clientUser | 
 async function sameSecret(layout: StateLayout): Promise<string> {
   const secret = await secretIfThere(layout.accountSecret)
   const kept = await secretIfThere(layout.adminPassword).catch(() => undefined)
-  const wrong = secret === undefined ? 'is missing' : kept !== undefined && kept !== passwordFor(secret, adminUser) ? 'is not the one that the volumes were made with' : undefined
+  const wrong =
+    secret === undefined
+      ? 'is missing'
+      : kept !== undefined && kept !== passwordFor(secret, adminUser)
+        ? 'is not the one that the volumes were made with'
+        : undefined
   if (secret !== undefined && wrong === undefined) return secret
-  throw new RegentError('REGENT_SECRET_LOST', `the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds volumes: it is never made anew over them, for their servers would let nobody in. Put back a copy of the file`)
+  throw new RegentError(
+    'REGENT_SECRET_LOST',
+    `the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds volumes: it is never made anew over them, for their servers would let nobody in. Put back a copy of the file`,
+  )
 }
 
 /** Volumes on which a server was made, or may have been. */

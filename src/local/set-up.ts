@@ -3,8 +3,8 @@ import { findMysql } from './mysql-binaries.ts'
 import { findRedis } from './redis-binaries.ts'
 
 /**
- * The part of set-up that needs Node 24, started by scripts/setup: makes the servers exist that a cluster on this machine
- * needs, and says which ones they are. `--with-redis` adds the Redis that the store's tests use.
+ * The part of set-up that needs Node 24, started by scripts/setup: makes the servers exist that a cluster on this
+ * machine needs, and says which ones they are. `--with-redis` adds the Redis that the store's tests use.
  */
 async function setUp(parameters: readonly string[]): Promise<void> {
   const say = (line: string) => console.log(line)

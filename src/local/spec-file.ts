@@ -18,27 +18,44 @@ export type SpecOptions = { readonly [Field in keyof ClusterSpec]?: ClusterSpec[
  * The spec of cluster `name`: the file given with --config (YAML) where there is one, options over it, defaults below.
  * Throws `REGENT_BAD_FILE` with the path in the file, the value and what is allowed.
  */
-export async function composeSpec(name: string, configFile: string | undefined, options: SpecOptions): Promise<ClusterSpec> {
+export async function composeSpec(
+  name: string,
+  configFile: string | undefined,
+  options: SpecOptions,
+): Promise<ClusterSpec> {
   const fromFile = configFile === undefined ? {} : await readYaml(configFile, 'the file given with --config')
   const where = configFile === undefined ? 'the options' : `the file given with --config, ${configFile}`
-  if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile)) throw bad(where, 'the top level must be a mapping')
+  if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile))
+    throw bad(where, 'the top level must be a mapping')
   refuseNewer(where, fromFile, specVersion)
-  const said = Object.fromEntries(Object.keys(clusterSpecSchema.properties).flatMap((key) => (options[key as keyof ClusterSpec] === undefined ? [] : [[key, options[key as keyof ClusterSpec]]])))
+  const said = Object.fromEntries(
+    Object.keys(clusterSpecSchema.properties).flatMap((key) =>
+      options[key as keyof ClusterSpec] === undefined ? [] : [[key, options[key as keyof ClusterSpec]]],
+    ),
+  )
   const spec = checkSpec(where, name, { ...fromFile, ...said })
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
-    throw new RegentError('REGENT_BAD_REQUEST', `acks is ${spec.acks} (--acks, or acks in --config); ${spec.instances} instances have ${spec.instances - 1} replicas, so allowed is 0 to ${spec.instances - 1}`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `acks is ${spec.acks} (--acks, or acks in --config); ${spec.instances} instances have ${spec.instances - 1} replicas, so allowed is 0 to ${spec.instances - 1}`,
+    )
   }
   const contradiction = contradictionIn(name, spec)
   if (contradiction !== undefined) throw bad(where, contradiction)
   return spec
 }
 
-/** What each field allows for itself and all of them together do not. Asked of what a person says now, and not of what a cluster runs with already. */
+/**
+ * What each field allows for itself and all of them together do not. Asked of what a person says now, and not of what a
+ * cluster runs with already.
+ */
 function contradictionIn(name: string, { switchover, policies, instances }: ClusterSpec): string | undefined {
   const { graceMs, timeoutMs } = switchover
-  if (graceMs > timeoutMs) return `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
+  if (graceMs > timeoutMs)
+    return `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
   const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
-  if (all.every((instance) => policies[instance]?.promotion === 'never')) return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`
+  if (all.every((instance) => policies[instance]?.promotion === 'never'))
+    return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`
   return undefined
 }
 
@@ -55,9 +72,14 @@ export async function readSpec(layout: StateLayout, name: string): Promise<Clust
 
 function checkSpec(where: string, name: string, value: unknown): ClusterSpec {
   const spec = withDefaults(value)
-  if (!Value.Check(clusterSpecSchema, spec)) throw bad(where, complaintAbout(clusterSpecSchema, spec) ?? 'does not have the expected shape')
+  if (!Value.Check(clusterSpecSchema, spec))
+    throw bad(where, complaintAbout(clusterSpecSchema, spec) ?? 'does not have the expected shape')
   const stranger = Object.keys(spec.policies).find((instance) => !isInstanceOf(name, instance))
-  if (stranger !== undefined) throw bad(where, `policies has the key "${stranger.slice(0, 60)}"; allowed are the instances ${name}-0 to ${name}-15`)
+  if (stranger !== undefined)
+    throw bad(
+      where,
+      `policies has the key "${stranger.slice(0, 60)}"; allowed are the instances ${name}-0 to ${name}-15`,
+    )
   return spec
 }
 

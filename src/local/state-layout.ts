@@ -49,7 +49,16 @@ export function layoutOf(dir: string): StateLayout {
 
 /** What `down --purge` removes of a folder that a person chose with --data: what Regent made, and nothing else. */
 export function ownEntries(layout: StateLayout): readonly string[] {
-  return [layout.instances, layout.logs, layout.run, layout.records, layout.secrets, layout.routes, layout.spec, layout.cluster]
+  return [
+    layout.instances,
+    layout.logs,
+    layout.run,
+    layout.records,
+    layout.secrets,
+    layout.routes,
+    layout.spec,
+    layout.cluster,
+  ]
 }
 
 /** The volume of one instance. */

@@ -23,7 +23,14 @@ function fakeChildren() {
 }
 
 function supervised(fake: ReturnType<typeof fakeChildren>, isMarkedStopped = async () => false) {
-  return new SupervisedProcess({ name: 'shop-0', command: { argv: ['x'], log: '' }, children: fake.children, isMarkedStopped, changed: () => undefined, graceMs: 1 })
+  return new SupervisedProcess({
+    name: 'shop-0',
+    command: { argv: ['x'], log: '' },
+    children: fake.children,
+    isMarkedStopped,
+    changed: () => undefined,
+    graceMs: 1,
+  })
 }
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
@@ -43,7 +50,9 @@ describe('a supervised process', () => {
   })
 
   test('waits twice as long each time it ends in a row, 30 s at most, and one second again after it ran for a minute', async () => {
-    expect([1, 2, 3, 4, 5, 6, 7, 50].map(restartDelayMs)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
+    expect([1, 2, 3, 4, 5, 6, 7, 50].map(restartDelayMs)).toEqual([
+      1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000,
+    ])
     const fake = fakeChildren()
     const process = supervised(fake)
     await process.begin(undefined)

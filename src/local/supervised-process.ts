@@ -48,7 +48,13 @@ export class SupervisedProcess {
   }
 
   get status(): SupervisedStatus {
-    return { name: this.#options.name, state: this.#state, identity: this.#child?.identity ?? null, ends: this.#ends, lastEnd: this.#lastEnd }
+    return {
+      name: this.#options.name,
+      state: this.#state,
+      identity: this.#child?.identity ?? null,
+      ends: this.#ends,
+      lastEnd: this.#lastEnd,
+    }
   }
 
   /** Takes over what an earlier supervisor started, or else starts it, unless it is marked as stopped. */

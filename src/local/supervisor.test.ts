@@ -28,32 +28,44 @@ async function supervised() {
 describe('the supervisor of a local cluster', () => {
   test('runs the manager and an agent per instance with their files, and writes them down', async () => {
     const { dir, layout } = await supervised()
-    const book = await vi.waitUntil(async () => Object.keys((await readBook(layout)).processes).length === 4 && readBook(layout))
+    const book = await vi.waitUntil(
+      async () => Object.keys((await readBook(layout)).processes).length === 4 && readBook(layout),
+    )
     if (!book) throw new Error('unreachable')
     expect(Object.keys(book.processes).sort()).toEqual(['manager', 'shop-0', 'shop-1', 'shop-2'])
     expect(book.supervisor?.pid).toBe(process.pid)
     await vi.waitFor(async () => {
       expect(await readFile(join(layout.logs, 'manager.log'), 'utf8')).toBe(`manager --cluster-dir ${dir}\n`)
-      expect(await readFile(join(layout.logs, 'shop-1.log'), 'utf8')).toBe(`agent --config ${dir}/instances/shop-1/agent.json\n`)
+      expect(await readFile(join(layout.logs, 'shop-1.log'), 'utf8')).toBe(
+        `agent --config ${dir}/instances/shop-1/agent.json\n`,
+      )
     })
   })
 
   test('cannot be there twice', async () => {
     const { dir } = await supervised()
-    await expect(Supervisor.start({ dir, manager: standIn, agent: standIn, log: () => undefined })).rejects.toMatchObject({ code: 'REGENT_ALREADY_RUNNING' })
+    await expect(
+      Supervisor.start({ dir, manager: standIn, agent: standIn, log: () => undefined }),
+    ).rejects.toMatchObject({ code: 'REGENT_ALREADY_RUNNING' })
   })
 
   test('starts again what died, and leaves alone what a fault stopped until it is started', async () => {
     const { dir, layout } = await supervised()
     const statusOf = async (name: string) => {
       const reply = await askSupervisor(layout.control, { command: 'status' }, 1000)
-      return (reply?.answer as { processes: { name: string; state: string; identity: { pid: number; startTicks: number } | null }[] }).processes.find((one) => one.name === name)
+      return (
+        reply?.answer as {
+          processes: { name: string; state: string; identity: { pid: number; startTicks: number } | null }[]
+        }
+      ).processes.find((one) => one.name === name)
     }
     const manager = (await statusOf('manager'))?.identity
     if (manager) signalProcess(manager, 'SIGKILL')
     await injectFault(layout, clusterIn(dir), 'shop-1', 'kill-agent')
     await vi.waitUntil(async () => (await statusOf('shop-1'))?.state === 'stopped')
-    await vi.waitUntil(async () => ![undefined, manager?.pid].includes((await statusOf('manager'))?.identity?.pid), { timeout: 20_000 })
+    await vi.waitUntil(async () => ![undefined, manager?.pid].includes((await statusOf('manager'))?.identity?.pid), {
+      timeout: 20_000,
+    })
     expect((await statusOf('shop-1'))?.state).toBe('stopped')
     await injectFault(layout, clusterIn(dir), 'shop-1', 'start')
     expect((await statusOf('shop-1'))?.state).toBe('running')
@@ -62,7 +74,10 @@ describe('the supervisor of a local cluster', () => {
 
   test('follows cluster.json: starts the agents of new instances, ends leavers and kills their mysqld', async () => {
     const { dir, layout, cluster } = await supervised()
-    const [agent, mysqld] = [(await vi.waitUntil(async () => (await readBook(layout)).processes['shop-2'])), idleProcess()]
+    const [agent, mysqld] = [
+      await vi.waitUntil(async () => (await readBook(layout)).processes['shop-2']),
+      idleProcess(),
+    ]
     await replaceJson(mysqldPidPath(volumeOf(layout, 'shop-2')), mysqld)
     await writeCluster(dir, { ...cluster, instances: instancesFor(dir, cluster, 2) })
     await askSupervisor(layout.control, { command: 'reload' }, 10_000)
@@ -70,7 +85,9 @@ describe('the supervisor of a local cluster', () => {
     expect(isAlive(mysqld)).toBe(false)
     await writeCluster(dir, { ...cluster, instances: instancesFor(dir, cluster, 4) })
     await askSupervisor(layout.control, { command: 'reload' }, 10_000)
-    await vi.waitFor(async () => expect(Object.keys((await readBook(layout)).processes)).toEqual(expect.arrayContaining(['shop-2', 'shop-3'])))
+    await vi.waitFor(async () =>
+      expect(Object.keys((await readBook(layout)).processes)).toEqual(expect.arrayContaining(['shop-2', 'shop-3'])),
+    )
   })
 
   test('ends manager and agents when it shuts down, and no mysqld', async () => {
@@ -87,7 +104,11 @@ describe('the supervisor of a local cluster', () => {
 
   test('refuses what it does not know, with what there is', async () => {
     const { layout } = await supervised()
-    await expect(askSupervisor(layout.control, { command: 'start', process: 'other' }, 1000)).rejects.toThrow(/no process "other".*shop-0, shop-1, shop-2, manager/)
-    await expect(askSupervisor(layout.control, { command: 'explode' } as never, 1000)).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    await expect(askSupervisor(layout.control, { command: 'start', process: 'other' }, 1000)).rejects.toThrow(
+      /no process "other".*shop-0, shop-1, shop-2, manager/,
+    )
+    await expect(askSupervisor(layout.control, { command: 'explode' } as never, 1000)).rejects.toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+    })
   })
 })

@@ -30,8 +30,8 @@ export interface SupervisorOptions {
 }
 
 /**
- * Keeps the manager and the agents of one local cluster running. A mysqld is its agent's: the supervisor touches one only
- * when its instance was scaled away.
+ * Keeps the manager and the agents of one local cluster running. A mysqld is its agent's: the supervisor touches one
+ * only when its instance was scaled away.
  */
 export class Supervisor {
   #options: SupervisorOptions
@@ -54,13 +54,17 @@ export class Supervisor {
   }
 
   /**
-   * Starts or takes over the cluster's processes. Throws `REGENT_ALREADY_RUNNING` when another supervisor has the cluster:
-   * the kernel lets one process alone listen at the number's address.
+   * Starts or takes over the cluster's processes. Throws `REGENT_ALREADY_RUNNING` when another supervisor has the
+   * cluster: the kernel lets one process alone listen at the number's address.
    */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
     const cluster = await readCluster(options.dir)
     const claim = options.claim ?? (await claimNumber(cluster.number))
-    if (claim === undefined) throw new RegentError('REGENT_ALREADY_RUNNING', `cluster number ${cluster.number} of this machine is supervised already; ${options.dir} cannot be supervised twice`)
+    if (claim === undefined)
+      throw new RegentError(
+        'REGENT_ALREADY_RUNNING',
+        `cluster number ${cluster.number} of this machine is supervised already; ${options.dir} cannot be supervised twice`,
+      )
     const supervisor = new Supervisor(options, cluster, claim)
     await supervisor.#begin()
     return supervisor
@@ -90,7 +94,9 @@ export class Supervisor {
 
   async #begin(): Promise<void> {
     this.#rotation = setInterval(() => {
-      rotateLogs(this.#layout.logs).catch((error: unknown) => this.#options.log(`logs cannot be rotated: ${describeError(error)}`))
+      rotateLogs(this.#layout.logs).catch((error: unknown) =>
+        this.#options.log(`logs cannot be rotated: ${describeError(error)}`),
+      )
     }, rotateEveryMs)
     const book = await readBook(this.#layout)
     for (const name of this.#wanted()) await this.#add(name).begin(book.processes[name])
@@ -122,8 +128,12 @@ export class Supervisor {
   #commandOf(name: string): Command {
     const log = logPath(this.#layout, name)
     const instance = this.#cluster.instances.find((candidate) => candidate.name === name)
-    if (instance === undefined) return { argv: [...this.#options.manager, 'manager', '--cluster-dir', this.#layout.dir], log }
-    return { argv: [...instance.wrapper, ...this.#options.agent, 'agent', '--config', agentConfigPath(this.#layout, name)], log }
+    if (instance === undefined)
+      return { argv: [...this.#options.manager, 'manager', '--cluster-dir', this.#layout.dir], log }
+    return {
+      argv: [...instance.wrapper, ...this.#options.agent, 'agent', '--config', agentConfigPath(this.#layout, name)],
+      log,
+    }
   }
 
   /** Answers once what was done is in the list of processes: who asked may look there next. */
@@ -160,7 +170,11 @@ export class Supervisor {
 
   #named(name: string | undefined): SupervisedProcess {
     const process = this.#processes.get(name ?? '')
-    if (process === undefined) throw new RegentError('REGENT_NOT_FOUND', `no process "${name ?? ''}" is supervised here; there are ${[...this.#processes.keys()].join(', ')}`)
+    if (process === undefined)
+      throw new RegentError(
+        'REGENT_NOT_FOUND',
+        `no process "${name ?? ''}" is supervised here; there are ${[...this.#processes.keys()].join(', ')}`,
+      )
     return process
   }
 
@@ -169,7 +183,10 @@ export class Supervisor {
     await process.start()
   }
 
-  /** Follows cluster.json: agents of new instances are started, those of leavers ended and their mysqld killed; volumes stay. */
+  /**
+   * Follows cluster.json: agents of new instances are started, those of leavers ended and their mysqld killed; volumes
+   * stay.
+   */
   async #reload(): Promise<void> {
     const before = this.#cluster
     this.#cluster = await readCluster(this.#layout.dir)
@@ -194,8 +211,14 @@ export class Supervisor {
   #note(): void {
     this.#bookWrites = this.#bookWrites
       .then(() => {
-        const running = this.#statuses().flatMap((status) => (status.identity === null ? [] : [[status.name, status.identity] as const]))
-        return writeBook(this.#layout, { version: 1, supervisor: ownIdentity(), processes: Object.fromEntries(running) })
+        const running = this.#statuses().flatMap((status) =>
+          status.identity === null ? [] : [[status.name, status.identity] as const],
+        )
+        return writeBook(this.#layout, {
+          version: 1,
+          supervisor: ownIdentity(),
+          processes: Object.fromEntries(running),
+        })
       })
       .catch((error: unknown) => this.#options.log(`the list of processes cannot be written: ${describeError(error)}`))
   }

@@ -34,8 +34,8 @@ export function clusterIn(dir: string, changes: Partial<LocalCluster> = {}): Loc
 }
 
 /**
- * A cluster number that nobody on this machine has. Random, for another run of the tests may look at the same moment; from 100 on, for clusters that people start
- * take the lowest.
+ * A cluster number that nobody on this machine has. Random, for another run of the tests may look at the same moment;
+ * from 100 on, for clusters that people start take the lowest.
  */
 export async function freeNumber(): Promise<number> {
   for (;;) {

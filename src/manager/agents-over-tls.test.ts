@@ -32,8 +32,17 @@ interface Shown extends Partial<LeafWish> {
 }
 
 /** What somebody shows; of the right authority, valid and an agent’s unless said otherwise. */
-async function material({ by = authority, trusts = authority, madeMs = now, ...wish }: Shown = {}): Promise<TlsMaterial> {
-  const leaf = await issueLeaf(by, { dns: [servername], purposes: both, validMs: 90 * dayMs, ...wish }, { wallMs: madeMs, random: realRandom })
+async function material({
+  by = authority,
+  trusts = authority,
+  madeMs = now,
+  ...wish
+}: Shown = {}): Promise<TlsMaterial> {
+  const leaf = await issueLeaf(
+    by,
+    { dns: [servername], purposes: both, validMs: 90 * dayMs, ...wish },
+    { wallMs: madeMs, random: realRandom },
+  )
   return { ...leaf, ca: trusts.cert }
 }
 
@@ -84,31 +93,56 @@ describe('an agent that speaks TLS', () => {
 
   it('wants the token as well', async () => {
     const { address } = await anAgent()
-    await expect(post(address, tlsWith(await material()), 'another-token')).rejects.toMatchObject({ code: 'REGENT_UNAUTHORIZED', message: expect.stringContaining('bearer token') as string })
+    await expect(post(address, tlsWith(await material()), 'another-token')).rejects.toMatchObject({
+      code: 'REGENT_UNAUTHORIZED',
+      message: expect.stringContaining('bearer token') as string,
+    })
   })
 
   it.each<readonly [string, Shown, string]>([
     ['of another authority', { by: { cert: '', key: '' } }, 'it is of an authority that is not trusted here (ca.crt)'],
     ['that has expired', { madeMs: now - 100 * dayMs }, 'it has expired'],
     ['that is not valid yet', { madeMs: now + dayMs }, 'it is not valid yet, so the clocks differ'],
-    ['of another cluster', { dns: ['agent.mall.shops.regent'] }, `it is for DNS:agent.mall.shops.regent, and calls ${servername}`],
+    [
+      'of another cluster',
+      { dns: ['agent.mall.shops.regent'] },
+      `it is for DNS:agent.mall.shops.regent, and calls ${servername}`,
+    ],
     ['for servers only', { purposes: ['server'] }, 'it was made for another purpose'],
   ])('refuses a certificate %s, and says why', async (_, shown, why) => {
     const { address } = await anAgent()
     const client = await material({ ...shown, ...(shown.by && { by: stranger }) })
-    await expect(post(address, tlsWith(client))).rejects.toMatchObject({ code: 'REGENT_UNAUTHORIZED', message: `agent ${address}: the caller’s certificate is refused: ${why}` })
+    await expect(post(address, tlsWith(client))).rejects.toMatchObject({
+      code: 'REGENT_UNAUTHORIZED',
+      message: `agent ${address}: the caller’s certificate is refused: ${why}`,
+    })
     const lost = vi.fn()
-    onTestFinished(createHttpFeed({ token: 'the-token', tls: tlsWith(client) }).follow(address, shop0, { heard: vi.fn(), alive: vi.fn(), lost }))
-    await vi.waitFor(() => expect(lost).toHaveBeenCalledWith(`${address} answered 401: the caller’s certificate is refused: ${why}`, true))
+    onTestFinished(
+      createHttpFeed({ token: 'the-token', tls: tlsWith(client) }).follow(address, shop0, {
+        heard: vi.fn(),
+        alive: vi.fn(),
+        lost,
+      }),
+    )
+    await vi.waitFor(() =>
+      expect(lost).toHaveBeenCalledWith(`${address} answered 401: the caller’s certificate is refused: ${why}`, true),
+    )
   })
 
   it('refuses who shows no certificate, also when asked whether it is live', async () => {
     const { address } = await anAgent()
     const nobody = tlsWith({ cert: '', key: '', ca: authority.cert })
-    await expect(post(address, nobody)).rejects.toMatchObject({ code: 'REGENT_UNAUTHORIZED', message: expect.stringContaining('none was shown') as string })
+    await expect(post(address, nobody)).rejects.toMatchObject({
+      code: 'REGENT_UNAUTHORIZED',
+      message: expect.stringContaining('none was shown') as string,
+    })
     const [host, port] = address.split(':')
     const status = await new Promise((resolve, reject) => {
-      tlsRequest({ host, port, path: '/live', ca: authority.cert, servername, agent: false }, (response) => resolve(response.resume().statusCode)).on('error', reject).end()
+      tlsRequest({ host, port, path: '/live', ca: authority.cert, servername, agent: false }, (response) =>
+        resolve(response.resume().statusCode),
+      )
+        .on('error', reject)
+        .end()
     })
     expect(status).toBe(401)
   })
@@ -116,7 +150,10 @@ describe('an agent that speaks TLS', () => {
   it('shows a renewed certificate to the next who comes, without a restart', async () => {
     const { address, certificates } = await anAgent({ madeMs: now - 100 * dayMs })
     const client = tlsWith(await material())
-    await expect(post(address, client)).rejects.toMatchObject({ code: 'REGENT_AGENT_UNREACHABLE', message: `agent ${address} (/v1/promise): its certificate is refused: it has expired` })
+    await expect(post(address, client)).rejects.toMatchObject({
+      code: 'REGENT_AGENT_UNREACHABLE',
+      message: `agent ${address} (/v1/promise): its certificate is refused: it has expired`,
+    })
     certificates.put(await material(), 'a test')
     expect(await post(address, client)).toEqual({ heard: { epoch: 4 } })
   })
@@ -130,19 +167,27 @@ describe('who calls an agent over TLS', () => {
   ])('does not talk to one with a certificate %s', async (_, shown, why) => {
     const { address } = await anAgent({ ...shown, ...(shown.by && { by: stranger }) })
     const client = tlsWith(await material())
-    await expect(post(address, client)).rejects.toMatchObject({ code: 'REGENT_AGENT_UNREACHABLE', message: expect.stringContaining(`its certificate is refused: ${why}`) as string })
+    await expect(post(address, client)).rejects.toMatchObject({
+      code: 'REGENT_AGENT_UNREACHABLE',
+      message: expect.stringContaining(`its certificate is refused: ${why}`) as string,
+    })
   })
 
   it('does not talk to one that speaks plain HTTP', async () => {
     const address = await listening(createServer((_, response) => response.end('{}')))
-    await expect(post(address, tlsWith(await material()))).rejects.toMatchObject({ code: 'REGENT_AGENT_UNREACHABLE', message: expect.stringContaining('it does not speak TLS') as string })
+    await expect(post(address, tlsWith(await material()))).rejects.toMatchObject({
+      code: 'REGENT_AGENT_UNREACHABLE',
+      message: expect.stringContaining('it does not speak TLS') as string,
+    })
   })
 
   it('says so when it has no certificate to show yet, and tries again', async () => {
     const { address } = await anAgent()
     const certificates = new HeldCertificates()
     const tls = { servername, certificates }
-    await expect(post(address, tls)).rejects.toMatchObject({ message: expect.stringContaining('no certificate yet') as string })
+    await expect(post(address, tls)).rejects.toMatchObject({
+      message: expect.stringContaining('no certificate yet') as string,
+    })
     const [heard, lost] = [vi.fn(), vi.fn()]
     onTestFinished(createHttpFeed({ token: 'the-token', tls }).follow(address, shop0, { heard, alive: vi.fn(), lost }))
     expect(lost).toHaveBeenCalledWith(`${address}: there is no certificate yet to show to the agent`)

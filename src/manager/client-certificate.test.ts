@@ -45,7 +45,16 @@ beforeEach(async () => {
     const answer = answers.shift()
     if (answer !== undefined) throw answer
   }
-  certificate = new ClientCertificate({ given, shown }, { process, server: { showCertificate }, notices: new Notices(realWorld.clock, (sentence) => said.push(sentence)), world: realWorld }, woken)
+  certificate = new ClientCertificate(
+    { given, shown },
+    {
+      process,
+      server: { showCertificate },
+      notices: new Notices(realWorld.clock, (sentence) => said.push(sentence)),
+      world: realWorld,
+    },
+    woken,
+  )
 })
 
 afterEach(async () => {
@@ -54,7 +63,12 @@ afterEach(async () => {
 })
 
 async function give({ cert, key }: Issued, ca = authority.cert): Promise<void> {
-  for (const [name, text] of [['tls.crt', cert], ['tls.key', key], ['ca.crt', ca]] as const) await writeFile(join(given, name), text)
+  for (const [name, text] of [
+    ['tls.crt', cert],
+    ['tls.key', key],
+    ['ca.crt', ca],
+  ] as const)
+    await writeFile(join(given, name), text)
 }
 
 /** Given while the folder is watched, and taken note of. */
@@ -73,7 +87,11 @@ describe('the certificate for clients', () => {
     await certificate.show()
     expect(certsAsked()).toEqual(['first'])
     const { files } = asked[0] ?? expect.fail('nothing was asked')
-    expect([await readFile(files.cert, 'utf8'), await readFile(files.key, 'utf8'), await readFile(files.ca ?? '', 'utf8')]).toEqual([first.cert, first.key, expect.stringContaining(authority.cert)])
+    expect([
+      await readFile(files.cert, 'utf8'),
+      await readFile(files.key, 'utf8'),
+      await readFile(files.ca ?? '', 'utf8'),
+    ]).toEqual([first.cert, first.key, expect.stringContaining(authority.cert)])
     expect((await stat(files.key)).mode & 0o777).toBe(0o600)
     process.pid = 101
     await certificate.show()
@@ -108,7 +126,9 @@ describe('the certificate for clients', () => {
     await certificate.start()
     await certificate.show()
     await writeFile(join(given, 'tls.key'), second.key)
-    await vi.waitFor(() => expect(certificate.trouble).toContain('tls.key is not the key of tls.crt'), { timeout: 10_000 })
+    await vi.waitFor(() => expect(certificate.trouble).toContain('tls.key is not the key of tls.crt'), {
+      timeout: 10_000,
+    })
     await certificate.show()
     expect(certsAsked()).toEqual(['first'])
     await writeFile(join(given, 'tls.key'), first.key)

@@ -13,10 +13,19 @@ const noTimer = { cancel: () => undefined }
 const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
 const untouched = { promise: 0, revision: 0, assignment: null }
 /** Of an instance that nobody has told anything yet. */
-const untold = anObservation({ instance: 'shop-0', stored: untouched, converged: { revision: 0, done: false, sentence: '' }, markedRevision: 0 })
+const untold = anObservation({
+  instance: 'shop-0',
+  stored: untouched,
+  converged: { revision: 0, done: false, sentence: '' },
+  markedRevision: 0,
+})
 
 /** A loop whose timers never fire: it goes on by what happens, or not at all. */
-function timelessLoop(store: Store = memoryStore(), acted: string[] = [], instances: readonly PlatformInstance[] = [alone]) {
+function timelessLoop(
+  store: Store = memoryStore(),
+  acted: string[] = [],
+  instances: readonly PlatformInstance[] = [alone],
+) {
   const posted: string[] = []
   const listeners: FeedListener[] = []
   const ports: LoopPorts = {
@@ -24,10 +33,26 @@ function timelessLoop(store: Store = memoryStore(), acted: string[] = [], instan
     transport: { post: (_address, path) => (posted.push(path), new Promise(() => undefined)) },
     feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
     store,
-    platform: { instances: async () => instances, onChange: () => undefined, publishPrimary: async () => true, publishedPrimary: async () => undefined, scaleTo: async () => undefined },
+    platform: {
+      instances: async () => instances,
+      onChange: () => undefined,
+      publishPrimary: async () => true,
+      publishedPrimary: async () => undefined,
+      scaleTo: async () => undefined,
+    },
   }
-  const quiet = { decided: () => undefined, acted: ({ kind }: { kind: string }) => void acted.push(kind), answered: () => undefined, recovered: () => undefined, failed: () => undefined }
-  const loop = new ClusterLoop(ports, { cluster: 'shop', spec: aSpec({ instances: instances.length }), timings: defaultTimings, manager: 'm1' }, quiet)
+  const quiet = {
+    decided: () => undefined,
+    acted: ({ kind }: { kind: string }) => void acted.push(kind),
+    answered: () => undefined,
+    recovered: () => undefined,
+    failed: () => undefined,
+  }
+  const loop = new ClusterLoop(
+    ports,
+    { cluster: 'shop', spec: aSpec({ instances: instances.length }), timings: defaultTimings, manager: 'm1' },
+    quiet,
+  )
   return { loop, posted, listeners }
 }
 
@@ -35,7 +60,16 @@ function timelessLoop(store: Store = memoryStore(), acted: string[] = [], instan
 async function loopAboutToFailOver(prepare: (loop: ClusterLoop) => void = () => undefined) {
   const store = memoryStore()
   await store.compareAndSwap('shop', 0, aRecord())
-  const { loop, listeners } = timelessLoop(store, [], ['shop-0', 'shop-1', 'shop-2'].map((name, at) => ({ ...alone, name, host: `127.24.1.${at + 1}`, agent: `127.24.1.${at + 1}:9000` })))
+  const { loop, listeners } = timelessLoop(
+    store,
+    [],
+    ['shop-0', 'shop-1', 'shop-2'].map((name, at) => ({
+      ...alone,
+      name,
+      host: `127.24.1.${at + 1}`,
+      agent: `127.24.1.${at + 1}:9000`,
+    })),
+  )
   await loop.start()
   await loop.lead(true)
   prepare(loop)
@@ -55,7 +89,9 @@ describe('the budget of automatic failovers', () => {
   })
 
   it('is not used by a failover that a person asked for', async () => {
-    const { notes } = await loopAboutToFailOver((loop) => loop.addRequest({ kind: 'failover', id: 'asked', to: null, acceptLoss: false }))
+    const { notes } = await loopAboutToFailOver((loop) =>
+      loop.addRequest({ kind: 'failover', id: 'asked', to: null, acceptLoss: false }),
+    )
     expect(notes).toMatchObject({ lastFailoverWallMs: null })
     expect(notes.automaticFailovers).toBeUndefined()
   })
@@ -90,7 +126,11 @@ describe('the loop of a cluster', () => {
     await loop.lead(false)
     loop.wake()
     await realWorld.timers.sleep(10)
-    expect(loop.decision).toMatchObject({ blocked: true, actions: [], sentence: expect.stringMatching(trouble) as string })
+    expect(loop.decision).toMatchObject({
+      blocked: true,
+      actions: [],
+      sentence: expect.stringMatching(trouble) as string,
+    })
     expect(loop.record).toBeUndefined()
     loop.storeIs('connection refused')
     loop.wake()
@@ -109,30 +149,38 @@ describe('the loop of a cluster', () => {
   it.each<[string, (loop: ClusterLoop) => Promise<void>]>([
     ['leads', (loop) => loop.reread()],
     ['is to lead', async (loop) => (await loop.lead(false), loop.lead(true))],
-  ])('says that its record cannot be read while it %s, whatever else the store answers, until it can', async (_what, reads) => {
-    const store = memoryStore()
-    let forged = false
-    const readRecord: Store['readRecord'] = async (cluster) => {
-      if (forged) throw new Error('shop-record is no record')
-      return store.readRecord(cluster)
-    }
-    const { loop } = timelessLoop({ ...store, readRecord })
-    await loop.start()
-    await loop.lead(true)
-    forged = true
-    await expect(reads(loop)).rejects.toThrow('shop-record is no record')
-    for (let answers = 0; answers < 3; answers++) {
+  ])(
+    'says that its record cannot be read while it %s, whatever else the store answers, until it can',
+    async (_what, reads) => {
+      const store = memoryStore()
+      let forged = false
+      const readRecord: Store['readRecord'] = async (cluster) => {
+        if (forged) throw new Error('shop-record is no record')
+        return store.readRecord(cluster)
+      }
+      const { loop } = timelessLoop({ ...store, readRecord })
+      await loop.start()
+      await loop.lead(true)
+      forged = true
+      await expect(reads(loop)).rejects.toThrow('shop-record is no record')
+      for (let answers = 0; answers < 3; answers++) {
+        loop.storeIs('')
+        await realWorld.timers.sleep(10)
+        expect(loop.decision).toMatchObject({
+          blocked: true,
+          sentence: expect.stringMatching(
+            /nothing can be committed until the store is back: shop-record is no record$/,
+          ) as string,
+        })
+      }
+      forged = false
       loop.storeIs('')
       await realWorld.timers.sleep(10)
-      expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(/nothing can be committed until the store is back: shop-record is no record$/) as string })
-    }
-    forged = false
-    loop.storeIs('')
-    await realWorld.timers.sleep(10)
-    await loop.lead(true)
-    await realWorld.timers.sleep(10)
-    expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
-  })
+      await loop.lead(true)
+      await realWorld.timers.sleep(10)
+      expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
+    },
+  )
 
   it('says why its commit was refused, whatever else the store answers, until one is taken', async () => {
     const store = memoryStore()
@@ -147,7 +195,10 @@ describe('the loop of a cluster', () => {
     listeners[0]?.heard(untold)
     for (let answers = 0; answers < 3; answers++) {
       await realWorld.timers.sleep(10)
-      expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(/until the store is back: not allowed to change shop-record$/) as string })
+      expect(loop.decision).toMatchObject({
+        blocked: true,
+        sentence: expect.stringMatching(/until the store is back: not allowed to change shop-record$/) as string,
+      })
       loop.storeIs('')
     }
     refused = false
@@ -193,7 +244,11 @@ describe('the loop of a cluster', () => {
     leading.listeners[0]?.heard(untold)
     await realWorld.timers.sleep(50)
     expect(following.loop.record).toBeUndefined()
-    following.listeners[0]?.heard({ ...untold, sequence: untold.sequence + 1, stored: { ...untold.stored, revision: 1 } })
+    following.listeners[0]?.heard({
+      ...untold,
+      sequence: untold.sequence + 1,
+      stored: { ...untold.stored, revision: 1 },
+    })
     await realWorld.timers.sleep(1_200)
     expect(following.loop.record).toEqual(leading.loop.record)
     expect(following.loop.decision).toBeNull()
@@ -207,7 +262,13 @@ describe('the loop of a cluster', () => {
     first.listeners[0]?.heard(untold)
     await realWorld.timers.sleep(50)
     const leading = { ...untold, stored: { ...untold.stored, ...{ promise: 1, revision: 1 } } }
-    first.listeners[0]?.heard({ ...leading, sequence: 2, process: 'dead', server: null, stored: { ...leading.stored, unsettled: true } })
+    first.listeners[0]?.heard({
+      ...leading,
+      sequence: 2,
+      process: 'dead',
+      server: null,
+      stored: { ...leading.stored, unsettled: true },
+    })
     await realWorld.timers.sleep(50)
     const second = timelessLoop(store)
     await second.loop.start()

@@ -26,9 +26,14 @@ import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
 import { StoreTrouble } from './store-trouble.ts'
 
-/** A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be started again. */
+/**
+ * A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be
+ * started again.
+ */
 const fetchAgainMs = 30_000
-/** A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait. */
+/**
+ * A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait.
+ */
 const followerReadsAfterMs = 1_000
 
 export interface LoopPorts {
@@ -59,8 +64,9 @@ export interface LoopListener {
 }
 
 /**
- * The loop of one cluster: observe → decide → act, one decision at a time, driven by what happens. It keeps nothing that a successor would need: a manager that dies half-way is replaced by one that
- * reads the record and the observations and goes on.
+ * The loop of one cluster: observe → decide → act, one decision at a time, driven by what happens. It keeps nothing
+ * that a successor would need: a manager that dies half-way is replaced by one that reads the record and the
+ * observations and goes on.
  */
 export class ClusterLoop {
   readonly #ports: LoopPorts
@@ -86,7 +92,8 @@ export class ClusterLoop {
   #told = { leads: false }
   readonly #trouble = new StoreTrouble(() => this.wake())
   /** A commit of which the store did not say whether it was done. */
-  #unanswered: { readonly before: ClusterRecord | undefined; readonly action: Extract<Action, { kind: 'commit' }> } | undefined
+  #unanswered:
+    { readonly before: ClusterRecord | undefined; readonly action: Extract<Action, { kind: 'commit' }> } | undefined
   #queued = false
   #deciding = false
   #wokenMeanwhile = false
@@ -102,17 +109,37 @@ export class ClusterLoop {
     this.#beganMs = ports.world.clock.monotonicMs()
     this.#sightings = new Sightings(config.timings)
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
-    this.#runs = new RunBook((change) => this.changeNotes(change), () => this.#notes.damage !== '')
-    this.#notes = new NotesDesk({ store: ports.store, timers: ports.world.timers, cluster: config.cluster, failed: (error) => this.#listener.failed('reading or writing the notes', error), mended: () => this.wake() })
-    this.#agents = new FollowedAgents(ports.feed, config.cluster, (name) => ({ heard: (observation) => this.#heard(observation), alive: () => void (this.#sightings.touch(name, ports.world.clock.monotonicMs()) && this.wake()), lost: () => this.wake(), strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error) }))
+    this.#runs = new RunBook(
+      (change) => this.changeNotes(change),
+      () => this.#notes.damage !== '',
+    )
+    this.#notes = new NotesDesk({
+      store: ports.store,
+      timers: ports.world.timers,
+      cluster: config.cluster,
+      failed: (error) => this.#listener.failed('reading or writing the notes', error),
+      mended: () => this.wake(),
+    })
+    this.#agents = new FollowedAgents(ports.feed, config.cluster, (name) => ({
+      heard: (observation) => this.#heard(observation),
+      alive: () => void (this.#sightings.touch(name, ports.world.clock.monotonicMs()) && this.wake()),
+      lost: () => this.wake(),
+      strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error),
+    }))
     this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, this.#sightings)
-    this.#desk = new OrderDesk({ ...ports, timings: config.timings }, (name) => this.#sightings.addressOf(name), (outcome) => this.#orderAnswered(outcome))
+    this.#desk = new OrderDesk(
+      { ...ports, timings: config.timings },
+      (name) => this.#sightings.addressOf(name),
+      (outcome) => this.#orderAnswered(outcome),
+    )
   }
 
   /** Begins to listen to agents. Decides only while `lead` said so. */
   async start(): Promise<void> {
     await this.#readInstances()
-    this.#ports.platform.onChange(() => void this.#readInstances().catch((error: unknown) => this.#listener.failed('reading the instances', error)))
+    this.#ports.platform.onChange(
+      () => void this.#readInstances().catch((error: unknown) => this.#listener.failed('reading the instances', error)),
+    )
   }
 
   stop(): void {
@@ -133,7 +160,10 @@ export class ClusterLoop {
     return this.#config.spec
   }
 
-  /** Leadership came or went. A new leader reads everything before it decides; what it was told last counts, also when it was told while it read. */
+  /**
+   * Leadership came or went. A new leader reads everything before it decides; what it was told last counts, also when
+   * it was told while it read.
+   */
   async lead(leads: boolean): Promise<void> {
     const told = (this.#told = { leads })
     if (leads && !this.#leads) await this.reread()
@@ -223,7 +253,9 @@ export class ClusterLoop {
 
   async reread(): Promise<void> {
     const [{ store, platform }, { cluster }, isNewest] = [this.#ports, this.#config, this.#routeLooks.begin()]
-    const [record, published] = await this.#trouble.read(Promise.all([store.readRecord(cluster), platform.publishedPrimary(), this.#notes.read()]))
+    const [record, published] = await this.#trouble.read(
+      Promise.all([store.readRecord(cluster), platform.publishedPrimary(), this.#notes.read()]),
+    )
     this.#record = record
     if (isNewest()) this.#published = published
     const unanswered = this.#unanswered
@@ -245,7 +277,10 @@ export class ClusterLoop {
       .catch((error: unknown) => this.#listener.failed('deciding', error))
   }
 
-  /** A manager that lost its claim because the store is gone goes on saying what it sees, and so does one that cannot take up its claim because the record cannot be read. */
+  /**
+   * A manager that lost its claim because the store is gone goes on saying what it sees, and so does one that cannot
+   * take up its claim because the record cannot be read.
+   */
   get #speaks(): boolean {
     return this.#leads || this.#trouble.of('store') !== '' || (this.#told.leads && this.#trouble.of('reading') !== '')
   }
@@ -268,7 +303,10 @@ export class ClusterLoop {
       if (this.#leads) this.#keepBook(decision)
       this.#listener.decided(decision, changed)
       this.#planRevisit(decision)
-      if (this.#leads) this.#runs.note({ snapshot: this.#heardNow(), record: this.#record, isQuiet: decision.flow === null }, this.notes).catch((error: unknown) => this.#listener.failed('noting who is there', error))
+      if (this.#leads)
+        this.#runs
+          .note({ snapshot: this.#heardNow(), record: this.#record, isQuiet: decision.flow === null }, this.notes)
+          .catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
         await this.#act(action)
         if (action.kind === 'commit') break
@@ -283,7 +321,12 @@ export class ClusterLoop {
   #planRevisit(decision: Decision): void {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
-    const waits = [this.#runs.nextNotingMs(this.#heardNow(), this.notes, this.#record), decision.revisitMs, this.#sightings.nextSilenceMs(clock.monotonicMs()), decision.actions.length > 0 ? 400 : null].filter((wait) => wait !== null)
+    const waits = [
+      this.#runs.nextNotingMs(this.#heardNow(), this.notes, this.#record),
+      decision.revisitMs,
+      this.#sightings.nextSilenceMs(clock.monotonicMs()),
+      decision.actions.length > 0 ? 400 : null,
+    ].filter((wait) => wait !== null)
     if (waits.length > 0) this.#revisit = timers.after(Math.max(1, Math.min(...waits)), () => this.wake())
   }
 
@@ -307,7 +350,10 @@ export class ClusterLoop {
       const done = await this.#ports.store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
       this.#trouble.over()
       if (!done) {
-        this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`))
+        this.#listener.failed(
+          'commit',
+          new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`),
+        )
         await this.reread()
       } else {
         this.#record = action.next
@@ -329,7 +375,10 @@ export class ClusterLoop {
     this.#book.committed(action.next, action.why)
     if (before?.intent?.kind === 'switchover' && action.next.intent === null) this.dropRequest(before.intent.request)
     if (before?.primary === action.next.primary) return
-    const isAutomatic = before !== undefined && this.#book.current?.kind === 'failover' && this.#requests.every(({ kind }) => kind !== 'failover')
+    const isAutomatic =
+      before !== undefined &&
+      this.#book.current?.kind === 'failover' &&
+      this.#requests.every(({ kind }) => kind !== 'failover')
     if (isAutomatic) this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
     this.#requests = this.#requests.filter(({ kind }) => kind !== 'failover')
   }
@@ -378,12 +427,18 @@ export class ClusterLoop {
   /** A step of a switchover was refused or timed out: the request it served ends. */
   #failRequestOf({ action, error }: OrderOutcome): void {
     const intent = this.#record?.intent
-    const serves = action.kind === 'demote' || action.kind === 'fetch' || (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
+    const serves =
+      action.kind === 'demote' ||
+      action.kind === 'fetch' ||
+      (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
     if (intent?.kind === 'switchover' && serves) this.#failedRequests.set(intent.request, error)
     if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, error)
   }
 
-  /** Another source is tried, or the primary started again, rather than the same fetch for ever. Where neither can be, it is tried again later. */
+  /**
+   * Another source is tried, or the primary started again, rather than the same fetch for ever. Where neither can be,
+   * it is tried again later.
+   */
   #failFetch({ member, from }: FetchOrder, error: string): void {
     const source = this.#sightings.observationOf(from.instance)?.member
     if (source === undefined) return
@@ -399,7 +454,12 @@ export class ClusterLoop {
   #keepBook(decision: Decision): void {
     if (decision.flow !== null) {
       const analysis = decision.analyses.find(({ severity }) => severity === 'critical')?.sentence ?? decision.sentence
-      const ended = this.#book.begin({ kind: decision.flow, sentence: decision.sentence, analysis, record: this.#record })
+      const ended = this.#book.begin({
+        kind: decision.flow,
+        sentence: decision.sentence,
+        analysis,
+        record: this.#record,
+      })
       if (ended) this.#file(ended)
       if (this.#book.current?.timeline.length === 0) this.#book.note(`noticed: ${decision.sentence}`)
       return
@@ -413,7 +473,10 @@ export class ClusterLoop {
 
   #file(recovery: Recovery): void {
     this.#listener.recovered(recovery)
-    this.#notes.changeSoon((notes) => ({ ...notes, recoveries: [recovery, ...notes.recoveries].slice(0, recoveriesKept) }))
+    this.#notes.changeSoon((notes) => ({
+      ...notes,
+      recoveries: [recovery, ...notes.recoveries].slice(0, recoveriesKept),
+    }))
   }
 
   async #readInstances(): Promise<void> {
@@ -427,9 +490,14 @@ export class ClusterLoop {
     if (observation.cluster !== this.#config.cluster) return
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
     if (this.#leads && this.#runs.believes(observation, this.notes)) {
-      this.#leases.confirm(observation).catch((error: unknown) => this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error))
+      this.#leases
+        .confirm(observation)
+        .catch((error: unknown) =>
+          this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error),
+        )
     }
-    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding) void this.#readAgain(this.#leads ? 0 : followerReadsAfterMs)
+    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding)
+      void this.#readAgain(this.#leads ? 0 : followerReadsAfterMs)
     else this.wake()
   }
 

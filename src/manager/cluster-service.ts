@@ -4,8 +4,8 @@ import type { OperationResult } from './api/operation-result.ts'
 import type { ClusterView, TopologyView } from './api/views.ts'
 
 /**
- * What the HTTP API needs of the cluster loops. Every method throws or rejects with `REGENT_NOT_FOUND`, listing what there
- * is, for a cluster, instance or recovery that does not exist.
+ * What the HTTP API needs of the cluster loops. Every method throws or rejects with `REGENT_NOT_FOUND`, listing what
+ * there is, for a cluster, instance or recovery that does not exist.
  */
 export interface ClusterService {
   /** This manager leads; one that does not changes nothing. */

@@ -62,7 +62,9 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
 
 function downtimeField(input: DecisionInput, { name }: InstanceView): Pick<InstanceRow, 'downtime'> {
   const found = downtimeOf(input, name)
-  return found === undefined ? {} : { downtime: { untilWallMs: found.untilWallMs, reason: found.reason, owner: found.owner } }
+  return found === undefined
+    ? {}
+    : { downtime: { untilWallMs: found.untilWallMs, reason: found.reason, owner: found.owner } }
 }
 
 function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): boolean {
@@ -70,10 +72,20 @@ function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): 
   return channel != null && isBehind(channel, spec.maxLagSeconds)
 }
 
-function serverFields(server: ServerState | null): Pick<InstanceRow, 'lagSeconds' | 'backlog' | 'readOnly' | 'offline' | 'version' | 'executed'> {
-  if (server === null) return { lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null }
+function serverFields(
+  server: ServerState | null,
+): Pick<InstanceRow, 'lagSeconds' | 'backlog' | 'readOnly' | 'offline' | 'version' | 'executed'> {
+  if (server === null)
+    return { lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null }
   const { channel, readOnly, offlineMode, version, executed } = server
-  return { lagSeconds: channel?.lagSeconds ?? null, backlog: channel?.backlogTransactions ?? null, readOnly, offline: offlineMode, version, executed }
+  return {
+    lagSeconds: channel?.lagSeconds ?? null,
+    backlog: channel?.backlogTransactions ?? null,
+    readOnly,
+    offline: offlineMode,
+    version,
+    executed,
+  }
 }
 
 function roleOf({ record }: DecisionInput, { observation }: InstanceView): InstanceRow['role'] {
@@ -83,10 +95,19 @@ function roleOf({ record }: DecisionInput, { observation }: InstanceView): Insta
 }
 
 function problemsOf(decision: Decision | null, view: InstanceView): readonly string[] {
-  const analyses = decision?.analyses.filter(({ instance, severity, expected }) => instance === view.name && (severity !== 'info' || expected === true)).map(({ sentence }) => sentence) ?? []
+  const analyses =
+    decision?.analyses
+      .filter(
+        ({ instance, severity, expected }) => instance === view.name && (severity !== 'info' || expected === true),
+      )
+      .map(({ sentence }) => sentence) ?? []
   const seen = view.observation
   if (seen === null) return ['its agent was never heard']
-  const seeding = seen.seedingProgress ? [`seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`] : []
+  const seeding = seen.seedingProgress
+    ? [
+        `seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`,
+      ]
+    : []
   const converging = seen.converged.done ? [] : [seen.converged.sentence]
   const certificate = seen.certificateTrouble === undefined ? [] : [seen.certificateTrouble]
   return [...seeding, ...analyses, ...converging, ...certificate]

@@ -17,7 +17,12 @@ export class FollowedAgents {
   are(instances: readonly PlatformInstance[]): void {
     const reachable = new Map(instances.filter(({ agent }) => agent !== '').map(({ agent, name }) => [agent, name]))
     for (const address of this.#unfollow.keys()) if (!reachable.has(address)) this.#leave(address)
-    for (const [address, name] of reachable) if (!this.#unfollow.has(address)) this.#unfollow.set(address, this.#feed.follow(address, { cluster: this.#cluster, instance: name }, this.#listenerOf(name)))
+    for (const [address, name] of reachable)
+      if (!this.#unfollow.has(address))
+        this.#unfollow.set(
+          address,
+          this.#feed.follow(address, { cluster: this.#cluster, instance: name }, this.#listenerOf(name)),
+        )
   }
 
   stop(): void {

@@ -20,7 +20,10 @@ export interface HealthServerParts {
   readonly log: Logger
 }
 
-/** Less than the second a kubelet waits unless told otherwise: a check that hangs is to be named, not to become a time-out. */
+/**
+ * Less than the second a kubelet waits unless told otherwise: a check that hangs is to be named, not to become a
+ * time-out.
+ */
 const checkDeadlineMs = 800
 
 /** `/healthz` and `/readyz` for the kubelet, with a line for each check: yes is 200, no is 503. */

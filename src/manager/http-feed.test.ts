@@ -19,11 +19,15 @@ test('an agent that is killed in the middle of its stream is lost, and asked aga
   onTestFinished(() => void server.close())
   const losses: string[] = []
   const twice = new Promise<void>((resolve) => {
-    const stop = createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, shop1, {
-      heard: () => undefined,
-      alive: () => undefined,
-      lost: (why) => void (losses.push(why) === 2 && resolve()),
-    })
+    const stop = createHttpFeed({ token: 'token' }).follow(
+      `127.0.0.1:${(server.address() as AddressInfo).port}`,
+      shop1,
+      {
+        heard: () => undefined,
+        alive: () => undefined,
+        lost: (why) => void (losses.push(why) === 2 && resolve()),
+      },
+    )
     onTestFinished(stop)
   })
   await twice
@@ -32,14 +36,23 @@ test('an agent that is killed in the middle of its stream is lost, and asked aga
 })
 
 test('an agent that is newer than its manager is lost, with a sentence that says so, and nothing of it is heard', async () => {
-  const server = createServer((_, response) => void response.writeHead(200).write(`\n${JSON.stringify(newer)}\n${JSON.stringify(anObservation())}\n`))
+  const server = createServer(
+    (_, response) =>
+      void response.writeHead(200).write(`\n${JSON.stringify(newer)}\n${JSON.stringify(anObservation())}\n`),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
   const [heard, alive, lost] = [vi.fn(), vi.fn(), vi.fn()]
-  onTestFinished(createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, shop1, { heard, alive, lost }))
+  onTestFinished(
+    createHttpFeed({ token: 'token' }).follow(`127.0.0.1:${(server.address() as AddressInfo).port}`, shop1, {
+      heard,
+      alive,
+      lost,
+    }),
+  )
   await vi.waitFor(() => expect(lost).toHaveBeenCalledTimes(2), 5_000)
   expect(lost).toHaveBeenCalledWith(newerSentence)
   expect(alive).toHaveBeenCalled()
@@ -47,8 +60,17 @@ test('an agent that is newer than its manager is lost, with a sentence that says
 })
 
 /** Whom the manager of shop expects at that address, and who answers. */
-async function strangersWord(says: Partial<Observation>): Promise<{ readonly lost: readonly unknown[]; readonly heard: number; readonly address: string }> {
-  const handlers = { observation: () => ({ ...anObservation(), ...says }), subscribe: () => () => undefined, orders: new Map(), isLive: () => true, isReady: () => true, metrics: () => '' }
+async function strangersWord(
+  says: Partial<Observation>,
+): Promise<{ readonly lost: readonly unknown[]; readonly heard: number; readonly address: string }> {
+  const handlers = {
+    observation: () => ({ ...anObservation(), ...says }),
+    subscribe: () => () => undefined,
+    orders: new Map(),
+    isLive: () => true,
+    isReady: () => true,
+    metrics: () => '',
+  }
   const server = createAgentServer(handlers, { token: 'token' })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
@@ -66,11 +88,16 @@ async function strangersWord(says: Partial<Observation>): Promise<{ readonly los
 test.each([
   ['another cluster', { cluster: 'warehouse' }, 'shop-1 of cluster warehouse'],
   ['another instance', { instance: 'shop-2' }, 'shop-2 of cluster shop'],
-])('nothing is taken of the agent of %s that answers with the same token, and both names are said', async (_, says, who) => {
-  const { lost, heard, address } = await strangersWord(says)
-  expect(lost).toEqual([`the agent at ${address} is that of ${who}, not of shop-1 of cluster shop: nothing that it says is taken`])
-  expect(heard).toBe(0)
-})
+])(
+  'nothing is taken of the agent of %s that answers with the same token, and both names are said',
+  async (_, says, who) => {
+    const { lost, heard, address } = await strangersWord(says)
+    expect(lost).toEqual([
+      `the agent at ${address} is that of ${who}, not of shop-1 of cluster shop: nothing that it says is taken`,
+    ])
+    expect(heard).toBe(0)
+  },
+)
 
 test('the agent that is expected there is heard', async () => {
   expect(await strangersWord({})).toMatchObject({ lost: [], heard: 1 })
@@ -91,14 +118,29 @@ describe('an observation', () => {
   })
 
   it('of a newer agent is refused with a sentence', () => {
-    expect(() => parseObservation(JSON.stringify(newer))).toThrow(expect.objectContaining({ code: 'REGENT_NEWER_VERSION', message: newerSentence }) as Error)
+    expect(() => parseObservation(JSON.stringify(newer))).toThrow(
+      expect.objectContaining({ code: 'REGENT_NEWER_VERSION', message: newerSentence }) as Error,
+    )
   })
 
-  it.each(['null', '7', '"observation"', '[]', '{}', '{"version":"1"}', '{"version":null,"instance":"shop-1"}'])('is not %s', (line) => {
-    expect(() => parseObservation(line)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST', message: 'an agent sent something that is no observation' }) as Error)
-  })
+  it.each(['null', '7', '"observation"', '[]', '{}', '{"version":"1"}', '{"version":null,"instance":"shop-1"}'])(
+    'is not %s',
+    (line) => {
+      expect(() => parseObservation(line)).toThrow(
+        expect.objectContaining({
+          code: 'REGENT_BAD_REQUEST',
+          message: 'an agent sent something that is no observation',
+        }) as Error,
+      )
+    },
+  )
 
   it.each(['', 'observation', '{"version":1,', 'HTTP/1.1 200 OK'])('is JSON, and not %j', (line) => {
-    expect(() => parseObservation(line)).toThrow(expect.objectContaining({ code: 'REGENT_BAD_REQUEST', message: expect.stringMatching(/^an agent sent a line that is not JSON: ./) as string }) as Error)
+    expect(() => parseObservation(line)).toThrow(
+      expect.objectContaining({
+        code: 'REGENT_BAD_REQUEST',
+        message: expect.stringMatching(/^an agent sent a line that is not JSON: ./) as string,
+      }) as Error,
+    )
   })
 })

@@ -9,7 +9,10 @@ import { agentRoutes } from '../../failover/order.ts'
 import { observationVersion, type Observation } from '../../topology/observation.ts'
 import type { AgentFeed, AgentIdentity, FeedListener } from './agent-feed.ts'
 
-/** A stream without a line for this long is closed and opened again: agents send at least every few hundred milliseconds. */
+/**
+ * A stream without a line for this long is closed and opened again: agents send at least every few hundred
+ * milliseconds.
+ */
 const silenceMs = 1_500
 const retryMs = 100
 const longestRefusal = 65_536
@@ -51,7 +54,12 @@ export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
   }
 }
 
-function openStream({ address, whom }: { readonly address: string; readonly whom: AgentIdentity }, { token, tls }: HttpFeedOptions, listener: FeedListener, ended: (why: string, isDistrusted?: boolean) => void): ClientRequest {
+function openStream(
+  { address, whom }: { readonly address: string; readonly whom: AgentIdentity },
+  { token, tls }: HttpFeedOptions,
+  listener: FeedListener,
+  ended: (why: string, isDistrusted?: boolean) => void,
+): ClientRequest {
   const [host = '', port = ''] = address.split(':')
   let over = false
   const end = (why: string, isDistrusted = false): void => {
@@ -60,11 +68,18 @@ function openStream({ address, whom }: { readonly address: string; readonly whom
     outgoing.destroy()
     ended(why, isDistrusted)
   }
-  const outgoing = requestTo(tls, { host, port, path: agentRoutes.observations, headers: { authorization: `Bearer ${token}` }, timeout: silenceMs })
+  const outgoing = requestTo(tls, {
+    host,
+    port,
+    path: agentRoutes.observations,
+    headers: { authorization: `Bearer ${token}` },
+    timeout: silenceMs,
+  })
   outgoing.on('response', (incoming) => {
     if (incoming.statusCode !== 200) {
       const isDistrusted = incoming.statusCode === catalogue.REGENT_UNAUTHORIZED.status
-      const refused = (text: string): void => end(`${address} answered ${incoming.statusCode}${reasonIn(text)}`, isDistrusted)
+      const refused = (text: string): void =>
+        end(`${address} answered ${incoming.statusCode}${reasonIn(text)}`, isDistrusted)
       readText(incoming, longestRefusal).then(refused, (error: unknown) => end(describeError(error)))
       return
     }
@@ -81,7 +96,8 @@ function openStream({ address, whom }: { readonly address: string; readonly whom
         end(describeError(error))
       }
     })
-    // readline passes its input's errors on, and one that nobody hears ends the process: here, whenever an agent is killed.
+    // readline passes its input's errors on, and one that nobody hears ends the process: here, whenever an agent is
+    // killed.
     lines.on('error', (error) => end(describeError(error)))
     lines.on('close', () => end(`${address} ended its stream`))
   })
@@ -102,7 +118,10 @@ function reasonIn(text: string): string {
   }
 }
 
-/** Throws `REGENT_BAD_REQUEST` or `REGENT_NEWER_VERSION`. Fields are not checked one by one: the agent is ours and authenticated, only its version may differ. */
+/**
+ * Throws `REGENT_BAD_REQUEST` or `REGENT_NEWER_VERSION`. Fields are not checked one by one: the agent is ours and
+ * authenticated, only its version may differ.
+ */
 export function parseObservation(line: string): Observation {
   const value = parseJson(line)
   if (typeof value !== 'object' || value === null || typeof (value as Observation).version !== 'number') {
@@ -110,7 +129,10 @@ export function parseObservation(line: string): Observation {
   }
   const observation = value as Observation
   if (observation.version > observationVersion) {
-    throw new RegentError('REGENT_NEWER_VERSION', `the agent of ${observation.instance} sends version ${observation.version}, this manager understands up to ${observationVersion}`)
+    throw new RegentError(
+      'REGENT_NEWER_VERSION',
+      `the agent of ${observation.instance} sends version ${observation.version}, this manager understands up to ${observationVersion}`,
+    )
   }
   return observation
 }
@@ -118,13 +140,18 @@ export function parseObservation(line: string): Observation {
 /** Another instance or another cluster took over the address: what it says is nobody’s here. */
 function ofWhom(observation: Observation, { cluster, instance }: AgentIdentity, address: string): Observation {
   if (observation.cluster === cluster && observation.instance === instance) return observation
-  throw new RegentError('REGENT_WRONG_MEMBER', `the agent at ${address} is that of ${observation.instance} of cluster ${observation.cluster}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`)
+  throw new RegentError(
+    'REGENT_WRONG_MEMBER',
+    `the agent at ${address} is that of ${observation.instance} of cluster ${observation.cluster}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`,
+  )
 }
 
 function parseJson(line: string): unknown {
   try {
     return JSON.parse(line) as unknown
   } catch (error) {
-    throw new RegentError('REGENT_BAD_REQUEST', `an agent sent a line that is not JSON: ${describeError(error)}`, { cause: error })
+    throw new RegentError('REGENT_BAD_REQUEST', `an agent sent a line that is not JSON: ${describeError(error)}`, {
+      cause: error,
+    })
   }
 }

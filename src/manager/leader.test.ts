@@ -14,7 +14,11 @@ it('A claim that could not be taken up, because the store was lost again at that
   let lost = false
   const leader = new Leader({
     store: { ...store, lead: async (...asked) => (lost ? undefined : store.lead(...asked)) },
-    world: { ...realWorld, timers: { ...realWorld.timers, every }, clock: { ...realWorld.clock, monotonicMs: () => realWorld.clock.monotonicMs() + (lost ? 3_000 : 0) } },
+    world: {
+      ...realWorld,
+      timers: { ...realWorld.timers, every },
+      clock: { ...realWorld.clock, monotonicMs: () => realWorld.clock.monotonicMs() + (lost ? 3_000 : 0) },
+    },
     manager: 'm1',
     leadershipMs: 3_000,
     changed: async (leads) => {

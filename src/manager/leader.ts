@@ -14,8 +14,8 @@ export interface LeaderOptions {
 }
 
 /**
- * Keeps this manager's claim to lead. Judged by the local monotonic clock from before each attempt: a manager that was frozen finds its claim run out before it acts. Leadership only decides
- * who works; safety rests on the record.
+ * Keeps this manager's claim to lead. Judged by the local monotonic clock from before each attempt: a manager that was
+ * frozen finds its claim run out before it acts. Leadership only decides who works; safety rests on the record.
  */
 export class Leader {
   readonly #options: LeaderOptions
@@ -43,7 +43,8 @@ export class Leader {
   async stop(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = null
-    if (this.#leads) await this.#options.store.resign(this.#options.manager).catch((error: unknown) => this.#options.failed(error))
+    if (this.#leads)
+      await this.#options.store.resign(this.#options.manager).catch((error: unknown) => this.#options.failed(error))
   }
 
   async #renew(): Promise<void> {
@@ -73,7 +74,8 @@ export class Leader {
     this.#told = leads
     if (!leads) this.#leads = false
     await this.#options.changed(leads)
-    // Only now: a claim that could not be taken up, because the store was lost again at that moment, is taken up at the next renewal.
+    // Only now: a claim that could not be taken up, because the store was lost again at that moment, is taken up at the
+    // next renewal.
     this.#leads = leads
   }
 }

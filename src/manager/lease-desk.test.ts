@@ -9,17 +9,26 @@ import { LeaseDesk } from './lease-desk.ts'
 
 /** The primary asks. */
 const asks = (more: Partial<Observation> = {}): Observation => ({
-  ...anObservation({ instance: 'shop-0', stored: { assignment: { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } } }),
+  ...anObservation({
+    instance: 'shop-0',
+    stored: { assignment: { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } },
+  }),
   lease: { question: 4, remainingMs: 900 },
   ...more,
 })
 
 /** What is posted when `observation` is heard while `forgetful` wait to be told. */
-async function confirmed(observations: readonly Observation[], forgetful: Readonly<Record<string, string>> = {}): Promise<readonly unknown[]> {
+async function confirmed(
+  observations: readonly Observation[],
+  forgetful: Readonly<Record<string, string>> = {},
+): Promise<readonly unknown[]> {
   const bodies: unknown[] = []
   const post = async (...[, , body]: Parameters<Transport['post']>) => bodies.push(body)
   const store = { readRecord: async () => aRecord() } as unknown as Store
-  const desk = new LeaseDesk({ store, transport: { post }, timings: defaultTimings }, { addressOf: () => '127.24.1.1:9400', forgetful })
+  const desk = new LeaseDesk(
+    { store, transport: { post }, timings: defaultTimings },
+    { addressOf: () => '127.24.1.1:9400', forgetful },
+  )
   for (const observation of observations) await desk.confirm(observation)
   return bodies
 }

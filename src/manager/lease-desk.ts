@@ -30,9 +30,23 @@ export class LeaseDesk {
     const { store, transport, timings } = this.#ports
     const record = await store.readRecord(cluster)
     const address = this.#sightings.addressOf(instance)
-    if (record === undefined || address === undefined || record.primary !== member || record.epoch !== stored.assignment?.epoch) return
+    if (
+      record === undefined ||
+      address === undefined ||
+      record.primary !== member ||
+      record.epoch !== stored.assignment?.epoch
+    )
+      return
     const { forgetful } = this.#sightings
-    const confirmation = { version: orderVersion, cluster, member, epoch: record.epoch, revision: record.revision, question: lease.question, ...(heardForgetful === undefined || Object.keys(forgetful).length === 0 ? {} : { forgetful }) }
+    const confirmation = {
+      version: orderVersion,
+      cluster,
+      member,
+      epoch: record.epoch,
+      revision: record.revision,
+      question: lease.question,
+      ...(heardForgetful === undefined || Object.keys(forgetful).length === 0 ? {} : { forgetful }),
+    }
     await transport.post(address, agentRoutes.lease, confirmation, timings.leaseRenewMs)
   }
 }

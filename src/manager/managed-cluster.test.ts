@@ -24,21 +24,45 @@ async function logged() {
   await store.compareAndSwap('shop', 0, aRecord({ syncSet: [], acks: 0, acksWanted: 0 }))
   const ports: LoopPorts = {
     world: { ...realWorld, clock, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
-    transport: { post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', `refused at ${time.nowMs} ms`)) },
+    transport: {
+      post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', `refused at ${time.nowMs} ms`)),
+    },
     feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
     store,
-    platform: { instances: async () => [alone], onChange: () => undefined, publishPrimary: async () => Promise.reject(new Error(`no route at ${time.nowMs} ms`)), publishedPrimary: async () => undefined, scaleTo: async () => undefined },
+    platform: {
+      instances: async () => [alone],
+      onChange: () => undefined,
+      publishPrimary: async () => Promise.reject(new Error(`no route at ${time.nowMs} ms`)),
+      publishedPrimary: async () => undefined,
+      scaleTo: async () => undefined,
+    },
   }
   const log = createLogger({ level: 'warn', name: 'manager', destination: { write: (line) => void lines.push(line) } })
-  const cluster = new ManagedCluster(ports, { cluster: 'shop', spec: aSpec({ instances: 1 }), timings: defaultTimings, manager: 'm1' }, { log, metrics: createMetrics() })
+  const cluster = new ManagedCluster(
+    ports,
+    { cluster: 'shop', spec: aSpec({ instances: 1 }), timings: defaultTimings, manager: 'm1' },
+    { log, metrics: createMetrics() },
+  )
   await cluster.loop.start()
   await cluster.loop.lead(true)
   const turn = async (sequence: number, laterMs = 1_000): Promise<void> => {
     time.nowMs += laterMs
-    listeners[0]?.heard(anObservation({ instance: 'shop-0', sequence, stored: { revision: 0 }, converged: { revision: 0, done: true, sentence: '' } }))
+    listeners[0]?.heard(
+      anObservation({
+        instance: 'shop-0',
+        sequence,
+        stored: { revision: 0 },
+        converged: { revision: 0, done: true, sentence: '' },
+      }),
+    )
     await realWorld.timers.sleep(5)
   }
-  return { cluster, turn, told: (what: RegExp) => lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg).filter((line) => what.test(line)) }
+  return {
+    cluster,
+    turn,
+    told: (what: RegExp) =>
+      lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg).filter((line) => what.test(line)),
+  }
 }
 
 describe('the log of a manager', () => {
@@ -56,7 +80,10 @@ describe('the log of a manager', () => {
     const { cluster, told } = await logged()
     for (let time = 0; time < 5; time += 1) cluster.remark('routes.json was removed by another hand')
     cluster.remark('routes.json was changed by another hand')
-    expect(told(/routes\.json/)).toEqual(['routes.json was removed by another hand', 'routes.json was changed by another hand'])
+    expect(told(/routes\.json/)).toEqual([
+      'routes.json was removed by another hand',
+      'routes.json was changed by another hand',
+    ])
     expect(cluster.remarks).toEqual(['0 s ago: routes.json was changed by another hand'])
   })
 })

@@ -43,7 +43,11 @@ export class ManagedCluster {
   #viewPlanned = false
   #remark: { readonly sentence: string; readonly atMs: number } | undefined
 
-  constructor(ports: LoopPorts, config: LoopConfig, tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string; readonly told?: Told }) {
+  constructor(
+    ports: LoopPorts,
+    config: LoopConfig,
+    tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string; readonly told?: Told },
+  ) {
     this.name = tools.name ?? config.cluster
     this.#ports = ports
     this.#log = tools.log
@@ -57,14 +61,25 @@ export class ManagedCluster {
       recovered: (recovery) => this.#recovered(recovery),
       failed: (what, error) => this.#failed(what, error),
     })
-    this.operations = new Operations(this.loop, ports, { ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs), declined: (sentence) => this.#declined(sentence) }, config.place)
+    this.operations = new Operations(
+      this.loop,
+      ports,
+      {
+        ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs),
+        declined: (sentence) => this.#declined(sentence),
+      },
+      config.place,
+    )
   }
 
   view(): ClusterView {
     return { ...clusterView(this.loop.input(), this.loop.decision), name: this.name }
   }
 
-  /** Something of what this cluster publishes may have been changed by another hand: record and route are read again, and put right. */
+  /**
+   * Something of what this cluster publishes may have been changed by another hand: record and route are read again,
+   * and put right.
+   */
   async lookAgain(): Promise<void> {
     if (!this.loop.leads) return
     try {
@@ -97,7 +112,8 @@ export class ManagedCluster {
   #decided(decision: Decision, changed: boolean): void {
     // Figures in a sentence change all the time; the log wants what is new.
     const gist = decision.sentence.replace(/\d+/g, '0')
-    if (changed && gist !== this.#lastGist) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
+    if (changed && gist !== this.#lastGist)
+      this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
     this.#lastGist = gist
     this.#told?.decided(decision)
     this.#planView()

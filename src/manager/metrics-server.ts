@@ -14,7 +14,16 @@ export interface MetricsServerParts {
 export function metricsServer({ address, registries, log }: MetricsServerParts): PlainServer {
   const metrics = async () => {
     const texts = await Promise.all(registries.map((registry) => registry.metrics()))
-    return { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }, body: texts.map((text) => (text.endsWith('\n') ? text : `${text}\n`)).join('') }
+    return {
+      headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+      body: texts.map((text) => (text.endsWith('\n') ? text : `${text}\n`)).join(''),
+    }
   }
-  return plainServer({ name: 'metrics server', address, option: '--metrics-port', routes: { '/metrics': metrics }, log })
+  return plainServer({
+    name: 'metrics server',
+    address,
+    option: '--metrics-port',
+    routes: { '/metrics': metrics },
+    log,
+  })
 }

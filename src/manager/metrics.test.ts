@@ -27,8 +27,13 @@ describe('the metrics', () => {
     const metrics = createMetrics()
     const downtime = { untilWallMs: 1, reason: 'new disk', owner: '' }
     metrics.collect([{ ...shop, instances: [shopInstance(0), shopInstance(1, { downtime })] }], true)
-    expect((await lines(metrics)).filter((line) => line.startsWith('regent_instance_downtime'))).toEqual(['regent_instance_downtime{cluster="shop",instance="shop-1"} 1'])
-    for (const [views, leads] of [[[shop], true], [[{ ...shop, instances: [shopInstance(1, { downtime })] }], false]] as const) {
+    expect((await lines(metrics)).filter((line) => line.startsWith('regent_instance_downtime'))).toEqual([
+      'regent_instance_downtime{cluster="shop",instance="shop-1"} 1',
+    ])
+    for (const [views, leads] of [
+      [[shop], true],
+      [[{ ...shop, instances: [shopInstance(1, { downtime })] }], false],
+    ] as const) {
       metrics.collect(views, leads)
       expect(await metrics.text()).not.toContain('regent_instance_downtime{')
     }
@@ -36,7 +41,13 @@ describe('the metrics', () => {
 
   it('tell clusters of one name by their namespaces', async () => {
     const metrics = createMetrics()
-    metrics.collect([{ ...shop, name: 'shops.shop' }, { ...shop, name: 'carts.shop', epoch: 7 }], true)
+    metrics.collect(
+      [
+        { ...shop, name: 'shops.shop' },
+        { ...shop, name: 'carts.shop', epoch: 7 },
+      ],
+      true,
+    )
     metrics.decided('carts.shop', 'commit')
     metrics.recovered('carts.shop', { kind: 'failover', outcome: 'succeeded' })
     metrics.outage('carts.shop', 'failover', 87)

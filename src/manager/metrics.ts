@@ -3,7 +3,10 @@ import type { Recovery } from '../../failover/notes.ts'
 import type { OrderName } from '../../failover/order.ts'
 import type { ClusterView } from './api/views.ts'
 
-/** What a manager counts and shows to Prometheus. Clusters are given as the manager names them: `shop`, or `<namespace>.shop` on Kubernetes. */
+/**
+ * What a manager counts and shows to Prometheus. Clusters are given as the manager names them: `shop`, or
+ * `<namespace>.shop` on Kubernetes.
+ */
 export interface ManagerMetrics {
   /** A decision with something to do was made; `kind` is its action's. */
   decided(cluster: string, kind: string): void
@@ -29,10 +32,32 @@ export function createMetrics(): ManagerMetrics {
   collectDefaultMetrics({ register: registry })
   const gauges = stateGauges(registry)
   const registers = [registry]
-  const decisions = new Counter({ name: 'regent_decisions_total', help: 'Decisions with something to do, by what was done.', labelNames: ['namespace', 'cluster', 'kind'], registers })
-  const recoveries = new Counter({ name: 'regent_recoveries_total', help: 'Recoveries that ended.', labelNames: ['namespace', 'cluster', 'kind', 'outcome'], registers })
-  const outages = new Histogram({ name: 'regent_outage_seconds', help: 'How long writes were interrupted.', labelNames: ['namespace', 'cluster', 'kind'], buckets: outageBuckets, registers })
-  const roundTrips = new Histogram({ name: 'regent_agent_round_trip_seconds', help: 'Time until an agent answered an order.', labelNames: ['order'], buckets: roundTripBuckets, registers })
+  const decisions = new Counter({
+    name: 'regent_decisions_total',
+    help: 'Decisions with something to do, by what was done.',
+    labelNames: ['namespace', 'cluster', 'kind'],
+    registers,
+  })
+  const recoveries = new Counter({
+    name: 'regent_recoveries_total',
+    help: 'Recoveries that ended.',
+    labelNames: ['namespace', 'cluster', 'kind', 'outcome'],
+    registers,
+  })
+  const outages = new Histogram({
+    name: 'regent_outage_seconds',
+    help: 'How long writes were interrupted.',
+    labelNames: ['namespace', 'cluster', 'kind'],
+    buckets: outageBuckets,
+    registers,
+  })
+  const roundTrips = new Histogram({
+    name: 'regent_agent_round_trip_seconds',
+    help: 'Time until an agent answered an order.',
+    labelNames: ['order'],
+    buckets: roundTripBuckets,
+    registers,
+  })
 
   return {
     decided: (cluster, kind) => decisions.inc({ ...labelsOf(cluster), kind }),
@@ -45,14 +70,18 @@ export function createMetrics(): ManagerMetrics {
   }
 }
 
-/** Two labels, as agents' metrics have them from Prometheus: dashboards and alerts tell clusters of one name apart, and find both. A label that is not set is filled in with the namespace of the manager's pod. */
+/**
+ * Two labels, as agents' metrics have them from Prometheus: dashboards and alerts tell clusters of one name apart, and
+ * find both. A label that is not set is filled in with the namespace of the manager's pod.
+ */
 function labelsOf(cluster: string): { readonly namespace?: string; readonly cluster: string } {
   const [name = '', namespace] = cluster.split('.').toReversed()
   return { ...(namespace !== undefined && { namespace }), cluster: name }
 }
 
 function stateGauges(registry: Registry): ManagerMetrics['collect'] {
-  const gauge = (name: string, help: string, ...labelNames: string[]) => new Gauge({ name, help, labelNames, registers: [registry] })
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] })
   const leader = gauge('regent_leader', '1 while this manager leads.')
   const perCluster = {
     epoch: gauge('regent_epoch', 'Epoch of the cluster.', 'namespace', 'cluster'),
@@ -60,9 +89,28 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
     syncSet: gauge('regent_sync_set_size', 'Replicas whose acknowledgement counts.', 'namespace', 'cluster'),
     acks: gauge('regent_acks', 'Acknowledgements a write needs.', 'namespace', 'cluster'),
   }
-  const role = gauge('regent_instance_role', '1 for the role an instance has.', 'namespace', 'cluster', 'instance', 'role')
-  const lag = gauge('regent_replica_lag_seconds', 'How far a replica is behind; absent when idle or unknown.', 'namespace', 'cluster', 'instance')
-  const downtime = gauge('regent_instance_downtime', '1 while trouble of an instance is expected; absent otherwise.', 'namespace', 'cluster', 'instance')
+  const role = gauge(
+    'regent_instance_role',
+    '1 for the role an instance has.',
+    'namespace',
+    'cluster',
+    'instance',
+    'role',
+  )
+  const lag = gauge(
+    'regent_replica_lag_seconds',
+    'How far a replica is behind; absent when idle or unknown.',
+    'namespace',
+    'cluster',
+    'instance',
+  )
+  const downtime = gauge(
+    'regent_instance_downtime',
+    '1 while trouble of an instance is expected; absent otherwise.',
+    'namespace',
+    'cluster',
+    'instance',
+  )
 
   return (views, leads) => {
     leader.set(Number(leads))

@@ -20,7 +20,13 @@ function desk() {
     if (seen.refuses) throw new Error('no answer')
     return memory.updateNotes(cluster, change)
   }
-  const notes = new NotesDesk({ store: { updateNotes, readNotes }, timers: world.timers, cluster: 'shop', failed: (error) => seen.failures.push(error), mended: () => void seen.mended++ })
+  const notes = new NotesDesk({
+    store: { updateNotes, readNotes },
+    timers: world.timers,
+    cluster: 'shop',
+    failed: (error) => seen.failures.push(error),
+    mended: () => void seen.mended++,
+  })
   return { world, memory, cells, seen, notes, stored: () => memory.readNotes('shop') }
 }
 
@@ -34,7 +40,9 @@ describe('notes that are damaged', () => {
     await notes.read()
     await notes.read()
     expect(notes.notes.instances).toBe(5)
-    expect(notes.damage).toMatch(/^the notes of shop, notes\.shop in memory, cannot be used: .* is not JSON.*they begin anew with: /)
+    expect(notes.damage).toMatch(
+      /^the notes of shop, notes\.shop in memory, cannot be used: .* is not JSON.*they begin anew with: /,
+    )
     expect(seen.failures).toHaveLength(1)
     if (sound) cells.set('notes.shop', sound)
     await world.advance(5_000)

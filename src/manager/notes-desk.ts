@@ -15,7 +15,10 @@ export interface NotesDeskParts {
   readonly mended: () => void
 }
 
-/** What nobody waits for is written so much later, all of it at once: in the middle of a failover the store and the processor are needed for the failover. */
+/**
+ * What nobody waits for is written so much later, all of it at once: in the middle of a failover the store and the
+ * processor are needed for the failover.
+ */
 const soonMs = 1_000
 /** A store that does not take it gets it again, so often at such intervals. */
 const moreTries = 5
@@ -28,7 +31,10 @@ interface Waiting {
   readonly moreTries: number
 }
 
-/** The notes of a cluster as this manager knows them, and their writes: one at a time, each with everything that came meanwhile. */
+/**
+ * The notes of a cluster as this manager knows them, and their writes: one at a time, each with everything that came
+ * meanwhile.
+ */
 export class NotesDesk {
   readonly #parts: NotesDeskParts
   #notes: ClusterNotes = emptyNotes
@@ -47,7 +53,9 @@ export class NotesDesk {
     return this.#notes
   }
 
-  /** Why what is stored cannot be used, in a sentence; '' where it can. Then the notes are what this manager knew last. */
+  /**
+   * Why what is stored cannot be used, in a sentence; '' where it can. Then the notes are what this manager knew last.
+   */
   get damage(): string {
     return this.#damage
   }
@@ -72,7 +80,10 @@ export class NotesDesk {
     this.#parts.mended()
   }
 
-  /** Resolves once it is written. A change is called with what is in the store, again where somebody else wrote meanwhile. */
+  /**
+   * Resolves once it is written. A change is called with what is in the store, again where somebody else wrote
+   * meanwhile.
+   */
   change(change: Change): Promise<void> {
     this.#waiting = [...this.#waiting, { change, moreTries: 0 }]
     return this.#write()
@@ -94,12 +105,18 @@ export class NotesDesk {
 
   #plan(ms: number): void {
     this.#planned?.cancel()
-    this.#planned = this.#parts.timers.after(ms, () => void (this.#waiting.length > 0 && this.#write().catch(this.#parts.failed)))
+    this.#planned = this.#parts.timers.after(
+      ms,
+      () => void (this.#waiting.length > 0 && this.#write().catch(this.#parts.failed)),
+    )
   }
 
   /** The write that takes what waits now: the next one, after the one under way. */
   #write(): Promise<void> {
-    this.#next ??= this.#last = this.#last.then(() => this.#writeWaiting(), () => this.#writeWaiting())
+    this.#next ??= this.#last = this.#last.then(
+      () => this.#writeWaiting(),
+      () => this.#writeWaiting(),
+    )
     return this.#next
   }
 
@@ -111,7 +128,9 @@ export class NotesDesk {
     try {
       this.#are(await store.updateNotes(cluster, (notes) => changed(notes, taken)))
     } catch (error) {
-      const again = taken.filter((each) => each.moreTries > 0).map(({ change, moreTries }) => ({ change, moreTries: moreTries - 1 }))
+      const again = taken
+        .filter((each) => each.moreTries > 0)
+        .map(({ change, moreTries }) => ({ change, moreTries: moreTries - 1 }))
       this.#waiting = [...again, ...this.#waiting]
       if (again.length > 0) this.#plan(againMs)
       throw error

@@ -7,12 +7,20 @@ import { OrderDesk, type OrderAction } from './order-desk.ts'
 
 const common = { version: orderVersion, cluster: 'shop', member: memberOf('shop-1'), epoch: 1, revision: 1 } as const
 const endpoint = { instance: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9400' }
-const reseed: OrderAction = { kind: 'reseed', to: 'shop-1', order: { ...common, donor: endpoint, source: endpoint, destroys: '', sourceHolds: '', peers: [] } }
+const reseed: OrderAction = {
+  kind: 'reseed',
+  to: 'shop-1',
+  order: { ...common, donor: endpoint, source: endpoint, destroys: '', sourceHolds: '', peers: [] },
+}
 const promise: OrderAction = { kind: 'promise', to: 'shop-1', order: { ...common, epoch: 2, after: '', waitMs: 0 } }
 
 function deskOfSilence() {
   const transport = { post: () => new Promise<never>(() => undefined) }
-  return new OrderDesk({ world: realWorld, transport, timings: defaultTimings }, () => 'agent', () => undefined)
+  return new OrderDesk(
+    { world: realWorld, transport, timings: defaultTimings },
+    () => 'agent',
+    () => undefined,
+  )
 }
 
 it('The same order is not sent twice while it is under way, another one is', () => {
@@ -52,6 +60,10 @@ let counting: OrderDesk | undefined
 let answered: () => void = () => undefined
 
 function desk(transport: { post: () => Promise<unknown> }): OrderDesk {
-  counting ??= new OrderDesk({ world: realWorld, transport, timings: defaultTimings }, () => 'agent', () => answered())
+  counting ??= new OrderDesk(
+    { world: realWorld, transport, timings: defaultTimings },
+    () => 'agent',
+    () => answered(),
+  )
   return counting
 }

@@ -6,7 +6,10 @@ import type { Action } from '../../failover/decision.ts'
 import type { Refusal } from '../../failover/situation.ts'
 import type { Observation } from '../../topology/observation.ts'
 
-/** The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has to show first. */
+/**
+ * The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has
+ * to show first.
+ */
 const repeatPauseMs = 300
 
 export type OrderAction = Extract<Action, { order: unknown }>
@@ -20,8 +23,8 @@ export interface OrderOutcome {
 }
 
 /**
- * Sends orders and remembers which are on their way: the same order is never sent to an instance twice at once, and one that was refused
- * waits a moment. Everything else is decided anew.
+ * Sends orders and remembers which are on their way: the same order is never sent to an instance twice at once, and one
+ * that was refused waits a moment. Everything else is decided anew.
  */
 export class OrderDesk {
   readonly #world: World
@@ -33,7 +36,11 @@ export class OrderDesk {
   readonly #answeredLast = new Map<string, { text: string; atMs: number }>()
   readonly #refused = new Map<string, Refusal>()
 
-  constructor(ports: { world: World; transport: Transport; timings: Timings }, addressOf: (instance: string) => string | undefined, answered: (outcome: OrderOutcome) => void) {
+  constructor(
+    ports: { world: World; transport: Transport; timings: Timings },
+    addressOf: (instance: string) => string | undefined,
+    answered: (outcome: OrderOutcome) => void,
+  ) {
     this.#world = ports.world
     this.#transport = ports.transport
     this.#timings = ports.timings
@@ -41,7 +48,10 @@ export class OrderDesk {
     this.#answered = answered
   }
 
-  /** By instance, what was sent last and has not been answered; an order to be seeded before all others, since it destroys. */
+  /**
+   * By instance, what was sent last and has not been answered; an order to be seeded before all others, since it
+   * destroys.
+   */
   get inFlight(): ReadonlyMap<string, { readonly order: string; readonly sinceMs: number }> {
     const byInstance = new Map<string, { order: string; sinceMs: number }>()
     for (const [key, flying] of this.#flying) {
@@ -78,7 +88,12 @@ export class OrderDesk {
     let answer: OrderAnswer | null = null
     let error = ''
     try {
-      answer = (await this.#transport.post(address, agentRoutes[action.kind], action.order, this.#deadlineFor(action))) as OrderAnswer
+      answer = (await this.#transport.post(
+        address,
+        agentRoutes[action.kind],
+        action.order,
+        this.#deadlineFor(action),
+      )) as OrderAnswer
     } catch (thrown) {
       error = `${codeOf(thrown)}: ${describeError(thrown)}`
     }
@@ -93,7 +108,12 @@ export class OrderDesk {
     if (kind !== 'reseed') return
     const before = this.#refused.get(to)
     if (error === '') this.#refused.delete(to)
-    else this.#refused.set(to, { error, times: before !== undefined && gistOf(before.error) === gistOf(error) ? before.times + 1 : 1, atMs: this.#world.clock.monotonicMs() })
+    else
+      this.#refused.set(to, {
+        error,
+        times: before !== undefined && gistOf(before.error) === gistOf(error) ? before.times + 1 : 1,
+        atMs: this.#world.clock.monotonicMs(),
+      })
   }
 
   #deadlineFor(action: OrderAction): number {
@@ -113,4 +133,3 @@ function gistOf(error: string): string {
 export function observationIn(outcome: OrderOutcome): Observation | null {
   return outcome.answer?.observation ?? null
 }
-

@@ -44,13 +44,20 @@ export function plainServer(parts: PlainServerParts): PlainServer {
   listening.promise.catch(() => undefined)
 
   async function run(signal: AbortSignal): Promise<void> {
-    const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
-      void answer(parts, { method: request.method ?? '', url: request.url ?? '/' }, response)
-    })
+    const server = createServer(
+      { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs },
+      (request, response) => {
+        void answer(parts, { method: request.method ?? '', url: request.url ?? '/' }, response)
+      },
+    )
     const ended = Promise.withResolvers<void>()
     server.on('error', (error: NodeJS.ErrnoException) => {
       const { address, option } = parts
-      const taken = error.code === 'EADDRINUSE' && new RegentError('REGENT_ADDRESS_IN_USE', `${address.host}:${address.port} (${option}) is taken`, { cause: error })
+      const taken =
+        error.code === 'EADDRINUSE' &&
+        new RegentError('REGENT_ADDRESS_IN_USE', `${address.host}:${address.port} (${option}) is taken`, {
+          cause: error,
+        })
       listening.reject(taken || error)
       ended.reject(taken || error)
     })
@@ -70,14 +77,23 @@ export function plainServer(parts: PlainServerParts): PlainServer {
   return { name: parts.name, run, ready: () => listening.promise }
 }
 
-async function answer({ routes, log, name }: PlainServerParts, { method, url }: { readonly method: string; readonly url: string }, response: ServerResponse): Promise<void> {
+async function answer(
+  { routes, log, name }: PlainServerParts,
+  { method, url }: { readonly method: string; readonly url: string },
+  response: ServerResponse,
+): Promise<void> {
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   const [path = '/', query] = url.split('?', 2)
   try {
     const route = routes[path]
-    if (route === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`)
-    if (method !== 'GET') throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${path} takes GET, not ${method.slice(0, 20)}`)
+    if (route === undefined)
+      throw new RegentError(
+        'REGENT_NOT_FOUND',
+        `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`,
+      )
+    if (method !== 'GET')
+      throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${path} takes GET, not ${method.slice(0, 20)}`)
     const { status = 200, headers, body } = await route({ query: new URLSearchParams(query), signal: gone.signal })
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', ...headers })
     if (typeof body === 'string') response.end(body)
@@ -85,8 +101,15 @@ async function answer({ routes, log, name }: PlainServerParts, { method, url }: 
   } catch (error) {
     if (gone.signal.aborted) return
     const problem = problemOf(error, path.slice(0, 200))
-    if (codeOf(error) === 'REGENT_INTERNAL') log.error({ err: error, path: problem.instance }, `${name}: ${describeError(error)}`)
+    if (codeOf(error) === 'REGENT_INTERNAL')
+      log.error({ err: error, path: problem.instance }, `${name}: ${describeError(error)}`)
     if (response.headersSent) response.destroy()
-    else response.writeHead(problem.status, { 'content-type': problemContentType, ...(problem.status === 405 ? { allow: 'GET' } : {}) }).end(JSON.stringify(problem))
+    else
+      response
+        .writeHead(problem.status, {
+          'content-type': problemContentType,
+          ...(problem.status === 405 ? { allow: 'GET' } : {}),
+        })
+        .end(JSON.stringify(problem))
   }
 }

@@ -26,20 +26,32 @@ async function started(server: PlainServer): Promise<{ readonly url: string; rea
   return { url: `http://${host}:${port}`, stop }
 }
 
-async function get(url: string, options: RequestInit = {}): Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }> {
+async function get(
+  url: string,
+  options: RequestInit = {},
+): Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }> {
   const answer = await fetch(url, options)
   return { status: answer.status, text: await answer.text(), headers: answer.headers }
 }
 
-const serving = (routes: PlainServerParts['routes']) => plainServer({ name: 'pages', address, option: '--pages-port', routes, log })
+const serving = (routes: PlainServerParts['routes']) =>
+  plainServer({ name: 'pages', address, option: '--pages-port', routes, log })
 
 describe('a plain server', () => {
   test('answers what it has, and says what there is for anything else', async () => {
-    const { url } = await started(serving({ '/a': async ({ query }) => ({ body: `a ${query.get('b')}\n` }), '/stream': async () => ({ body: Readable.from(['one ', 'two']) }) }))
+    const { url } = await started(
+      serving({
+        '/a': async ({ query }) => ({ body: `a ${query.get('b')}\n` }),
+        '/stream': async () => ({ body: Readable.from(['one ', 'two']) }),
+      }),
+    )
     expect(await get(`${url}/a?b=1`)).toMatchObject({ status: 200, text: 'a 1\n' })
     expect(await get(`${url}/stream`)).toMatchObject({ status: 200, text: 'one two' })
     const missing = await get(`${url}/b`)
-    expect([missing.status, JSON.parse(missing.text)]).toEqual([404, expect.objectContaining({ code: 'REGENT_NOT_FOUND', detail: 'there is no /b; there are /a, /stream' })])
+    expect([missing.status, JSON.parse(missing.text)]).toEqual([
+      404,
+      expect.objectContaining({ code: 'REGENT_NOT_FOUND', detail: 'there is no /b; there are /a, /stream' }),
+    ])
     const posted = await get(`${url}/a`, { method: 'POST' })
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET'])
   })
@@ -47,13 +59,26 @@ describe('a plain server', () => {
   test('keeps what failed unexpectedly for the log', async () => {
     const { url } = await started(serving({ '/a': async () => Promise.reject(new Error('hunter2')) }))
     const failed = await get(`${url}/a`)
-    expect([failed.status, failed.text.includes('hunter2'), logged.at(-1)?.includes('hunter2')]).toEqual([500, false, true])
+    expect([failed.status, failed.text.includes('hunter2'), logged.at(-1)?.includes('hunter2')]).toEqual([
+      500,
+      false,
+      true,
+    ])
   })
 
   test('names the option that changes its address where that is taken', async () => {
     const { url } = await started(serving({}))
-    const second = plainServer({ name: 'second', address: { ...address, port: Number(new URL(url).port) }, option: '--pages-port', routes: {}, log })
-    await expect(second.run(new AbortController().signal)).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE', message: expect.stringContaining('(--pages-port) is taken') as string })
+    const second = plainServer({
+      name: 'second',
+      address: { ...address, port: Number(new URL(url).port) },
+      option: '--pages-port',
+      routes: {},
+      log,
+    })
+    await expect(second.run(new AbortController().signal)).rejects.toMatchObject({
+      code: 'REGENT_ADDRESS_IN_USE',
+      message: expect.stringContaining('(--pages-port) is taken') as string,
+    })
     await expect(second.ready()).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE' })
   })
 
@@ -76,17 +101,24 @@ describe('a plain server', () => {
 describe('the health server', () => {
   const check = (name: string, answer: HealthCheck['check']): HealthCheck => ({ name, check: answer })
   const well = check('informers', () => undefined)
-  const server = (alive: readonly HealthCheck[], ready: readonly HealthCheck[], timers = realWorld.timers) => started(healthServer({ address, alive, ready, timers, log }))
+  const server = (alive: readonly HealthCheck[], ready: readonly HealthCheck[], timers = realWorld.timers) =>
+    started(healthServer({ address, alive, ready, timers, log }))
 
   test('says yes while every check does, each of its two pages with checks of its own', async () => {
     const { url } = await server([], [well, check('webhook', () => 'has no certificate yet')])
     expect(await get(`${url}/healthz`)).toMatchObject({ status: 200, text: 'ok\n' })
-    expect(await get(`${url}/readyz`)).toMatchObject({ status: 503, text: 'informers: ok\nwebhook: has no certificate yet\nfailed\n' })
+    expect(await get(`${url}/readyz`)).toMatchObject({
+      status: 503,
+      text: 'informers: ok\nwebhook: has no certificate yet\nfailed\n',
+    })
   })
 
   test('names a check that throws', async () => {
     const { url } = await server([check('store', () => Promise.reject(new Error('does not answer'))), well], [])
-    expect(await get(`${url}/healthz`)).toMatchObject({ status: 503, text: 'store: does not answer\ninformers: ok\nfailed\n' })
+    expect(await get(`${url}/healthz`)).toMatchObject({
+      status: 503,
+      text: 'store: does not answer\ninformers: ok\nfailed\n',
+    })
   })
 
   test('names a check that hangs, before the kubelet gives up waiting', async () => {
@@ -101,10 +133,14 @@ describe('the health server', () => {
 
 test('the metrics server shows what every registry holds, as Prometheus reads it', async () => {
   const registries = [new Registry(), new Registry()]
-  for (const [at, registry] of registries.entries()) new Counter({ name: `things_${at}_total`, help: 'Things.', registers: [registry] }).inc(at + 1)
+  for (const [at, registry] of registries.entries())
+    new Counter({ name: `things_${at}_total`, help: 'Things.', registers: [registry] }).inc(at + 1)
   const { url } = await started(metricsServer({ address, registries, log }))
   const { text, headers } = await get(`${url}/metrics`)
-  expect(text.split('\n').filter((line) => !line.startsWith('#') && line !== '')).toEqual(['things_0_total 1', 'things_1_total 2'])
+  expect(text.split('\n').filter((line) => !line.startsWith('#') && line !== '')).toEqual([
+    'things_0_total 1',
+    'things_1_total 2',
+  ])
   expect(headers.get('content-type')).toContain('version=0.0.4')
 })
 
@@ -115,15 +151,24 @@ describe('the profiling server', () => {
     const asked = get(`${url}/debug/profile?seconds=7`)
     while (world.pending === 0) await world.settle()
     const second = await get(`${url}/debug/heap`)
-    expect([second.status, second.text]).toEqual([409, expect.stringContaining('a CPU profile is being taken already') as string])
+    expect([second.status, second.text]).toEqual([
+      409,
+      expect.stringContaining('a CPU profile is being taken already') as string,
+    ])
     await world.advance(6_999)
     expect(world.pending).toBe(1)
     await world.advance(1)
     const { text, headers } = await asked
-    const profile = JSON.parse(text) as { readonly nodes: readonly unknown[]; readonly samples: readonly number[]; readonly timeDeltas: readonly number[] }
+    const profile = JSON.parse(text) as {
+      readonly nodes: readonly unknown[]
+      readonly samples: readonly number[]
+      readonly timeDeltas: readonly number[]
+    }
     expect(profile.nodes.length).toBeGreaterThan(0)
     expect(profile.samples.length).toBe(profile.timeDeltas.length)
-    expect(headers.get('content-disposition')).toBe('attachment; filename="regent-manager-2026-01-01T00-00-07.000Z.cpuprofile"')
+    expect(headers.get('content-disposition')).toBe(
+      'attachment; filename="regent-manager-2026-01-01T00-00-07.000Z.cpuprofile"',
+    )
   })
 
   test('gives up a profile whose reader went away, and takes the next', async () => {
@@ -143,7 +188,10 @@ describe('the profiling server', () => {
 
   test.each(['0', '61', 'ten', '1.5', ''])('refuses a profile of "%s" seconds', async (seconds) => {
     const { url } = await started(profilingServer({ address, world: virtualWorld(), log }))
-    expect(await get(`${url}/debug/profile?seconds=${seconds}`)).toMatchObject({ status: 400, text: expect.stringContaining('allowed is an integer from 1 to 60') as string })
+    expect(await get(`${url}/debug/profile?seconds=${seconds}`)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('allowed is an integer from 1 to 60') as string,
+    })
   })
 
   test('gives a heap snapshot, and then the next', async () => {

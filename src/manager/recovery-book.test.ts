@@ -28,10 +28,15 @@ it('A short timeline is kept whole', () => {
 it('An opening that lasts is a step of the recovery, once in an epoch', () => {
   const { clock, random } = virtualWorld()
   const book = new RecoveryBook(clock, random)
-  const { record, snapshot } = aSituation({ views: { 'shop-0': { openingMs: 2_400, server: { received: gtids('shop-0', 103) } } } })
+  const { record, snapshot } = aSituation({
+    views: { 'shop-0': { openingMs: 2_400, server: { received: gtids('shop-0', 103) } } },
+  })
   book.begin({ kind: 'failover', sentence: 'failing over', analysis: 'mysqld is dead', record })
   book.waits(record, aSituation({ views: { 'shop-0': { openingMs: 300 } } }).snapshot)
   for (let looks = 0; looks < 3; looks += 1) book.waits(record, snapshot)
   book.waits({ ...record, epoch: 2 }, snapshot)
-  expect(book.end('succeeded')?.timeline.map(({ what }) => what)).toEqual(['waits: shop-0 is elected and applies 3 transactions before it takes writes, for 2 s', 'ended: succeeded'])
+  expect(book.end('succeeded')?.timeline.map(({ what }) => what)).toEqual([
+    'waits: shop-0 is elected and applies 3 transactions before it takes writes, for 2 s',
+    'ended: succeeded',
+  ])
 })

@@ -14,7 +14,10 @@ export interface RecoveryStart {
   readonly record: ClusterRecord | undefined
 }
 
-/** What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused again and again, is no longer. */
+/**
+ * What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused
+ * again and again, is no longer.
+ */
 const firstKept = 20
 const lastKept = 20
 /** An opening that takes less is over before anybody could read of it. */
@@ -45,7 +48,10 @@ export class RecoveryBook {
     return this.#open
   }
 
-  /** Begins one unless one of that kind is under way. A switchover that turns into a failover ends as undone. Returns what ended by that. */
+  /**
+   * Begins one unless one of that kind is under way. A switchover that turns into a failover ends as undone. Returns
+   * what ended by that.
+   */
   begin(start: RecoveryStart): Recovery | null {
     if (this.#open?.kind === start.kind) return null
     const ended = this.#open === null ? null : this.end('abandoned', `became a ${start.kind}`)
@@ -77,7 +83,8 @@ export class RecoveryBook {
   /** Notes, once in an epoch, that its primary does not open at once, and why. */
   waits(record: ClusterRecord | undefined, { instances }: Snapshot): void {
     const seen = instances.find(({ observation }) => observation?.member === record?.primary)?.observation
-    const isLong = seen?.openingMs !== undefined && seen.openingMs >= toldAfterMs && seen.stored.assignment?.epoch === record?.epoch
+    const isLong =
+      seen?.openingMs !== undefined && seen.openingMs >= toldAfterMs && seen.stored.assignment?.epoch === record?.epoch
     if (record === undefined || !isLong || this.#waitedInEpoch === record.epoch) return
     this.#waitedInEpoch = record.epoch
     this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
@@ -112,10 +119,17 @@ export function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
 }
 
 /** The record's primary takes writes and its address is published. */
-export function isWhole(record: ClusterRecord | undefined, { instances }: Snapshot, published: PrimaryRoute | undefined): boolean {
+export function isWhole(
+  record: ClusterRecord | undefined,
+  { instances }: Snapshot,
+  published: PrimaryRoute | undefined,
+): boolean {
   if (record === undefined || record.intent !== null || published?.epoch !== record.epoch) return false
   return instances.some(({ reachable, observation: seen }) => {
-    const opened = seen?.converged.done === true && seen.stored.assignment?.role === 'primary' && seen.stored.assignment.epoch === record.epoch
+    const opened =
+      seen?.converged.done === true &&
+      seen.stored.assignment?.role === 'primary' &&
+      seen.stored.assignment.epoch === record.epoch
     return seen?.member === record.primary && reachable && seen.process === 'running' && opened
   })
 }

@@ -10,9 +10,14 @@ const snapshot = aSnapshot({ 'shop-1': { stored: { incarnation: 'c', earlierInca
 it('While the notes cannot be used, nobody is suspected and nothing is noted: what the record allows goes on', async () => {
   let isBlind = true
   const writes: unknown[] = []
-  const book = new RunBook(async (change) => void writes.push(change), () => isBlind)
+  const book = new RunBook(
+    async (change) => void writes.push(change),
+    () => isBlind,
+  )
   expect(book.believed(snapshot, notes)).toBe(snapshot)
-  expect(snapshot.instances.flatMap(({ observation }) => (observation ? [book.believes(observation, notes)] : []))).toEqual([true, true, true])
+  expect(
+    snapshot.instances.flatMap(({ observation }) => (observation ? [book.believes(observation, notes)] : [])),
+  ).toEqual([true, true, true])
   await book.note({ snapshot, record: undefined, isQuiet: true }, notes)
   expect([writes.length, book.nextNotingMs(snapshot, notes, undefined)]).toEqual([0, null])
   isBlind = false

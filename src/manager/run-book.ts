@@ -15,7 +15,10 @@ export interface Heard {
   readonly isQuiet: boolean
 }
 
-/** Which runs of agents this manager saw noted, and the noting of those that are not (`failover/incarnations.ts`), and of unsettled tails (`failover/unsettled.ts`). */
+/**
+ * Which runs of agents this manager saw noted, and the noting of those that are not (`failover/incarnations.ts`), and
+ * of unsettled tails (`failover/unsettled.ts`).
+ */
 export class RunBook {
   readonly #runs = new Set<string>()
   readonly #change: (change: (notes: ClusterNotes) => ClusterNotes) => Promise<void>
@@ -30,7 +33,8 @@ export class RunBook {
 
   /** The snapshot as far as it may be believed. */
   believed(snapshot: Snapshot, notes: ClusterNotes): Snapshot {
-    for (const { observation } of snapshot.instances) if (observation && standingOf(notes, observation) === 'known') this.#runs.add(observation.agentRun)
+    for (const { observation } of snapshot.instances)
+      if (observation && standingOf(notes, observation) === 'known') this.#runs.add(observation.agentRun)
     return this.#isBlind() ? snapshot : believed(snapshot, notes, this.#runs)
   }
 
@@ -45,8 +49,9 @@ export class RunBook {
   }
 
   /**
-   * Notes who is new and whose tail is unsettled, all in one write. A run that is not believed before it is noted does not wait, nor does an unsettled tail, which a successor must know; what a believed run promised since
-   * waits until it is quiet, and so does a tail that is settled: a failover waits for nothing.
+   * Notes who is new and whose tail is unsettled, all in one write. A run that is not believed before it is noted does
+   * not wait, nor does an unsettled tail, which a successor must know; what a believed run promised since waits until
+   * it is quiet, and so does a tail that is settled: a failover waits for nothing.
    */
   async note({ snapshot, record, isQuiet }: Heard, notes: ClusterNotes): Promise<void> {
     const fresh = unnoted(snapshot, notes)

@@ -41,16 +41,41 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   const spec = await readSpec(layout, name)
   const token = await readTokenFile(options.tokenFile)
   const agentToken = await readTokenFile(options.agentTokenFile)
-  const store = await openStore(options.storeUrl === 'file' ? layout.records : options.storeUrl, { allowVolatile: options.allowVolatileStore, leadershipScope: name })
+  const store = await openStore(options.storeUrl === 'file' ? layout.records : options.storeUrl, {
+    allowVolatile: options.allowVolatileStore,
+    leadershipScope: name,
+  })
   const transport = createHttpTransport({ token: agentToken })
   const platform = localPlatform(options.clusterDir, async () => (await store.readRecord(name))?.epoch)
   const manager = world.random.hex(16)
-  const cluster = new ManagedCluster({ world, transport, store, platform, feed: createHttpFeed({ token: agentToken }) }, { cluster: name, spec, timings: defaultTimings, manager }, { log, metrics })
+  const cluster = new ManagedCluster(
+    { world, transport, store, platform, feed: createHttpFeed({ token: agentToken }) },
+    { cluster: name, spec, timings: defaultTimings, manager },
+    { log, metrics },
+  )
   const warn = seldom(world.clock, (sentence) => log.warn(sentence))
-  const leader = new Leader({ store, world, manager, leadershipMs: defaultTimings.leadershipMs, changed: (leads) => cluster.loop.lead(leads), failed: (error) => warn(`leadership: ${describeError(error)}`), storeIs: (trouble) => cluster.loop.storeIs(trouble) })
-  const app = await createApi({ clusters: serviceFor(() => [cluster], () => leader.leads), token, log, metrics })
+  const leader = new Leader({
+    store,
+    world,
+    manager,
+    leadershipMs: defaultTimings.leadershipMs,
+    changed: (leads) => cluster.loop.lead(leads),
+    failed: (error) => warn(`leadership: ${describeError(error)}`),
+    storeIs: (trouble) => cluster.loop.storeIs(trouble),
+  })
+  const app = await createApi({
+    clusters: serviceFor(
+      () => [cluster],
+      () => leader.leads,
+    ),
+    token,
+    log,
+    metrics,
+  })
   await app.listen({ host: options.host, port: options.port }).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${options.host}:${options.port} (--port) is taken`, { cause: error }) : error
+    throw error.code === 'EADDRINUSE'
+      ? new RegentError('REGENT_ADDRESS_IN_USE', `${options.host}:${options.port} (--port) is taken`, { cause: error })
+      : error
   })
   log.info({ manager }, `manager of ${name} listens on ${options.host}:${options.port}`)
   platform.onMeddling({ found: () => void cluster.lookAgain(), mended: (sentence) => cluster.remark(sentence) })

@@ -4,12 +4,20 @@ import type { ClusterService } from './cluster-service.ts'
 import { topologyView } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
-/** What the API asks, answered by the clusters' loops. On Kubernetes a cluster is named `<namespace>.<name>`, and by its bare name where that is unique. */
+/**
+ * What the API asks, answered by the clusters' loops. On Kubernetes a cluster is named `<namespace>.<name>`, and by its
+ * bare name where that is unique.
+ */
 export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () => boolean): ClusterService {
   const find = (name: string): ManagedCluster => {
     const all = clusters()
-    const found = all.find((cluster) => cluster.name === name) ?? only(all.filter((cluster) => cluster.name.endsWith(`.${name}`)))
-    if (found === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no cluster ${name}; there is ${all.map((cluster) => cluster.name).join(', ') || 'none'}`)
+    const found =
+      all.find((cluster) => cluster.name === name) ?? only(all.filter((cluster) => cluster.name.endsWith(`.${name}`)))
+    if (found === undefined)
+      throw new RegentError(
+        'REGENT_NOT_FOUND',
+        `there is no cluster ${name}; there is ${all.map((cluster) => cluster.name).join(', ') || 'none'}`,
+      )
     return found
   }
   const recoveries = (name: string): readonly Recovery[] => {
@@ -27,12 +35,22 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
       const { loop, remarks } = find(name)
       const { decision, record } = loop
       const reasons = [...remarks, ...(decision?.reasons ?? [])]
-      return { sentence: decision?.sentence ?? 'this manager does not lead', blocked: decision?.blocked ?? false, reasons, analyses: decision?.analyses ?? [], record: record ?? null }
+      return {
+        sentence: decision?.sentence ?? 'this manager does not lead',
+        blocked: decision?.blocked ?? false,
+        reasons,
+        analyses: decision?.analyses ?? [],
+        record: record ?? null,
+      }
     },
     recoveries,
     recovery(name, id) {
       const found = recoveries(name).find((recovery) => recovery.id === id)
-      if (found === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no recovery ${id}; the newest is ${recoveries(name)[0]?.id ?? 'none'}`)
+      if (found === undefined)
+        throw new RegentError(
+          'REGENT_NOT_FOUND',
+          `there is no recovery ${id}; the newest is ${recoveries(name)[0]?.id ?? 'none'}`,
+        )
       return found
     },
     switchover: async (name, request) => find(name).operations.switchover(request),

@@ -4,8 +4,18 @@ import { anObservation } from '../../topology/testing.ts'
 import { Sightings } from './sightings.ts'
 
 const instance = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
-const first = anObservation({ instance: 'shop-0', agentRun: 'one', sequence: 7, stored: { incarnation: 'a', earlierIncarnations: [] } })
-const second = anObservation({ instance: 'shop-0', agentRun: 'two', sequence: 1, stored: { incarnation: 'b', earlierIncarnations: ['a'] } })
+const first = anObservation({
+  instance: 'shop-0',
+  agentRun: 'one',
+  sequence: 7,
+  stored: { incarnation: 'a', earlierIncarnations: [] },
+})
+const second = anObservation({
+  instance: 'shop-0',
+  agentRun: 'two',
+  sequence: 1,
+  stored: { incarnation: 'b', earlierIncarnations: ['a'] },
+})
 
 describe('what a manager has heard of an instance', () => {
   it('is the newest, whatever comes late', () => {
@@ -19,8 +29,14 @@ describe('what a manager has heard of an instance', () => {
   it('grows older while nothing is heard', () => {
     const sightings = new Sightings(defaultTimings)
     sightings.setInstances([instance])
-    sightings.hear({ ...first, processSinceMs: 5, seedingFailures: [{ donor: 'shop-1', times: 1, error: 'refused', agoMs: 10 }] }, 0)
-    expect(sightings.snapshot(100).instances[0]?.observation).toMatchObject({ processSinceMs: 105, seedingFailures: [{ agoMs: 110 }] })
+    sightings.hear(
+      { ...first, processSinceMs: 5, seedingFailures: [{ donor: 'shop-1', times: 1, error: 'refused', agoMs: 10 }] },
+      0,
+    )
+    expect(sightings.snapshot(100).instances[0]?.observation).toMatchObject({
+      processSinceMs: 105,
+      seedingFailures: [{ agoMs: 110 }],
+    })
   })
 
   it('is the word of the agent that runs now, also when the last word of the one before comes after it', () => {

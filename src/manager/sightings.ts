@@ -33,7 +33,15 @@ export class Sightings {
     this.#byName = new Map(
       instances.map((instance) => {
         const known = before.get(instance.name)
-        return [instance.name, { instance, observation: known?.observation ?? null, observedAtMs: known?.observedAtMs ?? 0, heardAtMs: known?.heardAtMs ?? null }]
+        return [
+          instance.name,
+          {
+            instance,
+            observation: known?.observation ?? null,
+            observedAtMs: known?.observedAtMs ?? 0,
+            heardAtMs: known?.heardAtMs ?? null,
+          },
+        ]
       }),
     )
   }
@@ -48,7 +56,11 @@ export class Sightings {
 
   /** Replicas that wait to be told what to catch up with, and as what. */
   get forgetful(): Readonly<Record<string, string>> {
-    return Object.fromEntries([...this.#byName].flatMap(([name, { observation }]) => (observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs]])))
+    return Object.fromEntries(
+      [...this.#byName].flatMap(([name, { observation }]) =>
+        observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs]],
+      ),
+    )
   }
 
   /** Takes an observation; false for one older than what is known, or of an instance that is none of ours. */
@@ -58,7 +70,13 @@ export class Sightings {
     const last = known.observation
     if (last?.agentRun === observation.agentRun && last.sequence >= observation.sequence) return false
     // The last words of an agent that has been followed by another: what it promised and saw is out of date.
-    if (last && last.agentRun !== observation.agentRun && last.stored.earlierIncarnations?.includes(observation.stored.incarnation) && last.member === observation.member) return false
+    if (
+      last &&
+      last.agentRun !== observation.agentRun &&
+      last.stored.earlierIncarnations?.includes(observation.stored.incarnation) &&
+      last.member === observation.member
+    )
+      return false
     this.#byName.set(observation.instance, { ...known, observation, observedAtMs: nowMs, heardAtMs: nowMs })
     return true
   }
@@ -85,7 +103,9 @@ export class Sightings {
 
   /** Milliseconds until the next instance would become unreachable; null when none can. */
   nextSilenceMs(nowMs: number): number | null {
-    const waits = [...this.#byName.values()].flatMap(({ heardAtMs }) => (heardAtMs === null ? [] : [heardAtMs + this.#timings.unreachableMs - nowMs]))
+    const waits = [...this.#byName.values()].flatMap(({ heardAtMs }) =>
+      heardAtMs === null ? [] : [heardAtMs + this.#timings.unreachableMs - nowMs],
+    )
     const due = waits.filter((wait) => wait > 0)
     return due.length === 0 ? null : Math.min(...due) + 1
   }
@@ -93,7 +113,8 @@ export class Sightings {
   /** Notes since when each counted replica does not follow as the record wants. */
   trackStraying(record: ClusterRecord, snapshot: Snapshot, nowMs: number): void {
     for (const view of snapshot.instances) {
-      if (view.observation?.member === record.primary || isFollowing(view, record, this.#timings)) this.#straying.delete(view.name)
+      if (view.observation?.member === record.primary || isFollowing(view, record, this.#timings))
+        this.#straying.delete(view.name)
       else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)
     }
   }
@@ -104,6 +125,8 @@ function aged(observation: Observation, ageMs: number): Observation {
     ...observation,
     processSinceMs: observation.processSinceMs + ageMs,
     silentMs: observation.silentMs > 0 ? observation.silentMs + ageMs : 0,
-    ...(observation.seedingFailures && { seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })) }),
+    ...(observation.seedingFailures && {
+      seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })),
+    }),
   }
 }

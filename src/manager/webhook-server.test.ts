@@ -21,9 +21,18 @@ beforeAll(async () => {
   authority = await issueAuthority(86_400_000, moment)
 })
 
-const material = async () => ({ ...(await issueLeaf(authority, { dns: [servername], purposes: ['server'], validMs: 3_600_000 }, moment)), ca: authority.cert })
+const material = async () => ({
+  ...(await issueLeaf(authority, { dns: [servername], purposes: ['server'], validMs: 3_600_000 }, moment)),
+  ca: authority.cert,
+})
 
-async function aWebhook(routes: Readonly<Record<string, Reviewer>> = admissionRoutes({ defaults: { image: 'mysql:8.4.9' }, clusterOf: () => undefined, declined: () => undefined })) {
+async function aWebhook(
+  routes: Readonly<Record<string, Reviewer>> = admissionRoutes({
+    defaults: { image: 'mysql:8.4.9' },
+    clusterOf: () => undefined,
+    declined: () => undefined,
+  }),
+) {
   const certificates = new HeldCertificates()
   const server = webhookServer({ address, certificates, routes, log })
   const ending = new AbortController()
@@ -35,15 +44,39 @@ async function aWebhook(routes: Readonly<Record<string, Reviewer>> = admissionRo
   return { port, certificates, stop }
 }
 
-const review = (request: object) => JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: { uid: 'u-1', operation: 'CREATE', namespace: 'shops', name: 'shop', ...request } })
+const review = (request: object) =>
+  JSON.stringify({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: { uid: 'u-1', operation: 'CREATE', namespace: 'shops', name: 'shop', ...request },
+  })
 
 /** As the API server does: it trusts the authority that it was told of, and asks for the Service’s name. */
-function post(port: number, path: string, body: string, method = 'POST'): Promise<{ readonly status: number | undefined; readonly body: unknown }> {
+function post(
+  port: number,
+  path: string,
+  body: string,
+  method = 'POST',
+): Promise<{ readonly status: number | undefined; readonly body: unknown }> {
   return new Promise((resolve, reject) => {
-    const outgoing = tlsRequest({ host: '127.0.0.1', port, path, method, ca: authority.cert, servername, agent: false, headers: { 'content-type': 'application/json' } }, (response) => {
-      let text = ''
-      response.on('data', (part) => (text += String(part))).on('end', () => resolve({ status: response.statusCode, body: JSON.parse(text) as unknown }))
-    })
+    const outgoing = tlsRequest(
+      {
+        host: '127.0.0.1',
+        port,
+        path,
+        method,
+        ca: authority.cert,
+        servername,
+        agent: false,
+        headers: { 'content-type': 'application/json' },
+      },
+      (response) => {
+        let text = ''
+        response
+          .on('data', (part) => (text += String(part)))
+          .on('end', () => resolve({ status: response.statusCode, body: JSON.parse(text) as unknown }))
+      },
+    )
     outgoing.on('error', reject)
     outgoing.end(body)
   })
@@ -53,10 +86,23 @@ describe('the webhook server', () => {
   it('answers with a review of the same uid: defaults, yes and no', async () => {
     const { port } = await aWebhook()
     const defaulted = await post(port, '/mutate/mysqlclusters?timeout=10s', review({ object: aCluster() }))
-    expect(defaulted).toMatchObject({ status: 200, body: { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: { uid: 'u-1', allowed: true, patchType: 'JSONPatch' } } })
-    expect(await post(port, '/validate/mysqlclusters', review({ object: aCluster({ image: 'mysql:8.4.3' }) }))).toMatchObject({ status: 200, body: { response: { uid: 'u-1', allowed: true } } })
-    const refused = (await post(port, '/validate/mysqlclusters', review({ object: aCluster({ image: 'mysql:5.7' }) }))).body as AdmissionReview
-    expect(refused.response).toMatchObject({ allowed: false, status: { message: expect.stringContaining('REGENT_MYSQL_TOO_OLD') as string } })
+    expect(defaulted).toMatchObject({
+      status: 200,
+      body: {
+        apiVersion: 'admission.k8s.io/v1',
+        kind: 'AdmissionReview',
+        response: { uid: 'u-1', allowed: true, patchType: 'JSONPatch' },
+      },
+    })
+    expect(
+      await post(port, '/validate/mysqlclusters', review({ object: aCluster({ image: 'mysql:8.4.3' }) })),
+    ).toMatchObject({ status: 200, body: { response: { uid: 'u-1', allowed: true } } })
+    const refused = (await post(port, '/validate/mysqlclusters', review({ object: aCluster({ image: 'mysql:5.7' }) })))
+      .body as AdmissionReview
+    expect(refused.response).toMatchObject({
+      allowed: false,
+      status: { message: expect.stringContaining('REGENT_MYSQL_TOO_OLD') as string },
+    })
     expect(logged.at(-1)).toContain('webhook refuses to create shops/shop')
   })
 
@@ -76,7 +122,10 @@ describe('the webhook server', () => {
       },
     })
     const answer = await post(port, '/validate/mysqlclusters', review({}))
-    expect(answer).toMatchObject({ status: 200, body: { response: { uid: 'u-1', allowed: false, status: { code: 500 } } } })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { response: { uid: 'u-1', allowed: false, status: { code: 500 } } },
+    })
     expect([JSON.stringify(answer).includes('hunter2'), logged.at(-1)?.includes('hunter2')]).toEqual([false, true])
   })
 
@@ -93,7 +142,10 @@ describe('the webhook server', () => {
 
   it('takes POST only', async () => {
     const { port } = await aWebhook()
-    expect(await post(port, '/validate/mysqlclusters', '', 'PUT')).toMatchObject({ status: 405, body: { code: 'REGENT_METHOD_NOT_ALLOWED' } })
+    expect(await post(port, '/validate/mysqlclusters', '', 'PUT')).toMatchObject({
+      status: 405,
+      body: { code: 'REGENT_METHOD_NOT_ALLOWED' },
+    })
   })
 
   it('says so when its address is taken', async () => {
@@ -101,13 +153,24 @@ describe('the webhook server', () => {
     const certificates = new HeldCertificates()
     certificates.put(await material(), 'a test')
     const second = webhookServer({ address: { ...address, port }, certificates, routes: {}, log })
-    await expect(second.run(new AbortController().signal)).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE', message: expect.stringContaining('--webhook-port') as string })
+    await expect(second.run(new AbortController().signal)).rejects.toMatchObject({
+      code: 'REGENT_ADDRESS_IN_USE',
+      message: expect.stringContaining('--webhook-port') as string,
+    })
     await expect(second.ready()).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE' })
   })
 
   it('does not wait for whoever never ends what it sends', async () => {
     const { port, stop } = await aWebhook()
-    const outgoing = tlsRequest({ host: '127.0.0.1', port, path: '/validate/mysqlclusters', method: 'POST', ca: authority.cert, servername, agent: false })
+    const outgoing = tlsRequest({
+      host: '127.0.0.1',
+      port,
+      path: '/validate/mysqlclusters',
+      method: 'POST',
+      ca: authority.cert,
+      servername,
+      agent: false,
+    })
     const cut = new Promise((resolve) => outgoing.on('error', resolve))
     await new Promise<void>((resolve) => outgoing.write('{', () => resolve()))
     await stop()

@@ -7,7 +7,14 @@ import { problemContentType, problemOf } from '../common/problem.ts'
 import { createTlsServer } from '../common/tls-server.ts'
 import type { CertificateSource } from '../common/tls.ts'
 import type { Runnable } from '../controller-runtime/runnables.ts'
-import { refuse, requestIn, reviewWith, type AdmissionRequest, type AdmissionResponse, type Reviewer } from '../kube/admission.ts'
+import {
+  refuse,
+  requestIn,
+  reviewWith,
+  type AdmissionRequest,
+  type AdmissionResponse,
+  type Reviewer,
+} from '../kube/admission.ts'
 import type { ListenAddress } from './options/listen-address.ts'
 
 export interface WebhookServerParts {
@@ -28,12 +35,18 @@ export interface WebhookServer extends Runnable {
 const maxBodyBytes = 8 * 1024 * 1024
 /** The API server waits for 10 s unless its configuration says otherwise. */
 const requestTimeoutMs = 5_000
-const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, handshakeTimeout: requestTimeoutMs, connectionsCheckingInterval: 1_000 } as const
+const timeouts = {
+  requestTimeout: requestTimeoutMs,
+  headersTimeout: requestTimeoutMs,
+  handshakeTimeout: requestTimeoutMs,
+  connectionsCheckingInterval: 1_000,
+} as const
 /** A review is answered at once; who is still sending one when the server ends has so long. */
 const graceMs = 1_000
 
 /**
- * The admission webhooks over HTTPS. Every review is answered, with yes or no; what is no review gets a problem document. Nothing that Regent does itself waits for it.
+ * The admission webhooks over HTTPS. Every review is answered, with yes or no; what is no review gets a problem
+ * document. Nothing that Regent does itself waits for it.
  */
 export function webhookServer(parts: WebhookServerParts): WebhookServer {
   const { address, certificates } = parts
@@ -45,9 +58,18 @@ export function webhookServer(parts: WebhookServerParts): WebhookServer {
     await firstCertificate(certificates, signal)
     if (signal.aborted) return
     // Who calls is the API server of whatever version, so not only by the newest TLS.
-    const server = createTlsServer(certificates, { minVersion: 'TLSv1.2', ...timeouts }, (request, response) => void answer(parts, request, response))
+    const server = createTlsServer(
+      certificates,
+      { minVersion: 'TLSv1.2', ...timeouts },
+      (request, response) => void answer(parts, request, response),
+    )
     await serve(server, { address, signal, listening: listening.resolve }).catch((error: NodeJS.ErrnoException) => {
-      const failure = error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${address.host}:${address.port} (--webhook-port) is taken`, { cause: error }) : error
+      const failure =
+        error.code === 'EADDRINUSE'
+          ? new RegentError('REGENT_ADDRESS_IN_USE', `${address.host}:${address.port} (--webhook-port) is taken`, {
+              cause: error,
+            })
+          : error
       listening.reject(failure)
       throw failure
     })
@@ -97,18 +119,36 @@ function serve(server: Server, { address, signal, listening }: Serving): Promise
   })
 }
 
-async function answer({ routes, log }: WebhookServerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  { routes, log }: WebhookServerParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const [path = '/'] = (request.url ?? '/').split('?')
   try {
     const reviewer = Object.hasOwn(routes, path) ? routes[path] : undefined
-    if (reviewer === undefined) throw new RegentError('REGENT_NOT_FOUND', `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`)
-    if (request.method !== 'POST') throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${path} takes POST, not ${String(request.method).slice(0, 20)}`)
+    if (reviewer === undefined)
+      throw new RegentError(
+        'REGENT_NOT_FOUND',
+        `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`,
+      )
+    if (request.method !== 'POST')
+      throw new RegentError(
+        'REGENT_METHOD_NOT_ALLOWED',
+        `${path} takes POST, not ${String(request.method).slice(0, 20)}`,
+      )
     const asked = requestIn(await bodyOf(request))
     const review = reviewWith(judged(reviewer, asked, log))
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(review))
   } catch (error) {
     const problem = problemOf(error, path.slice(0, 200), 'kubernetes')
-    response.writeHead(problem.status, { 'content-type': problemContentType, connection: 'close', ...(problem.status === 405 ? { allow: 'POST' } : {}) }).end(JSON.stringify(problem))
+    response
+      .writeHead(problem.status, {
+        'content-type': problemContentType,
+        connection: 'close',
+        ...(problem.status === 405 ? { allow: 'POST' } : {}),
+      })
+      .end(JSON.stringify(problem))
   }
 }
 
@@ -128,7 +168,11 @@ function judged(reviewer: Reviewer, asked: AdmissionRequest, log: Logger): Admis
   const { operation, namespace = '', name = '' } = asked
   try {
     const response = reviewer(asked)
-    if (!response.allowed) log.info({ operation, namespace, cluster: name, why: response.status?.message }, `webhook refuses to ${operation.toLowerCase()} ${namespace}/${name}`)
+    if (!response.allowed)
+      log.info(
+        { operation, namespace, cluster: name, why: response.status?.message },
+        `webhook refuses to ${operation.toLowerCase()} ${namespace}/${name}`,
+      )
     return response
   } catch (error) {
     log.error({ err: error, operation, namespace, cluster: name }, `webhook: ${describeError(error)}`)

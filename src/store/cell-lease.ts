@@ -41,7 +41,10 @@ async function soundLease(cells: Cells, signal: AbortSignal): Promise<Cell | und
   }
 }
 
-/** A damaged lease is nobody's. Safety rests on the record: at worst two managers work for a moment. Each taking raised the revision, so no token was above it. */
+/**
+ * A damaged lease is nobody's. Safety rests on the record: at worst two managers work for a moment. Each taking raised
+ * the revision, so no token was above it.
+ */
 function leaseIn({ text, revision }: Cell, where: string): Held {
   try {
     return checkShape(leaseShape, parseVersioned(text, leaseVersion, where), where)
@@ -52,13 +55,17 @@ function leaseIn({ text, revision }: Cell, where: string): Held {
 }
 
 /**
- * A leader's lease kept in a cell, for managers on one machine: its end is counted on the machine's monotonic clock, which all
- * processes share, and it ends with the boot it was taken in. The token grows with every taking that is not a renewal in time.
+ * A leader's lease kept in a cell, for managers on one machine: its end is counted on the machine's monotonic clock,
+ * which all processes share, and it ends with the boot it was taken in. The token grows with every taking that is not a
+ * renewal in time.
  */
 export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly machine: Machine }): Lease {
   const where = `${cells.place}: leader`
 
-  async function change(wanted: (held: Held, now: { bootId: string; monotonicMs: number }) => Held | undefined, signal: AbortSignal): Promise<Held | undefined> {
+  async function change(
+    wanted: (held: Held, now: { bootId: string; monotonicMs: number }) => Held | undefined,
+    signal: AbortSignal,
+  ): Promise<Held | undefined> {
     const bootId = await world.machine.bootId()
     for (;;) {
       const cell = await soundLease(cells, signal)
@@ -66,8 +73,17 @@ export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly
       const next = wanted(held, { bootId, monotonicMs: world.clock.monotonicMs() })
       if (next === undefined) return undefined
       const revision = cell?.revision ?? 0
-      // Lost only to somebody whose swap was done, so that some manager always comes through; the deadline ends it otherwise.
-      if (await cells.swap('leader', revision, { revision: revision + 1, text: JSON.stringify({ version: leaseVersion, ...next }) }, signal)) return next
+      // Lost only to somebody whose swap was done, so that some manager always comes through; the deadline ends it
+      // otherwise.
+      if (
+        await cells.swap(
+          'leader',
+          revision,
+          { revision: revision + 1, text: JSON.stringify({ version: leaseVersion, ...next }) },
+          signal,
+        )
+      )
+        return next
     }
   }
 
@@ -83,7 +99,10 @@ export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly
     },
 
     async resign(manager, signal) {
-      await change((held) => (held.manager === manager ? { ...nobody, fencingToken: held.fencingToken } : undefined), signal)
+      await change(
+        (held) => (held.manager === manager ? { ...nobody, fencingToken: held.fencingToken } : undefined),
+        signal,
+      )
     },
   }
 }

@@ -22,28 +22,39 @@ const longestLeaseMs = 3_600_000
 
 /** Of an object that cannot be used, by the command that removes it. */
 const cures = {
-  record: (removal: string) => `Nothing is decided with it. Restore it from a copy; where there is none: ${removal}, and once every instance answers the record is built again from what they hold`,
-  notes: (removal: string) => `The cluster goes on without them; pauses, fences and what was noted of each volume are not known. Restore them from a copy; where there is none, they begin anew with: ${removal}`,
+  record: (removal: string) =>
+    `Nothing is decided with it. Restore it from a copy; where there is none: ${removal}, and once every instance answers the record is built again from what they hold`,
+  notes: (removal: string) =>
+    `The cluster goes on without them; pauses, fences and what was noted of each volume are not known. Restore them from a copy; where there is none, they begin anew with: ${removal}`,
 } as const
 
 /**
- * A store over a place that holds cells: names checked, texts parsed and printed, a deadline on everything, and every failure
- * of the place as `REGENT_STORE_UNAVAILABLE`.
+ * A store over a place that holds cells: names checked, texts parsed and printed, a deadline on everything, and every
+ * failure of the place as `REGENT_STORE_UNAVAILABLE`.
  */
 export function cellStore(cells: Cells, limits: StoreLimits): Store {
   const within = <Result>(what: string, work: (signal: AbortSignal) => Promise<Result>) =>
     withDeadline(`${cells.place}: ${what}`, limits, work)
 
   /** Where what is stored cannot be used: says so, which object it is, and what a person can do. */
-  async function sound<Result>(kind: 'record' | 'notes', cluster: string, work: () => Promise<Result>): Promise<Result> {
+  async function sound<Result>(
+    kind: 'record' | 'notes',
+    cluster: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     try {
       return await work()
     } catch (error) {
       const code = codeOf(error)
       if (code !== 'REGENT_BAD_FILE' && code !== 'REGENT_NEWER_VERSION') throw error
       const { object, removal } = cells.whereIs(`${kind}.${cluster}`)
-      if (code === 'REGENT_NEWER_VERSION') throw new RegentError(code, `${object}: ${describeError(error)}`, { cause: error })
-      throw new RegentError('REGENT_STORE_DAMAGED', `the ${kind} of ${cluster}, ${object}, cannot be used: ${describeError(error)}. ${cures[kind](removal)}`, { cause: error })
+      if (code === 'REGENT_NEWER_VERSION')
+        throw new RegentError(code, `${object}: ${describeError(error)}`, { cause: error })
+      throw new RegentError(
+        'REGENT_STORE_DAMAGED',
+        `the ${kind} of ${cluster}, ${object}, cannot be used: ${describeError(error)}. ${cures[kind](removal)}`,
+        { cause: error },
+      )
     }
   }
 
@@ -51,23 +62,48 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     const [stored, apart] = await Promise.all([
       sound('notes', cluster, async () => {
         const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
-        return { revision: cell?.revision ?? 0, notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`) }
+        return {
+          revision: cell?.revision ?? 0,
+          notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`),
+        }
       }),
       within(`reading the recoveries of ${cluster}`, (signal) => readRecoveries(cells, cluster, signal)),
     ])
     return { stored, apart, notes: { ...stored.notes, recoveries: joined(stored.notes.recoveries, apart.recoveries) } }
   }
 
-  /** The recoveries first: those that the notes still hold are gone from there only when they are kept apart. False when somebody wrote meanwhile. */
-  async function writeNotes(cluster: string, { stored, apart }: Awaited<ReturnType<typeof notesOf>>, next: ClusterNotes): Promise<boolean> {
+  /**
+   * The recoveries first: those that the notes still hold are gone from there only when they are kept apart. False when
+   * somebody wrote meanwhile.
+   */
+  async function writeNotes(
+    cluster: string,
+    { stored, apart }: Awaited<ReturnType<typeof notesOf>>,
+    next: ClusterNotes,
+  ): Promise<boolean> {
     const recoveries = joined(next.recoveries, [])
     const isMoved = stored.notes.recoveries.length > 0 && apart.revision !== null
-    const text = printNotes({ ...next, recoveries: apart.revision === null ? stored.notes.recoveries : [] }, `next notes of ${cluster}`)
-    const hasNew = recoveries.length !== apart.recoveries.length || recoveries.some(({ id }, index) => id !== apart.recoveries[index]?.id)
-    if (hasNew && !(await within(`writing the recoveries of ${cluster}`, (signal) => writeRecoveries(cells, cluster, { ...apart, recoveries }, signal)))) return false
+    const text = printNotes(
+      { ...next, recoveries: apart.revision === null ? stored.notes.recoveries : [] },
+      `next notes of ${cluster}`,
+    )
+    const hasNew =
+      recoveries.length !== apart.recoveries.length ||
+      recoveries.some(({ id }, index) => id !== apart.recoveries[index]?.id)
+    if (
+      hasNew &&
+      !(await within(`writing the recoveries of ${cluster}`, (signal) =>
+        writeRecoveries(cells, cluster, { ...apart, recoveries }, signal),
+      ))
+    )
+      return false
     if (!isMoved && isSameApart(next, stored.notes)) return true
     const cell = { revision: stored.revision + 1, text }
-    return sound('notes', cluster, () => within(`writing the notes of ${cluster}`, (signal) => cells.swap(`notes.${cluster}`, stored.revision, cell, signal)))
+    return sound('notes', cluster, () =>
+      within(`writing the notes of ${cluster}`, (signal) =>
+        cells.swap(`notes.${cluster}`, stored.revision, cell, signal),
+      ),
+    )
   }
 
   async function recordOf(cluster: string): Promise<ClusterRecord | undefined> {
@@ -75,8 +111,13 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     if (cell === undefined) return undefined
     const where = `${cells.place}: record of ${cluster}`
     const record = parseRecord(cell.text, where)
-    if (record.cluster !== cluster) throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
-    if (record.revision !== cell.revision) throw new RegentError('REGENT_BAD_FILE', `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`)
+    if (record.cluster !== cluster)
+      throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
+    if (record.revision !== cell.revision)
+      throw new RegentError(
+        'REGENT_BAD_FILE',
+        `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`,
+      )
     return record
   }
 
@@ -89,12 +130,20 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     async compareAndSwap(cluster, expectedRevision, next) {
       checkCluster(cluster)
       const where = `next record of ${cluster}`
-      if (next.cluster !== cluster) throw new RegentError('REGENT_INTERNAL', `${where}: it is of the cluster "${next.cluster}"`)
+      if (next.cluster !== cluster)
+        throw new RegentError('REGENT_INTERNAL', `${where}: it is of the cluster "${next.cluster}"`)
       if (expectedRevision !== 0 && next.revision !== expectedRevision + 1) {
-        throw new RegentError('REGENT_INTERNAL', `${where}: revision ${next.revision} does not follow ${expectedRevision}`)
+        throw new RegentError(
+          'REGENT_INTERNAL',
+          `${where}: revision ${next.revision} does not follow ${expectedRevision}`,
+        )
       }
       const cell = { revision: next.revision, text: printRecord(next, where) }
-      return sound('record', cluster, () => within(`writing the record of ${cluster}`, (signal) => cells.swap(`record.${cluster}`, expectedRevision, cell, signal)))
+      return sound('record', cluster, () =>
+        within(`writing the record of ${cluster}`, (signal) =>
+          cells.swap(`record.${cluster}`, expectedRevision, cell, signal),
+        ),
+      )
     },
 
     async readNotes(cluster) {
@@ -109,13 +158,17 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
         const next = change(before.notes)
         if (next === before.notes || (await writeNotes(cluster, before, next))) return next
       }
-      throw new RegentError('REGENT_STORE_CONFLICT', `${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`)
+      throw new RegentError(
+        'REGENT_STORE_CONFLICT',
+        `${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`,
+      )
     },
 
     async forget(cluster) {
       checkCluster(cluster)
       // The record last: a record without notes is whole, notes without their record are another cluster's.
-      for (const kind of ['recoveries', 'notes', 'record'] as const) await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
+      for (const kind of ['recoveries', 'notes', 'record'] as const)
+        await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
     },
 
     close: () => cells.close(),
@@ -129,8 +182,11 @@ export function leadingCellStore(cells: Cells, lease: Lease, limits: StoreLimits
 
     async lead(manager, ttlMs) {
       checkManager(manager)
-      if (!(ttlMs > 0 && ttlMs <= longestLeaseMs)) throw new RegentError('REGENT_BAD_REQUEST', `ttlMs is ${ttlMs}; it must be from 1 to ${longestLeaseMs}`)
-      return withDeadline(`${cells.place}: leadership for ${manager}`, limits, (signal) => lease.lead(manager, ttlMs, signal))
+      if (!(ttlMs > 0 && ttlMs <= longestLeaseMs))
+        throw new RegentError('REGENT_BAD_REQUEST', `ttlMs is ${ttlMs}; it must be from 1 to ${longestLeaseMs}`)
+      return withDeadline(`${cells.place}: leadership for ${manager}`, limits, (signal) =>
+        lease.lead(manager, ttlMs, signal),
+      )
     },
 
     async resign(manager) {
@@ -168,10 +224,14 @@ export async function withDeadline<Result>(
 
 function checkCluster(cluster: string): void {
   if (!/^[a-z][a-z0-9-]{0,38}$/.test(cluster)) {
-    throw new RegentError('REGENT_BAD_NAME', `cluster "${cluster}": a cluster's name begins with a letter and has at most 39 lower-case letters, digits and dashes`)
+    throw new RegentError(
+      'REGENT_BAD_NAME',
+      `cluster "${cluster}": a cluster's name begins with a letter and has at most 39 lower-case letters, digits and dashes`,
+    )
   }
 }
 
 function checkManager(manager: string): void {
-  if (!/^[!-~]{1,200}$/.test(manager)) throw new RegentError('REGENT_BAD_NAME', `manager "${manager}": it must be 1 to 200 visible ASCII characters`)
+  if (!/^[!-~]{1,200}$/.test(manager))
+    throw new RegentError('REGENT_BAD_NAME', `manager "${manager}": it must be 1 to 200 visible ASCII characters`)
 }

@@ -9,8 +9,9 @@ export interface Cell {
 export type CellName = `record.${string}` | `notes.${string}` | `recoveries.${string}` | 'leader'
 
 /**
- * What a place must be able to do to be a store: hold small texts and swap them atomically. Everything else about records
- * and notes is the same everywhere (`cell-store.ts`). A method that is given an aborted signal changes nothing any more.
+ * What a place must be able to do to be a store: hold small texts and swap them atomically. Everything else about
+ * records and notes is the same everywhere (`cell-store.ts`). A method that is given an aborted signal changes nothing
+ * any more.
  */
 export interface Cells {
   /** How errors name the place; never with a password. */
@@ -19,7 +20,10 @@ export interface Cells {
   whereIs(name: CellName): { readonly object: string; readonly removal: string }
   /** The newest committed text, durable before it is returned. */
   read(name: CellName, signal: AbortSignal): Promise<Cell | undefined>
-  /** Replaces the text if its revision is still `expectedRevision` (0 = there is none); false when it is not. Durable before it resolves. */
+  /**
+   * Replaces the text if its revision is still `expectedRevision` (0 = there is none); false when it is not. Durable
+   * before it resolves.
+   */
   swap(name: CellName, expectedRevision: number, next: Cell, signal: AbortSignal): Promise<boolean>
   /** Removes the text, durably, whatever its revision; nothing where there is none. */
   remove(name: CellName, signal: AbortSignal): Promise<void>

@@ -21,7 +21,14 @@ export const shop: ClusterRecord = {
   leaving: ['shop-2@c2'],
   acks: 1,
   acksWanted: 1,
-  intent: { kind: 'switchover', by: 'run-1', candidate: 'shop-1@b1', request: 'r1', deadlineWallMs: 1_700_000_000_000, reason: 'drain' },
+  intent: {
+    kind: 'switchover',
+    by: 'run-1',
+    candidate: 'shop-1@b1',
+    request: 'r1',
+    deadlineWallMs: 1_700_000_000_000,
+    reason: 'drain',
+  },
 }
 
 export function after(record: ClusterRecord, change: Partial<ClusterRecord> = {}): ClusterRecord {
@@ -65,7 +72,11 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
     it('have exactly one winner for each revision, also for the first', async () => {
       for (let revision = 0; revision < 6; revision++) {
         const tries = [0, 1, 2, 3, 4, 5].map((number) => ({ ...shop, revision: revision + 1, acksWanted: 1 + number }))
-        const won = await Promise.all(tries.map((next, number) => (number % 2 === 0 ? stores.first : stores.second).compareAndSwap('shop', revision, next)))
+        const won = await Promise.all(
+          tries.map((next, number) =>
+            (number % 2 === 0 ? stores.first : stores.second).compareAndSwap('shop', revision, next),
+          ),
+        )
         expect(won.filter(Boolean)).toHaveLength(1)
         expect(await stores.first.readRecord('shop')).toEqual(tries[won.indexOf(true)])
       }
@@ -79,17 +90,30 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
     })
 
     it('that could not be read back are refused and nothing is written', async () => {
-      await expect(stores.first.compareAndSwap('shop', 0, { ...shop, syncSet: ['shop-0@a0'], leaving: [] })).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
-      await expect(stores.first.compareAndSwap('shop', 1, { ...shop, revision: 3 })).rejects.toMatchObject({ code: 'REGENT_INTERNAL' })
-      await expect(stores.first.compareAndSwap('shop', 0, other('else'))).rejects.toMatchObject({ code: 'REGENT_INTERNAL' })
+      await expect(
+        stores.first.compareAndSwap('shop', 0, { ...shop, syncSet: ['shop-0@a0'], leaving: [] }),
+      ).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+      await expect(stores.first.compareAndSwap('shop', 1, { ...shop, revision: 3 })).rejects.toMatchObject({
+        code: 'REGENT_INTERNAL',
+      })
+      await expect(stores.first.compareAndSwap('shop', 0, other('else'))).rejects.toMatchObject({
+        code: 'REGENT_INTERNAL',
+      })
       expect(await stores.first.readRecord('shop')).toBeUndefined()
     })
 
-    it.each(['', '../shop', 'Shop', 'shop/x', 'a'.repeat(40), '{shop}', 'shop.x'])('of a cluster called %j are refused', async (cluster) => {
-      await expect(stores.first.readRecord(cluster)).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
-      await expect(stores.first.compareAndSwap(cluster, 0, { ...shop, cluster })).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
-      await expect(stores.first.updateNotes(cluster, (notes) => notes)).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
-    })
+    it.each(['', '../shop', 'Shop', 'shop/x', 'a'.repeat(40), '{shop}', 'shop.x'])(
+      'of a cluster called %j are refused',
+      async (cluster) => {
+        await expect(stores.first.readRecord(cluster)).rejects.toMatchObject({ code: 'REGENT_BAD_NAME' })
+        await expect(stores.first.compareAndSwap(cluster, 0, { ...shop, cluster })).rejects.toMatchObject({
+          code: 'REGENT_BAD_NAME',
+        })
+        await expect(stores.first.updateNotes(cluster, (notes) => notes)).rejects.toMatchObject({
+          code: 'REGENT_BAD_NAME',
+        })
+      },
+    )
   })
 
   describe('notes', () => {
@@ -112,7 +136,10 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
     })
 
     it('resolve to what was written, and write nothing where nothing changed', async () => {
-      const paused = await stores.first.updateNotes('shop', (notes) => ({ ...notes, paused: { reason: 'upgrade', wallMs: 5 } }))
+      const paused = await stores.first.updateNotes('shop', (notes) => ({
+        ...notes,
+        paused: { reason: 'upgrade', wallMs: 5 },
+      }))
       expect(paused).toEqual({ ...emptyNotes, paused: { reason: 'upgrade', wallMs: 5 } })
       expect(await stores.second.updateNotes('shop', (notes) => notes)).toEqual(paused)
     })
@@ -123,14 +150,33 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
           throw new Error('not this time')
         }),
       ).rejects.toThrow('not this time')
-      await expect(stores.first.updateNotes('shop', (notes) => ({ ...notes, instances: 17 }))).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+      await expect(stores.first.updateNotes('shop', (notes) => ({ ...notes, instances: 17 }))).rejects.toMatchObject({
+        code: 'REGENT_BAD_FILE',
+      })
       expect(await stores.first.readNotes('shop')).toEqual(emptyNotes)
     })
   })
 
   describe('recoveries', () => {
-    const recovery = (id: string): Recovery => ({ id, kind: 'failover', startedWallMs: 1, analysis: '', sentence: id, from: null, to: null, fromEpoch: 1, toEpoch: 2, outcome: 'succeeded', timeline: [{ atMs: 1, what: 'noticed' }] })
-    const filed = (id: string) => (notes: ClusterNotes): ClusterNotes => ({ ...notes, recoveries: [recovery(id), ...notes.recoveries].slice(0, recoveriesKept) })
+    const recovery = (id: string): Recovery => ({
+      id,
+      kind: 'failover',
+      startedWallMs: 1,
+      analysis: '',
+      sentence: id,
+      from: null,
+      to: null,
+      fromEpoch: 1,
+      toEpoch: 2,
+      outcome: 'succeeded',
+      timeline: [{ atMs: 1, what: 'noticed' }],
+    })
+    const filed =
+      (id: string) =>
+      (notes: ClusterNotes): ClusterNotes => ({
+        ...notes,
+        recoveries: [recovery(id), ...notes.recoveries].slice(0, recoveriesKept),
+      })
     const idsIn = async (store: Store) => (await store.readNotes('shop')).recoveries.map(({ id }) => id)
 
     it('are read with the notes by any manager, newest first, each once, however many write at a time, and not more than are kept', async () => {
@@ -138,11 +184,20 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
       await stores.second.updateNotes('shop', (notes) => ({ ...notes, instances: 4 }))
       expect(await idsIn(stores.second)).toEqual(['first'])
       expect((await stores.first.readNotes('shop')).instances).toBe(4)
-      await Promise.all(['a', 'b', 'c', 'd'].map((id, number) => (number % 2 === 0 ? stores.first : stores.second).updateNotes('shop', (notes) => ({ ...filed(id)(notes), lastFailoverWallMs: number }))))
+      await Promise.all(
+        ['a', 'b', 'c', 'd'].map((id, number) =>
+          (number % 2 === 0 ? stores.first : stores.second).updateNotes('shop', (notes) => ({
+            ...filed(id)(notes),
+            lastFailoverWallMs: number,
+          })),
+        ),
+      )
       const ids = await idsIn(stores.first)
       expect(ids.toSorted()).toEqual(['a', 'b', 'c', 'd', 'first'])
       expect(ids.at(-1)).toBe('first')
-      await stores.first.updateNotes('shop', (notes) => Array.from({ length: 60 }, (_, number) => `r${number}`).reduce((before, id) => filed(id)(before), notes))
+      await stores.first.updateNotes('shop', (notes) =>
+        Array.from({ length: 60 }, (_, number) => `r${number}`).reduce((before, id) => filed(id)(before), notes),
+      )
       expect(await idsIn(stores.second)).toHaveLength(recoveriesKept)
     })
 
@@ -213,7 +268,11 @@ export function itSettlesWhoLeads(open: () => Promise<TwoStores<LeadingStore>>):
     })
 
     it('goes to exactly one of many who ask at once', async () => {
-      const asked = await Promise.all(['a', 'b', 'c', 'd'].map((manager, number) => (number % 2 === 0 ? stores.first : stores.second).lead(manager, 60_000)))
+      const asked = await Promise.all(
+        ['a', 'b', 'c', 'd'].map((manager, number) =>
+          (number % 2 === 0 ? stores.first : stores.second).lead(manager, 60_000),
+        ),
+      )
       expect(asked.filter((one) => one !== undefined)).toHaveLength(1)
     })
 
@@ -232,12 +291,22 @@ export interface DamagedStore<Kind extends Store = Store> {
   readonly end: () => Promise<void>
 }
 
-const damages = { 'nothing at all': '', 'half of a text': '{"version":1,"clus', 'another kind of thing': '[]', 'no version': '{}', 'another shape': '{"version":1,"primary":7,"paused":7}' } as const
+const damages = {
+  'nothing at all': '',
+  'half of a text': '{"version":1,"clus',
+  'another kind of thing': '[]',
+  'no version': '{}',
+  'another shape': '{"version":1,"primary":7,"paused":7}',
+} as const
 
-/** A record or notes that cannot be used are told as that, with the object and the cure, in every store; a lease that cannot is nobody's. */
+/**
+ * A record or notes that cannot be used are told as that, with the object and the cure, in every store; a lease that
+ * cannot is nobody's.
+ */
 export function itNamesWhatIsDamaged(open: () => Promise<DamagedStore>): void {
   describe.each(['record', 'notes'] as const)('a damaged object: the %s', (kind) => {
-    const read = (store: Store): Promise<unknown> => (kind === 'record' ? store.readRecord('shop') : store.readNotes('shop'))
+    const read = (store: Store): Promise<unknown> =>
+      kind === 'record' ? store.readRecord('shop') : store.readNotes('shop')
     const saved = async (store: Store): Promise<void> => {
       await store.compareAndSwap('shop', 0, shop)
       await store.updateNotes('shop', (notes) => ({ ...notes, instances: 5 }))
@@ -247,11 +316,18 @@ export function itNamesWhatIsDamaged(open: () => Promise<DamagedStore>): void {
       const { store, damage, objectOf, end } = await open()
       await saved(store)
       await damage(`${kind}.shop`, text)
-      const refused = { code: 'REGENT_STORE_DAMAGED', message: expect.stringMatching(/ cannot be used: .+\. .*Restore (it|them) from a copy; where there is none[:,] .+/) as string }
+      const refused = {
+        code: 'REGENT_STORE_DAMAGED',
+        message: expect.stringMatching(
+          / cannot be used: .+\. .*Restore (it|them) from a copy; where there is none[:,] .+/,
+        ) as string,
+      }
       await expect(read(store)).rejects.toMatchObject(refused)
       await expect(read(store)).rejects.toThrow(`the ${kind} of shop, ${objectOf(`${kind}.shop`)}`)
       if (kind === 'notes') {
-        await expect(store.updateNotes('shop', (notes) => notes)).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
+        await expect(store.updateNotes('shop', (notes) => notes)).rejects.toMatchObject({
+          code: 'REGENT_STORE_DAMAGED',
+        })
         expect(await store.readRecord('shop')).toEqual(shop)
       }
       await store.close()
@@ -262,7 +338,10 @@ export function itNamesWhatIsDamaged(open: () => Promise<DamagedStore>): void {
       const { store, damage, objectOf, end } = await open()
       await saved(store)
       await damage(`${kind}.shop`, '{"version":99}')
-      await expect(read(store)).rejects.toMatchObject({ code: 'REGENT_NEWER_VERSION', message: expect.stringContaining(objectOf(`${kind}.shop`)) as string })
+      await expect(read(store)).rejects.toMatchObject({
+        code: 'REGENT_NEWER_VERSION',
+        message: expect.stringContaining(objectOf(`${kind}.shop`)) as string,
+      })
       await store.close()
       await end()
     })
@@ -272,7 +351,10 @@ export function itNamesWhatIsDamaged(open: () => Promise<DamagedStore>): void {
     const { store, damage, end } = await open()
     await store.compareAndSwap('shop', 0, shop)
     await damage('record.shop', JSON.stringify(other('else')))
-    await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED', message: expect.stringContaining('cluster is "else"; it must be "shop"') as string })
+    await expect(store.readRecord('shop')).rejects.toMatchObject({
+      code: 'REGENT_STORE_DAMAGED',
+      message: expect.stringContaining('cluster is "else"; it must be "shop"') as string,
+    })
     await store.close()
     await end()
   })
@@ -280,19 +362,24 @@ export function itNamesWhatIsDamaged(open: () => Promise<DamagedStore>): void {
 
 /** A lease decides who works, and nothing that safety rests on: one that cannot be read stops nobody. */
 export function itTakesADamagedLease(open: () => Promise<DamagedStore<LeadingStore>>): void {
-  it.each(Object.entries(damages))('a lease that holds %s is taken by the next manager, with a newer token', async (_, text) => {
-    const { store, damage, end } = await open()
-    const before = await store.lead('a', 60_000)
-    await damage('leader', text)
-    const next = await store.lead('b', 60_000)
-    expect(next?.manager).toBe('b')
-    expect(next?.fencingToken).toBeGreaterThan(before?.fencingToken ?? Number.POSITIVE_INFINITY)
-    await store.close()
-    await end()
-  })
+  it.each(Object.entries(damages))(
+    'a lease that holds %s is taken by the next manager, with a newer token',
+    async (_, text) => {
+      const { store, damage, end } = await open()
+      const before = await store.lead('a', 60_000)
+      await damage('leader', text)
+      const next = await store.lead('b', 60_000)
+      expect(next?.manager).toBe('b')
+      expect(next?.fencingToken).toBeGreaterThan(before?.fencingToken ?? Number.POSITIVE_INFINITY)
+      await store.close()
+      await end()
+    },
+  )
 }
 
-function openEachTime<Kind extends Store>(open: () => Promise<TwoStores<Kind>>): { readonly first: Kind; readonly second: Kind } {
+function openEachTime<Kind extends Store>(
+  open: () => Promise<TwoStores<Kind>>,
+): { readonly first: Kind; readonly second: Kind } {
   let stores: TwoStores<Kind>
   beforeEach(async () => {
     stores = await open()

@@ -8,24 +8,25 @@ import { decodeText } from './shape.ts'
 /**
  * Cells in a folder, swapped without a lock, so that nothing can be left behind by a process that is killed or frozen.
  *
- * A cell is a folder with the text of each revision in a file of its own, and one empty file, the head, that says by its name
- * which of them counts:
+ * A cell is a folder with the text of each revision in a file of its own, and one empty file, the head, that says by
+ * its name which of them counts:
  *
  *     record.shop/41-9f31c2d07ab4.json
  *     record.shop/42-5be0c7714e02.json
  *     record.shop/42-5be0c7714e02.head
  *
- * A swap writes its text beside them and then renames the head it read to one of its own. rename(2) is atomic and fails once the
- * old name is gone: of all who saw head 41, exactly one makes head 42. The random part lets no late comer mistake a newer head
- * for the one it read, however long it was frozen. The first text of a cell arrives by renaming a prepared folder, which fails
- * where a folder with something in it is.
+ * A swap writes its text beside them and then renames the head it read to one of its own. rename(2) is atomic and fails
+ * once the old name is gone: of all who saw head 41, exactly one makes head 42. The random part lets no late comer
+ * mistake a newer head for the one it read, however long it was frozen. The first text of a cell arrives by renaming a
+ * prepared folder, which fails where a folder with something in it is.
  */
 export function fileCells(root: string): Cells {
   return {
     place: `store ${root}`,
     whereIs: (name) => ({ object: join(root, name), removal: `rm -r ${join(root, name)}` }),
     read: (name, signal) => readCell(join(root, name), signal),
-    swap: (name, expectedRevision, next, signal) => swapCell({ root, name, folder: join(root, name) }, expectedRevision, next, signal),
+    swap: (name, expectedRevision, next, signal) =>
+      swapCell({ root, name, folder: join(root, name) }, expectedRevision, next, signal),
     remove: (name, signal) => removeCell({ root, name, folder: join(root, name) }, signal),
     close: () => Promise.resolve(),
   }
@@ -89,12 +90,17 @@ async function createCell(where: Where, base: string, text: string, signal: Abor
   const created = prepared !== undefined && (await renamed(draft, where.folder))
   if (created) await syncFolder(where.root)
   // This draft where another's was faster, and those of creators that were killed: none can become the cell any more.
-  const drafts = (await readdir(where.root)).filter((entry) => entry.startsWith(`.${where.name}.`) && entry.endsWith('.new'))
+  const drafts = (await readdir(where.root)).filter(
+    (entry) => entry.startsWith(`.${where.name}.`) && entry.endsWith('.new'),
+  )
   for (const entry of drafts) await rm(join(where.root, entry), { recursive: true, force: true })
   return created
 }
 
-/** Renamed away first: a folder half emptied would be a damaged cell. What a killed remover leaves is cleared away by the next creator. */
+/**
+ * Renamed away first: a folder half emptied would be a damaged cell. What a killed remover leaves is cleared away by
+ * the next creator.
+ */
 async function removeCell(where: Where, signal: AbortSignal): Promise<void> {
   const gone = join(where.root, `.${where.name}.${randomBytes(6).toString('hex')}.new`)
   signal.throwIfAborted()
@@ -173,5 +179,8 @@ function codeOf(error: unknown): string {
 }
 
 function damaged(folder: string, what: string): RegentError {
-  return new RegentError('REGENT_BAD_FILE', `${folder} is damaged: ${what}; restore the folder, never delete parts of it by hand`)
+  return new RegentError(
+    'REGENT_BAD_FILE',
+    `${folder} is damaged: ${what}; restore the folder, never delete parts of it by hand`,
+  )
 }

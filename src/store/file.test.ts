@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CellName } from './cells.ts'
-import { after, itKeepsTheContract, itNamesWhatIsDamaged, itSettlesWhoLeads, itTakesADamagedLease, shop } from './contract.ts'
+import {
+  after,
+  itKeepsTheContract,
+  itNamesWhatIsDamaged,
+  itSettlesWhoLeads,
+  itTakesADamagedLease,
+  shop,
+} from './contract.ts'
 import { fileStore } from './file.ts'
 
 describe('The file store', () => {
@@ -19,7 +26,12 @@ describe('The file store', () => {
       const files = (await readdir(join(folder, name))).filter((file) => file.endsWith('.json'))
       for (const file of files) await writeFile(join(folder, name, file), text)
     }
-    return { store: fileStore(folder), damage, objectOf: (name: CellName) => join(folder, name), end: () => rm(folder, { recursive: true }) }
+    return {
+      store: fileStore(folder),
+      damage,
+      objectOf: (name: CellName) => join(folder, name),
+      end: () => rm(folder, { recursive: true }),
+    }
   }
   itNamesWhatIsDamaged(damaged)
   itTakesADamagedLease(damaged)
@@ -34,7 +46,19 @@ describe('The file store', () => {
 
   it('begins recoveries anew whose folder has lost its head', async () => {
     const store = fileStore(folder)
-    const recovery = { id: 'r1', kind: 'failover', startedWallMs: 1, analysis: '', sentence: '', from: null, to: null, fromEpoch: 1, toEpoch: 2, outcome: 'succeeded', timeline: [] } as const
+    const recovery = {
+      id: 'r1',
+      kind: 'failover',
+      startedWallMs: 1,
+      analysis: '',
+      sentence: '',
+      from: null,
+      to: null,
+      fromEpoch: 1,
+      toEpoch: 2,
+      outcome: 'succeeded',
+      timeline: [],
+    } as const
     const ids = async () => (await store.readNotes('shop')).recoveries.map(({ id }) => id)
     await store.updateNotes('shop', (notes) => ({ ...notes, recoveries: [recovery] }))
     const cell = join(folder, 'recoveries.shop')

@@ -11,7 +11,13 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-const configMaps: Resource<ConfigMap> = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
+const configMaps: Resource<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
 
 /** A cell as it was last seen, to swap it without reading it again. */
 interface Seen {
@@ -20,8 +26,10 @@ interface Seen {
 }
 
 /**
- * Cells as ConfigMaps of one namespace, each an object of its own (`shop-record`, `shop-notes`), so that no other write to a cluster costs its record a conflict. The API server swaps by `resourceVersion`, through etcd's own
- * compare-and-swap; reads ask for no version and so are never from a cache (Kubernetes API concepts, "Resource versions").
+ * Cells as ConfigMaps of one namespace, each an object of its own (`shop-record`, `shop-notes`), so that no other write
+ * to a cluster costs its record a conflict. The API server swaps by `resourceVersion`, through etcd's own
+ * compare-and-swap; reads ask for no version and so are never from a cache (Kubernetes API concepts, "Resource
+ * versions").
  */
 export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerReference): Cells {
   const seen = new Map<CellName, Seen>()
@@ -39,9 +47,17 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
   }
 
   async function create(name: CellName, next: Cell, signal: AbortSignal): Promise<boolean> {
-    const metadata = { ...keyOf(name), labels: { 'app.kubernetes.io/managed-by': 'regent', 'regent.dev/cluster': clusterOf(name) }, ...(owner && { ownerReferences: [owner] }) }
+    const metadata = {
+      ...keyOf(name),
+      labels: { 'app.kubernetes.io/managed-by': 'regent', 'regent.dev/cluster': clusterOf(name) },
+      ...(owner && { ownerReferences: [owner] }),
+    }
     try {
-      const made = await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: dataOf(next) }, { signal })
+      const made = await client.create(
+        configMaps,
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: dataOf(next) },
+        { signal },
+      )
       seen.set(name, { resourceVersion: made.metadata.resourceVersion ?? '', revision: next.revision })
       return true
     } catch (error) {
@@ -50,12 +66,19 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
     }
   }
 
-  /** Undefined where the object changed since it was seen, though perhaps not its cell: somebody may have labelled it. */
+  /**
+   * Undefined where the object changed since it was seen, though perhaps not its cell: somebody may have labelled it.
+   */
   async function replace(name: CellName, from: Seen, next: Cell, signal: AbortSignal): Promise<boolean | undefined> {
     // Whatever the answer, what was seen is the past now; a write whose answer is lost may have happened.
     seen.delete(name)
     try {
-      const written = await client.patch(configMaps, keyOf(name), { metadata: { resourceVersion: from.resourceVersion }, data: dataOf(next) }, { signal })
+      const written = await client.patch(
+        configMaps,
+        keyOf(name),
+        { metadata: { resourceVersion: from.resourceVersion }, data: dataOf(next) },
+        { signal },
+      )
       seen.set(name, { resourceVersion: written.metadata.resourceVersion ?? '', revision: next.revision })
       return true
     } catch (error) {
@@ -67,7 +90,10 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
 
   return {
     place: `Kubernetes namespace ${namespace}`,
-    whereIs: (name) => ({ object: `ConfigMap ${namespace}/${objectNameOf(name)}`, removal: `kubectl -n ${namespace} delete configmap ${objectNameOf(name)}` }),
+    whereIs: (name) => ({
+      object: `ConfigMap ${namespace}/${objectNameOf(name)}`,
+      removal: `kubectl -n ${namespace} delete configmap ${objectNameOf(name)}`,
+    }),
     read: look,
 
     async swap(name, expectedRevision, next, signal) {
@@ -99,7 +125,10 @@ function dataOf({ revision, text }: Cell): Readonly<Record<string, string>> {
 function cellIn({ data = {} }: ConfigMap, where: string): Cell {
   const revision = Number(data['revision'])
   if (data['text'] === undefined || !Number.isSafeInteger(revision) || revision < 1) {
-    throw new RegentError('REGENT_BAD_FILE', `ConfigMap ${where} is none of Regent's: its "revision" is ${JSON.stringify(data['revision'])?.slice(0, 40) ?? 'missing'}`)
+    throw new RegentError(
+      'REGENT_BAD_FILE',
+      `ConfigMap ${where} is none of Regent's: its "revision" is ${JSON.stringify(data['revision'])?.slice(0, 40) ?? 'missing'}`,
+    )
   }
   return { revision, text: data['text'] }
 }

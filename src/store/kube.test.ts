@@ -34,7 +34,8 @@ describe('The Kubernetes store', () => {
     const nameOf = (name: CellName): string => name.split('.').toReversed().join('-')
     return {
       store: kubeStore(client, where),
-      damage: async (name, text) => void (await client.patch(configMaps, { namespace: 'shops', name: nameOf(name) }, { data: { text } })),
+      damage: async (name, text) =>
+        void (await client.patch(configMaps, { namespace: 'shops', name: nameOf(name) }, { data: { text } })),
       objectOf: (name) => `ConfigMap shops/${nameOf(name)}`,
       end: async () => {
         await client.close()
@@ -68,28 +69,43 @@ describe('The Kubernetes store', () => {
       await store.compareAndSwap('shop', 0, shop)
       await client.patch(configMaps, recordKey, { metadata: { labels: { team: 'payments' } } })
       expect(await store.compareAndSwap('shop', 1, after(shop))).toBe(true)
-      expect((await client.get(configMaps, recordKey))?.metadata.labels).toMatchObject({ team: 'payments', 'regent.dev/cluster': 'shop' })
+      expect((await client.get(configMaps, recordKey))?.metadata.labels).toMatchObject({
+        team: 'payments',
+        'regent.dev/cluster': 'shop',
+      })
     })
 
     it('whose write was not answered reads again before it believes anything', async () => {
       const store = kubeStore(client, { ...where, deadlineMs: 300 })
       await store.compareAndSwap('shop', 0, shop)
       server.misbehave({ when: ({ method }) => method === 'PATCH', answer: 'reset' })
-      await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE' })
+      await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({
+        code: 'REGENT_STORE_UNAVAILABLE',
+      })
       const kept = await store.readRecord('shop')
       expect(await store.compareAndSwap('shop', kept?.revision ?? 0, after(kept ?? shop))).toBe(true)
     })
 
     it('refuses an object that somebody else wrote', async () => {
       const store = kubeStore(client, where)
-      await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: recordKey, data: { text: '{}' } })
-      await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED', message: expect.stringContaining('ConfigMap shops/shop-record is none of Regent') as string })
+      await client.create(configMaps, {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: recordKey,
+        data: { text: '{}' },
+      })
+      await expect(store.readRecord('shop')).rejects.toMatchObject({
+        code: 'REGENT_STORE_DAMAGED',
+        message: expect.stringContaining('ConfigMap shops/shop-record is none of Regent') as string,
+      })
     })
 
     it('answers by its deadline when the API server does not', async () => {
       const store = kubeStore(client, { ...where, deadlineMs: 200 })
       server.misbehave({ times: 10, answer: 'silence' })
-      await expect(store.readRecord('shop')).rejects.toThrow('Kubernetes namespace shops: reading the record of shop: no answer within 200 ms')
+      await expect(store.readRecord('shop')).rejects.toThrow(
+        'Kubernetes namespace shops: reading the record of shop: no answer within 200 ms',
+      )
     })
   })
 })

@@ -23,7 +23,10 @@ export function kubeStore(client: KubeClient, options: KubeStoreOptions): Store 
   return cellStore(kubeCells(plainFailures(client), namespace, owner), { timers, deadlineMs })
 }
 
-/** Silence and refusals that are no answer about the object (403, 500) are failures of the store, as those of every other store. */
+/**
+ * Silence and refusals that are no answer about the object (403, 500) are failures of the store, as those of every
+ * other store.
+ */
 function plainFailures(client: KubeClient): StoreClient {
   const plain = async <Result>(asked: Promise<Result>, isAnswer = isAboutObject): Promise<Result> => {
     try {

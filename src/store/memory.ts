@@ -26,7 +26,12 @@ export interface MemoryAccess {
 
 /** A store for tests and simulation. Nothing outlives the process. */
 export function memoryStore(options: MemoryStoreOptions = {}): LeadingStore {
-  const { cells = new Map<CellName, Cell>(), clock = realClock, timers = realTimers, deadlineMs = storeDeadlineMs } = options
+  const {
+    cells = new Map<CellName, Cell>(),
+    clock = realClock,
+    timers = realTimers,
+    deadlineMs = storeDeadlineMs,
+  } = options
 
   async function access<Result>(what: MemoryAccess, signal: AbortSignal, work: () => Result): Promise<Result> {
     await options.before?.(what)
@@ -49,5 +54,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeadingStore {
     remove: (name, signal) => access({ kind: 'remove', name }, signal, () => void cells.delete(name)),
     close: () => Promise.resolve(),
   }
-  return leadingCellStore(place, cellLease(place, { clock, machine: { bootId: () => Promise.resolve('memory') } }), { timers, deadlineMs })
+  return leadingCellStore(place, cellLease(place, { clock, machine: { bootId: () => Promise.resolve('memory') } }), {
+    timers,
+    deadlineMs,
+  })
 }

@@ -44,12 +44,17 @@ describe('The address of a store', () => {
     await expect(refused).rejects.toThrow(complaint)
   })
 
-  it.each(['redis://u:hunter2@127.0.0.1:99999', 'redis://u:1/hunter2@127.0.0.1', 'redis://u:hunter2/@127.0.0.1', 'redis://u:hunter2@127.0.0.1/x', 'redis://u:hunter2%@127.0.0.1', 'redis://u:hunter2@127.0.0.1?tls', 'http://u:hunter2@127.0.0.1'])(
-    'that is wrong is reported without the password in it: %s',
-    async (url) => {
-      const error: unknown = await openStore(url).catch((reason: unknown) => reason)
-      expect(error).toMatchObject({ code: 'REGENT_BAD_REQUEST' })
-      expect(inspect(error, { depth: null, showHidden: true })).not.toContain('hunter2')
-    },
-  )
+  it.each([
+    'redis://u:hunter2@127.0.0.1:99999',
+    'redis://u:1/hunter2@127.0.0.1',
+    'redis://u:hunter2/@127.0.0.1',
+    'redis://u:hunter2@127.0.0.1/x',
+    'redis://u:hunter2%@127.0.0.1',
+    'redis://u:hunter2@127.0.0.1?tls',
+    'http://u:hunter2@127.0.0.1',
+  ])('that is wrong is reported without the password in it: %s', async (url) => {
+    const error: unknown = await openStore(url).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    expect(inspect(error, { depth: null, showHidden: true })).not.toContain('hunter2')
+  })
 })

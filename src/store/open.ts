@@ -7,12 +7,16 @@ import type { LeadingStore } from './store.ts'
 export interface OpenStoreOptions {
   /** Accept a store that could lose what it confirmed: a Redis with unsafe settings. */
   readonly allowVolatile?: boolean
-  /** Of a Redis: managers compete for leadership only with those of the same scope: on one machine a cluster has managers of its own. */
+  /**
+   * Of a Redis: managers compete for leadership only with those of the same scope: on one machine a cluster has
+   * managers of its own.
+   */
   readonly leadershipScope?: string
 }
 
 /** The forms of `--store`, for help and errors. */
-export const storeForms = 'file:/path (or the path alone), redis://[user:password@]host[:port][/database], rediss:// for TLS, memory:'
+export const storeForms =
+  'file:/path (or the path alone), redis://[user:password@]host[:port][/database], rediss:// for TLS, memory:'
 
 /**
  * Opens the store that `--store` names.
@@ -31,14 +35,20 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     case 'memory':
       return memoryStore()
     default:
-      throw new RegentError('REGENT_BAD_REQUEST', `A store cannot begin with "${scheme}:"; it must be one of ${storeForms}.`)
+      throw new RegentError(
+        'REGENT_BAD_REQUEST',
+        `A store cannot begin with "${scheme}:"; it must be one of ${storeForms}.`,
+      )
   }
 }
 
 function folderIn(url: string): string {
   const folder = url.replace(/^file:(\/\/(?=\/))?/i, '')
   if (folder === '' || folder.includes('\0') || /^\/\/[^/]/.test(folder)) {
-    throw new RegentError('REGENT_BAD_REQUEST', `The store ${JSON.stringify(url.slice(0, 80))} names no folder; write file:/path or the path alone.`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `The store ${JSON.stringify(url.slice(0, 80))} names no folder; write file:/path or the path alone.`,
+    )
   }
   return folder
 }

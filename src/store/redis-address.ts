@@ -14,23 +14,28 @@ export type RedisLogin = Pick<RedisOptions, 'host' | 'port' | 'db' | 'username' 
 const form = 'redis://[user:password@]host[:port][/database], or rediss:// for TLS'
 
 /**
- * Reads `redis://[user:password@]host[:port][/database]`; `rediss:` is the same over TLS, with the certificate checked against the
- * host's name. Errors never repeat the URL, since it may hold a password.
+ * Reads `redis://[user:password@]host[:port][/database]`; `rediss:` is the same over TLS, with the certificate checked
+ * against the host's name. Errors never repeat the URL, since it may hold a password.
  * @throws RegentError `REGENT_BAD_REQUEST`
  */
 export function parseRedisAddress(text: string): RedisAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '') throw refusal('it is not of that form')
+  if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '')
+    throw refusal('it is not of that form')
   if (url.search !== '' || url.hash !== '') throw refusal('it has parameters, and none are known')
   const db = databaseIn(url)
   const port = Number(url.port || 6379)
-  return { shown: `${url.protocol}//${url.hostname}:${port}/${db}`, options: { port, db, ...hostIn(url), ...loginIn(url) } }
+  return {
+    shown: `${url.protocol}//${url.hostname}:${port}/${db}`,
+    options: { port, db, ...hostIn(url), ...loginIn(url) },
+  }
 }
 
 function databaseIn(url: URL): number {
   const digits = /^\/?([0-9]{0,5})$/.exec(url.pathname)?.[1]
   // Not shown: after a / that should have been percent-encoded it could be the rest of a password.
-  if (digits === undefined) throw refusal('the database after the / must be a number, and a / in a password must be written as %2F')
+  if (digits === undefined)
+    throw refusal('the database after the / must be a number, and a / in a password must be written as %2F')
   return Number(digits)
 }
 

@@ -18,9 +18,9 @@ interface Opened {
 }
 
 /**
- * A connection to one Redis, made when it is needed and checked for safety each time it is made: the server may have been
- * restarted with other settings. Nothing is queued, retried or sent twice: after any failure the connection is given up, and the
- * next command begins with a new one.
+ * A connection to one Redis, made when it is needed and checked for safety each time it is made: the server may have
+ * been restarted with other settings. Nothing is queued, retried or sent twice: after any failure the connection is
+ * given up, and the next command begins with a new one.
  */
 export class RedisConnection {
   readonly #address: RedisAddress
@@ -37,8 +37,8 @@ export class RedisConnection {
   }
 
   /**
-   * Gives `work` a connection that was checked. Rejects with what went wrong in plain words; once `signal` is aborted, nothing more
-   * is sent and what waits is given up.
+   * Gives `work` a connection that was checked. Rejects with what went wrong in plain words; once `signal` is aborted,
+   * nothing more is sent and what waits is given up.
    */
   async run<Result>(signal: AbortSignal, work: (client: Redis) => Promise<Result>): Promise<Result> {
     const opened = await this.#use()
@@ -127,8 +127,8 @@ export class RedisConnection {
   }
 
   /**
-   * Has the server end the connection that was given up before. What was sent on it may still wait there unread, and would
-   * otherwise happen after the caller has read again what came of it.
+   * Has the server end the connection that was given up before. What was sent on it may still wait there unread, and
+   * would otherwise happen after the caller has read again what came of it.
    */
   async #silence(client: Redis, runId: string): Promise<void> {
     if (this.#abandoned?.runId === runId) await client.client('KILL', 'ID', this.#abandoned.clientId)
@@ -141,7 +141,8 @@ async function assertSafe(client: Redis, place: string): Promise<void> {
   const info = await infoAfterRewrite(client, place)
   const listening = await client.pubsub('NUMSUB', '__sentinel__:hello')
   const dangers = dangersIn({ config: await configOf(client, place), info, sentinels: Number(listening[1] ?? 0) })
-  if (dangers.length > 0) throw new RegentError('REGENT_STORE_UNSAFE', `${place} could lose what it confirmed: ${dangers.join('; ')}.`)
+  if (dangers.length > 0)
+    throw new RegentError('REGENT_STORE_UNSAFE', `${place} could lose what it confirmed: ${dangers.join('; ')}.`)
 }
 
 async function infoAfterRewrite(client: Redis, place: string): Promise<Readonly<Record<string, string>>> {
@@ -150,7 +151,10 @@ async function infoAfterRewrite(client: Redis, place: string): Promise<Readonly<
     if (!rewriteRunning(info)) return info
     await realTimers.sleep(20)
   }
-  throw new RegentError('REGENT_STORE_UNAVAILABLE', `${place} rewrites its append-only file, perhaps for the first time; what it confirms may be lost until that ends.`)
+  throw new RegentError(
+    'REGENT_STORE_UNAVAILABLE',
+    `${place} rewrites its append-only file, perhaps for the first time; what it confirms may be lost until that ends.`,
+  )
 }
 
 async function configOf(client: Redis, place: string): Promise<Record<string, string | undefined>> {
@@ -158,8 +162,12 @@ async function configOf(client: Redis, place: string): Promise<Record<string, st
     const answers = await Promise.all(settings.map(({ name }) => client.config('GET', name)))
     return Object.fromEntries((answers as [string?, string?][]).map(([name, value]) => [name ?? '', value]))
   } catch (error) {
-    if (!describeError(error).startsWith('NOPERM') && !describeError(error).startsWith('ERR unknown command')) throw error
-    throw new RegentError('REGENT_STORE_UNSAFE', `${place} does not tell whether it is safe (${describeError(error)}): ACL SETUSER <user> +config|get +info +pubsub|numsub +client|id +client|kill.`)
+    if (!describeError(error).startsWith('NOPERM') && !describeError(error).startsWith('ERR unknown command'))
+      throw error
+    throw new RegentError(
+      'REGENT_STORE_UNSAFE',
+      `${place} does not tell whether it is safe (${describeError(error)}): ACL SETUSER <user> +config|get +info +pubsub|numsub +client|id +client|kill.`,
+    )
   }
 }
 

@@ -15,13 +15,17 @@ interface Setting {
 export const settings: readonly Setting[] = [
   { name: 'appendonly', wanted: 'yes', why: 'a restart would lose the records' },
   { name: 'appendfsync', wanted: 'always', why: 'a write would be confirmed before it is on disk' },
-  { name: 'no-appendfsync-on-rewrite', wanted: 'no', why: 'while the log is rewritten, writes would be confirmed before they are on disk' },
+  {
+    name: 'no-appendfsync-on-rewrite',
+    wanted: 'no',
+    why: 'while the log is rewritten, writes would be confirmed before they are on disk',
+  },
   { name: 'maxmemory-policy', wanted: 'noeviction', why: 'records could be evicted' },
 ]
 
 /**
- * Every way in which this Redis could lose what it confirmed or be replaced by one that lags, a sentence each with what to
- * change; empty for a safe one.
+ * Every way in which this Redis could lose what it confirmed or be replaced by one that lags, a sentence each with what
+ * to change; empty for a safe one.
  */
 export function dangersIn(facts: RedisFacts): readonly string[] {
   return [...dangerousSettings(facts.config), ...possibleSuccessors(facts)]
@@ -48,8 +52,14 @@ function possibleSuccessors({ info, sentinels }: RedisFacts): readonly string[] 
       replicas > 0,
       `${replicas} ${replicas === 1 ? 'replica is' : 'replicas are'} connected, and one that lags could take over: REPLICAOF NO ONE on each and no "replicaof" in their redis.conf`,
     ],
-    [sentinels > 0, 'a Sentinel watches it and could make another Redis its successor: SENTINEL REMOVE <name> on each Sentinel'],
-    [info['cluster_enabled'] === '1', 'it is a node of a Redis Cluster, whose replicas lag and can take over: "cluster-enabled no" in redis.conf and a restart'],
+    [
+      sentinels > 0,
+      'a Sentinel watches it and could make another Redis its successor: SENTINEL REMOVE <name> on each Sentinel',
+    ],
+    [
+      info['cluster_enabled'] === '1',
+      'it is a node of a Redis Cluster, whose replicas lag and can take over: "cluster-enabled no" in redis.conf and a restart',
+    ],
   ]
   return found.filter(([holds]) => holds).map(([, sentence]) => sentence)
 }
@@ -64,7 +74,10 @@ export function parseInfo(text: string): Readonly<Record<string, string>> {
   )
 }
 
-/** A rewrite of the log, perhaps the first after `appendonly` was switched on: until it ends, nothing is certain to survive. */
+/**
+ * A rewrite of the log, perhaps the first after `appendonly` was switched on: until it ends, nothing is certain to
+ * survive.
+ */
 export function rewriteRunning(info: RedisFacts['info']): boolean {
   return info['aof_rewrite_in_progress'] === '1' || info['aof_rewrite_scheduled'] === '1'
 }

@@ -12,14 +12,18 @@ export interface RedisStoreOptions {
   /** Also accept a Redis that could lose what it confirmed. */
   readonly allowVolatile?: boolean
   readonly deadlineMs?: number
-  /** Managers compete for leadership only with those of the same scope: on one machine a cluster has managers of its own. */
+  /**
+   * Managers compete for leadership only with those of the same scope: on one machine a cluster has managers of its
+   * own.
+   */
   readonly leadershipScope?: string
 }
 
 /**
  * A store in one Redis, whose writes are on disk before they are confirmed.
  * @param url see `parseRedisAddress`
- * @throws RegentError `REGENT_STORE_UNSAFE` naming the settings that must change, `REGENT_STORE_UNAVAILABLE`, `REGENT_BAD_REQUEST`
+ * @throws RegentError `REGENT_STORE_UNSAFE` naming the settings that must change, `REGENT_STORE_UNAVAILABLE`,
+ * `REGENT_BAD_REQUEST`
  */
 export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<LeadingStore> {
   const address = parseRedisAddress(url)
@@ -27,12 +31,18 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   const connection = new RedisConnection(address, { allowVolatile, deadlineMs })
   const limits = { timers: realTimers, deadlineMs }
   try {
-    await withDeadline(`${address.shown}: opening`, limits, (signal) => connection.run(signal, (client) => client.ping()))
+    await withDeadline(`${address.shown}: opening`, limits, (signal) =>
+      connection.run(signal, (client) => client.ping()),
+    )
   } catch (error) {
     await connection.close()
     throw error
   }
-  return leadingCellStore(redisCells(connection, address.shown, !allowVolatile), redisLease(connection, leadershipScope), limits)
+  return leadingCellStore(
+    redisCells(connection, address.shown, !allowVolatile),
+    redisLease(connection, leadershipScope),
+    limits,
+  )
 }
 
 /** Replication is looked at in the same step as the swap: a replica may have come since the connection was checked. */
@@ -57,7 +67,6 @@ const resignScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return true`
 
-
 /** A cell is a hash of revision and text. */
 function redisCells(connection: RedisConnection, place: string, guarded: boolean): Cells {
   return {
@@ -67,14 +76,29 @@ function redisCells(connection: RedisConnection, place: string, guarded: boolean
       connection.run(signal, async (client) => {
         const [revision, text] = await client.hmgetBuffer(keyOf(name), 'revision', 'text')
         if (!revision && !text) return undefined
-        if (!revision || !text || !/^[0-9]{1,15}$/.test(revision.toString())) throw new RegentError('REGENT_BAD_FILE', `${place}: ${keyOf(name)} has ${revision ? `the revision "${revision.toString().slice(0, 40)}"` : 'no revision'} and ${text ? 'a' : 'no'} text`)
+        if (!revision || !text || !/^[0-9]{1,15}$/.test(revision.toString()))
+          throw new RegentError(
+            'REGENT_BAD_FILE',
+            `${place}: ${keyOf(name)} has ${revision ? `the revision "${revision.toString().slice(0, 40)}"` : 'no revision'} and ${text ? 'a' : 'no'} text`,
+          )
         return { revision: Number(revision.toString()), text: decodeText(text, `${place}: ${keyOf(name)}`) }
       }),
     swap: (name, expectedRevision, next, signal) =>
       connection.run(signal, async (client) => {
-        const outcome = await client.eval(swapScript, 1, keyOf(name), expectedRevision, next.revision, next.text, guarded ? 'guarded' : 'volatile')
+        const outcome = await client.eval(
+          swapScript,
+          1,
+          keyOf(name),
+          expectedRevision,
+          next.revision,
+          next.text,
+          guarded ? 'guarded' : 'volatile',
+        )
         if (outcome !== 'unsafe') return outcome === 'won'
-        throw new RegentError('REGENT_STORE_UNSAFE', `${place} got a replica or became one since it was checked; nothing was written. INFO replication tells which; REPLICAOF NO ONE there ends it.`)
+        throw new RegentError(
+          'REGENT_STORE_UNSAFE',
+          `${place} got a replica or became one since it was checked; nothing was written. INFO replication tells which; REPLICAOF NO ONE there ends it.`,
+        )
       }),
     remove: (name, signal) =>
       connection.run(signal, async (client) => {

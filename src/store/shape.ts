@@ -11,7 +11,8 @@ const longestText = 8 * 1024 * 1024
  * @throws RegentError `REGENT_BAD_FILE` for what is too long or not UTF-8
  */
 export function decodeText(bytes: Uint8Array, where: string): string {
-  if (bytes.length > longestText) throw new RegentError('REGENT_BAD_FILE', `${where} has ${bytes.length} bytes; at most ${longestText} are read`)
+  if (bytes.length > longestText)
+    throw new RegentError('REGENT_BAD_FILE', `${where} has ${bytes.length} bytes; at most ${longestText} are read`)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
@@ -30,10 +31,16 @@ export function parseVersioned(text: string, newestVersion: number, where: strin
   }
   const version: unknown = 'version' in value ? value.version : undefined
   if (typeof version !== 'number' || !Number.isSafeInteger(version) || version < 1) {
-    throw new RegentError('REGENT_BAD_FILE', `${where}: version is ${excerpt(version)}; it must be an integer from 1 to ${newestVersion}`)
+    throw new RegentError(
+      'REGENT_BAD_FILE',
+      `${where}: version is ${excerpt(version)}; it must be an integer from 1 to ${newestVersion}`,
+    )
   }
   if (version > newestVersion) {
-    throw new RegentError('REGENT_NEWER_VERSION', `${where} was written by a newer Regent: version ${version}, and this one understands up to ${newestVersion}`)
+    throw new RegentError(
+      'REGENT_NEWER_VERSION',
+      `${where} was written by a newer Regent: version ${version}, and this one understands up to ${newestVersion}`,
+    )
   }
   return value
 }
@@ -50,7 +57,10 @@ export interface Shape<Value> {
  */
 export function checkShape<Value>(shape: Shape<Value>, value: unknown, where: string): Value {
   if (shape.Check(value)) return value
-  throw new RegentError('REGENT_BAD_FILE', `${where}: ${complaintAbout(shape.Type(), value) ?? 'does not have the expected shape'}`)
+  throw new RegentError(
+    'REGENT_BAD_FILE',
+    `${where}: ${complaintAbout(shape.Type(), value) ?? 'does not have the expected shape'}`,
+  )
 }
 
 /** A value as it is shown in errors: JSON, cut where it is long. */
@@ -63,6 +73,8 @@ function parseJson(text: string, where: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new RegentError('REGENT_BAD_FILE', `${where} is not JSON: it begins with ${excerpt(text.slice(0, 40))}`, { cause: error })
+    throw new RegentError('REGENT_BAD_FILE', `${where} is not JSON: it begins with ${excerpt(text.slice(0, 40))}`, {
+      cause: error,
+    })
   }
 }

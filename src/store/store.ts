@@ -10,10 +10,9 @@ export interface Store {
   /** Reads the newest committed record: never from a cache, never from a replica that lags. */
   readRecord(cluster: string): Promise<ClusterRecord | undefined>
   /**
-   * Replaces the record if its revision is still `expectedRevision` (0 = there must be none).
-   * `next.revision` must be `expectedRevision + 1`; a first record may begin at any revision (a lost one that is rebuilt goes on
-   * above what agents stored). Durable before it resolves.
-   * Resolves to false when somebody else was first.
+   * Replaces the record if its revision is still `expectedRevision` (0 = there must be none). `next.revision` must be
+   * `expectedRevision + 1`; a first record may begin at any revision (a lost one that is rebuilt goes on above what
+   * agents stored). Durable before it resolves. Resolves to false when somebody else was first.
    */
   compareAndSwap(cluster: string, expectedRevision: number, next: ClusterRecord): Promise<boolean>
   /** The second object: what no order depends on. Last writer wins within the `update` function's retry. */
@@ -21,14 +20,17 @@ export interface Store {
   /** Read, change, write back if nobody wrote meanwhile; tried again until it is. Resolves to what was written. */
   updateNotes(cluster: string, change: (notes: ClusterNotes) => ClusterNotes): Promise<ClusterNotes>
   /**
-   * Removes the record and the notes of a cluster that is no more; nothing where there are none. Never of one that a manager still works on: it would
-   * take the cluster for one that was never there.
+   * Removes the record and the notes of a cluster that is no more; nothing where there are none. Never of one that a
+   * manager still works on: it would take the cluster for one that was never there.
    */
   forget(cluster: string): Promise<void>
   close(): Promise<void>
 }
 
-/** A store by which managers also settle who of them works. On Kubernetes a `Lease` does that (`src/controller-runtime/lease-elector.ts`). */
+/**
+ * A store by which managers also settle who of them works. On Kubernetes a `Lease` does that
+ * (`src/controller-runtime/lease-elector.ts`).
+ */
 export interface LeadingStore extends Store {
   /** Takes or renews leadership for `ttlMs`; undefined while another manager has it. */
   lead(manager: string, ttlMs: number): Promise<Leadership | undefined>

@@ -32,7 +32,8 @@ const notes: ClusterNotes = {
 
 const recordWith = (change: object) => JSON.stringify({ ...shop, ...change })
 const notesWith = (change: object) => JSON.stringify({ ...notes, ...change })
-const recordWithout = (field: string) => JSON.stringify(Object.fromEntries(Object.entries(shop).filter(([key]) => key !== field)))
+const recordWithout = (field: string) =>
+  JSON.stringify(Object.fromEntries(Object.entries(shop).filter(([key]) => key !== field)))
 
 function failureOf(work: () => unknown): string {
   try {
@@ -69,15 +70,31 @@ describe('A stored record', () => {
     ['acksWanted below acks', recordWith({ acks: 2, acksWanted: 1 }), 'acksWanted is 1'],
     ['no primary', recordWith({ primary: null }), 'primary is null'],
     ['a primary without a volume', recordWith({ primary: 'shop-0' }), 'primary is "shop-0"'],
-    ['a member of another cluster', recordWith({ primary: 'mall-0@a0' }), '"mall-0@a0" is not a member of the cluster shop'],
-    ['a member of a cluster whose name begins alike', recordWith({ primary: 'shop-a-0@a0' }), 'is not a member of the cluster shop'],
+    [
+      'a member of another cluster',
+      recordWith({ primary: 'mall-0@a0' }),
+      '"mall-0@a0" is not a member of the cluster shop',
+    ],
+    [
+      'a member of a cluster whose name begins alike',
+      recordWith({ primary: 'shop-a-0@a0' }),
+      'is not a member of the cluster shop',
+    ],
     ['the primary in its own sync set', recordWith({ syncSet: ['shop-0@a0', 'shop-2@c2'] }), 'is in its own syncSet'],
     ['a leaver that is not in the sync set', recordWith({ syncSet: ['shop-1@b1'] }), 'leaving has "shop-2@c2"'],
-    ['a member twice', recordWith({ syncSet: ['shop-2@c2', 'shop-2@c2'] }), '"shop-2@c2" is in syncSet or leaving twice'],
+    [
+      'a member twice',
+      recordWith({ syncSet: ['shop-2@c2', 'shop-2@c2'] }),
+      '"shop-2@c2" is in syncSet or leaving twice',
+    ],
     ['a sync set that is a text', recordWith({ syncSet: 'shop-1@b1' }), 'syncSet is "shop-1@b1"'],
     ['an intent of an unknown kind', recordWith({ intent: { kind: 'dance', by: 'x' } }), 'intent'],
     ['half an intent', recordWith({ intent: { kind: 'fetch', by: 'x' } }), 'lacks "candidate"'],
-    ['an intent with the fields of another kind', recordWith({ intent: { kind: 'fetch', by: 'x', candidate: 'shop-1@b1', reason: '' } }), 'unknown key "reason"'],
+    [
+      'an intent with the fields of another kind',
+      recordWith({ intent: { kind: 'fetch', by: 'x', candidate: 'shop-1@b1', reason: '' } }),
+      'unknown key "reason"',
+    ],
   ])('with %s is refused, naming what is wrong', (_, text, complaint) => {
     const failure = failureOf(() => parseRecord(text, 'record of shop'))
     expect(failure).toContain('REGENT_BAD_FILE record of shop')
@@ -91,7 +108,9 @@ describe('A stored record', () => {
   })
 
   it('that breaks a rule is never printed', () => {
-    expect(failureOf(() => printRecord({ ...shop, epoch: 0 }, 'next record'))).toContain('REGENT_BAD_FILE next record: epoch is 0')
+    expect(failureOf(() => printRecord({ ...shop, epoch: 0 }, 'next record'))).toContain(
+      'REGENT_BAD_FILE next record: epoch is 0',
+    )
   })
 })
 
@@ -99,7 +118,10 @@ describe('Stored notes', () => {
   it('are read back as they were written', () => {
     expect(parseNotes(printNotes(notes, 'here'), 'here')).toEqual(notes)
     expect(parseNotes(printNotes(emptyNotes, 'here'), 'here')).toEqual(emptyNotes)
-    const unsettled = { ...notes, unsettled: [{ member: 'shop-0@a0', epoch: 2, agentRun: 'f00', sequence: 9 }] } as const
+    const unsettled = {
+      ...notes,
+      unsettled: [{ member: 'shop-0@a0', epoch: 2, agentRun: 'f00', sequence: 9 }],
+    } as const
     expect(parseNotes(printNotes(unsettled, 'here'), 'here')).toEqual(unsettled)
   })
 
@@ -118,14 +140,38 @@ describe('Stored notes', () => {
     ['a number of instances out of range', notesWith({ instances: 17 }), 'instances is 17'],
     ['paused without a reason', notesWith({ paused: { wallMs: 1 } }), 'paused lacks "reason"'],
     ['an unknown key', notesWith({ fence: [] }), 'unknown key "fence"'],
-    ['a fence without a name', notesWith({ fenced: [{ instance: '', keepPrimary: true, wallMs: 1 }] }), 'fenced.0.instance is ""'],
-    ['a downtime that ends never', notesWith({ downtimes: [{ instance: 'shop-1', untilWallMs: 1e17, reason: '', owner: '' }] }), 'downtimes.0.untilWallMs is 100000000000000000'],
-    ['more downtimes than instances', notesWith({ downtimes: Array(17).fill({ instance: 'shop-1', untilWallMs: 1, reason: '', owner: '' }) }), 'downtimes'],
-    ['an unsettled tail of nobody', notesWith({ unsettled: [{ member: 'shop-0', epoch: 1, agentRun: 'x', sequence: 1 }] }), 'unsettled.0.member is "shop-0"'],
+    [
+      'a fence without a name',
+      notesWith({ fenced: [{ instance: '', keepPrimary: true, wallMs: 1 }] }),
+      'fenced.0.instance is ""',
+    ],
+    [
+      'a downtime that ends never',
+      notesWith({ downtimes: [{ instance: 'shop-1', untilWallMs: 1e17, reason: '', owner: '' }] }),
+      'downtimes.0.untilWallMs is 100000000000000000',
+    ],
+    [
+      'more downtimes than instances',
+      notesWith({ downtimes: Array(17).fill({ instance: 'shop-1', untilWallMs: 1, reason: '', owner: '' }) }),
+      'downtimes',
+    ],
+    [
+      'an unsettled tail of nobody',
+      notesWith({ unsettled: [{ member: 'shop-0', epoch: 1, agentRun: 'x', sequence: 1 }] }),
+      'unsettled.0.member is "shop-0"',
+    ],
     ['an incarnation of nobody', notesWith({ incarnations: { shop: 'x' } }), 'unknown key "shop"'],
     ['too many recoveries', notesWith({ recoveries: Array(51).fill(notes.recoveries[0]) }), 'recoveries'],
-    ['an outcome nobody knows', notesWith({ recoveries: [{ ...notes.recoveries[0], outcome: 'fine' }] }), 'recoveries.0.outcome is "fine"'],
-    ['a time that is a text', notesWith({ recoveries: [{ ...notes.recoveries[0], timeline: [{ atMs: '1', what: '' }] }] }), 'recoveries.0.timeline.0.atMs is "1"'],
+    [
+      'an outcome nobody knows',
+      notesWith({ recoveries: [{ ...notes.recoveries[0], outcome: 'fine' }] }),
+      'recoveries.0.outcome is "fine"',
+    ],
+    [
+      'a time that is a text',
+      notesWith({ recoveries: [{ ...notes.recoveries[0], timeline: [{ atMs: '1', what: '' }] }] }),
+      'recoveries.0.timeline.0.atMs is "1"',
+    ],
   ])('with %s are refused, naming what is wrong', (_, text, complaint) => {
     const failure = failureOf(() => parseNotes(text, 'notes of shop'))
     expect(failure).toContain('REGENT_BAD_FILE notes of shop')
@@ -139,7 +185,11 @@ describe('Stored notes', () => {
 
 describe('Bytes of a stored object', () => {
   it('that are not UTF-8, or far too many, are refused', () => {
-    expect(failureOf(() => decodeText(Uint8Array.of(0x7b, 0xff), 'record of shop'))).toBe('REGENT_BAD_FILE record of shop is not UTF-8 text')
-    expect(failureOf(() => decodeText(new Uint8Array(9 * 1024 * 1024), 'record of shop'))).toContain('REGENT_BAD_FILE record of shop has 9437184 bytes')
+    expect(failureOf(() => decodeText(Uint8Array.of(0x7b, 0xff), 'record of shop'))).toBe(
+      'REGENT_BAD_FILE record of shop is not UTF-8 text',
+    )
+    expect(failureOf(() => decodeText(new Uint8Array(9 * 1024 * 1024), 'record of shop'))).toContain(
+      'REGENT_BAD_FILE record of shop has 9437184 bytes',
+    )
   })
 })

@@ -94,12 +94,19 @@ const notesShape = Compile(
     {
       version: count(1),
       paused: orNull(Type.Object({ reason: Type.String(), wallMs }, strict)),
-      fenced: Type.Array(Type.Object({ instance: Type.String({ pattern: instanceNamePattern }), keepPrimary: Type.Boolean(), wallMs }, strict)),
+      fenced: Type.Array(
+        Type.Object(
+          { instance: Type.String({ pattern: instanceNamePattern }), keepPrimary: Type.Boolean(), wallMs },
+          strict,
+        ),
+      ),
       instances: orNull(Type.Integer({ minimum: 1, maximum: 16 })),
       lastFailoverWallMs: orNull(wallMs),
       automaticFailovers: Type.Optional(Type.Array(wallMs, { maxItems: 32 })),
       incarnations: Type.Record(Type.String({ pattern: memberPattern }), Type.Array(name), strict),
-      unsettled: Type.Optional(Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict))),
+      unsettled: Type.Optional(
+        Type.Array(Type.Object({ member, epoch: count(1), agentRun: name, sequence: count(0) }, strict)),
+      ),
       downtimes: Type.Optional(Type.Array(downtimeShape, { maxItems: mostInstances })),
       recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }),
     },
@@ -107,7 +114,9 @@ const notesShape = Compile(
   ),
 )
 
-const recoveriesShape = Compile(Type.Object({ version: count(1), recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }) }, strict))
+const recoveriesShape = Compile(
+  Type.Object({ version: count(1), recoveries: Type.Array(recoveryShape, { maxItems: recoveriesKept }) }, strict),
+)
 
 /** Reads stored recoveries; errors as those of `parseRecord`. */
 export function parseRecoveries(text: string, where: string): readonly Recovery[] {
@@ -157,7 +166,9 @@ export function printNotes(notes: ClusterNotes, where: string): string {
 }
 
 function checkIntent(intent: { readonly kind: Intent['kind'] }, where: string): Intent {
-  return intent.kind === 'fetch' ? checkShape(fetchIntentShape, intent, where) : checkShape(switchoverIntentShape, intent, where)
+  return intent.kind === 'fetch'
+    ? checkShape(fetchIntentShape, intent, where)
+    : checkShape(switchoverIntentShape, intent, where)
 }
 
 /** What must hold between the fields of every record (design §5), as a sentence where it does not. */
@@ -169,7 +180,8 @@ function contradictionIn(record: ClusterRecord): string | undefined {
   if (record.syncSet.includes(record.primary)) return `the primary ${excerpt(record.primary)} is in its own syncSet`
   const leaver = record.leaving.find((one) => !record.syncSet.includes(one))
   if (leaver !== undefined) return `leaving has ${excerpt(leaver)}, which is not in syncSet`
-  if (record.acksWanted < record.acks) return `acksWanted is ${record.acksWanted}; it must not be less than acks, ${record.acks}`
+  if (record.acksWanted < record.acks)
+    return `acksWanted is ${record.acksWanted}; it must not be less than acks, ${record.acks}`
   return isGtidSet(record.elected ?? '') ? undefined : `elected is ${excerpt(record.elected)}; it must be a GTID set`
 }
 

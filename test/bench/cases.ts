@@ -21,7 +21,11 @@ export function runCase(cluster: TestCluster, name: BenchCase, runs: number, tol
   return episodes(cluster, name, { runs, told, event: name === 'rejoin' ? 'kill' : name })
 }
 
-async function episodes(cluster: TestCluster, name: BenchCase, { runs, told, event }: { readonly runs: number; readonly told: Told; readonly event: Event }): Promise<CaseResult> {
+async function episodes(
+  cluster: TestCluster,
+  name: BenchCase,
+  { runs, told, event }: { readonly runs: number; readonly told: Told; readonly event: Event },
+): Promise<CaseResult> {
   const samples = new Map<string, number[]>()
   const writer = await Writer.start(cluster, { table: `bench_${name}`, lifeMs: 3_600_000 })
   const add = (what: string, value: number) => samples.set(what, [...(samples.get(what) ?? []), value])
@@ -29,7 +33,10 @@ async function episodes(cluster: TestCluster, name: BenchCase, { runs, told, eve
     for (let run = 1; run <= runs; run++) {
       await sleep(restMs)
       const episode = await runEpisode(cluster, writer, event)
-      for (const [what, value] of name === 'rejoin' ? [['back in the sync set', episode.wholeMs] as const] : measured(episode)) add(what, value)
+      for (const [what, value] of name === 'rejoin'
+        ? [['back in the sync set', episode.wholeMs] as const]
+        : measured(episode))
+        add(what, value)
       told(`${name} ${run}/${runs}: ${Math.round(episode.outageMs)} ms, whole after ${Math.round(episode.wholeMs)} ms`)
     }
     const { lost, acknowledged } = await writer.check()
@@ -41,7 +48,13 @@ async function episodes(cluster: TestCluster, name: BenchCase, { runs, told, eve
 
 function measured(episode: Episode): readonly (readonly [string, number])[] {
   const steps = [...stepsOf(episode.recovery)].map(([what, atMs]) => [`· ${what}`, episode.noticedMs + atMs] as const)
-  return [['outage seen by the client', episode.outageMs], ['· noticed', episode.noticedMs], ...steps, ['· client let in', episode.letInMs], ['whole again', episode.wholeMs]]
+  return [
+    ['outage seen by the client', episode.outageMs],
+    ['· noticed', episode.noticedMs],
+    ...steps,
+    ['· client let in', episode.letInMs],
+    ['whole again', episode.wholeMs],
+  ]
 }
 
 async function idle(cluster: TestCluster): Promise<CaseResult> {

@@ -20,14 +20,22 @@ type KubeCase = EpisodeName | 'create'
 const kubeCases = ['create', ...Object.keys(episodes)] as readonly KubeCase[]
 
 const usage = `npm run bench:kube -- [${kubeCases.join('|')} …] [--runs 20] [--restless] [--json .cache/bench-kube.json]`
-/** Between one episode and the next, so that each begins from rest: a pod is found ready up to 2 s after it is, and kube-proxy then lets the next change of a Service wait for a second. */
+/**
+ * Between one episode and the next, so that each begins from rest: a pod is found ready up to 2 s after it is, and
+ * kube-proxy then lets the next change of a Service wait for a second.
+ */
 const restMs = 5_000
 
-/** The client's outage through the Service, and when each step of the recovery ended, both since the last write that was acknowledged before it. */
+/**
+ * The client's outage through the Service, and when each step of the recovery ended, both since the last write that was
+ * acknowledged before it.
+ */
 async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): Promise<CaseResult> {
   const samples = new Map<string, number[]>()
   const writer = await Writer.start(cluster, { table: `bench_${name.replaceAll('-', '_')}`, lifeMs: 7_200_000 })
-  const proxy = isOwnCluster ? await ProxyWatch.start(`${cluster.namespace}/${namesOf(cluster.name).primary}`) : undefined
+  const proxy = isOwnCluster
+    ? await ProxyWatch.start(`${cluster.namespace}/${namesOf(cluster.name).primary}`)
+    : undefined
   try {
     for (let run = 1; run <= runs; run++) {
       await cluster.whole(3, 180_000)
@@ -36,7 +44,9 @@ async function measure(cluster: KubeCluster, name: EpisodeName, runs: number): P
       await sleep(restMs)
       const { values, errors } = await runEpisode({ cluster, writer, proxy }, name)
       for (const [what, value] of values) samples.set(what, [...(samples.get(what) ?? []), value])
-      process.stderr.write(`  ${name} ${run}/${runs}: ${values.map(([what, ms]) => `${what} ${Math.round(ms)}`).join(', ')}; the client's errors: ${JSON.stringify(errors)}\n`)
+      process.stderr.write(
+        `  ${name} ${run}/${runs}: ${values.map(([what, ms]) => `${what} ${Math.round(ms)}`).join(', ')}; the client's errors: ${JSON.stringify(errors)}\n`,
+      )
     }
     await cluster.whole(3, 180_000)
     const { lost, acknowledged } = await writer.check()
@@ -74,8 +84,16 @@ async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName
   const letInMs = writer.letInSince(Math.max(sinceMs, ledMs ?? 0))
   const noticedMs = beganMs - sinceMs
   const steps = [...stepsOf(recovery)].map(([what, stepMs]) => [`· ${what}`, noticedMs + stepMs] as const)
-  const seen = [['· Service leads there', ledMs], ['· client let in', letInMs]] as const
-  const values = [['outage seen by the client', pauseMs], ['· noticed', noticedMs], ...steps, ...seen.flatMap(([what, ms]) => (ms === undefined ? [] : [[what, ms - sinceMs] as const]))] as const
+  const seen = [
+    ['· Service leads there', ledMs],
+    ['· client let in', letInMs],
+  ] as const
+  const values = [
+    ['outage seen by the client', pauseMs],
+    ['· noticed', noticedMs],
+    ...steps,
+    ...seen.flatMap(([what, ms]) => (ms === undefined ? [] : [[what, ms - sinceMs] as const])),
+  ] as const
   return { values, errors: writer.errorsBetween(sinceMs, sinceMs + pauseMs) }
 }
 
@@ -86,19 +104,40 @@ async function measureCreation(runs: number): Promise<CaseResult> {
     const cluster = await KubeCluster.at('bench', `fresh-${run}`)
     const atMs = monotonicMs()
     await cluster.ensure()
-    await cluster.until(() => 'a primary', () => cluster.primary(), 180_000)
-    const writer = await cluster.until(() => 'a first write', () => Writer.start(cluster), 180_000)
+    await cluster.until(
+      () => 'a primary',
+      () => cluster.primary(),
+      180_000,
+    )
+    const writer = await cluster.until(
+      () => 'a first write',
+      () => Writer.start(cluster),
+      180_000,
+    )
     samples.push((writer.report.acknowledged[0]?.ackedMs ?? Number.NaN) - atMs)
     await writer.stop()
     await cluster.kubectl('delete', 'mysql,pvc', '--all', '--timeout', '120s')
     process.stderr.write(`  create ${run}/${runs}: ${Math.round(samples.at(-1) ?? Number.NaN)}\n`)
     await sleep(restMs)
   }
-  return { name: 'create', unit: 'ms', samples: new Map([['first write acknowledged', samples]]), lost: 0, acknowledged: 0 }
+  return {
+    name: 'create',
+    unit: 'ms',
+    samples: new Map([['first write acknowledged', samples]]),
+    lost: 0,
+    acknowledged: 0,
+  }
 }
 
 async function bench(): Promise<void> {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { runs: { type: 'string', default: '20' }, restless: { type: 'boolean', default: false }, json: { type: 'string', default: '.cache/bench-kube.json' } } })
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      runs: { type: 'string', default: '20' },
+      restless: { type: 'boolean', default: false },
+      json: { type: 'string', default: '.cache/bench-kube.json' },
+    },
+  })
   const cases = positionals.map((word) => {
     const found = kubeCases.find((one) => one === word)
     if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
@@ -108,7 +147,10 @@ async function bench(): Promise<void> {
   const cluster = await KubeCluster.at('demo', 'demo')
   await cluster.ensure()
   await cluster.whole(3, 180_000)
-  const machine = describeMachine((await cluster.view()).instances[0]?.version ?? '', isOwnCluster ? 'three nodes as network namespaces' : 'a cluster of Kubernetes')
+  const machine = describeMachine(
+    (await cluster.view()).instances[0]?.version ?? '',
+    isOwnCluster ? 'three nodes as network namespaces' : 'a cluster of Kubernetes',
+  )
   console.log(`${machine}\n3 instances, one client that writes a new id every 10 ms through the Service\n`)
   if (values.restless) console.log(`another Service changes every ${restlessEveryMs} ms\n`)
   const restless = values.restless ? await RestlessService.start(cluster) : undefined
@@ -121,7 +163,10 @@ async function bench(): Promise<void> {
   }
   await restless?.stop()
   await mkdir(dirname(values.json), { recursive: true })
-  await writeFile(values.json, `${JSON.stringify({ machine, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`)
+  await writeFile(
+    values.json,
+    `${JSON.stringify({ machine, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
+  )
   console.log(`every value: ${values.json}`)
 }
 

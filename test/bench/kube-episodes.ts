@@ -38,7 +38,11 @@ export const episodes = {
       return nothing
     },
   },
-  switchover: { needsOwnNodes: false, prepare: nothing, happens: (cluster) => cluster.regent('switchover', cluster.name).then(() => nothing) },
+  switchover: {
+    needsOwnNodes: false,
+    prepare: nothing,
+    happens: (cluster) => cluster.regent('switchover', cluster.name).then(() => nothing),
+  },
   'scale-in': scaleIn,
   'network-cut': loses('cut', 'mend', { leaderToo: false }),
   'power-cut': loses('node-kill', 'node-start', { leaderToo: false }),
@@ -52,7 +56,10 @@ function loses(verb: string, opposite: string, { leaderToo }: { readonly leaderT
   return {
     needsOwnNodes: true,
     async prepare(cluster) {
-      await cluster.until(() => 'two managers that are ready', () => managersReady(cluster))
+      await cluster.until(
+        () => 'two managers that are ready',
+        () => managersReady(cluster),
+      )
       const leadersNode = await nodeOfLeader(cluster)
       const primary = await cluster.primary()
       const fits = async (instance: string) => ((await cluster.nodeOf(instance)) === leadersNode) === leaderToo
@@ -71,8 +78,13 @@ function loses(verb: string, opposite: string, { leaderToo }: { readonly leaderT
 }
 
 async function managersReady({ client }: KubeCluster): Promise<boolean> {
-  const { items } = await client.list(pods, { namespace: manager.namespace, labelSelector: 'app.kubernetes.io/name=regent' })
-  const ready = items.filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'))
+  const { items } = await client.list(pods, {
+    namespace: manager.namespace,
+    labelSelector: 'app.kubernetes.io/name=regent',
+  })
+  const ready = items.filter(({ status }) =>
+    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+  )
   return ready.length >= 2
 }
 

@@ -24,14 +24,25 @@ interface BenchOptions {
 function readOptions(): BenchOptions {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { runs: { type: 'string', default: '20' }, instances: { type: 'string', default: '3' }, json: { type: 'string' }, into: { type: 'string' } },
+    options: {
+      runs: { type: 'string', default: '20' },
+      instances: { type: 'string', default: '3' },
+      json: { type: 'string' },
+      into: { type: 'string' },
+    },
   })
   const cases = positionals.map((word) => {
     const found = benchCases.find((name) => name === word)
     if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
     return found
   })
-  return { cases: cases.length === 0 ? benchCases : cases, runs: integerFrom(1, 1000)(values.runs), instances: integerFrom(2, 9)(values.instances), json: values.json, into: values.into }
+  return {
+    cases: cases.length === 0 ? benchCases : cases,
+    runs: integerFrom(1, 1000)(values.runs),
+    instances: integerFrom(2, 9)(values.instances),
+    json: values.json,
+    into: values.into,
+  }
 }
 
 /** Each case has a cluster of its own, so that none inherits another's history. */
@@ -44,8 +55,16 @@ async function bench({ cases, runs, instances, json, into }: BenchOptions): Prom
     results.push(result)
     console.log(tableOf(result))
   }
-  if (json !== undefined) await writeFile(json, `${JSON.stringify({ machine, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`)
-  if (into !== undefined) await replaceMeasured(into, [`${machine}.`, ...results.map((result) => markdownTable(headOf(result), rowsOf(result), lostIn(result)))])
+  if (json !== undefined)
+    await writeFile(
+      json,
+      `${JSON.stringify({ machine, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
+    )
+  if (into !== undefined)
+    await replaceMeasured(into, [
+      `${machine}.`,
+      ...results.map((result) => markdownTable(headOf(result), rowsOf(result), lostIn(result))),
+    ])
 }
 
 async function onItsOwnCluster(name: BenchCase, runs: number, instances: number): Promise<CaseResult> {

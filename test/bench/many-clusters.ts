@@ -20,8 +20,9 @@ import { SimulatedCluster } from './simulated-cluster.ts'
 import { stepsOf } from './steps.ts'
 
 /**
- * `npm run bench:kube -- clusters`: what one manager takes, and how soon it acts, with so many clusters of three. API server, etcd and manager are real, each a process of its own; agents are simulated in this one. Run in a
- * network namespace where every address of 10.251.0.0/16 is the machine's own (`kube-main.ts`).
+ * `npm run bench:kube -- clusters`: what one manager takes, and how soon it acts, with so many clusters of three. API
+ * server, etcd and manager are real, each a process of its own; agents are simulated in this one. Run in a network
+ * namespace where every address of 10.251.0.0/16 is the machine's own (`kube-main.ts`).
  */
 const instances = 3
 const namespace = 'shops'
@@ -50,7 +51,8 @@ interface Measured {
 
 async function measureWith(bench: Bench, count: number): Promise<Measured> {
   const { clusters, manager } = bench
-  while (clusters.length < count) await Promise.all(Array.from({ length: Math.min(10, count - clusters.length) }, () => addCluster(bench)))
+  while (clusters.length < count)
+    await Promise.all(Array.from({ length: Math.min(10, count - clusters.length) }, () => addCluster(bench)))
   for (const cluster of clusters) await cluster.whole()
   process.stderr.write(`  ${count} clusters are whole\n`)
   await sleep(restMs)
@@ -84,21 +86,49 @@ async function deaths({ clusters, runs }: Bench): Promise<CaseResult> {
     primary.kill()
     const recovery = await cluster.recoverySince(wallMs)
     const noticedMs = recovery.startedWallMs - wallMs
-    for (const [what, stepMs] of [['noticed', 0] as const, ...stepsOf(recovery)]) samples.set(what, [...(samples.get(what) ?? []), noticedMs + stepMs])
+    for (const [what, stepMs] of [['noticed', 0] as const, ...stepsOf(recovery)])
+      samples.set(what, [...(samples.get(what) ?? []), noticedMs + stepMs])
   }
   return { name: `a primary’s death among ${clusters.length}`, unit: 'ms', samples, lost: 0, acknowledged: 0 }
 }
 
-const head = ['clusters', 'instances', 'memory, MB', '% of a core', 'GET/s', 'PATCH/s', 'PUT/s', 'POST/s', 'lease confirmed, ms: median', 'p95', 'max', 'death → commit, ms: median', 'p95', 'max', 'load']
+const head = [
+  'clusters',
+  'instances',
+  'memory, MB',
+  '% of a core',
+  'GET/s',
+  'PATCH/s',
+  'PUT/s',
+  'POST/s',
+  'lease confirmed, ms: median',
+  'p95',
+  'max',
+  'death → commit, ms: median',
+  'p95',
+  'max',
+  'load',
+]
 
 function rowOf({ count, cost, requests, leaseMs, load, deaths }: Measured): readonly string[] {
   const asked = (method: string) => (requests.get(method) ?? 0).toFixed(1)
   const three = (values: readonly number[]) => {
     const found = distributionOf(values)
-    return [found?.median, found?.p95, found?.max].map((value) => value === undefined ? '–' : Number.isFinite(value) ? value.toFixed(0) : 'none')
+    return [found?.median, found?.p95, found?.max].map((value) =>
+      value === undefined ? '–' : Number.isFinite(value) ? value.toFixed(0) : 'none',
+    )
   }
   const committed = deaths.samples.get('record committed') ?? []
-  return [String(count), String(count * instances), cost.rssMb.toFixed(0), cost.cpuPercent.toFixed(1), ...['GET', 'PATCH', 'PUT', 'POST'].map(asked), ...three(leaseMs), ...three(committed), load.toFixed(1)]
+  return [
+    String(count),
+    String(count * instances),
+    cost.rssMb.toFixed(0),
+    cost.cpuPercent.toFixed(1),
+    ...['GET', 'PATCH', 'PUT', 'POST'].map(asked),
+    ...three(leaseMs),
+    ...three(committed),
+    load.toFixed(1),
+  ]
 }
 
 async function bench(counts: readonly number[], runs: number, json: string): Promise<void> {
@@ -118,7 +148,9 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
     await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
     manager = await ManagerProcess.start(folder, server.access)
     const machine = describeMachine('none', 'agents simulated on loopback')
-    console.log(`${machine}\none manager, clusters of ${instances}; load is that of the machine in the last minute; none: not confirmed before the next question\n`)
+    console.log(
+      `${machine}\none manager, clusters of ${instances}; load is that of the machine in the last minute; none: not confirmed before the next question\n`,
+    )
     const results: Measured[] = []
     for (const count of counts.toSorted((a, b) => a - b)) {
       results.push(await Promise.race([measureWith({ client, manager, clusters, runs }, count), interrupted]))
@@ -126,11 +158,16 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
     }
     console.log(renderTable(head, results.map(rowOf)).join('\n'))
     await mkdir(dirname(json), { recursive: true })
-    const kept = results.map(({ requests, deaths, ...rest }) => ({ ...rest, requests: Object.fromEntries(requests), deaths: asJson(deaths) }))
+    const kept = results.map(({ requests, deaths, ...rest }) => ({
+      ...rest,
+      requests: Object.fromEntries(requests),
+      deaths: asJson(deaths),
+    }))
     await writeFile(json, `${JSON.stringify({ machine, at: new Date().toISOString(), results: kept }, null, 2)}\n`)
     console.log(`\nevery value: ${json}`)
   } catch (error) {
-    if (manager !== undefined && !ending.aborted) process.stderr.write(`${(await readFile(join(folder, 'manager.log'), 'utf8')).slice(-3_000)}\n`)
+    if (manager !== undefined && !ending.aborted)
+      process.stderr.write(`${(await readFile(join(folder, 'manager.log'), 'utf8')).slice(-3_000)}\n`)
     throw error
   } finally {
     await manager?.end()
@@ -142,7 +179,13 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
 }
 
 try {
-  const { values } = parseArgs({ options: { counts: { type: 'string', default: '1,10,100' }, runs: { type: 'string', default: '20' }, json: { type: 'string', default: '.cache/bench-clusters.json' } } })
+  const { values } = parseArgs({
+    options: {
+      counts: { type: 'string', default: '1,10,100' },
+      runs: { type: 'string', default: '20' },
+      json: { type: 'string', default: '.cache/bench-clusters.json' },
+    },
+  })
   await bench(values.counts.split(',').map(integerFrom(1, 250)), integerFrom(1, 1000)(values.runs), values.json)
   process.exit(0)
 } catch (error) {

@@ -18,6 +18,7 @@ export async function replaceMeasured(path: string, parts: readonly string[]): P
 export function withMeasured(path: string, page: string, parts: readonly string[]): string {
   const from = begin.exec(page)
   const to = page.indexOf(end)
-  if (from === null || to < from.index) throw new Error(`${path} has no part between "<!-- measured: … -->" and "${end}"`)
+  if (from === null || to < from.index)
+    throw new Error(`${path} has no part between "<!-- measured: … -->" and "${end}"`)
   return `${page.slice(0, from.index + from[0].length)}\n${parts.join('\n\n')}\n\n${page.slice(to)}`
 }

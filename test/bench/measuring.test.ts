@@ -53,7 +53,13 @@ describe('the steps of a recovery', () => {
 
 describe('what a manager asks of the API server', () => {
   it('is counted by method, whatever was answered and by whom', () => {
-    const metrics = ['# TYPE rest_client_requests_total counter', 'rest_client_requests_total{code="200",method="GET",host="a:1"} 40', 'rest_client_requests_total{code="404",method="GET",host="a:1"} 2', 'rest_client_requests_total{code="200",method="PATCH",host="a:1"} 7', 'regent_leader 1']
+    const metrics = [
+      '# TYPE rest_client_requests_total counter',
+      'rest_client_requests_total{code="200",method="GET",host="a:1"} 40',
+      'rest_client_requests_total{code="404",method="GET",host="a:1"} 2',
+      'rest_client_requests_total{code="200",method="PATCH",host="a:1"} 7',
+      'regent_leader 1',
+    ]
     expect([...requestsIn(metrics.join('\n'))]).toEqual([
       ['GET', 42],
       ['PATCH', 7],
@@ -67,7 +73,9 @@ describe('the measured part of a page', () => {
   it('is replaced as a whole, and nothing else', () => {
     const table = markdownTable(['kill', 'runs'], [['outage', '20']], '7 writes, lost 0')
     const written = withMeasured('page.md', page, ['A machine.', table])
-    expect(written).toBe('# Page\n\n<!-- measured: by the bench -->\n\nA machine.\n\n| kill | runs |\n|---|---:|\n| outage | 20 |\n\n7 writes, lost 0.\n\n<!-- /measured -->\n\nThe end.\n')
+    expect(written).toBe(
+      '# Page\n\n<!-- measured: by the bench -->\n\nA machine.\n\n| kill | runs |\n|---|---:|\n| outage | 20 |\n\n7 writes, lost 0.\n\n<!-- /measured -->\n\nThe end.\n',
+    )
     expect(withMeasured('page.md', written, ['A machine.', table])).toBe(written)
   })
 

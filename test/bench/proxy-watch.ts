@@ -4,8 +4,9 @@ import { createInterface } from 'node:readline'
 import { monotonicMs } from '../support/monotonic.ts'
 
 /**
- * When kube-proxy, on the client's machine, led a Service to which address: what `nft monitor` tells of its rules. That is the last step between Regent's write of an EndpointSlice and a client that is led elsewhere.
- * Only where kube-proxy works with nftables in this very network namespace, as on the cluster that this project makes.
+ * When kube-proxy, on the client's machine, led a Service to which address: what `nft monitor` tells of its rules. That
+ * is the last step between Regent's write of an EndpointSlice and a client that is led elsewhere. Only where kube-proxy
+ * works with nftables in this very network namespace, as on the cluster that this project makes.
  */
 export class ProxyWatch {
   readonly #led: { readonly address: string; readonly atMs: number }[] = []

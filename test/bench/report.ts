@@ -26,7 +26,15 @@ export function rowsOf({ samples }: CaseResult): readonly (readonly string[])[] 
   const most = Math.max(...[...samples.values()].map((values) => values.length))
   return [...samples].flatMap(([what, values]) => {
     const found = what.startsWith('·') && values.length * 2 < most ? undefined : distributionOf(values)
-    return found === undefined ? [] : [[what, String(found.runs), ...[found.min, found.median, found.p95, found.max].map((value) => value.toFixed(1))]]
+    return found === undefined
+      ? []
+      : [
+          [
+            what,
+            String(found.runs),
+            ...[found.min, found.median, found.p95, found.max].map((value) => value.toFixed(1)),
+          ],
+        ]
   })
 }
 

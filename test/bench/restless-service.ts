@@ -7,8 +7,9 @@ import type { KubeCluster } from '../e2e/kube-cluster.ts'
 export const restlessEveryMs = 200
 
 /**
- * Another Service in the cluster's namespace whose endpoint changes all the time, as those of a busy cluster do: kube-proxy programs one round of changes a second at most, so that a change of the primary's Service waits
- * for the next one.
+ * Another Service in the cluster's namespace whose endpoint changes all the time, as those of a busy cluster do:
+ * kube-proxy programs one round of changes a second at most, so that a change of the primary's Service waits for the
+ * next one.
  */
 export class RestlessService {
   readonly #cluster: KubeCluster
@@ -43,8 +44,12 @@ export class RestlessService {
   async #change(): Promise<void> {
     const { client } = this.#cluster
     for (let round = 0; !this.#over.signal.aborted; round++) {
-      const endpoints = [{ addresses: [`192.0.2.${1 + (round % 200)}`], conditions: { ready: true, serving: true, terminating: false } }]
-      await client.patch(endpointSlices, this.#key, { endpoints }).catch((error: unknown) => console.error(`Service ${this.#key.name} rests: ${describeError(error)}`))
+      const endpoints = [
+        { addresses: [`192.0.2.${1 + (round % 200)}`], conditions: { ready: true, serving: true, terminating: false } },
+      ]
+      await client
+        .patch(endpointSlices, this.#key, { endpoints })
+        .catch((error: unknown) => console.error(`Service ${this.#key.name} rests: ${describeError(error)}`))
       await sleep(restlessEveryMs, undefined, { signal: this.#over.signal }).catch(() => undefined)
     }
   }

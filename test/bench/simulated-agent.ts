@@ -2,7 +2,13 @@ import { createAgentServer, type AgentHandlers, type StreamListener } from '../.
 import { checkWire, type WireName } from '../../agents/order-wire.ts'
 import { checkOrder } from '../../agents/order-checks.ts'
 import { freshState, newIncarnation, summaryOf, type StoredState } from '../../agents/stored-state.ts'
-import { agentRoutes, type Assignment, type Endpoint, type LeaseConfirmation, type PromiseOrder } from '../../failover/order.ts'
+import {
+  agentRoutes,
+  type Assignment,
+  type Endpoint,
+  type LeaseConfirmation,
+  type PromiseOrder,
+} from '../../failover/order.ts'
 import { defaultTimings } from '../../failover/timings.ts'
 import { realRandom } from '../../src/common/real-world.ts'
 import { HeldCertificates, type TlsMaterial } from '../../src/common/tls.ts'
@@ -25,11 +31,15 @@ const { observeMs, heartbeatMs, leaseRenewMs, leaseMs } = defaultTimings
 const holds = gtids('any-0', 100)
 
 /**
- * An agent without a server: it speaks as agents do, over mutual TLS and as often, checks orders as they do, and is at once what it is told to be. What the manager has to do for it is all that is real.
+ * An agent without a server: it speaks as agents do, over mutual TLS and as often, checks orders as they do, and is at
+ * once what it is told to be. What the manager has to do for it is all that is real.
  */
 export class SimulatedAgent implements AgentHandlers {
   readonly orders: AgentHandlers['orders']
-  /** How long each question of a primary waited for its confirmation; Infinity for one that had none when the next was asked. */
+  /**
+   * How long each question of a primary waited for its confirmation; Infinity for one that had none when the next was
+   * asked.
+   */
   readonly leaseMs: number[] = []
   readonly #own: SimulatedInstance
   readonly #listener: ReturnType<typeof createAgentServer>
@@ -60,7 +70,8 @@ export class SimulatedAgent implements AgentHandlers {
   async start(): Promise<void> {
     const { host, port } = this.#own
     await new Promise<void>((resolve, reject) => this.#listener.once('error', reject).listen(port, host, resolve))
-    const every = (ms: number, task: () => void) => this.#timers.push(setTimeout(() => this.#timers.push(setInterval(task, ms)), Math.random() * ms))
+    const every = (ms: number, task: () => void) =>
+      this.#timers.push(setTimeout(() => this.#timers.push(setInterval(task, ms)), Math.random() * ms))
     every(observeMs, () => this.#publish())
     every(heartbeatMs, () => this.#listeners.forEach((listener) => listener(null)))
     every(leaseRenewMs, () => this.#ask())
@@ -140,11 +151,22 @@ export class SimulatedAgent implements AgentHandlers {
     return ''
   }
 
-  #order<Order extends Assignment | PromiseOrder>(name: WireName & ('assign' | 'promise'), act: (order: Order) => void) {
+  #order<Order extends Assignment | PromiseOrder>(
+    name: WireName & ('assign' | 'promise'),
+    act: (order: Order) => void,
+  ) {
     return async (body: unknown): Promise<unknown> => {
       checkWire(name, body)
       const { cluster, instance } = this.#own
-      checkOrder(name, body as Order, { cluster, instance, run: this.#run, stored: this.#stored, process: this.#alive ? 'running' : 'dead', promiseReport: this.#report, holds })
+      checkOrder(name, body as Order, {
+        cluster,
+        instance,
+        run: this.#run,
+        stored: this.#stored,
+        process: this.#alive ? 'running' : 'dead',
+        promiseReport: this.#report,
+        holds,
+      })
       act(body as Order)
       this.#publish()
       return { observation: this.observation(), steps: [] }
@@ -152,7 +174,8 @@ export class SimulatedAgent implements AgentHandlers {
   }
 
   #promised({ epoch, revision }: PromiseOrder): void {
-    if (epoch > this.#stored.promise) this.#stored = { ...this.#stored, promise: epoch, ...newIncarnation(this.#stored, realRandom.hex(16)) }
+    if (epoch > this.#stored.promise)
+      this.#stored = { ...this.#stored, promise: epoch, ...newIncarnation(this.#stored, realRandom.hex(16)) }
     this.#stored = { ...this.#stored, revision: Math.max(this.#stored.revision, revision) }
     this.#report = { epoch, holds, executed: holds, asPrimary: this.#stored.assignment?.role === 'primary' }
   }
@@ -160,7 +183,8 @@ export class SimulatedAgent implements AgentHandlers {
   /** A server that died is started again as a replica. */
   #assigned(assignment: Assignment): void {
     const promise = Math.max(this.#stored.promise, assignment.epoch)
-    if (promise > this.#stored.promise) this.#stored = { ...this.#stored, ...newIncarnation(this.#stored, realRandom.hex(16)) }
+    if (promise > this.#stored.promise)
+      this.#stored = { ...this.#stored, ...newIncarnation(this.#stored, realRandom.hex(16)) }
     this.#stored = { ...this.#stored, promise, revision: assignment.revision, assignment }
     this.#report = null
     if (!this.#alive) this.#lives(true)

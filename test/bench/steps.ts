@@ -2,8 +2,8 @@ import type { Recovery } from '../../failover/notes.ts'
 import { instanceOf, type MemberId } from '../../topology/member.ts'
 
 /**
- * When each step of a recovery ended, in milliseconds since it was noticed, under a name that is the same in every run: instances are called
- * by what they were in it. Of steps that happen several times the first counts.
+ * When each step of a recovery ended, in milliseconds since it was noticed, under a name that is the same in every run:
+ * instances are called by what they were in it. Of steps that happen several times the first counts.
  */
 export function stepsOf({ timeline, from, to }: Recovery): ReadonlyMap<string, number> {
   const steps = new Map<string, number>()

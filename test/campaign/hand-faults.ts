@@ -11,7 +11,10 @@ const longestWaitMs = 5_000
 async function hand({ cluster }: Scene, target: string, ...statements: readonly string[]): Promise<void> {
   const late = new AbortController()
   const tooLong = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(new Error(`"${statements.join('; ')}" at ${target} took too long`)), longestWaitMs)
+    const timer = setTimeout(
+      () => reject(new Error(`"${statements.join('; ')}" at ${target} took too long`)),
+      longestWaitMs,
+    )
     late.signal.addEventListener('abort', () => clearTimeout(timer))
   })
   await Promise.race([byHand(cluster, target, ...statements), tooLong]).finally(() => late.abort())
@@ -25,7 +28,13 @@ async function holding(scene: Scene, target: string, statement: string): Promise
 }
 
 function delay(scene: Scene, target: string): Promise<void> {
-  return hand(scene, target, 'stop replica sql_thread', 'change replication source to source_delay = 600', 'start replica sql_thread')
+  return hand(
+    scene,
+    target,
+    'stop replica sql_thread',
+    'change replication source to source_delay = 600',
+    'start replica sql_thread',
+  )
 }
 
 function lock(name: string, statement: string): Fault {
@@ -86,14 +95,19 @@ export const handFaults: readonly Fault[] = [
       await sleep(scene.dice.between(0, 1_000))
       const lift = ['stop replica', 'change replication source to source_delay = 0', 'start replica']
       await Promise.allSettled(scene.replicas.map((replica) => hand(scene, replica, ...lift)))
-      return { did: `SOURCE_DELAY at ${scene.replicas.join(' and ')}, mysqld of ${scene.primary} killed, the delays lifted` }
+      return {
+        did: `SOURCE_DELAY at ${scene.replicas.join(' and ')}, mysqld of ${scene.primary} killed, the delays lifted`,
+      }
     },
   },
   {
     name: 'a replica is stopped',
     weight: 2,
     async strike(scene) {
-      const [target, what] = [scene.dice.pick(scene.replicas), scene.dice.pick(['stop replica', 'stop replica sql_thread', 'stop replica io_thread'])]
+      const [target, what] = [
+        scene.dice.pick(scene.replicas),
+        scene.dice.pick(['stop replica', 'stop replica sql_thread', 'stop replica io_thread']),
+      ]
       await hand(scene, target, what)
       return { did: `${what} at ${target}` }
     },
@@ -104,13 +118,38 @@ export const handFaults: readonly Fault[] = [
     alone: true,
     async strike(scene) {
       const target = scene.dice.pick(scene.replicas)
-      await hand(scene, target, 'stop replica', 'set global super_read_only = off', 'reset binary logs and gtids', 'start replica')
+      await hand(
+        scene,
+        target,
+        'stop replica',
+        'set global super_read_only = off',
+        'reset binary logs and gtids',
+        'start replica',
+      )
       return { did: `RESET BINARY LOGS AND GTIDS at ${target}` }
     },
   },
-  setting('a setting is changed', ['sync_binlog = 0', 'innodb_flush_log_at_trx_commit = 2', 'super_read_only = off', 'super_read_only = on', 'offline_mode = on'], { weight: 3 }),
+  setting(
+    'a setting is changed',
+    [
+      'sync_binlog = 0',
+      'innodb_flush_log_at_trx_commit = 2',
+      'super_read_only = off',
+      'super_read_only = on',
+      'offline_mode = on',
+    ],
+    { weight: 3 },
+  ),
   // Until these are put right, a client may hear OK that no replica stands for: docs/safety.md, "What is not covered".
-  setting('acknowledgements are tampered with', ['rpl_semi_sync_source_enabled = off', 'rpl_semi_sync_source_wait_for_replica_count = 1', 'binlog_order_commits = off'], { weight: 2, alone: true }),
+  setting(
+    'acknowledgements are tampered with',
+    [
+      'rpl_semi_sync_source_enabled = off',
+      'rpl_semi_sync_source_wait_for_replica_count = 1',
+      'binlog_order_commits = off',
+    ],
+    { weight: 2, alone: true },
+  ),
   {
     name: 'binlogs are purged',
     weight: 2,
@@ -125,7 +164,9 @@ export const handFaults: readonly Fault[] = [
     async strike(scene) {
       const [mebibytes, session] = [scene.dice.pick([1, 5, 20]), await scene.cluster.session(scene.primary)]
       await session.query('create table if not exists app.large (id int auto_increment primary key, body longblob)')
-      session.query(`insert into app.large (body) values (repeat('x', ${mebibytes * 1_048_576}))`).catch(() => undefined)
+      session
+        .query(`insert into app.large (body) values (repeat('x', ${mebibytes * 1_048_576}))`)
+        .catch(() => undefined)
       return { did: `${mebibytes} MiB in one transaction at ${scene.primary}`, heal: async () => session.destroy() }
     },
   },

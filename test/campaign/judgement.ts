@@ -1,8 +1,9 @@
 import type { Acknowledged } from '../support/writer-wire.ts'
 
 /**
- * How often the server that acknowledges changed, at least. A change counts only where the later write began after the earlier one was acknowledged, so that a
- * late message to a client never counts. Two primaries at a time make more changes than there were epochs.
+ * How often the server that acknowledges changed, at least. A change counts only where the later write began after the
+ * earlier one was acknowledged, so that a late message to a client never counts. Two primaries at a time make more
+ * changes than there were epochs.
  */
 export function changesOfServer(writes: readonly Acknowledged[]): number {
   let changes = -1

@@ -13,8 +13,9 @@ import { diceOf, type Dice } from './dice.ts'
 import { playRound, type Round } from './round.ts'
 
 /**
- * `npm run campaign [-- --seed S] [--minutes M] [--instances N] [--keep]`: real clusters under clients' writes, random faults alone and several at once, and after each round
- * a look for every acknowledged write. Exits with 2 when anything was lost or split, with 1 when something was stuck.
+ * `npm run campaign [-- --seed S] [--minutes M] [--instances N] [--keep]`: real clusters under clients' writes, random
+ * faults alone and several at once, and after each round a look for every acknowledged write. Exits with 2 when
+ * anything was lost or split, with 1 when something was stuck.
  */
 const roundsPerCluster = 8
 
@@ -35,10 +36,16 @@ interface Tally {
 
 function readOptions(): Options {
   const { values } = parseArgs({
-    options: { seed: { type: 'string' }, minutes: { type: 'string', default: '5' }, instances: { type: 'string' }, keep: { type: 'boolean', default: false } },
+    options: {
+      seed: { type: 'string' },
+      minutes: { type: 'string', default: '5' },
+      instances: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+    },
   })
   return {
-    seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : integerFrom(0, 999_999_999)(values.seed),
+    seed:
+      values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : integerFrom(0, 999_999_999)(values.seed),
     minutes: integerFrom(1, 1_440)(values.minutes),
     instances: values.instances === undefined ? undefined : integerFrom(2, 7)(values.instances),
     keep: values.keep,
@@ -47,7 +54,9 @@ function readOptions(): Options {
 
 async function campaign(options: Options): Promise<number> {
   const { seed, minutes, keep } = options
-  console.log(`campaign of ${minutes} min, seed ${seed}: repeat its draws with npm run campaign -- --seed ${seed} --minutes ${minutes}${options.instances === undefined ? '' : ` --instances ${options.instances}`}`)
+  console.log(
+    `campaign of ${minutes} min, seed ${seed}: repeat its draws with npm run campaign -- --seed ${seed} --minutes ${minutes}${options.instances === undefined ? '' : ` --instances ${options.instances}`}`,
+  )
   const dice = diceOf(seed)
   const tally: Tally = { rounds: 0, acknowledged: 0, wrong: [] }
   const endMs = monotonicMs() + minutes * 60_000
@@ -57,7 +66,9 @@ async function campaign(options: Options): Promise<number> {
     const instances = options.instances ?? dice.pick([2, 3, 3, 3, 5])
     const names = Array.from({ length: instances }, (_, ordinal) => `shop-${ordinal}`)
     const cut = dice.share() < 0.5 && whyNoNetwork === undefined
-    await withNetwork(cut ? names : undefined, (network, flags) => onOneCluster({ network, flags, names, dice, endMs, keep }, tally))
+    await withNetwork(cut ? names : undefined, (network, flags) =>
+      onOneCluster({ network, flags, names, dice, endMs, keep }, tally),
+    )
   }
   for (const line of tally.wrong) console.log(`WRONG  ${line}`)
   console.log(`${tally.rounds} rounds, ${tally.acknowledged} acknowledged writes, wrong in ${tally.wrong.length}`)
@@ -67,13 +78,19 @@ async function campaign(options: Options): Promise<number> {
 }
 
 /** Machines of one network that can be cut, where `names` are given. */
-async function withNetwork(names: readonly string[] | undefined, use: (network: Namespaces | undefined, flags: readonly string[]) => Promise<void>): Promise<void> {
+async function withNetwork(
+  names: readonly string[] | undefined,
+  use: (network: Namespaces | undefined, flags: readonly string[]) => Promise<void>,
+): Promise<void> {
   if (names === undefined) return use(undefined, [])
   const network = await Namespaces.create(names)
   const scratch = await mkdtemp(join(tmpdir(), 'regent-campaign-'))
   try {
     const hosts = join(scratch, 'hosts.yaml')
-    await writeFile(hosts, stringify(names.map((name) => ({ address: network.address(name), wrapper: network.wrapper(name) }))))
+    await writeFile(
+      hosts,
+      stringify(names.map((name) => ({ address: network.address(name), wrapper: network.wrapper(name) }))),
+    )
     await use(network, ['--hosts', hosts])
   } finally {
     await rm(scratch, { recursive: true, force: true })
@@ -97,21 +114,34 @@ async function onOneCluster({ network, flags, names, dice, endMs, keep }: Settin
   let fine = true
   try {
     await cluster.whole(names.length)
-    for (let turn = 0; fine && turn < roundsPerCluster && monotonicMs() < endMs; turn += 1) fine = await oneRound(cluster, { network, dice, instances: names }, tally)
+    for (let turn = 0; fine && turn < roundsPerCluster && monotonicMs() < endMs; turn += 1)
+      fine = await oneRound(cluster, { network, dice, instances: names }, tally)
   } finally {
     if (fine || !keep) await cluster.down()
-    else console.log(`kept: REGENT_HOME=${cluster.home} bin/regent topology; end it with REGENT_HOME=${cluster.home} bin/regent local down --purge`)
+    else
+      console.log(
+        `kept: REGENT_HOME=${cluster.home} bin/regent topology; end it with REGENT_HOME=${cluster.home} bin/regent local down --purge`,
+      )
   }
 }
 
-async function oneRound(cluster: TestCluster, world: { readonly network: Namespaces | undefined; readonly dice: Dice; readonly instances: readonly string[] }, tally: Tally): Promise<boolean> {
+async function oneRound(
+  cluster: TestCluster,
+  world: { readonly network: Namespaces | undefined; readonly dice: Dice; readonly instances: readonly string[] },
+  tally: Tally,
+): Promise<boolean> {
   const began = monotonicMs()
   const primary = await cluster.primary()
   tally.rounds += 1
   console.log(`round ${tally.rounds}, primary ${primary}`)
-  const round: Round = await playRound({ ...world, cluster, primary, replicas: world.instances.filter((name) => name !== primary) }, (line) => console.log(`    ${line}`))
+  const round: Round = await playRound(
+    { ...world, cluster, primary, replicas: world.instances.filter((name) => name !== primary) },
+    (line) => console.log(`    ${line}`),
+  )
   tally.acknowledged += round.acknowledged
-  console.log(`    ${round.wrong.length === 0 ? 'fine' : 'WRONG'}: ${round.acknowledged} writes acknowledged, ${((monotonicMs() - began) / 1000).toFixed(1)} s`)
+  console.log(
+    `    ${round.wrong.length === 0 ? 'fine' : 'WRONG'}: ${round.acknowledged} writes acknowledged, ${((monotonicMs() - began) / 1000).toFixed(1)} s`,
+  )
   if (round.wrong.length === 0) return true
   tally.wrong.push(`round ${tally.rounds}: ${round.wrong.join(' · ')} · after ${round.did.join('; ')}`)
   console.log([...round.wrong, ...(await diagnose(cluster))].map((line) => `    ${line}`).join('\n'))

@@ -21,7 +21,10 @@ export const networkFaults: readonly Fault[] = [
       const [one, other] = [anyone(scene), scene.dice.pick([here, ...scene.instances])]
       if (one === other) throw new Error(`${one} reaches itself`)
       await scene.network?.cut(one, other)
-      return { did: `${one} and ${other === here ? 'the manager' : other} do not reach each other`, heal: async () => scene.network?.mend() }
+      return {
+        did: `${one} and ${other === here ? 'the manager' : other} do not reach each other`,
+        heal: async () => scene.network?.mend(),
+      }
     },
   },
 ]

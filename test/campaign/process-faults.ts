@@ -40,7 +40,8 @@ async function crashAgent(cluster: TestCluster, target: string): Promise<void> {
 /** Agents and managers stop as when their machine is moved or copied; mysqld goes on. */
 async function pauseRegent({ cluster }: Scene, forMs: number): Promise<void> {
   const { processes } = await readBook(cluster.layout)
-  const each = (signal: NodeJS.Signals) => Object.values(processes).map((identity) => identity && signalProcess(identity, signal))
+  const each = (signal: NodeJS.Signals) =>
+    Object.values(processes).map((identity) => identity && signalProcess(identity, signal))
   each('SIGSTOP')
   await sleep(forMs)
   each('SIGCONT')
@@ -66,7 +67,8 @@ export const processFaults: readonly Fault[] = [
     },
   },
   {
-    // What a stop acknowledged is known to its agent alone until a marker proves it: docs/safety.md, "What is not covered".
+    // What a stop acknowledged is known to its agent alone until a marker proves it: docs/safety.md, "What is not
+    // covered".
     name: 'a stranger ends mysqld',
     weight: 3,
     alone: true,

@@ -11,7 +11,10 @@ const faults: readonly Fault[] = [...processFaults, ...handFaults, ...networkFau
 
 /** Faults of one round strike within this time. */
 const spreadMs = 1_500
-/** After the last fault has ended, writes must go on within this time, and everybody be back within the other: seeding takes its time on a busy machine. */
+/**
+ * After the last fault has ended, writes must go on within this time, and everybody be back within the other: seeding
+ * takes its time on a busy machine.
+ */
 const writableMs = 90_000
 const wholeMs = 180_000
 
@@ -22,13 +25,26 @@ export interface Round {
   readonly wrong: readonly string[]
 }
 
-/** Who waits long for an acknowledgement hears of one that comes late; who gives up soon tries everybody. Those that are pinned try to write where nobody should. */
+/**
+ * Who waits long for an acknowledgement hears of one that comes late; who gives up soon tries everybody. Those that are
+ * pinned try to write where nobody should.
+ */
 function clientsOf(scene: Scene): readonly WriterOptions[] {
-  const pinned = scene.instances.map((instance, at) => ({ table: `pinned_${at}`, pinnedTo: instance, unheard: true as const, attemptMs: 2_000, everyMs: 25, retryMs: 50 }))
+  const pinned = scene.instances.map((instance, at) => ({
+    table: `pinned_${at}`,
+    pinnedTo: instance,
+    unheard: true as const,
+    attemptMs: 2_000,
+    everyMs: 25,
+    retryMs: 50,
+  }))
   return [{ table: 'impatient', everyMs: 15 }, { table: 'patient', attemptMs: 30_000, everyMs: 10 }, ...pinned]
 }
 
-/** Draws faults, lets them strike under clients' writes, ends them, and looks for every acknowledged write once the cluster is whole again. */
+/**
+ * Draws faults, lets them strike under clients' writes, ends them, and looks for every acknowledged write once the
+ * cluster is whole again.
+ */
 export async function playRound(scene: Scene, say: (line: string) => void): Promise<Round> {
   const { cluster } = scene
   const before = await cluster.view()
@@ -54,23 +70,36 @@ async function strikeAndHeal(scene: Scene, note: (line: string) => void): Promis
   const moments = drawn.map(() => dice.between(0, spreadMs))
   const healAfterMs = dice.between(500, 8_000)
   const heals: Heal[] = []
-  await Promise.all(drawn.map((fault, at) => strike(fault, scene, moments[at] ?? 0).then(({ did, heal }) => {
-    note(did)
-    if (heal !== undefined) heals.push(heal)
-  })))
+  await Promise.all(
+    drawn.map((fault, at) =>
+      strike(fault, scene, moments[at] ?? 0).then(({ did, heal }) => {
+        note(did)
+        if (heal !== undefined) heals.push(heal)
+      }),
+    ),
+  )
   await sleep(healAfterMs)
   for (const heal of heals) await heal()
 }
 
 /** One that found its target down already struck nobody, which is told too. */
-async function strike(fault: Fault, scene: Scene, afterMs: number): Promise<{ readonly did: string; readonly heal?: Heal }> {
+async function strike(
+  fault: Fault,
+  scene: Scene,
+  afterMs: number,
+): Promise<{ readonly did: string; readonly heal?: Heal }> {
   await sleep(afterMs)
-  return fault.strike(scene).catch((error: unknown) => ({ did: `${fault.name}: could not (${error instanceof Error ? error.message : String(error)})` }))
+  return fault.strike(scene).catch((error: unknown) => ({
+    did: `${fault.name}: could not (${error instanceof Error ? error.message : String(error)})`,
+  }))
 }
 
 function draw(scene: Scene): readonly Fault[] {
   const { dice, network, instances } = scene
-  const able = faults.filter(({ needsNetwork, leastInstances = 1 }) => (needsNetwork !== true || network !== undefined) && instances.length >= leastInstances)
+  const able = faults.filter(
+    ({ needsNetwork, leastInstances = 1 }) =>
+      (needsNetwork !== true || network !== undefined) && instances.length >= leastInstances,
+  )
   const table = able.flatMap((fault) => Array.from({ length: fault.weight }, () => fault))
   const first = dice.pick(table)
   if (first.alone === true) return [first]
@@ -80,19 +109,28 @@ function draw(scene: Scene): readonly Fault[] {
 
 async function whatIsWrong(scene: Scene, writers: readonly Writer[], epochBefore: number): Promise<readonly string[]> {
   const { cluster, instances } = scene
-  const stuck = await writers[0]?.next(undefined, { deadlineMs: writableMs }).then(() => cluster.whole(instances.length, wholeMs)).then(() => undefined, (error: unknown) => String(error))
+  const stuck = await writers[0]
+    ?.next(undefined, { deadlineMs: writableMs })
+    .then(() => cluster.whole(instances.length, wholeMs))
+    .then(
+      () => undefined,
+      (error: unknown) => String(error),
+    )
   if (stuck !== undefined) return [`stuck: ${stuck}; ${cluster.views.latest?.sentence ?? 'the manager says nothing'}`]
   const wrong: string[] = []
   for (const writer of writers) {
     const checked = await writer.check().catch((error: unknown) => String(error))
     if (typeof checked === 'string') return [...wrong, `stuck: ${writer.table} cannot be read: ${checked}`]
     const { lost, duplicated, differing } = checked
-    if (lost.length > 0) wrong.push(`lost: ${lost.length} acknowledged writes of ${writer.table}, ${lost.slice(0, 5).join(', ')} …`)
+    if (lost.length > 0)
+      wrong.push(`lost: ${lost.length} acknowledged writes of ${writer.table}, ${lost.slice(0, 5).join(', ')} …`)
     if (duplicated.length > 0) wrong.push(`twice: ${duplicated.length} writes of ${writer.table}`)
-    if (differing.length > 0) wrong.push(`split: ${differing.join(', ')} has other rows of ${writer.table} than the primary`)
+    if (differing.length > 0)
+      wrong.push(`split: ${differing.join(', ')} has other rows of ${writer.table} than the primary`)
   }
   const epochs = ((await cluster.view()).epoch ?? 0) - epochBefore
   const changes = changesOfServer(writers.flatMap(({ report }) => report.acknowledged))
-  if (changes > epochs) wrong.push(`split: writes were acknowledged by ${changes + 1} servers in turn within ${epochs + 1} epochs`)
+  if (changes > epochs)
+    wrong.push(`split: writes were acknowledged by ${changes + 1} servers in turn within ${epochs + 1} epochs`)
   return wrong
 }

@@ -26,6 +26,9 @@ export interface Fault {
   readonly needsNetwork?: true
   /** Fewer instances do not cover it. */
   readonly leastInstances?: number
-  /** Says in a few words what it did, and gives what ends it. Rejects where nothing could be done: its target was down already. */
+  /**
+   * Says in a few words what it did, and gives what ends it. Rejects where nothing could be done: its target was down
+   * already.
+   */
   strike(scene: Scene): Promise<{ readonly did: string; readonly heal?: Heal }>
 }

@@ -38,7 +38,13 @@ export async function handOverAndScaleIn({ screen, cluster, writer }: Stage): Pr
   const recovery = await recoverySince(cluster, wallMs)
   await cluster.whole(2)
   const { pauseMs } = writer.longestPause(atMs)
-  tell(screen, { from: 'demo-2', to: await cluster.primary(), outageMs: pauseMs, recovery, wholeMs: monotonicMs() - lastingMs - atMs })
+  tell(screen, {
+    from: 'demo-2',
+    to: await cluster.primary(),
+    outageMs: pauseMs,
+    recovery,
+    wholeMs: monotonicMs() - lastingMs - atMs,
+  })
 }
 
 /** Looks for every write that was acknowledged, on every server. True when all are there, once. */
@@ -48,7 +54,9 @@ export async function checkWrites({ screen, writer }: Pick<Stage, 'screen' | 'wr
   const paint = paintFor(screen.colour)
   const fine = lost.length === 0 && duplicated.length === 0 && differing.length === 0
   const words = `lost ${lost.length}, duplicated ${duplicated.length}`
-  screen.print(`    ${thousands(acknowledged)} writes acknowledged, read back on ${instances} servers: ${paint.bold(fine ? paint.green(words) : paint.red(words))}`)
+  screen.print(
+    `    ${thousands(acknowledged)} writes acknowledged, read back on ${instances} servers: ${paint.bold(fine ? paint.green(words) : paint.red(words))}`,
+  )
   for (const name of differing) screen.print(paint.red(`    ${name} has other rows than the primary`))
   return fine
 }

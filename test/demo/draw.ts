@@ -6,7 +6,10 @@ import type { Screen } from './screen.ts'
 
 const drawEveryMs = 100
 
-/** Draws what changed, at most every `drawEveryMs`; the client's counter counts as a change. Gives the function that ends it. */
+/**
+ * Draws what changed, at most every `drawEveryMs`; the client's counter counts as a change. Gives the function that
+ * ends it.
+ */
 export function draw(screen: Screen, writer: Writer, latest: () => ClusterView | undefined): () => void {
   const timer = setInterval(() => {
     const view = latest()

@@ -25,28 +25,46 @@ interface KubeAct {
 }
 
 const wholeWithinMs = 180_000
-/** Each act begins from rest: kube-proxy lets the second change of a Service within a second wait, and the status that the webhook goes by is written after a moment. */
+/**
+ * Each act begins from rest: kube-proxy lets the second change of a Service within a second wait, and the status that
+ * the webhook goes by is written after a moment.
+ */
 const restMs = 3_000
 
 export async function killMysqld(stage: KubeStage): Promise<void> {
   await runAct(stage, async (primary) => {
     const pid = await processOf(primary, isMysqld)
-    return { title: 'the primary’s mysqld is killed', command: `kill -9 ${pid}    # mysqld of ${primary}`, happens: async () => process.kill(pid, 'SIGKILL') }
+    return {
+      title: 'the primary’s mysqld is killed',
+      command: `kill -9 ${pid}    # mysqld of ${primary}`,
+      happens: async () => process.kill(pid, 'SIGKILL'),
+    }
   })
 }
 
 export async function switchover(stage: KubeStage): Promise<void> {
   const { cluster } = stage
-  await runAct(stage, async () => ({ title: 'a planned switchover', command: 'kubectl regent switchover demo -n demo', happens: () => cluster.regent('switchover', cluster.name) }))
+  await runAct(stage, async () => ({
+    title: 'a planned switchover',
+    command: 'kubectl regent switchover demo -n demo',
+    happens: () => cluster.regent('switchover', cluster.name),
+  }))
 }
 
-/** Takes away the pod with the highest ordinal, which is the primary's: it hands over first. Then there are three again. */
+/**
+ * Takes away the pod with the highest ordinal, which is the primary's: it hands over first. Then there are three again.
+ */
 export async function handOverAndScaleIn(stage: KubeStage): Promise<void> {
   const { cluster, screen } = stage
   const scale = (count: number) => ['scale', 'mysql', cluster.name, '--replicas', String(count)]
   if ((await cluster.primary()) !== 'demo-2') await cluster.regent('switchover', cluster.name, '--to', 'demo-2')
   const typed = (count: number) => `kubectl -n demo ${scale(count).join(' ')}`
-  await runAct(stage, async () => ({ title: 'scale in, with the primary among those that leave', command: typed(2), happens: () => cluster.kubectl(...scale(2)), instances: 2 }))
+  await runAct(stage, async () => ({
+    title: 'scale in, with the primary among those that leave',
+    command: typed(2),
+    happens: () => cluster.kubectl(...scale(2)),
+    instances: 2,
+  }))
   announce(screen, 'and out again', typed(3))
   const atMs = monotonicMs()
   await cluster.kubectl(...scale(3))
@@ -58,12 +76,23 @@ export async function handOverAndScaleIn(stage: KubeStage): Promise<void> {
 export async function cutPower(stage: KubeStage): Promise<void> {
   await runAct(stage, async (primary) => {
     const node = await stage.cluster.nodeOf(primary)
-    return { title: 'the primary’s node loses its power', command: `npm run kube -- node-kill ${node}    # then node-start ${node}`, happens: () => kube('node-kill', node), mend: () => kube('node-start', node) }
+    return {
+      title: 'the primary’s node loses its power',
+      command: `npm run kube -- node-kill ${node}    # then node-start ${node}`,
+      happens: () => kube('node-kill', node),
+      mend: () => kube('node-start', node),
+    }
   })
 }
 
-/** Makes it happen to a cluster that is whole, waits until it is whole again, and prints how it went. The client goes through the Service and cannot tell servers apart: its outage is the longest time between two of its writes. */
-async function runAct({ screen, cluster, writer }: KubeStage, prepared: (primary: string) => Promise<KubeAct>): Promise<void> {
+/**
+ * Makes it happen to a cluster that is whole, waits until it is whole again, and prints how it went. The client goes
+ * through the Service and cannot tell servers apart: its outage is the longest time between two of its writes.
+ */
+async function runAct(
+  { screen, cluster, writer }: KubeStage,
+  prepared: (primary: string) => Promise<KubeAct>,
+): Promise<void> {
   await cluster.whole(3, wholeWithinMs)
   await sleep(restMs)
   const from = await cluster.primary()

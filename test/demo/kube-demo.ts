@@ -15,13 +15,20 @@ import { screenFor, type Screen } from './screen.ts'
 const lookEveryMs = 250
 
 async function demo(screen: Screen, keep: boolean): Promise<boolean> {
-  if (!isOwnCluster) throw new Error('the demo kills processes and cuts the power of nodes: it runs on the cluster of npm run kube alone. Unset REGENT_E2E_KUBECONFIG')
+  if (!isOwnCluster)
+    throw new Error(
+      'the demo kills processes and cuts the power of nodes: it runs on the cluster of npm run kube alone. Unset REGENT_E2E_KUBECONFIG',
+    )
   const began = monotonicMs()
   const cluster = await KubeCluster.at('demo', 'demo')
   await cluster.ensure()
   await cluster.whole(3, 180_000)
   const version = (await cluster.view()).instances[0]?.version ?? ''
-  screen.print('', `Regent on Kubernetes: three MySQL ${version} servers on three nodes, and one client that writes every 10 ms through Service demo-primary.`, '')
+  screen.print(
+    '',
+    `Regent on Kubernetes: three MySQL ${version} servers on three nodes, and one client that writes every 10 ms through Service demo-primary.`,
+    '',
+  )
   const fine = await play(screen, cluster)
   screen.print('', `    ${((monotonicMs() - began) / 1_000).toFixed(0)} s in all`, ...(keep ? commandsToTry : []))
   return fine

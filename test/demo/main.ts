@@ -13,8 +13,9 @@ import { draw } from './draw.ts'
 import { screenFor, type Screen } from './screen.ts'
 
 /**
- * `npm run demo [-- --kube] [-- --keep]`: a real cluster of three under a real client's writes loses its primary in four ways, and every acknowledged write is
- * looked for afterwards. Ctrl-C ends it clean. Exits with 1 when anything was lost.
+ * `npm run demo [-- --kube] [-- --keep]`: a real cluster of three under a real client's writes loses its primary in
+ * four ways, and every acknowledged write is looked for afterwards. Ctrl-C ends it clean. Exits with 1 when anything
+ * was lost.
  */
 async function demo(screen: Screen, keep: boolean, interrupted: AbortSignal): Promise<boolean> {
   const began = monotonicMs()
@@ -49,8 +50,16 @@ async function play(screen: Screen, cluster: TestCluster): Promise<boolean> {
     const stage = { screen, cluster, writer }
     await sleep(1_000)
     await runAct(stage, { event: 'switchover', title: 'a planned switchover', command: 'regent switchover demo' })
-    await runAct(stage, { event: 'kill', title: 'the primary’s mysqld is killed', command: 'regent local fault <primary> kill-mysqld' })
-    await runAct(stage, { event: 'freeze', title: 'the primary’s mysqld freezes', command: 'regent local fault <primary> freeze-mysqld' })
+    await runAct(stage, {
+      event: 'kill',
+      title: 'the primary’s mysqld is killed',
+      command: 'regent local fault <primary> kill-mysqld',
+    })
+    await runAct(stage, {
+      event: 'freeze',
+      title: 'the primary’s mysqld freezes',
+      command: 'regent local fault <primary> freeze-mysqld',
+    })
     await handOverAndScaleIn(stage)
     return await checkWrites(stage)
   } finally {
@@ -80,7 +89,9 @@ function commandsToTry({ name, layout }: TestCluster): readonly string[] {
 
 async function untilInterrupted<Result>(begin: () => Promise<Result>, interrupted: AbortSignal): Promise<Result> {
   if (interrupted.aborted) throw new Error('interrupted')
-  const stopped = new Promise<never>((_resolve, reject) => interrupted.addEventListener('abort', () => reject(new Error('interrupted')), { once: true }))
+  const stopped = new Promise<never>((_resolve, reject) =>
+    interrupted.addEventListener('abort', () => reject(new Error('interrupted')), { once: true }),
+  )
   const work = begin()
   // What is under way when the demo is interrupted fails as the cluster goes down; that is no news any more.
   work.catch(() => undefined)
@@ -89,7 +100,9 @@ async function untilInterrupted<Result>(begin: () => Promise<Result>, interrupte
 
 /** On a cluster of three nodes that this brings up, next to whose control plane `kube-demo.ts` runs. */
 function demoOnKubernetes(keep: boolean): Promise<number> {
-  return onKubernetes([process.execPath, join(import.meta.dirname, 'kube-demo.ts'), ...(keep ? ['--keep'] : [])], { keep })
+  return onKubernetes([process.execPath, join(import.meta.dirname, 'kube-demo.ts'), ...(keep ? ['--keep'] : [])], {
+    keep,
+  })
 }
 
 async function onThisMachine(keep: boolean): Promise<number> {
@@ -104,7 +117,9 @@ async function onThisMachine(keep: boolean): Promise<number> {
 }
 
 try {
-  const { values } = parseArgs({ options: { kube: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } } })
+  const { values } = parseArgs({
+    options: { kube: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+  })
   process.exit(await (values.kube ? demoOnKubernetes(values.keep) : onThisMachine(values.keep)))
 } catch (error) {
   console.error(describeError(error))

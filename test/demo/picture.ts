@@ -5,15 +5,27 @@ import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../src
 import type { Episode } from '../support/episode.ts'
 
 /** The tree as `regent topology` shows it, with what the client notices below. */
-export function picture(view: ClusterView, writes: { readonly count: number; readonly sinceMs: number }, colour: boolean): readonly string[] {
+export function picture(
+  view: ClusterView,
+  writes: { readonly count: number; readonly sinceMs: number },
+  colour: boolean,
+): readonly string[] {
   const paint = paintFor(colour)
-  const waiting = writes.sinceMs > 100 ? paint.yellow(`waiting for ${(writes.sinceMs / 1000).toFixed(1)} s`) : 'every 10 ms'
-  return ['', ...renderTopology(asTopology(view), paint), '', `client: ${paint.bold(thousands(writes.count))} writes acknowledged, ${waiting}`].map((line) => `  ${line}`)
+  const waiting =
+    writes.sinceMs > 100 ? paint.yellow(`waiting for ${(writes.sinceMs / 1000).toFixed(1)} s`) : 'every 10 ms'
+  return [
+    '',
+    ...renderTopology(asTopology(view), paint),
+    '',
+    `client: ${paint.bold(thousands(writes.count))} writes acknowledged, ${waiting}`,
+  ].map((line) => `  ${line}`)
 }
 
 /** The same in one line, for where there is no terminal. */
 export function summary(view: ClusterView): string {
-  const down = view.instances.filter((row) => !row.reachable || row.process !== 'running').map((row) => `, ${row.name} ${stateOf(row).words}`)
+  const down = view.instances
+    .filter((row) => !row.reachable || row.process !== 'running')
+    .map((row) => `, ${row.name} ${stateOf(row).words}`)
   return `${view.primary ?? 'nobody'} ${view.writable ? 'takes writes' : 'takes no writes'}, ${view.syncSet.length} of ${view.instances.length - 1} replicas count${down.join('')}`
 }
 
@@ -45,7 +57,8 @@ function timeline({ timeline: steps }: Recovery, width: number): readonly string
 
 /** Events carry no tree: the record's primary is the root of all that follow it. */
 function asTopology(view: ClusterView): TopologyView {
-  const follows = ({ name, process, reachable }: InstanceRow) => name !== view.primary && reachable && process === 'running'
+  const follows = ({ name, process, reachable }: InstanceRow) =>
+    name !== view.primary && reachable && process === 'running'
   const replicas: readonly TreeNode[] = view.instances.filter(follows).map(({ name }) => ({ name, replicas: [] }))
   return { ...view, tree: view.primary === null ? [] : [{ name: view.primary, replicas }] }
 }

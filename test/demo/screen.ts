@@ -3,7 +3,10 @@ export interface Screen {
   readonly colour: boolean
   /** Prints lines that stay. */
   print(...lines: readonly string[]): void
-  /** Shows these lines in place of the last ones given here; on something that is no terminal, `summary` as a line when it changed. */
+  /**
+   * Shows these lines in place of the last ones given here; on something that is no terminal, `summary` as a line when
+   * it changed.
+   */
   live(lines: readonly string[], summary: string): void
   /** Removes the live picture. */
   clear(): void

@@ -11,7 +11,10 @@ function called(...words: readonly string[]): readonly string[] {
   mkdirSync(join(root, 'scripts'))
   cpSync(join(import.meta.dirname, '..', '..', 'scripts', 'demo'), join(root, 'scripts', 'demo'))
   for (const name of ['setup', 'node24']) writeFileSync(join(root, 'scripts', name), `echo ${name} "$@"\n`)
-  return spawnSync('sh', [join(root, 'scripts', 'demo'), ...words], { encoding: 'utf8' }).stdout.replaceAll(`${root}/`, '').trim().split('\n')
+  return spawnSync('sh', [join(root, 'scripts', 'demo'), ...words], { encoding: 'utf8' })
+    .stdout.replaceAll(`${root}/`, '')
+    .trim()
+    .split('\n')
 }
 
 test('the demo on Kubernetes fetches no MySQL, the one on this machine does', () => {

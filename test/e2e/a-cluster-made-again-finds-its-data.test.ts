@@ -14,7 +14,11 @@ it('a cluster is deleted, its volumes and passwords stay, and one of the same na
   await cluster.whole()
   await writer.stop()
   await cluster.kubectl('delete', 'mysql', cluster.name, '--timeout', '60s')
-  await cluster.until(() => 'its pods are gone', async () => (await cluster.client.list(pods, { namespace })).items.length === 0, 180_000)
+  await cluster.until(
+    () => 'its pods are gone',
+    async () => (await cluster.client.list(pods, { namespace })).items.length === 0,
+    180_000,
+  )
   expect((await cluster.client.list(volumeClaims, { namespace })).items).toHaveLength(3)
   await cluster.ensure()
   await cluster.whole(3, 180_000)

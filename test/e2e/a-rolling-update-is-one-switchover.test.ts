@@ -8,7 +8,10 @@ import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-clu
 
 const demo = withKubeCluster()
 
-/** Changes the spec, waits until every pod has been made anew, and expects replicas first, the primary last, and one switchover. */
+/**
+ * Changes the spec, waits until every pod has been made anew, and expects replicas first, the primary last, and one
+ * switchover.
+ */
 async function update(cluster: KubeCluster, what: string, spec: object): Promise<void> {
   const writer = await Writer.start(cluster)
   await cluster.whole()
@@ -39,7 +42,8 @@ it('a changed setting reaches every instance, replicas first, with one switchove
   const cluster = demo.current
   const wanted = (await cluster.value(await cluster.primary(), 'select @@max_connections')) === '200' ? '210' : '200'
   await update(cluster, 'rolling update of settings', { settings: { max_connections: wanted } })
-  for (const name of [await cluster.primary(), ...(await cluster.replicas())]) expect(await cluster.value(name, 'select @@max_connections')).toBe(wanted)
+  for (const name of [await cluster.primary(), ...(await cluster.replicas())])
+    expect(await cluster.value(name, 'select @@max_connections')).toBe(wanted)
 })
 
 it.skipIf(!isOwnCluster)('so does a changed image', async () => {

@@ -9,10 +9,16 @@ const labelled = withKubeCluster({ name: 'labelled', spec: { services: { routing
 
 it('with routing by labels the Service selects the primary, and switchover and failover move the label that it selects by', async () => {
   const cluster = labelled.current
-  const service = await cluster.client.get(services, { namespace: cluster.namespace, name: namesOf(cluster.name).primary })
+  const service = await cluster.client.get(services, {
+    namespace: cluster.namespace,
+    name: namesOf(cluster.name).primary,
+  })
   expect(service?.spec.selector).toEqual({ 'regent.dev/cluster': cluster.name, 'regent.dev/role': 'primary' })
   // Kubernetes leads clients to pods that are ready, of which the kubelet hears a moment later.
-  await cluster.until(() => 'a primary that is published', () => cluster.primary())
+  await cluster.until(
+    () => 'a primary that is published',
+    () => cluster.primary(),
+  )
   const writer = await Writer.start(cluster)
   const before = await cluster.primary()
   const switchoverMs = monotonicMs()

@@ -16,11 +16,39 @@ it('kubectl get and describe tell of a failover as it begins and its whole story
   await cluster.whole()
   for (let time = 0; time < 3; time++) {
     await expect(cluster.regent('switchover', cluster.name, '--to', after)).rejects.toThrow('REGENT_REFUSED')
-    await expect(cluster.kubectl('patch', 'mysql', cluster.name, '--type', 'merge', '--patch', '{"spec":{"settings":{"gtid_mode":"OFF"}}}')).rejects.toThrow('gtid_mode')
+    await expect(
+      cluster.kubectl(
+        'patch',
+        'mysql',
+        cluster.name,
+        '--type',
+        'merge',
+        '--patch',
+        '{"spec":{"settings":{"gtid_mode":"OFF"}}}',
+      ),
+    ).rejects.toThrow('gtid_mode')
   }
-  await expect(cluster.kubectl('patch', 'mysql', cluster.name, '--dry-run=server', '--type', 'merge', '--patch', '{"spec":{"acks":3}}')).rejects.toThrow('acks')
+  await expect(
+    cluster.kubectl(
+      'patch',
+      'mysql',
+      cluster.name,
+      '--dry-run=server',
+      '--type',
+      'merge',
+      '--patch',
+      '{"spec":{"acks":3}}',
+    ),
+  ).rejects.toThrow('acks')
 
-  const story = [/Warning +FailoverBegan /, new RegExp(`Normal +FailoverSucceeded .* promise .* committed revision \\d+, epoch ${toEpoch ?? 0}.* route moved to ${after}`), /Warning +RequestRefused .* no switchover: /, /Warning +RequestRefused .* not changed: .*gtid_mode/]
+  const story = [
+    /Warning +FailoverBegan /,
+    new RegExp(
+      `Normal +FailoverSucceeded .* promise .* committed revision \\d+, epoch ${toEpoch ?? 0}.* route moved to ${after}`,
+    ),
+    /Warning +RequestRefused .* no switchover: /,
+    /Warning +RequestRefused .* not changed: .*gtid_mode/,
+  ]
   const told = await cluster.until(
     () => 'the whole story in kubectl describe',
     async () => {

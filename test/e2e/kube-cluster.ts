@@ -52,9 +52,20 @@ export class KubeCluster implements WrittenCluster {
     await this.kubectl('create', 'namespace', this.namespace).catch((error: unknown) => {
       if (!String(error).includes('AlreadyExists')) throw error
     })
-    await this.kubectl('label', 'namespace', this.namespace, '--overwrite', 'pod-security.kubernetes.io/enforce=restricted')
+    await this.kubectl(
+      'label',
+      'namespace',
+      this.namespace,
+      '--overwrite',
+      'pod-security.kubernetes.io/enforce=restricted',
+    )
     const wanted = { instances: 3, storage: { size: '1Gi' }, failover: { windowSeconds: 0 }, ...spec }
-    const manifest = { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: { name: this.name, namespace: this.namespace }, spec: wanted }
+    const manifest = {
+      apiVersion: 'regent.dev/v1alpha1',
+      kind: 'MySQLCluster',
+      metadata: { name: this.name, namespace: this.namespace },
+      spec: wanted,
+    }
     await run('kubectl', ['apply', '--filename', '-'], { input: JSON.stringify(manifest) })
   }
 
@@ -64,7 +75,10 @@ export class KubeCluster implements WrittenCluster {
   }
 
   async resource(): Promise<MySQLCluster> {
-    return found(await this.client.get(mysqlClusters, { namespace: this.namespace, name: this.name }), `MySQLCluster ${this.name}`)
+    return found(
+      await this.client.get(mysqlClusters, { namespace: this.namespace, name: this.name }),
+      `MySQLCluster ${this.name}`,
+    )
   }
 
   async change(spec: object): Promise<void> {
@@ -87,7 +101,10 @@ export class KubeCluster implements WrittenCluster {
 
   /** Where the primary's Service leads, whoever writes its endpoints. */
   async published(): Promise<{ readonly instance: string; readonly host: string }> {
-    const slices = await this.client.list(endpointSlices, { namespace: this.namespace, labelSelector: `kubernetes.io/service-name=${namesOf(this.name).primary}` })
+    const slices = await this.client.list(endpointSlices, {
+      namespace: this.namespace,
+      labelSelector: `kubernetes.io/service-name=${namesOf(this.name).primary}`,
+    })
     const endpoint = slices.items.flatMap(({ endpoints }) => endpoints ?? []).find(({ conditions }) => conditions.ready)
     return { instance: found(endpoint?.targetRef?.name, 'a published primary'), host: endpoint?.addresses[0] ?? '' }
   }
@@ -114,10 +131,18 @@ export class KubeCluster implements WrittenCluster {
   /** The Service, whatever it leads to; by its address, as clients' resolvers keep it. */
   async writerTarget(): Promise<WriterTarget> {
     const service = await this.client.get(services, { namespace: this.namespace, name: namesOf(this.name).primary })
-    return { routes: '', instances: [], pinned: { host: found(service?.spec.clusterIP, 'an address of the primary’s Service'), port: mysqlPort } }
+    return {
+      routes: '',
+      instances: [],
+      pinned: { host: found(service?.spec.clusterIP, 'an address of the primary’s Service'), port: mysqlPort },
+    }
   }
 
-  async sql(instance: string, statement: string, options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {}): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  async sql(
+    instance: string,
+    statement: string,
+    options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {},
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const { user = 'admin', deadlineMs = 10_000 } = options
     const host = found((await this.pod(instance)).status?.podIP, `an address of ${instance}`)
     // Whom a cluster refuses that comes without TLS.
@@ -193,7 +218,11 @@ export class KubeCluster implements WrittenCluster {
 
   /** A switchover to an instance that has only just been seeded and may have too much to apply at first. */
   async handOver(to: string): Promise<void> {
-    await this.until(() => `a switchover to ${to}`, async () => (await this.regent('switchover', this.name, '--to', to), true), 120_000)
+    await this.until(
+      () => `a switchover to ${to}`,
+      async () => (await this.regent('switchover', this.name, '--to', to), true),
+      120_000,
+    )
   }
 
   /** Without pkill, which images lack. The pattern is written so that the shell that runs this does not match it. */
@@ -208,8 +237,15 @@ export class KubeCluster implements WrittenCluster {
     return found(lease?.spec?.holderIdentity?.split('_')[0], 'a leading manager')
   }
 
-  /** Waits for something that only asking again shows. What fails meanwhile, as managers and nodes come and go, is not there yet. */
-  async until<Found>(what: () => string, look: () => Promise<Found | undefined | false>, deadlineMs = 60_000): Promise<Found> {
+  /**
+   * Waits for something that only asking again shows. What fails meanwhile, as managers and nodes come and go, is not
+   * there yet.
+   */
+  async until<Found>(
+    what: () => string,
+    look: () => Promise<Found | undefined | false>,
+    deadlineMs = 60_000,
+  ): Promise<Found> {
     const until = monotonicMs() + deadlineMs
     let failure = ''
     for (;;) {

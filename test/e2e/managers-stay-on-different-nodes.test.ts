@@ -10,7 +10,9 @@ it('after drains of one node after the other the two managers are on two nodes',
   const cluster = demo.current
   const placed = async () => {
     const { items } = await cluster.client.list(pods, { namespace: manager.namespace, labelSelector: ofManagers })
-    const staying = items.filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase === 'Running')
+    const staying = items.filter(
+      ({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase === 'Running',
+    )
     return staying.map(({ spec }) => spec?.nodeName ?? '').toSorted()
   }
   const apart = async () => {
@@ -23,7 +25,11 @@ it('after drains of one node after the other the two managers are on two nodes',
     try {
       const how = ['--ignore-daemonsets', '--delete-emptydir-data', '--pod-selector', ofManagers, '--timeout', '120s']
       await cluster.kubectl('drain', node, ...how)
-      await cluster.until(() => `two managers on two nodes, none on ${node}`, async () => (await apart()) && !(await placed()).includes(node), 90_000)
+      await cluster.until(
+        () => `two managers on two nodes, none on ${node}`,
+        async () => (await apart()) && !(await placed()).includes(node),
+        90_000,
+      )
     } finally {
       await cluster.kubectl('uncordon', node)
     }

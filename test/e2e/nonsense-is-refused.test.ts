@@ -15,7 +15,9 @@ it.each([
   ['an image that is too old', { image: 'mysql:5.7.44' }, /8\.0\.26|5\.7/],
   ['an image of nothing', { image: '' }, /image/],
 ])('%s is refused with a sentence', async (_what, spec, sentence) => {
-  await expect(demo.current.kubectl('patch', 'mysql', demo.current.name, '--type', 'merge', '--patch', JSON.stringify({ spec }))).rejects.toThrow(sentence)
+  await expect(
+    demo.current.kubectl('patch', 'mysql', demo.current.name, '--type', 'merge', '--patch', JSON.stringify({ spec })),
+  ).rejects.toThrow(sentence)
 })
 
 it('nothing is done with a record that somebody forged: the managers say so, writes go on, and all is well once it is mended', async () => {
@@ -24,7 +26,15 @@ it('nothing is done with a record that somebody forged: the managers say so, wri
   const name = `${cluster.name}-record`
   const genuine = await cluster.kubectl('get', 'configmap', name, '-o', 'jsonpath={.data}')
   const primary = await cluster.primary()
-  await cluster.kubectl('patch', 'configmap', name, '--type', 'merge', '--patch', JSON.stringify({ data: { revision: 'many', text: '{}' } }))
+  await cluster.kubectl(
+    'patch',
+    'configmap',
+    name,
+    '--type',
+    'merge',
+    '--patch',
+    JSON.stringify({ data: { revision: 'many', text: '{}' } }),
+  )
   try {
     await expect(cluster.regent('switchover', cluster.name, '--timeout', '5s')).rejects.toThrow(/REGENT_/)
     const said = async () => (await cluster.view()).sentence.includes(name)
@@ -33,7 +43,15 @@ it('nothing is done with a record that somebody forged: the managers say so, wri
     await writer.next()
     expect(await cluster.primary()).toBe(primary)
   } finally {
-    await cluster.kubectl('patch', 'configmap', name, '--type', 'merge', '--patch', JSON.stringify({ data: JSON.parse(genuine) as object }))
+    await cluster.kubectl(
+      'patch',
+      'configmap',
+      name,
+      '--type',
+      'merge',
+      '--patch',
+      JSON.stringify({ data: JSON.parse(genuine) as object }),
+    )
   }
   await cluster.whole()
   await expectNothingLost(writer)
@@ -46,7 +64,10 @@ it('a record that somebody deletes is made again while everybody can still answe
   const writer = await Writer.start(cluster)
   const atMs = monotonicMs()
   await cluster.kubectl('delete', 'configmap', namesOf(cluster.name).record)
-  await cluster.until(() => 'a record of a newer epoch', async () => (await cluster.view()).epoch > epoch)
+  await cluster.until(
+    () => 'a record of a newer epoch',
+    async () => (await cluster.view()).epoch > epoch,
+  )
   await cluster.whole()
   await cluster.kubectl('get', 'configmap', namesOf(cluster.name).record)
   await writer.next()

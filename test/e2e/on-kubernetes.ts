@@ -5,15 +5,35 @@ import { Commands } from '../support/commands.ts'
 const tool = join(import.meta.dirname, '..', '..', 'scripts', 'kube', 'kube')
 
 /**
- * Runs a command where it reaches a cluster's API server, Services and pods: in the control plane's network of a cluster of three nodes that this makes (`npm run kube`), with Regent and a cluster `demo` installed, and ends afterwards
- * unless it is to be kept; or right here on the one that `REGENT_E2E_KUBECONFIG` names, which has Regent. Told to stop, it ends the command and, whatever was to be kept, the cluster. Resolves to the exit status.
+ * Runs a command where it reaches a cluster's API server, Services and pods: in the control plane's network of a
+ * cluster of three nodes that this makes (`npm run kube`), with Regent and a cluster `demo` installed, and ends
+ * afterwards unless it is to be kept; or right here on the one that `REGENT_E2E_KUBECONFIG` names, which has Regent.
+ * Told to stop, it ends the command and, whatever was to be kept, the cluster. Resolves to the exit status.
  */
-export async function onKubernetes(command: readonly string[], { keep = false }: { readonly keep?: boolean } = {}): Promise<number> {
+export async function onKubernetes(
+  command: readonly string[],
+  { keep = false }: { readonly keep?: boolean } = {},
+): Promise<number> {
   const began = performance.now()
   const given = process.env['REGENT_E2E_KUBECONFIG']
-  const missing = given === undefined ? whatIsMissing() : existsSync(given) ? [] : [`REGENT_E2E_KUBECONFIG names ${given}, which does not exist.`]
+  const missing =
+    given === undefined
+      ? whatIsMissing()
+      : existsSync(given)
+        ? []
+        : [`REGENT_E2E_KUBECONFIG names ${given}, which does not exist.`]
   if (missing.length > 0) {
-    console.error(['', 'This needs a real cluster of Kubernetes, and cannot make one here:', '', ...missing.map((line) => `  - ${line}`), '', 'docs/kubernetes-on-one-machine.md says more.', ''].join('\n'))
+    console.error(
+      [
+        '',
+        'This needs a real cluster of Kubernetes, and cannot make one here:',
+        '',
+        ...missing.map((line) => `  - ${line}`),
+        '',
+        'docs/kubernetes-on-one-machine.md says more.',
+        '',
+      ].join('\n'),
+    )
     return 1
   }
   const commands = new Commands()
@@ -37,10 +57,17 @@ export async function onKubernetes(command: readonly string[], { keep = false }:
 
 function whatIsMissing(): readonly string[] {
   const programs = join(process.env['REGENT_KUBE_HOME'] || '/var/tmp/regent-kube', 'bin')
-  if (process.platform !== 'linux') return [`This is ${process.platform}: a cluster on one machine needs Linux. Or name another cluster: REGENT_E2E_KUBECONFIG=FILE`]
+  if (process.platform !== 'linux')
+    return [
+      `This is ${process.platform}: a cluster on one machine needs Linux. Or name another cluster: REGENT_E2E_KUBECONFIG=FILE`,
+    ]
   return [
     ...(process.getuid?.() === 0 ? [] : ['Network namespaces and cgroups need root: run the same with sudo.']),
-    ...(existsSync(join(programs, 'helm')) && existsSync(join(programs, 'kube-components')) ? [] : [`Kubernetes is not built in ${programs}: npm run kube -- deps, then npm run kube -- build (once, about 15 minutes on two cores).`]),
+    ...(existsSync(join(programs, 'helm')) && existsSync(join(programs, 'kube-components'))
+      ? []
+      : [
+          `Kubernetes is not built in ${programs}: npm run kube -- deps, then npm run kube -- build (once, about 15 minutes on two cores).`,
+        ]),
   ]
 }
 

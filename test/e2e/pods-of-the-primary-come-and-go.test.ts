@@ -8,7 +8,11 @@ import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-clu
 const demo = withKubeCluster()
 
 /** Does something to the primary under a writer's load and waits until another one leads and the cluster is whole. */
-async function gone(what: string, most: number, act: (cluster: KubeCluster, primary: string) => Promise<unknown>): Promise<void> {
+async function gone(
+  what: string,
+  most: number,
+  act: (cluster: KubeCluster, primary: string) => Promise<unknown>,
+): Promise<void> {
   const cluster = demo.current
   await cluster.whole()
   const writer = await Writer.start(cluster)
@@ -21,12 +25,16 @@ async function gone(what: string, most: number, act: (cluster: KubeCluster, prim
   await expectNothingLost(writer)
 }
 
-it('the primary’s mysql container is killed: writes go on at another instance', () => gone('container killed', 5_000, (cluster, primary) => cluster.killContainer(primary)))
+it('the primary’s mysql container is killed: writes go on at another instance', () =>
+  gone('container killed', 5_000, (cluster, primary) => cluster.killContainer(primary)))
 
-it('the primary’s pod is deleted: it hands over first', () => gone('pod deleted', 5_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary)))
+it('the primary’s pod is deleted: it hands over first', () =>
+  gone('pod deleted', 5_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary)))
 
 it('the primary’s pod is deleted with no time to end: writes go on at another instance', () =>
-  gone('pod deleted with grace 0', 5_000, (cluster, primary) => cluster.kubectl('delete', 'pod', primary, '--grace-period', '0', '--force')))
+  gone('pod deleted with grace 0', 5_000, (cluster, primary) =>
+    cluster.kubectl('delete', 'pod', primary, '--grace-period', '0', '--force'),
+  ))
 
 it('the primary’s pod is evicted: it hands over first, and no second pod may be evicted meanwhile', () =>
   gone('pod evicted', 5_000, async (cluster, primary) => {
@@ -43,5 +51,9 @@ it('the primary’s mysqld is killed while the pod of a replica ends: writes go 
 
 async function evict({ namespace }: KubeCluster, name: string): Promise<void> {
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
-  await run('kubectl', ['create', '--raw', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, '--filename', '-'], { input: JSON.stringify(eviction) })
+  await run(
+    'kubectl',
+    ['create', '--raw', `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, '--filename', '-'],
+    { input: JSON.stringify(eviction) },
+  )
 }

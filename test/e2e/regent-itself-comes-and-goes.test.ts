@@ -14,7 +14,8 @@ import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-clu
 const demo = withKubeCluster()
 const chart = join(import.meta.dirname, '..', '..', 'charts', 'regent')
 
-const helm = (...words: readonly string[]): Promise<string> => run('helm', ['--namespace', manager.namespace, ...words], { deadlineMs: 180_000 })
+const helm = (...words: readonly string[]): Promise<string> =>
+  run('helm', ['--namespace', manager.namespace, ...words], { deadlineMs: 180_000 })
 
 async function managersAreReady(cluster: KubeCluster): Promise<void> {
   await cluster.kubectl('--namespace', manager.namespace, 'rollout', 'status', 'deployment/regent', '--timeout', '150s')
@@ -22,12 +23,26 @@ async function managersAreReady(cluster: KubeCluster): Promise<void> {
 
 /** When each mysqld of these was started, in seconds. */
 async function starts(cluster: KubeCluster, instances: readonly string[]): Promise<readonly number[]> {
-  return Promise.all(instances.map(async (name) => Number(await cluster.value(name, "select round(unix_timestamp(now(6)) - variable_value) from performance_schema.global_status where variable_name = 'Uptime'"))))
+  return Promise.all(
+    instances.map(async (name) =>
+      Number(
+        await cluster.value(
+          name,
+          "select round(unix_timestamp(now(6)) - variable_value) from performance_schema.global_status where variable_name = 'Uptime'",
+        ),
+      ),
+    ),
+  )
 }
 
 /** The clock of seconds may be off by one at either end. */
-async function expectNoRestart(cluster: KubeCluster, instances: readonly string[], before: readonly number[]): Promise<void> {
-  for (const [index, start] of (await starts(cluster, instances)).entries()) expect(Math.abs(start - (before[index] ?? 0))).toBeLessThanOrEqual(2)
+async function expectNoRestart(
+  cluster: KubeCluster,
+  instances: readonly string[],
+  before: readonly number[],
+): Promise<void> {
+  for (const [index, start] of (await starts(cluster, instances)).entries())
+    expect(Math.abs(start - (before[index] ?? 0))).toBeLessThanOrEqual(2)
 }
 
 async function agentImageOf(cluster: KubeCluster, instance: string): Promise<string> {
@@ -39,32 +54,57 @@ it('helm test passes', async () => {
   expect(await helm('test', 'regent', '--timeout', '120s')).toContain('Succeeded')
 })
 
-it.skipIf(!isOwnCluster)('an upgrade of Regent and its agents’ image restarts no mysqld; an instance has the new agent with the next restart of its pod; and it can be rolled back', async () => {
-  const cluster = demo.current
-  await cluster.whole()
-  const writer = await Writer.start(cluster)
-  const [replica = '', ...others] = await cluster.replicas()
-  const instances = [await cluster.primary(), replica, ...others]
-  const before = await starts(cluster, instances)
-  const image = await agentImageOf(cluster, replica)
-  await nameImageAnew(image, `${image}-next`)
-  const atMs = monotonicMs()
-  await helm('upgrade', 'regent', chart, '--reset-then-reuse-values', '--set-string', `image.tag=${image.split(':')[1]}-next`)
-  await managersAreReady(cluster)
-  const templateImage = async () => (await cluster.client.get(statefulSets, { namespace: cluster.namespace, name: cluster.name }))?.spec.template.spec?.initContainers?.find(({ name }) => name === agentContainer)?.image
-  await cluster.until(() => 'the new image in the StatefulSet', async () => (await templateImage()) === `${image}-next`, 120_000)
-  await cluster.whole()
-  await expectNoRestart(cluster, instances, before)
-  expect(await agentImageOf(cluster, replica)).toBe(image)
-  expect(await outageSince(writer, 'Regent upgraded', atMs)).toBeLessThan(5_000)
-  await cluster.kubectl('delete', 'pod', replica)
-  await cluster.until(() => `the new agent in ${replica}`, async () => (await agentImageOf(cluster, replica)) === `${image}-next`, 120_000)
-  await cluster.whole(3, 180_000)
-  await helm('rollback', 'regent', '--wait', '--timeout', '150s')
-  await cluster.until(() => 'the old image in the StatefulSet', async () => (await templateImage()) === image, 120_000)
-  await cluster.whole()
-  await expectNothingLost(writer)
-})
+it.skipIf(!isOwnCluster)(
+  'an upgrade of Regent and its agents’ image restarts no mysqld; an instance has the new agent with the next restart of its pod; and it can be rolled back',
+  async () => {
+    const cluster = demo.current
+    await cluster.whole()
+    const writer = await Writer.start(cluster)
+    const [replica = '', ...others] = await cluster.replicas()
+    const instances = [await cluster.primary(), replica, ...others]
+    const before = await starts(cluster, instances)
+    const image = await agentImageOf(cluster, replica)
+    await nameImageAnew(image, `${image}-next`)
+    const atMs = monotonicMs()
+    await helm(
+      'upgrade',
+      'regent',
+      chart,
+      '--reset-then-reuse-values',
+      '--set-string',
+      `image.tag=${image.split(':')[1]}-next`,
+    )
+    await managersAreReady(cluster)
+    const templateImage = async () =>
+      (
+        await cluster.client.get(statefulSets, { namespace: cluster.namespace, name: cluster.name })
+      )?.spec.template.spec?.initContainers?.find(({ name }) => name === agentContainer)?.image
+    await cluster.until(
+      () => 'the new image in the StatefulSet',
+      async () => (await templateImage()) === `${image}-next`,
+      120_000,
+    )
+    await cluster.whole()
+    await expectNoRestart(cluster, instances, before)
+    expect(await agentImageOf(cluster, replica)).toBe(image)
+    expect(await outageSince(writer, 'Regent upgraded', atMs)).toBeLessThan(5_000)
+    await cluster.kubectl('delete', 'pod', replica)
+    await cluster.until(
+      () => `the new agent in ${replica}`,
+      async () => (await agentImageOf(cluster, replica)) === `${image}-next`,
+      120_000,
+    )
+    await cluster.whole(3, 180_000)
+    await helm('rollback', 'regent', '--wait', '--timeout', '150s')
+    await cluster.until(
+      () => 'the old image in the StatefulSet',
+      async () => (await templateImage()) === image,
+      120_000,
+    )
+    await cluster.whole()
+    await expectNothingLost(writer)
+  },
+)
 
 it('after an uninstall the cluster takes writes, and its resource, volumes and passwords are there; installed again Regent replaces a dead primary', async () => {
   const cluster = demo.current
@@ -77,9 +117,16 @@ it('after an uninstall the cluster takes writes, and its resource, volumes and p
   // Longer than any lease.
   await sleep(15_000)
   await writer.next()
-  expect(await cluster.client.get(mysqlClusters, { namespace: cluster.namespace, name: cluster.name })).toMatchObject({ spec: { instances: 3 } })
-  expect((await cluster.client.list(volumeClaims, { namespace: cluster.namespace })).items.length).toBeGreaterThanOrEqual(3)
-  await run('helm', ['--namespace', manager.namespace, 'install', 'regent', chart, '--values', '-'], { input: values, deadlineMs: 180_000 })
+  expect(await cluster.client.get(mysqlClusters, { namespace: cluster.namespace, name: cluster.name })).toMatchObject({
+    spec: { instances: 3 },
+  })
+  expect(
+    (await cluster.client.list(volumeClaims, { namespace: cluster.namespace })).items.length,
+  ).toBeGreaterThanOrEqual(3)
+  await run('helm', ['--namespace', manager.namespace, 'install', 'regent', chart, '--values', '-'], {
+    input: values,
+    deadlineMs: 180_000,
+  })
   await managersAreReady(cluster)
   await cluster.whole(3, 180_000)
   expect(await cluster.login('client')).toEqual(login)
@@ -101,7 +148,10 @@ it('a spec that the webhook would have refused is not followed while the webhook
   try {
     await cluster.change({ settings: { gtid_mode: 'OFF' } })
     const degraded = async () => (await cluster.resource()).status?.conditions?.find(({ type }) => type === 'Degraded')
-    await cluster.until(() => 'the condition Degraded', async () => (await degraded())?.reason === 'SpecNotFollowed')
+    await cluster.until(
+      () => 'the condition Degraded',
+      async () => (await degraded())?.reason === 'SpecNotFollowed',
+    )
     expect((await degraded())?.message).toContain('gtid_mode')
     const primary = await cluster.primary()
     await cluster.killMysqld(primary)
@@ -112,7 +162,14 @@ it('a spec that the webhook would have refused is not followed while the webhook
     await cluster.change({ settings: null })
     await helm('upgrade', 'regent', chart, '--reuse-values')
   }
-  await cluster.until(() => 'a spec that is followed', async () => (await cluster.resource()).status?.conditions?.find(({ type }) => type === 'Degraded')?.reason !== 'SpecNotFollowed')
+  await cluster.until(
+    () => 'a spec that is followed',
+    async () =>
+      (await cluster.resource()).status?.conditions?.find(({ type }) => type === 'Degraded')?.reason !==
+      'SpecNotFollowed',
+  )
   await expectNothingLost(writer)
-  expect(await cluster.kubectl('--namespace', manager.namespace, 'get', 'service', 'regent-webhook')).toContain('regent-webhook')
+  expect(await cluster.kubectl('--namespace', manager.namespace, 'get', 'service', 'regent-webhook')).toContain(
+    'regent-webhook',
+  )
 })

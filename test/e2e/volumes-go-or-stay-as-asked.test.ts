@@ -23,7 +23,11 @@ it.each([
     const first = await claimOf(cluster, added)
     await cluster.change({ instances: 3 })
     await cluster.whole(3)
-    if (whenScaled === 'Delete') await cluster.until(() => `no claim of ${added}`, async () => (await claimOf(cluster, added)) === undefined)
+    if (whenScaled === 'Delete')
+      await cluster.until(
+        () => `no claim of ${added}`,
+        async () => (await claimOf(cluster, added)) === undefined,
+      )
     await cluster.change({ instances: 4 })
     await cluster.whole(4, 180_000)
     expect((await claimOf(cluster, added)) === first).toBe(whenScaled === 'Retain')
@@ -31,7 +35,10 @@ it.each([
   } finally {
     await cluster.change({ instances: 3, volumes: { whenScaled: 'Delete' } })
     await cluster.whole(3)
-    await cluster.until(() => `no claim of ${added}`, async () => (await claimOf(cluster, added)) === undefined)
+    await cluster.until(
+      () => `no claim of ${added}`,
+      async () => (await claimOf(cluster, added)) === undefined,
+    )
     await cluster.change({ volumes: { whenScaled: 'Retain' } })
   }
   await expectNothingLost(writer)

@@ -18,7 +18,11 @@ it('role labels that somebody changed or took away come back, also where they cl
   await cluster.kubectl('label', 'pod', primary, `${labels.role}-`)
   await cluster.kubectl('annotate', 'pod', primary, replica, `${annotations.epoch}=1000000`, '--overwrite')
   const roleOf = async (name: string) => (await cluster.pod(name)).metadata.labels?.[labels.role]
-  await cluster.until(() => `the roles of ${primary} and ${replica}`, async () => (await roleOf(primary)) === 'primary' && (await roleOf(replica)) === 'replica', 30_000)
+  await cluster.until(
+    () => `the roles of ${primary} and ${replica}`,
+    async () => (await roleOf(primary)) === 'primary' && (await roleOf(replica)) === 'replica',
+    30_000,
+  )
 })
 
 it('an EndpointSlice that somebody led elsewhere leads to the primary again', async () => {
@@ -27,10 +31,26 @@ it('an EndpointSlice that somebody led elsewhere leads to the primary again', as
   const { instance, host } = await cluster.published()
   const slice = namesOf(cluster.name).primary
   const atMs = monotonicMs()
-  await cluster.kubectl('patch', 'endpointslice', slice, '--type', 'json', '--patch', '[{"op":"replace","path":"/endpoints/0/addresses","value":["192.0.2.1"]}]')
-  await cluster.until(() => `the address of ${instance}`, async () => (await cluster.published()).host === host, 30_000)
+  await cluster.kubectl(
+    'patch',
+    'endpointslice',
+    slice,
+    '--type',
+    'json',
+    '--patch',
+    '[{"op":"replace","path":"/endpoints/0/addresses","value":["192.0.2.1"]}]',
+  )
+  await cluster.until(
+    () => `the address of ${instance}`,
+    async () => (await cluster.published()).host === host,
+    30_000,
+  )
   await cluster.kubectl('delete', 'endpointslice', slice)
-  await cluster.until(() => `the address of ${instance}`, async () => (await cluster.published()).host === host, 30_000)
+  await cluster.until(
+    () => `the address of ${instance}`,
+    async () => (await cluster.published()).host === host,
+    30_000,
+  )
   await outageSince(writer, 'EndpointSlice changed and deleted by hand', atMs)
   await expectNothingLost(writer)
 })
@@ -46,12 +66,27 @@ it('a selector on the Service of the primary is gone within seconds, and so are 
   }
   const key = { namespace: cluster.namespace, name: service }
   const selector = async () => (await cluster.client.get(services, key))?.spec.selector
-  const told = async () => (await cluster.kubectl('get', 'events', '--field-selector', 'reason=PutRight', '-o', 'name')) !== ''
+  const told = async () =>
+    (await cluster.kubectl('get', 'events', '--field-selector', 'reason=PutRight', '-o', 'name')) !== ''
   for (let time = 0; time < 3; time += 1) {
-    await cluster.kubectl('patch', 'service', service, '--patch', JSON.stringify({ spec: { selector: { [labels.cluster]: cluster.name } } }))
-    await cluster.until(() => 'no selector', async () => (await selector()) === undefined, 10_000)
+    await cluster.kubectl(
+      'patch',
+      'service',
+      service,
+      '--patch',
+      JSON.stringify({ spec: { selector: { [labels.cluster]: cluster.name } } }),
+    )
+    await cluster.until(
+      () => 'no selector',
+      async () => (await selector()) === undefined,
+      10_000,
+    )
     // Its controller may write them a moment after the selector is gone.
-    await cluster.until(() => `one slice: ${service}`, async () => (await slices()).join() === service, 10_000)
+    await cluster.until(
+      () => `one slice: ${service}`,
+      async () => (await slices()).join() === service,
+      10_000,
+    )
   }
   await cluster.until(() => 'an Event that says so', told, 15_000)
   await expectNothingLost(writer)
@@ -65,7 +100,10 @@ it('a pod that somebody took the label of its cluster off is taken up by its set
   await cluster.kubectl('label', 'pod', replica, `${labels.cluster}-`)
   const owned = async () => {
     const { metadata } = await cluster.pod(replica)
-    return metadata.labels?.[labels.cluster] === cluster.name && metadata.ownerReferences?.some(({ controller }) => controller === true)
+    return (
+      metadata.labels?.[labels.cluster] === cluster.name &&
+      metadata.ownerReferences?.some(({ controller }) => controller === true)
+    )
   }
   await cluster.until(() => `the label of ${replica}, and its owner`, owned, 15_000)
   expect((await cluster.pod(replica)).metadata.uid).toBe(before.uid)
@@ -130,7 +168,12 @@ it('a Service that somebody deleted comes back, and so does a Secret, with the p
   expect(await cluster.login('client')).toEqual(login)
   await comesBack(services, names.replicas)
   await comesBack(services, names.primary)
-  await cluster.until(() => 'the published primary', async () => (await cluster.client.get(endpointSlices, { namespace: cluster.namespace, name: names.primary })) !== undefined, 30_000)
+  await cluster.until(
+    () => 'the published primary',
+    async () =>
+      (await cluster.client.get(endpointSlices, { namespace: cluster.namespace, name: names.primary })) !== undefined,
+    30_000,
+  )
   // The new Service has another address.
   await expectNothingLost(await Writer.start(cluster))
 })

@@ -10,10 +10,16 @@ export interface KubeClusterOptions {
 }
 
 /**
- * A cluster for the tests of a file, whole before the first of them: `demo` in namespace `demo`, which all files share, unless it has another name. That one is removed with its namespace after the last. After a failed test the cluster is
+ * A cluster for the tests of a file, whole before the first of them: `demo` in namespace `demo`, which all files share,
+ * unless it has another name. That one is removed with its namespace after the last. After a failed test the cluster is
  * described.
  */
-export function withKubeCluster({ name = 'demo', namespace = name, instances = 3, spec = {} }: KubeClusterOptions = {}): { readonly current: KubeCluster } {
+export function withKubeCluster({
+  name = 'demo',
+  namespace = name,
+  instances = 3,
+  spec = {},
+}: KubeClusterOptions = {}): { readonly current: KubeCluster } {
   let cluster: KubeCluster | undefined
   beforeAll(async () => {
     cluster = await KubeCluster.at(namespace, name)
@@ -22,10 +28,12 @@ export function withKubeCluster({ name = 'demo', namespace = name, instances = 3
   }, 200_000)
   afterEach(async ({ task }) => {
     await stopWriters()
-    if (cluster !== undefined && task.result?.state === 'fail') console.error([`── ${task.name}`, ...(await describe(cluster))].join('\n'))
+    if (cluster !== undefined && task.result?.state === 'fail')
+      console.error([`── ${task.name}`, ...(await describe(cluster))].join('\n'))
   })
   afterAll(async () => {
-    if (name !== 'demo') await cluster?.kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout', '100s')
+    if (name !== 'demo')
+      await cluster?.kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout', '100s')
   }, 120_000)
   return {
     get current() {
@@ -46,7 +54,8 @@ async function describe(cluster: KubeCluster): Promise<readonly string[]> {
     ['-n', 'regent', 'logs', '-l', 'app.kubernetes.io/name=regent', '--prefix', '--tail=40'],
   ]
   const answers: string[] = []
-  for (const words of questions) answers.push(`$ kubectl ${words.join(' ')}`, await cluster.kubectl(...words).catch(String))
+  for (const words of questions)
+    answers.push(`$ kubectl ${words.join(' ')}`, await cluster.kubectl(...words).catch(String))
   return answers
 }
 
@@ -58,7 +67,10 @@ export async function expectNothingLost(writer: Writer, instances = 3): Promise<
   expect(acknowledged).toBeGreaterThan(0)
 }
 
-/** Waits until writes flow, and says what the client saw since this time: the longest time between two acknowledged writes. */
+/**
+ * Waits until writes flow, and says what the client saw since this time: the longest time between two acknowledged
+ * writes.
+ */
 export async function outageSince(writer: Writer, what: string, sinceMs: number, deadlineMs = 60_000): Promise<number> {
   await writer.next(undefined, { deadlineMs })
   const { pauseMs } = writer.longestPause(sinceMs)

@@ -18,10 +18,17 @@ describe('Kubernetes’ programs', () => {
     }
     return folder
   }
-  const programsIn = (folder: string) => ({ etcd: join(folder, 'bin/etcd'), kubeApiserver: join(folder, 'bin/kube-apiserver') })
+  const programsIn = (folder: string) => ({
+    etcd: join(folder, 'bin/etcd'),
+    kubeApiserver: join(folder, 'bin/kube-apiserver'),
+  })
 
   it('are those of the folder that is named, else those on PATH, else those that were built', async () => {
-    const [named, onPath, built] = [await folderOf('etcd', 'kube-apiserver'), await folderOf('etcd', 'kube-apiserver'), await folderOf('etcd', 'kube-apiserver')]
+    const [named, onPath, built] = [
+      await folderOf('etcd', 'kube-apiserver'),
+      await folderOf('etcd', 'kube-apiserver'),
+      await folderOf('etcd', 'kube-apiserver'),
+    ]
     const env = { KUBEBUILDER_ASSETS: join(named, 'bin'), PATH: join(onPath, 'bin'), REGENT_KUBE_HOME: built }
     expect(await findControlPlane(env)).toEqual(programsIn(named))
     expect(await findControlPlane({ ...env, KUBEBUILDER_ASSETS: '' })).toEqual(programsIn(onPath))
@@ -35,7 +42,9 @@ describe('Kubernetes’ programs', () => {
 
 describe.skipIf(inject('kube') === null)('An API server of the tests', () => {
   it('leaves no process and no file behind', async () => {
-    const server = await ApiServer.start(inject('kube')?.programs ?? expect.fail('only asked for where the programs are'))
+    const server = await ApiServer.start(
+      inject('kube')?.programs ?? expect.fail('only asked for where the programs are'),
+    )
     const folder = dirname(server.access.kubeconfig)
     expect((await processesNaming(folder)).length).toBeGreaterThanOrEqual(2)
     await server.end()
@@ -45,6 +54,8 @@ describe.skipIf(inject('kube') === null)('An API server of the tests', () => {
 
   it('that cannot start says what it said', async () => {
     const { programs } = inject('kube') ?? expect.fail('only asked for where the programs are')
-    await expect(ApiServer.start(programs, ['--no-such-flag'])).rejects.toThrow(/kube-apiserver ended with 1; it said: .*unknown flag: --no-such-flag/s)
+    await expect(ApiServer.start(programs, ['--no-such-flag'])).rejects.toThrow(
+      /kube-apiserver ended with 1; it said: .*unknown flag: --no-such-flag/s,
+    )
   })
 })

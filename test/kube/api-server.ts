@@ -35,12 +35,15 @@ interface Layout {
 }
 
 const readyWithinMs = 90_000
-/** An instance of a cluster on the machine itself takes them from 127.24.0.0/16; nothing else of this project is here. */
+/**
+ * An instance of a cluster on the machine itself takes them from 127.24.0.0/16; nothing else of this project is here.
+ */
 const host = '127.0.0.1'
 
 /**
- * A kube-apiserver and its etcd, on loopback ports below the ephemeral ones, with all they write in a temporary folder. Admission and authorization are as anywhere; there are no controllers and no nodes, so nothing
- * changes but what a test changes.
+ * A kube-apiserver and its etcd, on loopback ports below the ephemeral ones, with all they write in a temporary folder.
+ * Admission and authorization are as anywhere; there are no controllers and no nodes, so nothing changes but what a
+ * test changes.
  */
 export class ApiServer {
   readonly #layout: Layout
@@ -64,7 +67,13 @@ export class ApiServer {
 
   static async #startOnce(programs: ControlPlanePrograms, flags: readonly string[]): Promise<ApiServer> {
     const folder = await mkdtemp(join(tmpdir(), 'regent-api-server-'))
-    const server = new ApiServer({ programs, folder, flags, token: randomBytes(16).toString('hex'), ports: { etcd: await freePort(), peers: await freePort(), api: await freePort() } })
+    const server = new ApiServer({
+      programs,
+      folder,
+      flags,
+      token: randomBytes(16).toString('hex'),
+      ports: { etcd: await freePort(), peers: await freePort(), api: await freePort() },
+    })
     try {
       await server.#prepare()
       await server.begin('etcd')
@@ -78,14 +87,24 @@ export class ApiServer {
 
   get access(): ApiServerAccess {
     const { folder, token, ports } = this.#layout
-    return { server: `https://${host}:${ports.api}`, ca: this.#ca, token, kubeconfig: join(folder, 'kubeconfig'), etcd: `http://${host}:${ports.etcd}` }
+    return {
+      server: `https://${host}:${ports.api}`,
+      ca: this.#ca,
+      token,
+      kubeconfig: join(folder, 'kubeconfig'),
+      etcd: `http://${host}:${ports.etcd}`,
+    }
   }
 
-  /** Starts one of the two; of kube-apiserver it also waits until it is ready. Its address, certificate and data are those of before. */
+  /**
+   * Starts one of the two; of kube-apiserver it also waits until it is ready. Its address, certificate and data are
+   * those of before.
+   */
   async begin(program: Program): Promise<void> {
     const { programs, folder } = this.#layout
     const log = openSync(join(folder, `${program}.log`), 'a')
-    const [command, args] = program === 'etcd' ? [programs.etcd, this.#etcdFlags()] : [programs.kubeApiserver, this.#apiServerFlags()]
+    const [command, args] =
+      program === 'etcd' ? [programs.etcd, this.#etcdFlags()] : [programs.kubeApiserver, this.#apiServerFlags()]
     const child = spawn(command, args, { stdio: ['ignore', log, log] })
     closeSync(log)
     this.#running.set(program, child)
@@ -101,7 +120,8 @@ export class ApiServer {
   async freeze(program: Program): Promise<void> {
     const child = this.#running.get(program)
     child?.kill('SIGSTOP')
-    while (child?.pid !== undefined && readProcessStat(child.pid)?.state !== 'T') await new Promise((resolve) => setTimeout(resolve, 5))
+    while (child?.pid !== undefined && readProcessStat(child.pid)?.state !== 'T')
+      await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
   thaw(program: Program): void {
@@ -146,26 +166,81 @@ export class ApiServer {
     const { folder, ports } = this.#layout
     const [clients, peers] = [`http://${host}:${ports.etcd}`, `http://${host}:${ports.peers}`]
     // Nothing here must survive the machine; killed processes lose nothing by it.
-    return ['--data-dir', join(folder, 'etcd'), '--listen-client-urls', clients, '--advertise-client-urls', clients, '--listen-peer-urls', peers, '--initial-advertise-peer-urls', peers, '--initial-cluster', `default=${peers}`, '--unsafe-no-fsync', '--log-level', 'warn']
+    return [
+      '--data-dir',
+      join(folder, 'etcd'),
+      '--listen-client-urls',
+      clients,
+      '--advertise-client-urls',
+      clients,
+      '--listen-peer-urls',
+      peers,
+      '--initial-advertise-peer-urls',
+      peers,
+      '--initial-cluster',
+      `default=${peers}`,
+      '--unsafe-no-fsync',
+      '--log-level',
+      'warn',
+    ]
   }
 
   #apiServerFlags(): string[] {
     const { folder, ports, flags } = this.#layout
     const key = join(folder, 'accounts.key')
-    const where = ['--etcd-servers', `http://${host}:${ports.etcd}`, '--bind-address', host, '--advertise-address', host, '--secure-port', `${ports.api}`, '--cert-dir', join(folder, 'certificates')]
-    const who = ['--token-auth-file', join(folder, 'tokens.csv'), '--authorization-mode', 'Node,RBAC', '--service-account-issuer', 'https://kubernetes.default.svc', '--service-account-key-file', key, '--service-account-signing-key-file', key]
+    const where = [
+      '--etcd-servers',
+      `http://${host}:${ports.etcd}`,
+      '--bind-address',
+      host,
+      '--advertise-address',
+      host,
+      '--secure-port',
+      `${ports.api}`,
+      '--cert-dir',
+      join(folder, 'certificates'),
+    ]
+    const who = [
+      '--token-auth-file',
+      join(folder, 'tokens.csv'),
+      '--authorization-mode',
+      'Node,RBAC',
+      '--service-account-issuer',
+      'https://kubernetes.default.svc',
+      '--service-account-key-file',
+      key,
+      '--service-account-signing-key-file',
+      key,
+    ]
     // Loopback can be no endpoint of Service `kubernetes`, which nobody here uses.
-    return [...where, ...who, '--service-cluster-ip-range', '10.96.0.0/16', '--endpoint-reconciler-type', 'none', ...flags]
+    return [
+      ...where,
+      ...who,
+      '--service-cluster-ip-range',
+      '10.96.0.0/16',
+      '--endpoint-reconciler-type',
+      'none',
+      ...flags,
+    ]
   }
 
   async #ready(child: ChildProcess): Promise<void> {
     let last = 'no answer'
-    for (const started = performance.now(); performance.now() - started < readyWithinMs; await new Promise((resolve) => setTimeout(resolve, 50))) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`kube-apiserver ended with ${child.exitCode ?? child.signalCode}; it said: ${await this.#lastWords()}`)
+    for (
+      const started = performance.now();
+      performance.now() - started < readyWithinMs;
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    ) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(
+          `kube-apiserver ended with ${child.exitCode ?? child.signalCode}; it said: ${await this.#lastWords()}`,
+        )
       last = await this.#askReady()
       if (last === 'ok') return this.#writeKubeconfig()
     }
-    throw new Error(`kube-apiserver was not ready within ${readyWithinMs / 1_000} s: ${last}; it said: ${await this.#lastWords()}`)
+    throw new Error(
+      `kube-apiserver was not ready within ${readyWithinMs / 1_000} s: ${last}; it said: ${await this.#lastWords()}`,
+    )
   }
 
   async #askReady(): Promise<string> {
@@ -173,11 +248,15 @@ export class ApiServer {
     this.#ca ||= await readFile(join(this.#layout.folder, 'certificates', 'apiserver.crt'), 'utf8').catch(() => '')
     if (this.#ca === '') return 'no certificate'
     return new Promise((resolve) => {
-      const asked = get(`${this.access.server}/readyz`, { ca: this.#ca, headers: { authorization: `Bearer ${this.#layout.token}` }, agent: false, timeout: 2_000 }, (answer) => {
-        const chunks: Buffer[] = []
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.on('end', () => resolve(Buffer.concat(chunks).toString()))
-      })
+      const asked = get(
+        `${this.access.server}/readyz`,
+        { ca: this.#ca, headers: { authorization: `Bearer ${this.#layout.token}` }, agent: false, timeout: 2_000 },
+        (answer) => {
+          const chunks: Buffer[] = []
+          answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+          answer.on('end', () => resolve(Buffer.concat(chunks).toString()))
+        },
+      )
       asked.on('timeout', () => asked.destroy(new Error('no answer')))
       asked.on('error', (error) => resolve(error.message))
     })
@@ -188,7 +267,9 @@ export class ApiServer {
     const config = {
       apiVersion: 'v1',
       kind: 'Config',
-      clusters: [{ name: 'test', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+      clusters: [
+        { name: 'test', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+      ],
       users: [{ name: 'admin', user: { token } }],
       contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
       'current-context': 'test',

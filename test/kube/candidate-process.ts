@@ -14,22 +14,38 @@ export interface CandidateOrders {
   readonly identity: string
 }
 
-/** Competes for a lease until SIGTERM or a lost term, and says `leads`, then `lost` or `stopped`. While it leads, and for as long as it believes so, it writes its name into a ConfigMap. */
+/**
+ * Competes for a lease until SIGTERM or a lost term, and says `leads`, then `lost` or `stopped`. While it leads, and
+ * for as long as it believes so, it writes its name into a ConfigMap.
+ */
 async function compete({ access, namespace, identity }: CandidateOrders): Promise<void> {
   const client = clientWith(adminOf(access), { throttle: { qps: 0, burst: 0 } })
   const stop = new AbortController()
   process.once('SIGTERM', () => stop.abort())
   const durations = { leaseMs: 2_000, renewDeadlineMs: 1_400, retryMs: 300 }
-  const elector = new LeaseElector({ client, lease: { namespace, name: 'manager' }, identity, world: realWorld, logger: pino({ level: 'silent' }), durations })
+  const elector = new LeaseElector({
+    client,
+    lease: { namespace, name: 'manager' },
+    identity,
+    world: realWorld,
+    logger: pino({ level: 'silent' }),
+    durations,
+  })
 
   async function lead(leadership: Leadership): Promise<void> {
     process.send?.('leads')
     const writer = leaderClient(client, leadership)
     while (!stop.signal.aborted && !leadership.lost.aborted) {
       // Nothing but the client keeps this from writing: as a controller that knows nothing of leadership.
-      await writer.patch(configMaps, { namespace, name: 'leader' }, { data: { by: identity, at: String(realWorld.clock.monotonicMs()) } }).catch((error: unknown) => {
-        if (codeOf(error) !== 'REGENT_NOT_LEADER') throw error
-      })
+      await writer
+        .patch(
+          configMaps,
+          { namespace, name: 'leader' },
+          { data: { by: identity, at: String(realWorld.clock.monotonicMs()) } },
+        )
+        .catch((error: unknown) => {
+          if (codeOf(error) !== 'REGENT_NOT_LEADER') throw error
+        })
     }
   }
 

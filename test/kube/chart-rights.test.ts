@@ -22,7 +22,12 @@ const rulesOf = (role: Rendered) => role['rules'] as readonly Rule[]
 /** `apps/statefulsets: get list`, and the names where the rule is about those alone. */
 function rightsIn(role: Rendered): readonly string[] {
   return rulesOf(role).flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
-    apiGroups.flatMap((group) => resources.map((resource) => `${group === '' ? '' : `${group}/`}${resource}${resourceNames ? ` ${resourceNames.join(' ')}` : ''}: ${verbs.join(' ')}`)),
+    apiGroups.flatMap((group) =>
+      resources.map(
+        (resource) =>
+          `${group === '' ? '' : `${group}/`}${resource}${resourceNames ? ` ${resourceNames.join(' ')}` : ''}: ${verbs.join(' ')}`,
+      ),
+    ),
   )
 }
 
@@ -48,7 +53,14 @@ const ofClusters = [
   'networking.k8s.io/networkpolicies: get list watch create patch delete',
   'events.k8s.io/events: create patch',
 ]
-const ofManagers = ['coordination.k8s.io/leases: create', 'coordination.k8s.io/leases regent-manager: get update', 'secrets: create', 'configmaps: create', 'secrets regent-certificates: get update', 'configmaps regent-ca: get update']
+const ofManagers = [
+  'coordination.k8s.io/leases: create',
+  'coordination.k8s.io/leases regent-manager: get update',
+  'secrets: create',
+  'configmaps: create',
+  'secrets regent-certificates: get update',
+  'configmaps regent-ca: get update',
+]
 const podMonitors = 'monitoring.coreos.com/podmonitors: get list watch create patch delete'
 
 let objects: readonly Rendered[]
@@ -76,10 +88,16 @@ describeCharts('what the manager may do', () => {
     for (const rendered of [objects, await render('regent', { watchNamespaces: ['shops'] })]) {
       const bindings = [...ofKind(rendered, 'ClusterRoleBinding'), ...ofKind(rendered, 'RoleBinding')]
       const roles = [...ofKind(rendered, 'ClusterRole'), ...ofKind(rendered, 'Role')]
-      expect(bindings.map(({ roleRef, metadata }) => `${(roleRef as Values)['kind'] as string} ${metadata.namespace} ${(roleRef as Values)['name'] as string}`)).toEqual(
-        roles.map(({ kind, metadata }) => `${kind} ${metadata.namespace} ${metadata.name}`),
-      )
-      for (const { subjects } of bindings) expect(subjects).toEqual([{ kind: 'ServiceAccount', name: only(rendered, 'ServiceAccount').metadata.name, namespace: 'regent' }])
+      expect(
+        bindings.map(
+          ({ roleRef, metadata }) =>
+            `${(roleRef as Values)['kind'] as string} ${metadata.namespace} ${(roleRef as Values)['name'] as string}`,
+        ),
+      ).toEqual(roles.map(({ kind, metadata }) => `${kind} ${metadata.namespace} ${metadata.name}`))
+      for (const { subjects } of bindings)
+        expect(subjects).toEqual([
+          { kind: 'ServiceAccount', name: only(rendered, 'ServiceAccount').metadata.name, namespace: 'regent' },
+        ])
     }
   })
 
@@ -87,26 +105,50 @@ describeCharts('what the manager may do', () => {
     [{ monitoring: { podMonitors: true } }, [...ofInstallation, ...ofClusters, podMonitors]],
     [{ webhook: { enabled: false } }, [...ofInstallation.slice(0, 1), ...ofClusters]],
     [{ webhook: { certManager: { enabled: true } } }, [...ofInstallation.slice(0, 1), ...ofClusters]],
-    [{ manager: { reconcile: { disabledCapabilities: ['networkPolicies', 'disruptionBudgets', 'events'] } } }, [...ofInstallation, ...ofClusters.slice(0, -3)]],
+    [
+      { manager: { reconcile: { disabledCapabilities: ['networkPolicies', 'disruptionBudgets', 'events'] } } },
+      [...ofInstallation, ...ofClusters.slice(0, -3)],
+    ],
   ])('follows what it is asked to do: %j', async (values, rights) => {
     expect(rightsIn(only(await render('regent', values), 'ClusterRole'))).toEqual(rights)
   })
 
   it('covers every kind that the code makes', () => {
     const all = [...ofKind(objects, 'ClusterRole'), ...ofKind(objects, 'Role')].flatMap(rulesOf)
-    const may = (verb: string, group: string, plural: string) => all.some(({ apiGroups, resources, verbs }) => apiGroups.includes(group) && resources.includes(plural) && verbs.includes(verb))
-    const made = [events, leases, networkPolicies, podDisruptionBudgets, endpointSlices, secrets, serviceAccounts, services, statefulSets]
+    const may = (verb: string, group: string, plural: string) =>
+      all.some(
+        ({ apiGroups, resources, verbs }) =>
+          apiGroups.includes(group) && resources.includes(plural) && verbs.includes(verb),
+      )
+    const made = [
+      events,
+      leases,
+      networkPolicies,
+      podDisruptionBudgets,
+      endpointSlices,
+      secrets,
+      serviceAccounts,
+      services,
+      statefulSets,
+    ]
     expect(made.filter(({ group, plural }) => !may('create', group, plural)).map(({ kind }) => kind)).toEqual([])
   })
 
   it('has a reason beside every rule, with each verb that changes something', async () => {
     const text = await renderText('regent', { monitoring: { podMonitors: true }, watchNamespaces: ['shops'] })
-    const rules = [...text.matchAll(/^(?<before>.*)\n *- apiGroups: .*\n(?: +(?:resources|resourceNames): .*\n)+ +verbs: \[(?<verbs>.*)\]/gm)]
-    expect(rules).toHaveLength(text.match(/- apiGroups: .*\n +resources: .*\n(?: +resourceNames.*\n)? +verbs:/g)?.length ?? 0)
+    const rules = [
+      ...text.matchAll(
+        /^(?<before>.*)\n *- apiGroups: .*\n(?: +(?:resources|resourceNames): .*\n)+ +verbs: \[(?<verbs>.*)\]/gm,
+      ),
+    ]
+    expect(rules).toHaveLength(
+      text.match(/- apiGroups: .*\n +resources: .*\n(?: +resourceNames.*\n)? +verbs:/g)?.length ?? 0,
+    )
     for (const { groups: { before = '', verbs = '' } = {} } of rules) {
       expect(before).toMatch(/^ *# /)
       const changing = verbs.split(', ').filter((verb) => !['get', 'list', 'watch'].includes(verb))
-      for (const verb of changing.length > 0 ? changing : verbs.split(', ')) expect(before).toMatch(new RegExp(`\\b${verb}[:,]`))
+      for (const verb of changing.length > 0 ? changing : verbs.split(', '))
+        expect(before).toMatch(new RegExp(`\\b${verb}[:,]`))
     }
   })
 })
@@ -114,13 +156,17 @@ describeCharts('what the manager may do', () => {
 describeCharts('accounts', () => {
   it('get a token only in the pods of managers', () => {
     expect(only(objects, 'ServiceAccount')['automountServiceAccountToken']).toBe(false)
-    expect(only(objects, 'Deployment')['spec']).toMatchObject({ template: { spec: { serviceAccountName: 'regent', automountServiceAccountToken: true } } })
+    expect(only(objects, 'Deployment')['spec']).toMatchObject({
+      template: { spec: { serviceAccountName: 'regent', automountServiceAccountToken: true } },
+    })
     expect(only(objects, 'Pod')['spec']).toMatchObject({ automountServiceAccountToken: false })
   })
 
   it('take the annotations that bind them to somebody else’s', async () => {
     const annotations = { 'example.org/role': 'regent' }
-    expect(only(await render('regent', { serviceAccount: { annotations } }), 'ServiceAccount').metadata.annotations).toEqual(annotations)
+    expect(
+      only(await render('regent', { serviceAccount: { annotations } }), 'ServiceAccount').metadata.annotations,
+    ).toEqual(annotations)
   })
 })
 
@@ -128,7 +174,15 @@ describeCharts('the NetworkPolicy', () => {
   it('is made on demand, lets nobody to other ports, and to the metrics only who may read them', async () => {
     expect(ofKind(objects, 'NetworkPolicy')).toEqual([])
     const metricsFrom = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }]
-    const policy = only(await render('regent', { networkPolicy: { enabled: true, metricsFrom } }), 'NetworkPolicy')['spec']
-    expect(policy).toMatchObject({ policyTypes: ['Ingress'], ingress: [{ ports: [{ port: 'api' }, { port: 'health' }, { port: 'webhook' }] }, { ports: [{ port: 'metrics' }], from: metricsFrom }] })
+    const policy = only(await render('regent', { networkPolicy: { enabled: true, metricsFrom } }), 'NetworkPolicy')[
+      'spec'
+    ]
+    expect(policy).toMatchObject({
+      policyTypes: ['Ingress'],
+      ingress: [
+        { ports: [{ port: 'api' }, { port: 'health' }, { port: 'webhook' }] },
+        { ports: [{ port: 'metrics' }], from: metricsFrom },
+      ],
+    })
   })
 })

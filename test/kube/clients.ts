@@ -8,11 +8,26 @@ import type { ApiServerAccess } from './api-server.ts'
 export type Client = ReturnType<typeof createKubeClient>
 
 export interface Definition extends KubeObject {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]; readonly acceptedNames?: object }
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
+    readonly acceptedNames?: object
+  }
 }
 
-export const customResourceDefinitions: Resource<Definition> = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition', plural: 'customresourcedefinitions', namespaced: false }
-export const namespaces: Resource = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false }
+export const customResourceDefinitions: Resource<Definition> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+}
+export const namespaces: Resource = {
+  group: '',
+  version: 'v1',
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+}
 
 export function adminOf(access: ApiServerAccess): KubeConnection {
   return connectionWith(access, { authorization: `Bearer ${access.token}` })
@@ -20,7 +35,11 @@ export function adminOf(access: ApiServerAccess): KubeConnection {
 
 /** As somebody who may do only what RBAC lets him. */
 export function userOf(access: ApiServerAccess, user: string): KubeConnection {
-  return connectionWith(access, { authorization: `Bearer ${access.token}`, 'impersonate-user': user, 'impersonate-group': 'system:authenticated' })
+  return connectionWith(access, {
+    authorization: `Bearer ${access.token}`,
+    'impersonate-user': user,
+    'impersonate-group': 'system:authenticated',
+  })
 }
 
 export function tokenBearerOf(access: ApiServerAccess, token: string): KubeConnection {
@@ -48,11 +67,23 @@ export interface RawRequest {
 }
 
 /** What Regent itself never asks, but people and their tools do. */
-export async function ask(access: ApiServerAccess, { method = 'GET', path, accept = 'application/json', body }: RawRequest): Promise<RawAnswer> {
+export async function ask(
+  access: ApiServerAccess,
+  { method = 'GET', path, accept = 'application/json', body }: RawRequest,
+): Promise<RawAnswer> {
   const dispatcher = new Agent({ connect: { ca: access.ca } })
   try {
-    const headers = { accept, authorization: `Bearer ${access.token}`, 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' }
-    const answer = await request(access.server + path, { method, dispatcher, headers, body: body === undefined ? null : JSON.stringify(body) })
+    const headers = {
+      accept,
+      authorization: `Bearer ${access.token}`,
+      'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+    }
+    const answer = await request(access.server + path, {
+      method,
+      dispatcher,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+    })
     return { status: answer.statusCode, body: await answer.body.json() }
   } finally {
     await dispatcher.close()

@@ -13,7 +13,13 @@ import { ask } from './clients.ts'
 import { onApiServer } from './on-api-server.ts'
 
 onApiServer('What a cluster becomes', (api) => {
-  const cluster = (spec: object) => api.client.create(mysqlClusters, { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: { name: 'shop', namespace: api.namespace }, spec: { storage: { size: '1Gi' }, ...spec } as MySQLCluster['spec'] })
+  const cluster = (spec: object) =>
+    api.client.create(mysqlClusters, {
+      apiVersion: 'regent.dev/v1alpha1',
+      kind: 'MySQLCluster',
+      metadata: { name: 'shop', namespace: api.namespace },
+      spec: { storage: { size: '1Gi' }, ...spec } as MySQLCluster['spec'],
+    })
   const objectsOf = (of: MySQLCluster): readonly (readonly [Resource, KubeObject])[] => [
     ...servicesOf(of).map((object) => [services, object] as const),
     ...secretsOf(of, new Map(), realRandom).map((object) => [secrets, object] as const),
@@ -24,12 +30,30 @@ onApiServer('What a cluster becomes', (api) => {
 
   it.each<[spec: object]>([
     [{}],
-    [{ services: { routing: 'labels', primary: { type: 'NodePort', port: 3307 }, replicas: { type: 'LoadBalancer', loadBalancerClass: 'example.org/l4', loadBalancerSourceRanges: ['10.0.0.0/8'], annotations: { 'example.org/lb': 'internal' } } } }],
+    [
+      {
+        services: {
+          routing: 'labels',
+          primary: { type: 'NodePort', port: 3307 },
+          replicas: {
+            type: 'LoadBalancer',
+            loadBalancerClass: 'example.org/l4',
+            loadBalancerSourceRanges: ['10.0.0.0/8'],
+            annotations: { 'example.org/lb': 'internal' },
+          },
+        },
+      },
+    ],
   ])('for the spec %j is taken by the strictest check, without an unknown field', async (spec) => {
     for (const [resource, object] of objectsOf(await cluster(spec))) {
       const path = `/${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}/namespaces/${api.namespace}/${resource.plural}?fieldValidation=Strict&dryRun=All`
       const { status, body } = await ask(api.access, { method: 'POST', path, body: object })
-      expect([status, object.kind, object.metadata.name, status === 201 || body]).toEqual([201, object.kind, object.metadata.name, true])
+      expect([status, object.kind, object.metadata.name, status === 201 || body]).toEqual([
+        201,
+        object.kind,
+        object.metadata.name,
+        true,
+      ])
     }
   })
 
@@ -38,7 +62,11 @@ onApiServer('What a cluster becomes', (api) => {
     for (const [resource, object] of objectsOf(await cluster({ volumes: { whenDeleted: 'Delete' } }))) {
       const made = await applyObject(api.client, resource, object, { fieldManager })
       const again = await applyObject(api.client, resource, object, { fieldManager })
-      expect([object.kind, object.metadata.name, again.metadata.resourceVersion]).toEqual([object.kind, object.metadata.name, made.metadata.resourceVersion])
+      expect([object.kind, object.metadata.name, again.metadata.resourceVersion]).toEqual([
+        object.kind,
+        object.metadata.name,
+        made.metadata.resourceVersion,
+      ])
       expect(made.metadata.ownerReferences).toMatchObject([{ kind: 'MySQLCluster', name: 'shop', controller: true }])
     }
   })
@@ -47,12 +75,24 @@ onApiServer('What a cluster becomes', (api) => {
     const of = await cluster({})
     const [primary] = servicesOf(of)
     const applied = (type: 'ClusterIP' | 'LoadBalancer') => {
-      const asked = servicesOf({ ...of, spec: { ...of.spec, services: { ...of.spec.services, primary: { ...of.spec.services.primary, type, loadBalancerClass: 'example.org/l4' } } } })[0]
+      const asked = servicesOf({
+        ...of,
+        spec: {
+          ...of.spec,
+          services: {
+            ...of.spec.services,
+            primary: { ...of.spec.services.primary, type, loadBalancerClass: 'example.org/l4' },
+          },
+        },
+      })[0]
       return applyObject(api.client, services, asked ?? expect.fail('no Service'), { fieldManager })
     }
     expect(primary?.metadata.name).toBe('shop-primary')
     expect((await applied('ClusterIP')).spec.type).toBe('ClusterIP')
-    expect((await applied('LoadBalancer')).spec).toMatchObject({ type: 'LoadBalancer', loadBalancerClass: 'example.org/l4' })
+    expect((await applied('LoadBalancer')).spec).toMatchObject({
+      type: 'LoadBalancer',
+      loadBalancerClass: 'example.org/l4',
+    })
     const { spec } = await applied('ClusterIP')
     expect(spec.type).toBe('ClusterIP')
     expect(spec.loadBalancerClass).toBeUndefined()

@@ -7,13 +7,25 @@ export interface ControlPlanePrograms {
   readonly kubeApiserver: string
 }
 
-/** In the folder that `KUBEBUILDER_ASSETS` names, on PATH, or where `npm run kube -- build` puts them; both from one place. Undefined where there are none. */
-export async function findControlPlane(env: NodeJS.ProcessEnv = process.env): Promise<ControlPlanePrograms | undefined> {
+/**
+ * In the folder that `KUBEBUILDER_ASSETS` names, on PATH, or where `npm run kube -- build` puts them; both from one
+ * place. Undefined where there are none.
+ */
+export async function findControlPlane(
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<ControlPlanePrograms | undefined> {
   const onPathAt = await onPath('kube-apiserver', env['PATH'])
-  const folders = [env['KUBEBUILDER_ASSETS'], onPathAt === undefined ? undefined : dirname(onPathAt), join(env['REGENT_KUBE_HOME'] || '/var/tmp/regent-kube', 'bin')]
+  const folders = [
+    env['KUBEBUILDER_ASSETS'],
+    onPathAt === undefined ? undefined : dirname(onPathAt),
+    join(env['REGENT_KUBE_HOME'] || '/var/tmp/regent-kube', 'bin'),
+  ]
   for (const folder of folders) {
     if (folder === undefined || !isAbsolute(folder)) continue
-    const [etcd, kubeApiserver] = await Promise.all([firstExecutable([join(folder, 'etcd')]), firstExecutable([join(folder, 'kube-apiserver')])])
+    const [etcd, kubeApiserver] = await Promise.all([
+      firstExecutable([join(folder, 'etcd')]),
+      firstExecutable([join(folder, 'kube-apiserver')]),
+    ])
     if (etcd !== undefined && kubeApiserver !== undefined) return { etcd, kubeApiserver }
   }
   return undefined

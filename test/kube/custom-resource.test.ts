@@ -9,7 +9,12 @@ import { onApiServer } from './on-api-server.ts'
 const smallest = { instances: 3, storage: { size: '1Gi' } }
 
 function manifest(namespace: string, spec: unknown, name = 'shop'): MySQLCluster {
-  return { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: { name, namespace }, spec } as MySQLCluster
+  return {
+    apiVersion: 'regent.dev/v1alpha1',
+    kind: 'MySQLCluster',
+    metadata: { name, namespace },
+    spec,
+  } as MySQLCluster
 }
 
 onApiServer('The custom resource definition', (api) => {
@@ -19,13 +24,27 @@ onApiServer('The custom resource definition', (api) => {
   const path = () => `/apis/regent.dev/v1alpha1/namespaces/${api.namespace}/mysqlclusters`
 
   it('is accepted as it is, and nothing in it is against the rules of a structural schema', async () => {
-    const definition = await api.client.get(customResourceDefinitions, { namespace: '', name: 'mysqlclusters.regent.dev' })
-    const conditions = Object.fromEntries((definition?.status?.conditions ?? []).map(({ type, status }) => [type, status]))
+    const definition = await api.client.get(customResourceDefinitions, {
+      namespace: '',
+      name: 'mysqlclusters.regent.dev',
+    })
+    const conditions = Object.fromEntries(
+      (definition?.status?.conditions ?? []).map(({ type, status }) => [type, status]),
+    )
     expect(conditions).toMatchObject({ NamesAccepted: 'True', Established: 'True' })
     expect(conditions['NonStructuralSchema']).toBeUndefined()
-    expect(definition?.status?.acceptedNames).toMatchObject({ kind: 'MySQLCluster', shortNames: ['mysql'], categories: ['all'] })
+    expect(definition?.status?.acceptedNames).toMatchObject({
+      kind: 'MySQLCluster',
+      shortNames: ['mysql'],
+      categories: ['all'],
+    })
     const { body } = await ask(api.access, { path: '/apis/regent.dev/v1alpha1' })
-    expect((body as { resources: { name: string; shortNames?: string[] }[] }).resources.map(({ name, shortNames }) => [name, shortNames])).toEqual([
+    expect(
+      (body as { resources: { name: string; shortNames?: string[] }[] }).resources.map(({ name, shortNames }) => [
+        name,
+        shortNames,
+      ]),
+    ).toEqual([
       ['mysqlclusters', ['mysql']],
       ['mysqlclusters/status', undefined],
       ['mysqlclusters/scale', undefined],
@@ -34,7 +53,10 @@ onApiServer('The custom resource definition', (api) => {
 
   it('fills in for the smallest manifest what the schema in the code fills in', async () => {
     const { spec } = await create(smallest)
-    const { acks, ...expected } = Value.Default(mysqlClusterSpecSchema, structuredClone(smallest)) as MySQLCluster['spec']
+    const { acks, ...expected } = Value.Default(
+      mysqlClusterSpecSchema,
+      structuredClone(smallest),
+    ) as MySQLCluster['spec']
     expect(spec).toEqual(expected)
     // The API server has no way to fill in a null; that it is not there says the same.
     expect(acks).toBeNull()
@@ -42,22 +64,68 @@ onApiServer('The custom resource definition', (api) => {
   })
 
   it('fills in also what is given as null, and takes null for acks as said', async () => {
-    expect((await create({ ...smallest, instances: null, mode: null, services: null, acks: null })).spec).toMatchObject({ instances: 3, mode: 'semisync', services: { routing: 'endpoints' }, acks: null })
+    expect((await create({ ...smallest, instances: null, mode: null, services: null, acks: null })).spec).toMatchObject(
+      { instances: 3, mode: 'semisync', services: { routing: 'endpoints' }, acks: null },
+    )
   })
 
   it.each<[what: string, before: object, change: object, message: string]>([
     ['a change of mode', {}, { mode: 'async' }, 'Unsupported value: "async"'],
-    ['as many acknowledgements as instances', {}, { acks: 3 }, 'acks counts replicas, so it must be less than instances'],
-    ['fewer instances than the acknowledgements need', { acks: 2 }, { instances: 2 }, 'acks counts replicas, so it must be less than instances'],
-    ['a volume that shrinks', { storage: { size: '1.5Gi' } }, { storage: { size: '1535Mi' } }, 'a volume cannot shrink; make a new cluster'],
-    ['another way to the primary', {}, { services: { routing: 'labels' } }, 'services.routing cannot change: endpoints of the other kind would stay behind'],
-    ['another storage class', { storage: { size: '1Gi', storageClassName: 'fast' } }, { storage: { storageClassName: 'slow' } }, 'the storage class of existing volumes cannot change'],
-    ['a storage class where there was none', {}, { storage: { storageClassName: 'slow' } }, 'the storage class of existing volumes cannot change'],
-    ['no storage class where there was one', { storage: { size: '1Gi', storageClassName: 'fast' } }, { storage: { storageClassName: null } }, 'the storage class of existing volumes cannot change'],
-    ['lastOrdinal beside preferred', { primary: { preferred: { 'shop-0': 5 } } }, { primary: { lastOrdinal: true } }, 'lastOrdinal and preferred contradict each other; choose one'],
+    [
+      'as many acknowledgements as instances',
+      {},
+      { acks: 3 },
+      'acks counts replicas, so it must be less than instances',
+    ],
+    [
+      'fewer instances than the acknowledgements need',
+      { acks: 2 },
+      { instances: 2 },
+      'acks counts replicas, so it must be less than instances',
+    ],
+    [
+      'a volume that shrinks',
+      { storage: { size: '1.5Gi' } },
+      { storage: { size: '1535Mi' } },
+      'a volume cannot shrink; make a new cluster',
+    ],
+    [
+      'another way to the primary',
+      {},
+      { services: { routing: 'labels' } },
+      'services.routing cannot change: endpoints of the other kind would stay behind',
+    ],
+    [
+      'another storage class',
+      { storage: { size: '1Gi', storageClassName: 'fast' } },
+      { storage: { storageClassName: 'slow' } },
+      'the storage class of existing volumes cannot change',
+    ],
+    [
+      'a storage class where there was none',
+      {},
+      { storage: { storageClassName: 'slow' } },
+      'the storage class of existing volumes cannot change',
+    ],
+    [
+      'no storage class where there was one',
+      { storage: { size: '1Gi', storageClassName: 'fast' } },
+      { storage: { storageClassName: null } },
+      'the storage class of existing volumes cannot change',
+    ],
+    [
+      'lastOrdinal beside preferred',
+      { primary: { preferred: { 'shop-0': 5 } } },
+      { primary: { lastOrdinal: true } },
+      'lastOrdinal and preferred contradict each other; choose one',
+    ],
   ])('refuses %s, also while no webhook answers', async (_what, before, wanted, message) => {
     await create({ ...smallest, ...before })
-    await expect(change(wanted)).rejects.toMatchObject({ status: 422, reason: 'Invalid', message: expect.stringContaining(message) as string })
+    await expect(change(wanted)).rejects.toMatchObject({
+      status: 422,
+      reason: 'Invalid',
+      message: expect.stringContaining(message) as string,
+    })
   })
 
   it.each<[what: string, before: object, change: object]>([
@@ -65,7 +133,11 @@ onApiServer('The custom resource definition', (api) => {
     ['fewer, as long as acks allows', { acks: 1 }, { instances: 2 }],
     ['a larger volume', { storage: { size: '900Mi' } }, { storage: { size: '1Gi' } }],
     ['the same size in other words', { storage: { size: '1Gi' } }, { storage: { size: '1024Mi' } }],
-    ['weights once lastOrdinal is off', { primary: { lastOrdinal: true } }, { primary: { lastOrdinal: false, preferred: { 'shop-0': 5 } } }],
+    [
+      'weights once lastOrdinal is off',
+      { primary: { lastOrdinal: true } },
+      { primary: { lastOrdinal: false, preferred: { 'shop-0': 5 } } },
+    ],
     ['no number of acknowledgements any more', { acks: 2 }, { acks: null, instances: 2 }],
   ])('allows %s', async (_what, before, wanted) => {
     await create({ ...smallest, ...before })
@@ -100,41 +172,89 @@ onApiServer('The custom resource definition', (api) => {
     ['acks counts replicas', { ...smallest, instances: 1, acks: 1 }],
     ['spec.image in body should be at least 1 chars long', { ...smallest, image: '' }],
     ['spec.imagePullPolicy: Unsupported value: "Sometimes"', { ...smallest, imagePullPolicy: 'Sometimes' }],
-    ['spec.settings.max_connections in body must be of type string', { ...smallest, settings: { max_connections: 500 } }],
+    [
+      'spec.settings.max_connections in body must be of type string',
+      { ...smallest, settings: { max_connections: 500 } },
+    ],
     ['may not be more than 4096', { ...smallest, settings: { init_connect: 'x'.repeat(4_097) } }],
     ['spec.services.routing: Unsupported value: "dns"', { ...smallest, services: { routing: 'dns' } }],
-    ['spec.services.primary.port in body should be less than or equal to 65535', { ...smallest, services: { primary: { port: 65_536 } } }],
-    ['spec.primary.preferred.shop-0 in body must be of type integer', { ...smallest, primary: { preferred: { 'shop-0': 'much' } } }],
-    ['spec.primary.never: Too many: 17', { ...smallest, primary: { never: Array.from({ length: 17 }, (_, ordinal) => `shop-${ordinal}`) } }],
-    ['lastOrdinal and preferred contradict each other; choose one', { ...smallest, primary: { lastOrdinal: true, preferred: { 'shop-0': 1 } } }],
+    [
+      'spec.services.primary.port in body should be less than or equal to 65535',
+      { ...smallest, services: { primary: { port: 65_536 } } },
+    ],
+    [
+      'spec.primary.preferred.shop-0 in body must be of type integer',
+      { ...smallest, primary: { preferred: { 'shop-0': 'much' } } },
+    ],
+    [
+      'spec.primary.never: Too many: 17',
+      { ...smallest, primary: { never: Array.from({ length: 17 }, (_, ordinal) => `shop-${ordinal}`) } },
+    ],
+    [
+      'lastOrdinal and preferred contradict each other; choose one',
+      { ...smallest, primary: { lastOrdinal: true, preferred: { 'shop-0': 1 } } },
+    ],
     ['spec.paused in body must be of type boolean', { ...smallest, paused: 'yes' }],
-    ['spec.failover.windowSeconds in body should be greater than or equal to 0', { ...smallest, failover: { windowSeconds: -1 } }],
-    ['spec.switchover.timeoutMs in body should be greater than or equal to 100', { ...smallest, switchover: { timeoutMs: 1 } }],
+    [
+      'spec.failover.windowSeconds in body should be greater than or equal to 0',
+      { ...smallest, failover: { windowSeconds: -1 } },
+    ],
+    [
+      'spec.switchover.timeoutMs in body should be greater than or equal to 100',
+      { ...smallest, switchover: { timeoutMs: 1 } },
+    ],
     ['spec.volumes.whenDeleted: Unsupported value: "Burn"', { ...smallest, volumes: { whenDeleted: 'Burn' } }],
     ['spec.scheduling.tolerations in body must be of type array', { ...smallest, scheduling: { tolerations: 'all' } }],
-    ['spec.pod.terminationGracePeriodSeconds in body should be greater than or equal to 10', { ...smallest, pod: { terminationGracePeriodSeconds: 1 } }],
+    [
+      'spec.pod.terminationGracePeriodSeconds in body should be greater than or equal to 10',
+      { ...smallest, pod: { terminationGracePeriodSeconds: 1 } },
+    ],
     ['spec.pod.containers: Too many: 65', { ...smallest, pod: { containers: Array.from({ length: 65 }, () => ({})) } }],
     ['spec.resources in body must be of type object', { ...smallest, resources: 'plenty' }],
   ])('refuses a spec with the words "%s"', async (complaint, spec) => {
-    await expect(create(spec)).rejects.toMatchObject({ status: 422, reason: 'Invalid', message: expect.stringContaining(complaint) as string })
+    await expect(create(spec)).rejects.toMatchObject({
+      status: 422,
+      reason: 'Invalid',
+      message: expect.stringContaining(complaint) as string,
+    })
     expect(await api.client.get(mysqlClusters, key())).toBeUndefined()
   })
 
-  it.each(['s'.repeat(40), '0shop', 'shop.eu'])('refuses the name "%s": names of Services and accounts are made from it', async (name) => {
-    await expect(create(smallest, name)).rejects.toMatchObject({ status: 422, message: expect.stringContaining('metadata.name') as string })
-  })
+  it.each(['s'.repeat(40), '0shop', 'shop.eu'])(
+    'refuses the name "%s": names of Services and accounts are made from it',
+    async (name) => {
+      await expect(create(smallest, name)).rejects.toMatchObject({
+        status: 422,
+        message: expect.stringContaining('metadata.name') as string,
+      })
+    },
+  )
 
   it('refuses what is too large to be kept', async () => {
-    const settings = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, number) => [`setting_${number}`, 'x'.repeat(4_096)]))
-    await expect(create({ ...smallest, settings: settings(500) })).rejects.toMatchObject({ code: 'REGENT_KUBE_API', message: expect.stringMatching(/too large|limit/i) as string })
-    await expect(create({ ...smallest, settings: settings(1_000) })).rejects.toMatchObject({ status: 413, reason: 'RequestEntityTooLarge' })
+    const settings = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, number) => [`setting_${number}`, 'x'.repeat(4_096)]))
+    await expect(create({ ...smallest, settings: settings(500) })).rejects.toMatchObject({
+      code: 'REGENT_KUBE_API',
+      message: expect.stringMatching(/too large|limit/i) as string,
+    })
+    await expect(create({ ...smallest, settings: settings(1_000) })).rejects.toMatchObject({
+      status: 413,
+      reason: 'RequestEntityTooLarge',
+    })
     expect(await api.client.get(mysqlClusters, key())).toBeUndefined()
   })
 
   it('drops fields that it does not know, and refuses them where strictness is asked for, as kubectl does', async () => {
     const odd = manifest(api.namespace, { ...smallest, instance: 5, storage: { size: '1Gi', colour: 'blue' } })
     const strict = await ask(api.access, { method: 'POST', path: `${path()}?fieldValidation=Strict`, body: odd })
-    expect(strict).toMatchObject({ status: 400, body: { message: expect.stringMatching(/unknown field "spec\.instance".*unknown field "spec\.storage\.colour"/s) as string } })
+    expect(strict).toMatchObject({
+      status: 400,
+      body: {
+        message: expect.stringMatching(
+          /unknown field "spec\.instance".*unknown field "spec\.storage\.colour"/s,
+        ) as string,
+      },
+    })
     const { spec } = await api.client.create(mysqlClusters, odd)
     expect(spec).not.toHaveProperty('instance')
     expect(spec.storage).toEqual({ size: '1Gi' })
@@ -143,14 +263,31 @@ onApiServer('The custom resource definition', (api) => {
   it('keeps whatever is Kubernetes’ own, also fields that came after this version', async () => {
     const affinity = { podAntiAffinity: { someday: [{ x: 1 }] } }
     const env = [{ name: 'TZ', value: 'UTC', later: { deep: true } }]
-    const { spec } = await create({ ...smallest, scheduling: { affinity }, pod: { env }, resources: { requests: { cpu: '100m' } } })
-    expect([spec.scheduling.affinity, spec.pod.env, spec.resources]).toEqual([affinity, env, { requests: { cpu: '100m' } }])
+    const { spec } = await create({
+      ...smallest,
+      scheduling: { affinity },
+      pod: { env },
+      resources: { requests: { cpu: '100m' } },
+    })
+    expect([spec.scheduling.affinity, spec.pod.env, spec.resources]).toEqual([
+      affinity,
+      env,
+      { requests: { cpu: '100m' } },
+    ])
   })
 
   it('shows in a table what people ask first', async () => {
     await create(smallest)
     const status = {
-      conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: 'all take part', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'True',
+          reason: 'Ready',
+          message: 'all take part',
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+        },
+      ],
       observedAt: '2026-01-01T00:00:00Z',
       primary: 'shop-1',
       epoch: 7,
@@ -159,28 +296,70 @@ onApiServer('The custom resource definition', (api) => {
     }
     await api.client.patch(mysqlClusters, key(), { status }, { subresource: 'status' })
     const { body } = await ask(api.access, { path: path(), accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
-    const { columnDefinitions, rows } = body as { columnDefinitions: { name: string; priority: number }[]; rows: { cells: unknown[] }[] }
-    expect(columnDefinitions.map(({ name, priority }) => (priority === 0 ? name : `(${name})`))).toEqual(['Name', 'Ready', 'Primary', 'Epoch', 'Instances', '(Sync set)', 'Status', 'Observed', 'Age'])
-    expect(rows.map(({ cells }) => cells.slice(0, -1))).toEqual([['shop', 'True', 'shop-1', 7, 3, '["shop-0","shop-2"]', 'no action: primary shop-1 is healthy', expect.stringMatching(/^\d+[smhd]/)]])
+    const { columnDefinitions, rows } = body as {
+      columnDefinitions: { name: string; priority: number }[]
+      rows: { cells: unknown[] }[]
+    }
+    expect(columnDefinitions.map(({ name, priority }) => (priority === 0 ? name : `(${name})`))).toEqual([
+      'Name',
+      'Ready',
+      'Primary',
+      'Epoch',
+      'Instances',
+      '(Sync set)',
+      'Status',
+      'Observed',
+      'Age',
+    ])
+    expect(rows.map(({ cells }) => cells.slice(0, -1))).toEqual([
+      [
+        'shop',
+        'True',
+        'shop-1',
+        7,
+        3,
+        '["shop-0","shop-2"]',
+        'no action: primary shop-1 is healthy',
+        expect.stringMatching(/^\d+[smhd]/),
+      ],
+    ])
   })
 })
 
 onApiServer('The scale subresource', (api) => {
   const key = () => ({ namespace: api.namespace, name: 'shop' })
-  const scale = (replicas: number) => api.client.patch(mysqlClusters, key(), { spec: { replicas } }, { subresource: 'scale' })
+  const scale = (replicas: number) =>
+    api.client.patch(mysqlClusters, key(), { spec: { replicas } }, { subresource: 'scale' })
 
   it('says how many instances are wanted and exist, and which pods they are', async () => {
     await api.client.create(mysqlClusters, manifest(api.namespace, smallest))
-    await api.client.patch(mysqlClusters, key(), { status: { replicas: 2, selector: 'regent.dev/cluster=shop' } }, { subresource: 'status' })
-    const { body } = await ask(api.access, { path: `/apis/regent.dev/v1alpha1/namespaces/${api.namespace}/mysqlclusters/shop/scale` })
-    expect(body).toMatchObject({ kind: 'Scale', spec: { replicas: 3 }, status: { replicas: 2, selector: 'regent.dev/cluster=shop' } })
+    await api.client.patch(
+      mysqlClusters,
+      key(),
+      { status: { replicas: 2, selector: 'regent.dev/cluster=shop' } },
+      { subresource: 'status' },
+    )
+    const { body } = await ask(api.access, {
+      path: `/apis/regent.dev/v1alpha1/namespaces/${api.namespace}/mysqlclusters/shop/scale`,
+    })
+    expect(body).toMatchObject({
+      kind: 'Scale',
+      spec: { replicas: 3 },
+      status: { replicas: 2, selector: 'regent.dev/cluster=shop' },
+    })
   })
 
   it('changes the number of instances, within what the cluster allows', async () => {
     await api.client.create(mysqlClusters, manifest(api.namespace, { ...smallest, acks: 2 }))
     await scale(5)
-    expect(await api.client.get(mysqlClusters, key())).toMatchObject({ spec: { instances: 5 }, metadata: { generation: 2 } })
-    await expect(scale(2)).rejects.toMatchObject({ status: 422, message: expect.stringContaining('acks counts replicas') as string })
+    expect(await api.client.get(mysqlClusters, key())).toMatchObject({
+      spec: { instances: 5 },
+      metadata: { generation: 2 },
+    })
+    await expect(scale(2)).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringContaining('acks counts replicas') as string,
+    })
     await expect(scale(17)).rejects.toMatchObject({ status: 422 })
     await expect(scale(0)).rejects.toMatchObject({ status: 422 })
     expect((await api.client.get(mysqlClusters, key()))?.spec.instances).toBe(5)
@@ -190,19 +369,51 @@ onApiServer('The scale subresource', (api) => {
 onApiServer('The status subresource', (api) => {
   const key = () => ({ namespace: api.namespace, name: 'shop' })
   const setStatus = (status: unknown) => api.client.patch(mysqlClusters, key(), { status }, { subresource: 'status' })
-  const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: 'all take part', lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 }
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'Ready',
+    message: 'all take part',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    observedGeneration: 1,
+  }
 
   it('takes everything that Regent says of a cluster, and raises no generation by it', async () => {
     const made = await api.client.create(mysqlClusters, manifest(api.namespace, smallest))
-    const instance = { name: 'shop-0', role: 'primary', node: 'n1', version: '9.7.4', executed: 'a:1-5', lagSeconds: null, inSyncSet: false, reason: 'it leads' }
+    const instance = {
+      name: 'shop-0',
+      role: 'primary',
+      node: 'n1',
+      version: '9.7.4',
+      executed: 'a:1-5',
+      lagSeconds: null,
+      inSyncSet: false,
+      reason: 'it leads',
+    }
     const status = {
-      ...{ observedGeneration: 1, conditions: [ready], primary: 'shop-0', epoch: 1, revision: 3, syncSet: ['shop-1'], acks: 1, sentence: 'no action', replicas: 3, ready: 3 },
+      ...{
+        observedGeneration: 1,
+        conditions: [ready],
+        primary: 'shop-0',
+        epoch: 1,
+        revision: 3,
+        syncSet: ['shop-1'],
+        acks: 1,
+        sentence: 'no action',
+        replicas: 3,
+        ready: 3,
+      },
       instances: [instance, { ...instance, name: 'shop-1', role: 'replica', lagSeconds: 0.25, inSyncSet: true }],
       selector: 'regent.dev/cluster=shop',
       binding: { name: 'shop-client' },
     }
     // As Regent says it: a merge patch has no null of its own.
-    const told = await applyStatus(api.client, mysqlClusters, { ...manifest(api.namespace, smallest), status }, { fieldManager: 'regent' })
+    const told = await applyStatus(
+      api.client,
+      mysqlClusters,
+      { ...manifest(api.namespace, smallest), status },
+      { fieldManager: 'regent' },
+    )
     expect(told.status).toEqual(status)
     expect(told.metadata.generation).toBe(made.metadata.generation)
     expect(told.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion)
@@ -211,9 +422,17 @@ onApiServer('The status subresource', (api) => {
   it('and the spec cannot be written through each other', async () => {
     const made = await api.client.create(mysqlClusters, { ...manifest(api.namespace, smallest), status: { epoch: 9 } })
     expect(made.status).toBeUndefined()
-    const told = await api.client.update(mysqlClusters, { ...made, spec: { ...made.spec, instances: 5 }, status: { epoch: 1 } }, { subresource: 'status' })
+    const told = await api.client.update(
+      mysqlClusters,
+      { ...made, spec: { ...made.spec, instances: 5 }, status: { epoch: 1 } },
+      { subresource: 'status' },
+    )
     expect([told.spec.instances, told.status?.epoch]).toEqual([3, 1])
-    const changed = await api.client.update(mysqlClusters, { ...told, spec: { ...told.spec, instances: 5 }, status: { epoch: 2 } })
+    const changed = await api.client.update(mysqlClusters, {
+      ...told,
+      spec: { ...told.spec, instances: 5 },
+      status: { epoch: 2 },
+    })
     expect([changed.spec.instances, changed.status?.epoch, changed.metadata.generation]).toEqual([5, 1, 2])
   })
 
@@ -225,11 +444,17 @@ onApiServer('The status subresource', (api) => {
     ['Duplicate value', { conditions: [ready, ready] }],
     ['Unsupported value: "king"', { instances: [{ name: 'shop-0', role: 'king', inSyncSet: true }] }],
     ['inSyncSet: Required value', { instances: [{ name: 'shop-0', role: 'replica' }] }],
-    ['must be of type number', { instances: [{ name: 'shop-0', role: 'replica', inSyncSet: true, lagSeconds: 'long' }] }],
+    [
+      'must be of type number',
+      { instances: [{ name: 'shop-0', role: 'replica', inSyncSet: true, lagSeconds: 'long' }] },
+    ],
     ['syncSet in body must be of type array', { syncSet: 'shop-1' }],
     ['status.binding.name: Required value', { binding: {} }],
   ])('refuses others with the words "%s"', async (complaint, status) => {
     await api.client.create(mysqlClusters, manifest(api.namespace, smallest))
-    await expect(setStatus(status)).rejects.toMatchObject({ status: 422, message: expect.stringContaining(complaint) as string })
+    await expect(setStatus(status)).rejects.toMatchObject({
+      status: 422,
+      message: expect.stringContaining(complaint) as string,
+    })
   })
 })

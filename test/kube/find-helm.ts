@@ -5,7 +5,13 @@ import { firstExecutable, onPath } from '../../src/local/executables.ts'
 export async function findHelm(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const named = env['REGENT_HELM']
   const home = env['REGENT_KUBE_HOME'] || '/var/tmp/regent-kube'
-  const found = named ? await firstExecutable([named]) : ((await onPath('helm', env['PATH'])) ?? (await firstExecutable([join(home, 'bin', 'helm')])))
+  const found = named
+    ? await firstExecutable([named])
+    : ((await onPath('helm', env['PATH'])) ?? (await firstExecutable([join(home, 'bin', 'helm')])))
   if (found !== undefined) return found
-  throw new Error(named ? `REGENT_HELM is ${named}, which cannot be executed` : `the charts cannot be tested without helm, which is neither on PATH nor in ${home}/bin; get it with "npm run kube -- build", or name it with REGENT_HELM`)
+  throw new Error(
+    named
+      ? `REGENT_HELM is ${named}, which cannot be executed`
+      : `the charts cannot be tested without helm, which is neither on PATH nor in ${home}/bin; get it with "npm run kube -- build", or name it with REGENT_HELM`,
+  )
 }

@@ -22,7 +22,10 @@ let shared: Promise<ApiServer> | undefined
 let door: Server | undefined
 let isMissing = false
 
-/** One API server for all files of the project, started when the first of them asks: while the tests before them measure milliseconds it takes no processor from them. */
+/**
+ * One API server for all files of the project, started when the first of them asks: while the tests before them measure
+ * milliseconds it takes no processor from them.
+ */
 export async function setup(project: TestProject): Promise<void> {
   const [programs, helm] = await Promise.all([findControlPlane(), findHelm().catch(() => undefined)])
   isMissing = programs === undefined || helm === undefined
@@ -57,10 +60,17 @@ async function start(programs: ControlPlanePrograms): Promise<ApiServer> {
   const server = await ApiServer.start(programs)
   const client = clientWith(adminOf(server.access))
   try {
-    const definition = parse(await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8')) as KubeObject
+    const definition = parse(
+      await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8'),
+    ) as KubeObject
     const { metadata } = await client.create(customResourceDefinitions, definition)
-    for (const started = performance.now(); performance.now() - started < 20_000; await new Promise((resolve) => setTimeout(resolve, 50))) {
-      if (isEstablished(await client.get(customResourceDefinitions, { namespace: '', name: metadata.name }))) return server
+    for (
+      const started = performance.now();
+      performance.now() - started < 20_000;
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    ) {
+      if (isEstablished(await client.get(customResourceDefinitions, { namespace: '', name: metadata.name })))
+        return server
     }
     throw new Error('the custom resource definition was not established within 20 s')
   } catch (error) {
@@ -72,5 +82,7 @@ async function start(programs: ControlPlanePrograms): Promise<ApiServer> {
 }
 
 function isEstablished(definition: Definition | undefined): boolean {
-  return definition?.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false
+  return (
+    definition?.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false
+  )
 }

@@ -32,7 +32,11 @@ export async function renderText(chart: ChartName, values: Values = {}, options:
   return textOf(await template(chartFolder(chart), values, options))
 }
 
-export async function render(chart: ChartName, values: Values = {}, options: RenderOptions = {}): Promise<readonly Rendered[]> {
+export async function render(
+  chart: ChartName,
+  values: Values = {},
+  options: RenderOptions = {},
+): Promise<readonly Rendered[]> {
   return objectsIn(await renderText(chart, values, options))
 }
 
@@ -43,13 +47,19 @@ export async function refusalOf(chart: ChartName, values: Values, options: Rende
   return stderr
 }
 
-/** What `helm install` would say at its end. Helm shows it to nobody who has no API server, so a copy of the chart wraps it into an object. */
+/**
+ * What `helm install` would say at its end. Helm shows it to nobody who has no API server, so a copy of the chart wraps
+ * it into an object.
+ */
 export async function renderNotes(chart: ChartName, values: Values = {}, options: RenderOptions = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'regent-chart-'))
   try {
     await cp(chartFolder(chart), folder, { recursive: true })
     await cp(join(folder, 'templates/NOTES.txt'), join(folder, 'notes.txt'))
-    await writeFile(join(folder, 'templates/notes.yaml'), 'kind: Notes\ntext: {{ tpl (.Files.Get "notes.txt") . | toJson }}\n')
+    await writeFile(
+      join(folder, 'templates/notes.yaml'),
+      'kind: Notes\ntext: {{ tpl (.Files.Get "notes.txt") . | toJson }}\n',
+    )
     const notes = objectsIn(textOf(await template(folder, values, options))).find(({ kind }) => kind === 'Notes')
     return String(notes?.['text'])
   } finally {
@@ -68,20 +78,38 @@ export function ofKind(objects: readonly Rendered[], kind: string): readonly Ren
 /** The only one of that kind, or of that kind and name. */
 export function only(objects: readonly Rendered[], kind: string, name?: string): Rendered {
   const [found, ...more] = ofKind(objects, kind).filter(({ metadata }) => name === undefined || metadata.name === name)
-  if (found === undefined || more.length > 0) throw new Error(`${more.length + Number(found !== undefined)} objects are ${kind} ${name ?? ''}`)
+  if (found === undefined || more.length > 0)
+    throw new Error(`${more.length + Number(found !== undefined)} objects are ${kind} ${name ?? ''}`)
   return found
 }
 
 const kubeVersion = '1.34.0'
 
-async function template(folder: string, values: Values, { release = 'regent', namespace = 'regent', kubeconfig }: RenderOptions): Promise<CommandResult> {
+async function template(
+  folder: string,
+  values: Values,
+  { release = 'regent', namespace = 'regent', kubeconfig }: RenderOptions,
+): Promise<CommandResult> {
   const said = Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`])
   const lookups = kubeconfig === undefined ? [] : ['--dry-run=server', '--kubeconfig', kubeconfig]
-  return helm(['template', release, folder, '--namespace', namespace, '--kube-version', kubeVersion, ...said, ...lookups])
+  return helm([
+    'template',
+    release,
+    folder,
+    '--namespace',
+    namespace,
+    '--kube-version',
+    kubeVersion,
+    ...said,
+    ...lookups,
+  ])
 }
 
 async function helm(parameters: readonly string[]): Promise<CommandResult> {
-  return runCommand([await findHelm(), ...parameters], { deadlineMs: 60_000, env: { ...process.env, KUBECONFIG: '/dev/null' } })
+  return runCommand([await findHelm(), ...parameters], {
+    deadlineMs: 60_000,
+    env: { ...process.env, KUBECONFIG: '/dev/null' },
+  })
 }
 
 function textOf({ ok, stdout, stderr }: CommandResult): string {

@@ -11,7 +11,12 @@ import { onApiServer, onOwnApiServer, type OnApiServer } from './on-api-server.t
 
 const soon = { timeout: 30_000, interval: 20 }
 
-function configMap(namespace: string, name: string, data: Readonly<Record<string, string>> = {}, labels: Readonly<Record<string, string>> = {}): ConfigMap {
+function configMap(
+  namespace: string,
+  name: string,
+  data: Readonly<Record<string, string>> = {},
+  labels: Readonly<Record<string, string>> = {},
+): ConfigMap {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels }, data }
 }
 
@@ -24,7 +29,15 @@ interface Watched {
 }
 
 /** @param gate awaited before each request: closed, the informer is cut off once its watch has ended. */
-function watched(api: OnApiServer, options: { timings?: Partial<ReflectorTimings>; selector?: string; gate?: () => Promise<void>; afterList?: () => Promise<void> } = {}): Watched {
+function watched(
+  api: OnApiServer,
+  options: {
+    timings?: Partial<ReflectorTimings>
+    selector?: string
+    gate?: () => Promise<void>
+    afterList?: () => Promise<void>
+  } = {},
+): Watched {
   const admin = adminOf(api.access)
   const credentials = async (fresh?: boolean) => {
     await options.gate?.()
@@ -51,7 +64,14 @@ function watched(api: OnApiServer, options: { timings?: Partial<ReflectorTimings
     },
   }
   const informer = new Informer({
-    ...{ client, resource: configMaps, namespaces: [api.namespace], world: realWorld, logger: pino({ level: 'silent' }), indexes: { team: ({ metadata }: ConfigMap) => [metadata.labels?.['team'] ?? ''] } },
+    ...{
+      client,
+      resource: configMaps,
+      namespaces: [api.namespace],
+      world: realWorld,
+      logger: pino({ level: 'silent' }),
+      indexes: { team: ({ metadata }: ConfigMap) => [metadata.labels?.['team'] ?? ''] },
+    },
     ...(options.selector === undefined ? {} : { selection: { labelSelector: options.selector } }),
     timings: { ...defaultReflectorTimings, ...options.timings },
   })
@@ -68,7 +88,16 @@ function watched(api: OnApiServer, options: { timings?: Partial<ReflectorTimings
     await running
     await real.close()
   })
-  return { informer, told, expired, names: () => informer.list().map(({ metadata }) => metadata.name).sort() }
+  return {
+    informer,
+    told,
+    expired,
+    names: () =>
+      informer
+        .list()
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+  }
 }
 
 /** Everything up to this version is forgotten, as every five minutes in a cluster. */
@@ -88,7 +117,11 @@ onApiServer('An informer', (api) => {
     const { informer, told } = watched(api)
     await informer.synced()
     await api.client.create(configMaps, configMap(api.namespace, 'b', {}, { team: 'blue' }))
-    await api.client.patch(configMaps, { namespace: api.namespace, name: 'a' }, { data: { x: '1' }, metadata: { labels: { team: 'blue' } } })
+    await api.client.patch(
+      configMaps,
+      { namespace: api.namespace, name: 'a' },
+      { data: { x: '1' }, metadata: { labels: { team: 'blue' } } },
+    )
     await api.client.delete(configMaps, { namespace: api.namespace, name: 'b' })
     await vi.waitFor(() => expect(told).toEqual(['+a', '+b', 'a=1', '-b']), soon)
     expect(informer.byIndex('team', 'blue').map(({ metadata }) => metadata.name)).toEqual(['a'])
@@ -102,13 +135,20 @@ onApiServer('An informer', (api) => {
     await api.client.create(configMaps, configMap(api.namespace, 'a', {}, { team: 'red' }))
     const { informer, told } = watched(api, { selector: 'team=red' })
     await informer.synced()
-    await api.client.patch(configMaps, { namespace: api.namespace, name: 'a' }, { metadata: { labels: { team: 'blue' } } })
+    await api.client.patch(
+      configMaps,
+      { namespace: api.namespace, name: 'a' },
+      { metadata: { labels: { team: 'blue' } } },
+    )
     await vi.waitFor(() => expect(told).toEqual(['+a', '-a']), soon)
   })
 
   it('goes from one watch to the next without a list and without losing anything', async () => {
     let lists = 0
-    const { informer, names } = watched(api, { timings: { shortestWatchMs: 1_000, longestWatchMs: 1_000, settledMs: 500 }, afterList: async () => void (lists += 1) })
+    const { informer, names } = watched(api, {
+      timings: { shortestWatchMs: 1_000, longestWatchMs: 1_000, settledMs: 500 },
+      afterList: async () => void (lists += 1),
+    })
     await informer.synced()
     for (let number = 0; number < 40; number++) {
       await api.client.create(configMaps, configMap(api.namespace, `n-${number}`))
@@ -125,8 +165,13 @@ onApiServer('A list', (api) => {
     const first = await api.client.list(configMaps, { namespace: api.namespace, limit: 2 })
     await api.client.delete(configMaps, { namespace: api.namespace, name: 'd' })
     const pages = [first]
-    for (let token = first.continue; token !== undefined; token = pages.at(-1)?.continue) pages.push(await api.client.list(configMaps, { namespace: api.namespace, limit: 2, continue: token }))
-    expect(pages.map(({ items }) => items.map(({ metadata }) => metadata.name))).toEqual([['a', 'b'], ['c', 'd'], ['e']])
+    for (let token = first.continue; token !== undefined; token = pages.at(-1)?.continue)
+      pages.push(await api.client.list(configMaps, { namespace: api.namespace, limit: 2, continue: token }))
+    expect(pages.map(({ items }) => items.map(({ metadata }) => metadata.name))).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+      ['e'],
+    ])
     expect(new Set(pages.map(({ resourceVersion }) => resourceVersion)).size).toBe(1)
     expect(first.items[0]).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' })
   })
@@ -142,7 +187,12 @@ onApiServer('A watch', (api) => {
     const others = { ...configMap(api.namespace, 'a'), metadata: { name: 'a', namespace: 'default', labels: {} } }
     const seen: WatchEvent<ConfigMap>[] = []
     const watching = (async () => {
-      for await (const event of api.client.watch(configMaps, { namespace: api.namespace, resourceVersion, timeoutSeconds: 5 })) seen.push(event)
+      for await (const event of api.client.watch(configMaps, {
+        namespace: api.namespace,
+        resourceVersion,
+        timeoutSeconds: 5,
+      }))
+        seen.push(event)
     })()
     // Nothing of this namespace, so that only a bookmark can tell of it.
     const made = await api.client.create(configMaps, others)
@@ -150,11 +200,15 @@ onApiServer('A watch', (api) => {
     await watching
     expect(new Set(seen.map(({ type }) => type))).toEqual(new Set(['BOOKMARK']))
     const bookmark = seen.at(-1)
-    expect(Number(bookmark?.type === 'BOOKMARK' && bookmark.resourceVersion)).toBeGreaterThan(Number(made.metadata.resourceVersion))
+    expect(Number(bookmark?.type === 'BOOKMARK' && bookmark.resourceVersion)).toBeGreaterThan(
+      Number(made.metadata.resourceVersion),
+    )
   })
 
   it('from a version of the future waits in silence, without a bookmark', async () => {
-    const events = api.client.watch(configMaps, { namespace: api.namespace, resourceVersion: '999999999', timeoutSeconds: 4 })[Symbol.asyncIterator]()
+    const events = api.client
+      .watch(configMaps, { namespace: api.namespace, resourceVersion: '999999999', timeoutSeconds: 4 })
+      [Symbol.asyncIterator]()
     expect(await events.next()).toEqual({ done: true, value: undefined })
   })
 })
@@ -166,14 +220,20 @@ function aGate() {
   return { pass: () => opened.promise, close: () => (opened = Promise.withResolvers()), open: () => opened.resolve() }
 }
 
-const shortWatches = { shortestWatchMs: 1_000, longestWatchMs: 1_000, settledMs: 100, backoff: { ...defaultReflectorTimings.backoff, firstMs: 50, longestMs: 200 } }
+const shortWatches = {
+  shortestWatchMs: 1_000,
+  longestWatchMs: 1_000,
+  settledMs: 100,
+  backoff: { ...defaultReflectorTimings.backoff, firstMs: 50, longestMs: 200 },
+}
 
 onOwnApiServer(
   'After etcd was compacted',
   (api) => {
     it('an informer that was cut off lists again, and tells what it missed', async () => {
       const gate = aGate()
-      for (const name of ['stays', 'changes', 'goes']) await api.client.create(configMaps, configMap(api.namespace, name))
+      for (const name of ['stays', 'changes', 'goes'])
+        await api.client.create(configMaps, configMap(api.namespace, name))
       const { informer, told, expired, names } = watched(api, { timings: shortWatches, gate: gate.pass })
       await informer.synced()
       gate.close()
@@ -193,7 +253,8 @@ onOwnApiServer(
     })
 
     it('in the middle of a list in pages, the list is asked for anew as a whole', async () => {
-      for (let number = 0; number < 9; number++) await api.client.create(configMaps, configMap(api.namespace, `n-${number}`))
+      for (let number = 0; number < 9; number++)
+        await api.client.create(configMaps, configMap(api.namespace, `n-${number}`))
       // After every page, so that a list in pages would never come to its end.
       const afterList = async () => {
         await api.client.patch(configMaps, { namespace: api.namespace, name: 'n-8' }, { data: { x: 'more' } })
@@ -224,7 +285,9 @@ onOwnApiServer('When the API server', (api) => {
     await restart(async () => {
       await expect(api.client.get(configMaps, { namespace: api.namespace, name: 'a' })).rejects.toMatchObject({
         code: 'REGENT_KUBE_UNREACHABLE',
-        message: expect.stringContaining(`API server ${api.access.server} (GET /api/v1/namespaces/${api.namespace}/configmaps/a)`) as string,
+        message: expect.stringContaining(
+          `API server ${api.access.server} (GET /api/v1/namespaces/${api.namespace}/configmaps/a)`,
+        ) as string,
       })
       expect(names()).toEqual(['a'])
     })
@@ -238,7 +301,12 @@ onOwnApiServer('When the API server', (api) => {
     await api.server.freeze('kube-apiserver')
     const started = performance.now()
     try {
-      await expect(api.client.get(configMaps, { namespace: api.namespace, name: 'a' }, { deadlineMs: 500 })).rejects.toMatchObject({ code: 'REGENT_KUBE_UNREACHABLE', message: expect.stringContaining('did not answer within 500 ms') as string })
+      await expect(
+        api.client.get(configMaps, { namespace: api.namespace, name: 'a' }, { deadlineMs: 500 }),
+      ).rejects.toMatchObject({
+        code: 'REGENT_KUBE_UNREACHABLE',
+        message: expect.stringContaining('did not answer within 500 ms') as string,
+      })
       expect(performance.now() - started).toBeLessThan(5_000)
     } finally {
       api.server.thaw('kube-apiserver')
@@ -251,9 +319,15 @@ onOwnApiServer('When the API server', (api) => {
       await api.server.backUp()
       await api.server.begin('etcd')
     })
-    for (const name of ['a', 'b', 'c']) await api.client.create(configMaps, configMap(api.namespace, name)).catch(() => expect.fail('its namespace was made before the backup'))
+    for (const name of ['a', 'b', 'c'])
+      await api.client
+        .create(configMaps, configMap(api.namespace, name))
+        .catch(() => expect.fail('its namespace was made before the backup'))
     const gate = aGate()
-    const { informer, names } = watched(api, { timings: { ...quickly, idleMs: 3_000, settledMs: 1_000 }, gate: gate.pass })
+    const { informer, names } = watched(api, {
+      timings: { ...quickly, idleMs: 3_000, settledMs: 1_000 },
+      gate: gate.pass,
+    })
     await informer.synced()
     expect(names()).toEqual(['a', 'b', 'c'])
     // It asks only once everything is back, so that no refused connection makes it suspicious.

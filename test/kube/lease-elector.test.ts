@@ -19,7 +19,10 @@ onApiServer('Leader election', (api) => {
 
   /** A process that competes, and while it leads writes its name into ConfigMap `leader` as fast as it can. */
   function candidate(identity: string): { readonly child: ChildProcess; readonly said: string[] } {
-    const child = fork(join(import.meta.dirname, 'candidate-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: [] })
+    const child = fork(join(import.meta.dirname, 'candidate-process.ts'), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      execArgv: [],
+    })
     const said: string[] = []
     child.on('message', (word) => void said.push(word as string))
     child.send({ access: api.access, namespace: api.namespace, identity } satisfies CandidateOrders)
@@ -32,15 +35,29 @@ onApiServer('Leader election', (api) => {
   }
 
   /** Who wrote, in order, each named once for each turn, and every write with when it was begun. */
-  async function turns(): Promise<{ readonly names: string[]; readonly writes: { readonly by: string; readonly atMs: number }[]; readonly stop: () => Promise<void> }> {
-    const made = await api.client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'leader', namespace: api.namespace } })
+  async function turns(): Promise<{
+    readonly names: string[]
+    readonly writes: { readonly by: string; readonly atMs: number }[]
+    readonly stop: () => Promise<void>
+  }> {
+    const made = await api.client.create(configMaps, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'leader', namespace: api.namespace },
+    })
     const names: string[] = []
     const writes: { readonly by: string; readonly atMs: number }[] = []
     const over = new AbortController()
     onTestFinished(() => over.abort())
     const watching = (async () => {
-      for await (const event of api.client.watch(configMaps, { namespace: api.namespace, resourceVersion: made.metadata.resourceVersion ?? '', timeoutSeconds: 120, signal: over.signal })) {
-        const { by, at } = (event.type === 'MODIFIED' && event.object.metadata.name === 'leader' ? event.object.data : undefined) ?? {}
+      for await (const event of api.client.watch(configMaps, {
+        namespace: api.namespace,
+        resourceVersion: made.metadata.resourceVersion ?? '',
+        timeoutSeconds: 120,
+        signal: over.signal,
+      })) {
+        const { by, at } =
+          (event.type === 'MODIFIED' && event.object.metadata.name === 'leader' ? event.object.data : undefined) ?? {}
         if (by === undefined) continue
         writes.push({ by, atMs: Number(at) })
         if (names.at(-1) !== by) names.push(by)
@@ -89,7 +106,14 @@ onApiServer('Leader election', (api) => {
     const lines: string[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
     const durations = { leaseMs: 2_000, renewDeadlineMs: 1_400, retryMs: 100 }
-    const elector = new LeaseElector({ client: api.client, lease: { namespace: 'gone', name: 'manager' }, identity: 'a', world: realWorld, logger, durations })
+    const elector = new LeaseElector({
+      client: api.client,
+      lease: { namespace: 'gone', name: 'manager' },
+      identity: 'a',
+      world: realWorld,
+      logger,
+      durations,
+    })
     const over = new AbortController()
     const running = elector.run(over.signal, () => expect.fail('nobody can lead here'))
     await vi.waitFor(() => expect(lines.length).toBeGreaterThan(0), soon).finally(() => over.abort())

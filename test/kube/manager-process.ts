@@ -25,11 +25,24 @@ interface Ports {
 export async function prepareForManager(client: Client): Promise<void> {
   const { namespace, tokenSecret, tokenKey } = names
   await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  await client.create(customResourceDefinitions, parse(await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8')) as KubeObject)
-  await client.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: tokenSecret }, data: { [tokenKey]: Buffer.from('token').toString('base64') } })
+  await client.create(
+    customResourceDefinitions,
+    parse(
+      await readFile(new URL('../../charts/regent/templates/custom-resource-definition.yaml', import.meta.url), 'utf8'),
+    ) as KubeObject,
+  )
+  await client.create(secrets, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name: tokenSecret },
+    data: { [tokenKey]: Buffer.from('token').toString('base64') },
+  })
 }
 
-/** `regent manager` as the chart runs it, but for what needs a node: webhooks, which an API server without a cluster's network could not call. */
+/**
+ * `regent manager` as the chart runs it, but for what needs a node: webhooks, which an API server without a cluster's
+ * network could not call.
+ */
 export class ManagerProcess {
   readonly pid: number
   readonly #child: ChildProcess
@@ -46,9 +59,22 @@ export class ManagerProcess {
     const [config, logFile] = [join(folder, 'manager.yaml'), join(folder, 'manager.log')]
     const ports = { api: await freePort(), metrics: await freePort(), health: await freePort() }
     const listen = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, { host, port }]))
-    await writeFile(config, stringify({ version: 1, kube: { kubeconfig }, webhook: { enabled: false }, reconcile: { disabledCapabilities: ['webhooks', 'podMonitors'] }, images: { regent: 'regent:bench' }, ...listen }))
+    await writeFile(
+      config,
+      stringify({
+        version: 1,
+        kube: { kubeconfig },
+        webhook: { enabled: false },
+        reconcile: { disabledCapabilities: ['webhooks', 'podMonitors'] },
+        images: { regent: 'regent:bench' },
+        ...listen,
+      }),
+    )
     const log = openSync(logFile, 'a')
-    const child = spawn(process.execPath, [program, 'manager', '--config', config], { stdio: ['ignore', log, log], env: { ...process.env, POD_NAMESPACE: names.namespace, POD_NAME: 'regent-0' } })
+    const child = spawn(process.execPath, [program, 'manager', '--config', config], {
+      stdio: ['ignore', log, log],
+      env: { ...process.env, POD_NAMESPACE: names.namespace, POD_NAME: 'regent-0' },
+    })
     closeSync(log)
     // Where nobody comes to end it.
     process.once('exit', () => child.kill('SIGKILL'))
@@ -75,6 +101,9 @@ export class ManagerProcess {
   }
 
   async #isReady(): Promise<boolean> {
-    return fetch(`http://${host}:${this.#ports.health}/readyz`).then(({ ok }) => ok, () => false)
+    return fetch(`http://${host}:${this.#ports.health}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
   }
 }

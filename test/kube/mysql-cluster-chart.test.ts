@@ -9,7 +9,17 @@ import { namesOf } from '../../src/kube/names.ts'
 import { secretsOf } from '../../src/kube/secrets.ts'
 import { mysqlClusterSpecSchema } from '../../src/kube/spec-schema.ts'
 import { aCluster } from '../../src/kube/testing.ts'
-import { chartFolder, type ChartName, describeCharts, lint, only, refusalOf, render, type Rendered, renderNotes } from './helm.ts'
+import {
+  chartFolder,
+  type ChartName,
+  describeCharts,
+  lint,
+  only,
+  refusalOf,
+  render,
+  type Rendered,
+  renderNotes,
+} from './helm.ts'
 import { imagesIn, podTemplates, restrictedComplaint } from './rendered-pods.ts'
 
 const shop = { release: 'shop', namespace: 'shops' }
@@ -20,25 +30,50 @@ beforeAll(async () => {
 
 describeCharts('the chart of one cluster', () => {
   it('is what helm calls a good chart', async () => {
-    expect(await lint('mysql-cluster')).toMatchObject({ ok: true, stdout: expect.stringContaining('0 chart(s) failed') as string })
+    expect(await lint('mysql-cluster')).toMatchObject({
+      ok: true,
+      stdout: expect.stringContaining('0 chart(s) failed') as string,
+    })
   })
 
   it('makes a cluster of the release’s name that its definition takes', () => {
     const cluster = only(objects, 'MySQLCluster')
-    expect(cluster).toMatchObject({ apiVersion: 'regent.dev/v1alpha1', metadata: { name: 'shop', namespace: 'shops' }, spec: { instances: 3, storage: { size: '10Gi' } } })
-    expect(complaintAbout(mysqlClusterSpecSchema, Value.Default(mysqlClusterSpecSchema, cluster['spec']))).toBeUndefined()
+    expect(cluster).toMatchObject({
+      apiVersion: 'regent.dev/v1alpha1',
+      metadata: { name: 'shop', namespace: 'shops' },
+      spec: { instances: 3, storage: { size: '10Gi' } },
+    })
+    expect(
+      complaintAbout(mysqlClusterSpecSchema, Value.Default(mysqlClusterSpecSchema, cluster['spec'])),
+    ).toBeUndefined()
   })
 
   it('passes the spec on as it is', async () => {
-    const spec = { instances: 5, storage: { size: '1Ti', storageClassName: 'fast' }, settings: { max_connections: '900' }, primary: { preferred: { 'shop-1': 10 } }, failover: { automatic: false }, acks: null }
+    const spec = {
+      instances: 5,
+      storage: { size: '1Ti', storageClassName: 'fast' },
+      settings: { max_connections: '900' },
+      primary: { preferred: { 'shop-1': 10 } },
+      failover: { automatic: false },
+      acks: null,
+    }
     expect(only(await render('mysql-cluster', { spec }, shop), 'MySQLCluster')['spec']).toEqual(spec)
   })
 
   it('adds labels and annotations, and keeps those that say whose it is', async () => {
-    const values = { nameOverride: 'orders', labels: { team: 'payments', 'app.kubernetes.io/instance': 'mine' }, annotations: { 'regent.dev/rotate': '2' } }
+    const values = {
+      nameOverride: 'orders',
+      labels: { team: 'payments', 'app.kubernetes.io/instance': 'mine' },
+      annotations: { 'regent.dev/rotate': '2' },
+    }
     expect(only(await render('mysql-cluster', values, shop), 'MySQLCluster').metadata).toMatchObject({
       name: 'orders',
-      labels: { team: 'payments', 'app.kubernetes.io/name': 'mysql-cluster', 'app.kubernetes.io/instance': 'shop', 'app.kubernetes.io/managed-by': 'Helm' },
+      labels: {
+        team: 'payments',
+        'app.kubernetes.io/name': 'mysql-cluster',
+        'app.kubernetes.io/instance': 'shop',
+        'app.kubernetes.io/managed-by': 'Helm',
+      },
       annotations: { 'regent.dev/rotate': '2' },
     })
   })
@@ -52,21 +87,32 @@ describeCharts('the chart of one cluster', () => {
     expect(await refusalOf('mysql-cluster', values, shop)).toContain(complaint)
   })
 
-  it.each(['7shop', 'shop.eu', 'a-name-that-is-much-too-long-for-a-cluster'])('refuses the release name %s, which cannot name a cluster', async (release) => {
-    expect(await refusalOf('mysql-cluster', {}, { ...shop, release })).toContain(`"${release}" cannot name a cluster: allowed are at most 39 lower-case letters`)
-  })
+  it.each(['7shop', 'shop.eu', 'a-name-that-is-much-too-long-for-a-cluster'])(
+    'refuses the release name %s, which cannot name a cluster',
+    async (release) => {
+      expect(await refusalOf('mysql-cluster', {}, { ...shop, release })).toContain(
+        `"${release}" cannot name a cluster: allowed are at most 39 lower-case letters`,
+      )
+    },
+  )
 
   it('tests a login with what the cluster’s Secret has', () => {
     const [pod] = podTemplates(objects)
     const asked = pod?.spec.containers[0]?.env?.map(({ valueFrom }) => valueFrom?.secretKeyRef)
-    const secret = secretsOf(aCluster(), new Map(), realRandom).find(({ metadata }) => metadata.name === namesOf('shop').client)
+    const secret = secretsOf(aCluster(), new Map(), realRandom).find(
+      ({ metadata }) => metadata.name === namesOf('shop').client,
+    )
     expect(asked).toHaveLength(5)
-    for (const { name, key } of asked?.filter((one) => one !== undefined) ?? []) expect([name, Object.keys(secret?.data ?? {})]).toEqual(['shop-client', expect.arrayContaining([key])])
+    for (const { name, key } of asked?.filter((one) => one !== undefined) ?? [])
+      expect([name, Object.keys(secret?.data ?? {})]).toEqual(['shop-client', expect.arrayContaining([key])])
     expect(pod && restrictedComplaint(pod)).toBe('')
   })
 
   it('logs in by the same MySQL that clusters run unless told otherwise', async () => {
-    const valuesOf = async (chart: ChartName) => parse(await readFile(join(chartFolder(chart), 'values.yaml'), 'utf8')) as { readonly mysql: { readonly image: string } }
+    const valuesOf = async (chart: ChartName) =>
+      parse(await readFile(join(chartFolder(chart), 'values.yaml'), 'utf8')) as {
+        readonly mysql: { readonly image: string }
+      }
     expect(imagesIn(objects)).toEqual([(await valuesOf('regent')).mysql.image])
   })
 

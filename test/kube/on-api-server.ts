@@ -11,13 +11,24 @@ export interface OnApiServer {
   readonly namespace: string
 }
 
-/** Tests on the API server that all files share: nothing in them may end or disturb it. Skipped where Kubernetes' programs are missing; `global-setup.ts` says so. */
+/**
+ * Tests on the API server that all files share: nothing in them may end or disturb it. Skipped where Kubernetes'
+ * programs are missing; `global-setup.ts` says so.
+ */
 export function onApiServer(title: string, tests: (api: OnApiServer) => void): void {
-  describeOn(title, async () => ({ access: await sharedAccess(inject('kube')?.door ?? ''), end: () => Promise.resolve() }), tests)
+  describeOn(
+    title,
+    async () => ({ access: await sharedAccess(inject('kube')?.door ?? ''), end: () => Promise.resolve() }),
+    tests,
+  )
 }
 
 /** Tests on an API server of their own, which they may kill, freeze and starve. */
-export function onOwnApiServer(title: string, tests: (api: OnApiServer & { readonly server: ApiServer }) => void, flags?: readonly string[]): void {
+export function onOwnApiServer(
+  title: string,
+  tests: (api: OnApiServer & { readonly server: ApiServer }) => void,
+  flags?: readonly string[],
+): void {
   const start = async (): Promise<ApiServer> => {
     const kube = inject('kube')
     if (kube === null) throw new Error('only asked for where the programs are')
@@ -31,7 +42,11 @@ interface Server {
   end(): Promise<void>
 }
 
-function describeOn<Kind extends Server>(title: string, start: () => Promise<Kind>, tests: (api: OnApiServer & { readonly server: Kind }) => void): void {
+function describeOn<Kind extends Server>(
+  title: string,
+  start: () => Promise<Kind>,
+  tests: (api: OnApiServer & { readonly server: Kind }) => void,
+): void {
   describe.skipIf(inject('kube') === null)(title, () => {
     let server: Kind
     let client: Client

@@ -24,15 +24,31 @@ interface Gadget extends KubeObject {
   readonly status?: { readonly size?: number }
 }
 
-const gadgets: Resource<Gadget> = { group: 'example.org', version: 'v1', kind: 'Gadget', plural: 'gadgets', namespaced: true }
+const gadgets: Resource<Gadget> = {
+  group: 'example.org',
+  version: 'v1',
+  kind: 'Gadget',
+  plural: 'gadgets',
+  namespaced: true,
+}
 const finalizer = 'example.org/config-map'
 const soon = { timeout: 30_000, interval: 20 }
 
 function definition(): KubeObject {
   const integer = { type: 'object', properties: { size: { type: 'integer' } } }
   const schema = { openAPIV3Schema: { type: 'object', properties: { spec: integer, status: integer } } }
-  const spec = { group: 'example.org', scope: 'Namespaced', names: { kind: 'Gadget', plural: 'gadgets' }, versions: [{ name: 'v1', served: true, storage: true, schema, subresources: { status: {} } }] }
-  return { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: 'gadgets.example.org' }, spec } as KubeObject
+  const spec = {
+    group: 'example.org',
+    scope: 'Namespaced',
+    names: { kind: 'Gadget', plural: 'gadgets' },
+    versions: [{ name: 'v1', served: true, storage: true, schema, subresources: { status: {} } }],
+  }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'gadgets.example.org' },
+    spec,
+  } as KubeObject
 }
 
 onOwnApiServer('An operator as small as it gets', (api) => {
@@ -42,10 +58,24 @@ onOwnApiServer('An operator as small as it gets', (api) => {
     await vi.waitFor(() => api.client.list(gadgets), soon)
     const { client } = api
     const logger = pino({ level: 'silent' })
-    const informers = new InformerSet({ client, world: realWorld, logger, timings: { ...defaultReflectorTimings, backoff: { ...defaultReflectorTimings.backoff, firstMs: 50, longestMs: 500 } } })
+    const informers = new InformerSet({
+      client,
+      world: realWorld,
+      logger,
+      timings: {
+        ...defaultReflectorTimings,
+        backoff: { ...defaultReflectorTimings.backoff, firstMs: 50, longestMs: 500 },
+      },
+    })
     const ofGadgets = informers.of(gadgets)
     const sources = [watchFor(ofGadgets, generationChanged), watchOwned(informers.of(configMaps), gadgets)]
-    const recorder = new EventRecorder({ client, world: realWorld, controller: 'example.org/operator', instance: 'operator-0', failed: () => undefined })
+    const recorder = new EventRecorder({
+      client,
+      world: realWorld,
+      controller: 'example.org/operator',
+      instance: 'operator-0',
+      failed: () => undefined,
+    })
     const reconciled: number[] = []
 
     const operator: LeaderRunnable = {
@@ -66,20 +96,50 @@ onOwnApiServer('An operator as small as it gets', (api) => {
           const owner = await addFinalizer(parts, target, finalizer)
           if (!owner) return
           const { size } = owner.spec
-          const wanted: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...name }, data: { size: String(size) } }
+          const wanted: ConfigMap = {
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { ...name },
+            data: { size: String(size) },
+          }
           await applyObject(writer, configMaps, withController(wanted, owner), { fieldManager: 'operator' })
-          await applyStatus(writer, gadgets, { apiVersion: 'example.org/v1', kind: 'Gadget', metadata: { ...name }, status: { size } }, { fieldManager: 'operator' })
-          recorder.record({ regarding: owner, type: 'Normal', reason: 'Configured', action: 'Apply', note: `its size is ${size}` })
+          await applyStatus(
+            writer,
+            gadgets,
+            { apiVersion: 'example.org/v1', kind: 'Gadget', metadata: { ...name }, status: { size } },
+            { fieldManager: 'operator' },
+          )
+          recorder.record({
+            regarding: owner,
+            type: 'Normal',
+            reason: 'Configured',
+            action: 'Apply',
+            note: `its size is ${size}`,
+          })
         }
-        await new Controller({ name: 'gadget', sources, reconcile, world: realWorld, failed: () => undefined }).run(signal)
+        await new Controller({ name: 'gadget', sources, reconcile, world: realWorld, failed: () => undefined }).run(
+          signal,
+        )
         await recorder.close(1_000)
       },
     }
     const stop = new AbortController()
     const stopped = runAll(
       {
-        groups: { informers: [{ name: 'informers', run: (signal) => informers.run(signal), ready: (signal) => informers.synced(signal) }], leaders: [operator] },
-        election: new LeaseElector({ client, lease: { namespace: api.namespace, name: 'operator' }, identity: 'operator-0', world: realWorld, logger, durations: { leaseMs: 60_000, renewDeadlineMs: 50_000, retryMs: 500 } }),
+        groups: {
+          informers: [
+            { name: 'informers', run: (signal) => informers.run(signal), ready: (signal) => informers.synced(signal) },
+          ],
+          leaders: [operator],
+        },
+        election: new LeaseElector({
+          client,
+          lease: { namespace: api.namespace, name: 'operator' },
+          identity: 'operator-0',
+          world: realWorld,
+          logger,
+          durations: { leaseMs: 60_000, renewDeadlineMs: 50_000, retryMs: 500 },
+        }),
         world: realWorld,
       },
       stop.signal,

@@ -12,7 +12,13 @@ import { aManager } from './reconciling.ts'
 
 onApiServer('A PodMonitor', (api) => {
   const key = () => ({ namespace: api.namespace, name: 'shop' })
-  const cluster = () => api.client.create(mysqlClusters, { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: key(), spec: { instances: 3, storage: { size: '1Gi' }, podMonitor: true } as MySQLCluster['spec'] })
+  const cluster = () =>
+    api.client.create(mysqlClusters, {
+      apiVersion: 'regent.dev/v1alpha1',
+      kind: 'MySQLCluster',
+      metadata: key(),
+      spec: { instances: 3, storage: { size: '1Gi' }, podMonitor: true } as MySQLCluster['spec'],
+    })
   const manager = () => {
     const made = aManager(api.client, api.namespace, { disabled: [] })
     onTestFinished(() => made.close())
@@ -25,11 +31,15 @@ onApiServer('A PodMonitor', (api) => {
     await expect(reconcile(2)).rejects.toThrow(/podmonitors.*404/)
     await expect(reconcile(1)).rejects.toThrow(/podmonitors.*404/)
     expect(set.all()).toHaveLength(1)
-    for (const resource of [statefulSets, podDisruptionBudgets]) expect(await api.client.get<KubeObject>(resource, key())).toBeDefined()
+    for (const resource of [statefulSets, podDisruptionBudgets])
+      expect(await api.client.get<KubeObject>(resource, key())).toBeDefined()
     await showStatus()
     const status = (await api.client.get(mysqlClusters, key()))?.status
     expect(status?.observedGeneration).toBeUndefined()
-    expect(status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({ status: 'False', reason: 'SpecNotFollowed' })
+    expect(status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({
+      status: 'False',
+      reason: 'SpecNotFollowed',
+    })
   })
 
   it('is made where its kind is there, put back when it is looked for again, and taken away', async () => {
@@ -39,7 +49,10 @@ onApiServer('A PodMonitor', (api) => {
     const found = () => api.client.get(podMonitors, key())
     await reconcile()
     const made = await found()
-    expect(made?.spec).toEqual({ selector: { matchLabels: { 'regent.dev/cluster': 'shop' } }, podMetricsEndpoints: [{ port: 'probes', path: '/metrics', honorLabels: true }] })
+    expect(made?.spec).toEqual({
+      selector: { matchLabels: { 'regent.dev/cluster': 'shop' } },
+      podMetricsEndpoints: [{ port: 'probes', path: '/metrics', honorLabels: true }],
+    })
     await api.client.delete(podMonitors, key())
     const { spec } = (await api.client.get(mysqlClusters, key())) ?? expect.fail('no cluster')
     expect(restMs(spec)).toBe(600_000)
@@ -58,15 +71,33 @@ async function servePodMonitors(client: Client): Promise<void> {
   const text = { type: 'string' }
   const endpoint = { type: 'object', properties: { port: text, path: text, honorLabels: { type: 'boolean' } } }
   const selector = { type: 'object', properties: { matchLabels: { type: 'object', additionalProperties: text } } }
-  const spec = { type: 'object', required: ['selector'], properties: { selector, podMetricsEndpoints: { type: 'array', items: endpoint } } }
-  const version = { name: podMonitors.version, served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties: { spec } } } }
+  const spec = {
+    type: 'object',
+    required: ['selector'],
+    properties: { selector, podMetricsEndpoints: { type: 'array', items: endpoint } },
+  }
+  const version = {
+    name: podMonitors.version,
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: 'object', properties: { spec } } },
+  }
   await client.create<KubeObject>(customResourceDefinitions, {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name },
-    spec: { group: podMonitors.group, scope: 'Namespaced', names: { kind: podMonitors.kind, plural: podMonitors.plural }, versions: [version] },
+    spec: {
+      group: podMonitors.group,
+      scope: 'Namespaced',
+      names: { kind: podMonitors.kind, plural: podMonitors.plural },
+      versions: [version],
+    },
   } as KubeObject)
   onTestFinished(() => client.delete(customResourceDefinitions, { namespace: '', name }))
-  const isServed = () => client.list(podMonitors, { namespace: 'default' }).then(() => true, () => false)
+  const isServed = () =>
+    client.list(podMonitors, { namespace: 'default' }).then(
+      () => true,
+      () => false,
+    )
   while (!(await isServed())) await sleep(50)
 }

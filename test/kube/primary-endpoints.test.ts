@@ -8,7 +8,12 @@ import { shop } from '../../src/store/contract.ts'
 import { kubeStore } from '../../src/store/kube.ts'
 import { onApiServer } from './on-api-server.ts'
 
-const route = (epoch: number, ordinal: number): PrimaryRoute => ({ epoch, instance: `shop-${ordinal}`, host: `10.0.0.${ordinal + 1}`, port: 3306 })
+const route = (epoch: number, ordinal: number): PrimaryRoute => ({
+  epoch,
+  instance: `shop-${ordinal}`,
+  host: `10.0.0.${ordinal + 1}`,
+  port: 3306,
+})
 
 onApiServer('The primary’s endpoints', (api) => {
   const key = () => ({ namespace: api.namespace, name: 'shop-primary' })
@@ -16,9 +21,18 @@ onApiServer('The primary’s endpoints', (api) => {
   /** Two managers' views of one cluster. */
   async function two(): Promise<readonly [PrimaryEndpoints, PrimaryEndpoints]> {
     const { metadata, spec, ...rest } = aCluster()
-    const cluster = await api.client.create(mysqlClusters, { ...rest, spec: { ...spec, acks: null }, metadata: { name: metadata.name, namespace: api.namespace } })
+    const cluster = await api.client.create(mysqlClusters, {
+      ...rest,
+      spec: { ...spec, acks: null },
+      metadata: { name: metadata.name, namespace: api.namespace },
+    })
     const store = kubeStore(api.client, { namespace: api.namespace })
-    const of = { cluster: 'shop', namespace: api.namespace, owner: ownerOf(cluster), committedEpoch: async () => (await store.readRecord('shop'))?.epoch }
+    const of = {
+      cluster: 'shop',
+      namespace: api.namespace,
+      owner: ownerOf(cluster),
+      committedEpoch: async () => (await store.readRecord('shop'))?.epoch,
+    }
     return [new PrimaryEndpoints(api.client, of), new PrimaryEndpoints(api.client, of)]
   }
 
@@ -28,9 +42,21 @@ onApiServer('The primary’s endpoints', (api) => {
     expect(await endpoints.publish(route(1, 0))).toBe(true)
     expect(await endpoints.published()).toEqual(route(1, 0))
     expect(await api.client.get(endpointSlices, key())).toMatchObject({
-      metadata: { labels: { 'kubernetes.io/service-name': 'shop-primary', 'endpointslice.kubernetes.io/managed-by': 'regent.dev' }, ownerReferences: [{ kind: 'MySQLCluster', name: 'shop' }] },
+      metadata: {
+        labels: {
+          'kubernetes.io/service-name': 'shop-primary',
+          'endpointslice.kubernetes.io/managed-by': 'regent.dev',
+        },
+        ownerReferences: [{ kind: 'MySQLCluster', name: 'shop' }],
+      },
       addressType: 'IPv4',
-      endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true, serving: true, terminating: false }, targetRef: { kind: 'Pod', name: 'shop-0' } }],
+      endpoints: [
+        {
+          addresses: ['10.0.0.1'],
+          conditions: { ready: true, serving: true, terminating: false },
+          targetRef: { kind: 'Pod', name: 'shop-0' },
+        },
+      ],
       ports: [{ name: 'mysql', port: 3306, protocol: 'TCP' }],
     })
   })
@@ -46,7 +72,11 @@ onApiServer('The primary’s endpoints', (api) => {
 
   it('of many failovers that two managers publish at once are those of the highest epoch', async () => {
     const managers = await two()
-    const published = await Promise.all(Array.from({ length: 12 }, (_, number) => managers[number % 2 === 0 ? 0 : 1].publish(route(number + 1, number % 3))))
+    const published = await Promise.all(
+      Array.from({ length: 12 }, (_, number) =>
+        managers[number % 2 === 0 ? 0 : 1].publish(route(number + 1, number % 3)),
+      ),
+    )
     expect(published.at(-1)).toBe(true)
     expect(await managers[0].published()).toEqual(route(12, 2))
   })
@@ -71,17 +101,30 @@ onApiServer('The primary’s endpoints', (api) => {
     const store = kubeStore(api.client, { namespace: api.namespace })
     await store.compareAndSwap('shop', 0, { ...shop, epoch: 2, revision: 1 })
     await now.publish(route(2, 1))
-    await api.client.patch(endpointSlices, key(), { metadata: { annotations: { 'regent.dev/epoch': '99' } }, endpoints: [] })
+    await api.client.patch(endpointSlices, key(), {
+      metadata: { annotations: { 'regent.dev/epoch': '99' } },
+      endpoints: [],
+    })
     expect(await old.publish(route(1, 0))).toBe(false)
     // As a loop does that hears of the change.
     expect(await now.published()).toBeUndefined()
     expect(await now.publish(route(2, 1))).toBe(true)
     expect(await now.published()).toEqual(route(2, 1))
-    expect((await api.client.get(endpointSlices, key()))?.metadata.annotations).toMatchObject({ 'regent.dev/epoch': '2' })
+    expect((await api.client.get(endpointSlices, key()))?.metadata.annotations).toMatchObject({
+      'regent.dev/epoch': '2',
+    })
   })
 
   it('in a namespace that is gone fail, rather than be tried for ever', async () => {
-    const endpoints = new PrimaryEndpoints(api.client, { cluster: 'shop', namespace: 'gone', owner: ownerOf(aCluster()), committedEpoch: async () => undefined })
-    await expect(endpoints.publish(route(1, 0))).rejects.toMatchObject({ status: 404, message: expect.stringContaining('namespaces "gone" not found') as string })
+    const endpoints = new PrimaryEndpoints(api.client, {
+      cluster: 'shop',
+      namespace: 'gone',
+      owner: ownerOf(aCluster()),
+      committedEpoch: async () => undefined,
+    })
+    await expect(endpoints.publish(route(1, 0))).rejects.toMatchObject({
+      status: 404,
+      message: expect.stringContaining('namespaces "gone" not found') as string,
+    })
   })
 })

@@ -17,11 +17,39 @@ import { gistOf } from '../../src/manager/kubernetes/status.ts'
 import { onApiServer } from './on-api-server.ts'
 import { aManager, objectsOf, type ManagerShape } from './reconciling.ts'
 
-const storageClasses: Resource = { group: 'storage.k8s.io', version: 'v1', kind: 'StorageClass', plural: 'storageclasses', namespaced: false }
-const kinds: readonly Resource[] = [secrets, serviceAccounts, configMaps, services, statefulSets, podDisruptionBudgets, networkPolicies]
+const storageClasses: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  kind: 'StorageClass',
+  plural: 'storageclasses',
+  namespaced: false,
+}
+const kinds: readonly Resource[] = [
+  secrets,
+  serviceAccounts,
+  configMaps,
+  services,
+  statefulSets,
+  podDisruptionBudgets,
+  networkPolicies,
+]
 const everything = [
-  ...['Secret shop-admin', 'Secret shop-ca', 'Secret shop-certificates', 'Secret shop-client', 'Secret shop-internal', 'ServiceAccount shop-agents', 'ConfigMap shop-agents'],
-  ...['Service shop-instances', 'Service shop-primary', 'Service shop-replicas', 'StatefulSet shop', 'PodDisruptionBudget shop'],
+  ...[
+    'Secret shop-admin',
+    'Secret shop-ca',
+    'Secret shop-certificates',
+    'Secret shop-client',
+    'Secret shop-internal',
+    'ServiceAccount shop-agents',
+    'ConfigMap shop-agents',
+  ],
+  ...[
+    'Service shop-instances',
+    'Service shop-primary',
+    'Service shop-replicas',
+    'StatefulSet shop',
+    'PodDisruptionBudget shop',
+  ],
 ]
 
 onApiServer('Reconciling a MySQLCluster', (api) => {
@@ -32,20 +60,38 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
   }
   const key = (name = 'shop') => ({ namespace: api.namespace, name })
   const cluster = (spec: object = {}) =>
-    api.client.create(mysqlClusters, { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: { name: 'shop', namespace: api.namespace }, spec: { instances: 3, storage: { size: '1Gi' }, ...spec } as MySQLCluster['spec'] })
+    api.client.create(mysqlClusters, {
+      apiVersion: 'regent.dev/v1alpha1',
+      kind: 'MySQLCluster',
+      metadata: { name: 'shop', namespace: api.namespace },
+      spec: { instances: 3, storage: { size: '1Gi' }, ...spec } as MySQLCluster['spec'],
+    })
   const change = (spec: object) => api.client.patch(mysqlClusters, key(), { spec })
   const stored = async () => (await api.client.get(mysqlClusters, key())) ?? expect.fail('no cluster')
   const objects = () => objectsOf(api.client, api.namespace, kinds)
   const portOf = async (name: string) => (await api.client.get(services, key(name)))?.spec.ports?.[0]?.port
-  const byHand = async (name: string, port: number) => api.client.patch(services, key(name), { spec: { ports: [{ name: 'mysql', port, protocol: 'TCP', targetPort: 3306 }] } }, { fieldManager: 'kubectl-edit' })
+  const byHand = async (name: string, port: number) =>
+    api.client.patch(
+      services,
+      key(name),
+      { spec: { ports: [{ name: 'mysql', port, protocol: 'TCP', targetPort: 3306 }] } },
+      { fieldManager: 'kubectl-edit' },
+    )
 
   it('makes everything of the smallest manifest, and all of it goes with the cluster but what is needed with volumes that stay', async () => {
     const { metadata } = await cluster()
     await manager().reconcile()
     const made = await objects()
     expect([...made.keys()].sort()).toEqual([...everything].sort())
-    const owned = (object: KubeObject) => object.metadata.ownerReferences?.some(({ uid, controller }) => uid === metadata.uid && controller === true) ?? false
-    expect([...made].filter(([, object]) => !owned(object)).map(([name]) => name).sort()).toEqual(['Secret shop-admin', 'Secret shop-client', 'Secret shop-internal'])
+    const owned = (object: KubeObject) =>
+      object.metadata.ownerReferences?.some(({ uid, controller }) => uid === metadata.uid && controller === true) ??
+      false
+    expect(
+      [...made]
+        .filter(([, object]) => !owned(object))
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(['Secret shop-admin', 'Secret shop-client', 'Secret shop-internal'])
     expect((await api.client.get(statefulSets, key()))?.spec).toMatchObject({ replicas: 3 })
   })
 
@@ -63,7 +109,11 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     const { reconcile, showStatus, refusals } = manager({ image: null })
     await expect(reconcile()).rejects.toThrow('spec.image is not given')
     await showStatus()
-    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'False', reason: 'SpecNotFollowed', message: expect.stringContaining('spec.image is not given') as string })
+    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'SpecNotFollowed',
+      message: expect.stringContaining('spec.image is not given') as string,
+    })
     expect(refusals).toEqual([expect.stringContaining('spec.image is not given')])
   })
 
@@ -72,7 +122,8 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     const { reconcile, showStatus } = manager()
     await reconcile(3)
     await showStatus()
-    // The API server keeps its list of who wrote what in the order of seconds: the first second after the set was made turns it around, once.
+    // The API server keeps its list of who wrote what in the order of seconds: the first second after the set was made
+    // turns it around, once.
     await sleep(1_100)
     await reconcile(1)
     const versions = async () => [...(await objects())].map(([name, { metadata }]) => [name, metadata.resourceVersion])
@@ -120,7 +171,9 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await change({ settings: { max_connections: '500' }, services: { replicas: { port: 4406 } } })
     await reconcile(1)
     expect([await portOf('shop-replicas'), await portOf('shop-primary')]).toEqual([3333, undefined])
-    expect((await api.client.get(configMaps, key('shop-agents')))?.data?.['agent.json']).toContain('"max_connections": "500"')
+    expect((await api.client.get(configMaps, key('shop-agents')))?.data?.['agent.json']).toContain(
+      '"max_connections": "500"',
+    )
   })
 
   it('applies a change once it is all applied, not once it was seen: a status that comes first takes nothing away (applyOnce on)', async () => {
@@ -132,14 +185,19 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     const { status, metadata } = await stored()
     expect(status?.observedGeneration).toBe((metadata.generation ?? 0) - 1)
     await reconcile(1)
-    expect((await api.client.get(configMaps, key('shop-agents')))?.data?.['agent.json']).toContain('"max_connections": "500"')
+    expect((await api.client.get(configMaps, key('shop-agents')))?.data?.['agent.json']).toContain(
+      '"max_connections": "500"',
+    )
   })
 
   it('brings a deleted Secret back with the passwords that the servers know', async () => {
     await cluster()
     const { reconcile } = manager()
     await reconcile()
-    const passwords = async () => Promise.all(['shop-client', 'shop-admin'].map(async (name) => textIn(await api.client.get(secrets, key(name)), 'password')))
+    const passwords = async () =>
+      Promise.all(
+        ['shop-client', 'shop-admin'].map(async (name) => textIn(await api.client.get(secrets, key(name)), 'password')),
+      )
     const before = await passwords()
     for (const name of ['shop-client', 'shop-admin']) await api.client.delete(secrets, key(name))
     await reconcile(1)
@@ -159,12 +217,21 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     expect((await internal()).metadata.annotations).toBeUndefined()
     await api.client.patch(mysqlClusters, key(), { metadata: { annotations: { 'regent.dev/rotate-passwords': '1' } } })
     await reconcile(3)
-    expect([...new Set(told)]).toEqual([expect.stringMatching(/^Began: .*Secrets shop-client and shop-admin/), 'Waits: the cluster takes no writes now'])
+    expect([...new Set(told)]).toEqual([
+      expect.stringMatching(/^Began: .*Secrets shop-client and shop-admin/),
+      'Waits: the cluster takes no writes now',
+    ])
     const { annotations = {} } = (await internal()).metadata
-    expect(annotations).toEqual({ 'regent.dev/rotate-passwords': '1', 'regent.dev/next-passwords': expect.stringMatching(/^[0-9a-f]{32}$/) as string })
+    expect(annotations).toEqual({
+      'regent.dev/rotate-passwords': '1',
+      'regent.dev/next-passwords': expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+    })
     expect(await password()).toBe(before)
-    // As it is where a manager died right after MySQL had them: what is applied from then on are the new ones, and nobody's apply takes that back.
-    await api.client.patch(secrets, key('shop-internal'), { data: { 'password-generation': Buffer.from(annotations['regent.dev/next-passwords'] ?? '').toString('base64') } })
+    // As it is where a manager died right after MySQL had them: what is applied from then on are the new ones, and
+    // nobody's apply takes that back.
+    await api.client.patch(secrets, key('shop-internal'), {
+      data: { 'password-generation': Buffer.from(annotations['regent.dev/next-passwords'] ?? '').toString('base64') },
+    })
     await reconcile(1)
     const after = await password()
     expect(after).not.toBe(before)
@@ -192,18 +259,36 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     const { reconcile, showStatus, set } = manager()
     await reconcile()
     const { apiVersion, kind, metadata } = await stored()
-    await api.client.apply(mysqlClusters, { apiVersion, kind, metadata: { name: metadata.name, namespace: api.namespace }, status: { epoch: 1 } } as KubeObject, { fieldManager: 'test', subresource: 'status' })
+    await api.client.apply(
+      mysqlClusters,
+      {
+        apiVersion,
+        kind,
+        metadata: { name: metadata.name, namespace: api.namespace },
+        status: { epoch: 1 },
+      } as KubeObject,
+      { fieldManager: 'test', subresource: 'status' },
+    )
     await api.client.delete(secrets, key('shop-internal'))
     await expect(reconcile(1)).rejects.toThrow(/Secret .*\/shop-internal is gone.*kubectl -n .* exec shop-0/)
     expect(await api.client.get(secrets, key('shop-internal'))).toBeUndefined()
     expect(set.all()).toHaveLength(1)
     await showStatus()
-    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({ status: 'False', reason: 'SpecNotFollowed', message: expect.stringContaining('is gone') as string })
+    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({
+      status: 'False',
+      reason: 'SpecNotFollowed',
+      message: expect.stringContaining('is gone') as string,
+    })
   })
 
   it('makes no secret for volumes of an earlier cluster, whose own is gone', async () => {
     await cluster({ image: 'mysql:8.4.6' })
-    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { ...key('data-shop-0'), labels: { 'regent.dev/cluster': 'shop' } }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } }
+    const claim = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { ...key('data-shop-0'), labels: { 'regent.dev/cluster': 'shop' } },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    }
     await api.client.create<KubeObject>(volumeClaims, claim)
     const { reconcile, refusals } = manager()
     await expect(reconcile(1)).rejects.toThrow('delete the volume claims first')
@@ -223,24 +308,48 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     const [one, other] = [await leaf(), await leaf()]
     await cluster({ image: 'mysql:8.4.6', tls: { secretName: 'mine' } })
     const { reconcile, showStatus, refusals } = manager()
-    const degraded = async () => (await showStatus(), (await stored()).status?.conditions?.find(({ type }) => type === 'Degraded'))
+    const degraded = async () => (
+      await showStatus(),
+      (await stored()).status?.conditions?.find(({ type }) => type === 'Degraded')
+    )
     expect(await reconcile(1)).toEqual({ requeueAfterMs: 10_000 })
-    expect(await degraded()).toMatchObject({ status: 'True', reason: 'SpecNotFollowed', message: expect.stringMatching(/Secret .*\/mine \(spec.tls.secretName\) is not there; until it can be used nothing of this spec is applied/) as string })
+    expect(await degraded()).toMatchObject({
+      status: 'True',
+      reason: 'SpecNotFollowed',
+      message: expect.stringMatching(
+        /Secret .*\/mine \(spec.tls.secretName\) is not there; until it can be used nothing of this spec is applied/,
+      ) as string,
+    })
     expect(await api.client.get(statefulSets, key())).toBeUndefined()
-    await api.client.create(secrets, { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: key('mine'), data: dataOf({ 'tls.crt': one.cert, 'tls.key': one.key, 'ca.crt': authority.cert }) })
-    // Sooner than for the certificate, which is every ten minutes, since its servers do not say yet what passwords they have.
+    await api.client.create(secrets, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/tls',
+      metadata: key('mine'),
+      data: dataOf({ 'tls.crt': one.cert, 'tls.key': one.key, 'ca.crt': authority.cert }),
+    })
+    // Sooner than for the certificate, which is every ten minutes, since its servers do not say yet what passwords they
+    // have.
     expect(await reconcile(2)).toEqual({ requeueAfterMs: 20_000 })
     expect(refusals.at(-1)).toBe('')
     expect(textIn(await api.client.get(secrets, key('shop-client')), 'ca.crt')).toBe(authority.cert)
     await api.client.patch(secrets, key('mine'), { data: dataOf({ 'tls.key': other.key }) })
     await change({ settings: { max_connections: '500' } })
     expect(await reconcile(1)).toEqual({ requeueAfterMs: 10_000 })
-    expect((await api.client.get(configMaps, key('shop-agents')))?.data?.['agent.json']).toContain('"max_connections": "500"')
-    expect(refusals.at(-1)).toMatch(/mine \(spec.tls.secretName\) cannot be used: tls.key is not the key of tls.crt; servers go on with the certificate they have/)
+    expect((await api.client.get(configMaps, key('shop-agents')))?.data?.['agent.json']).toContain(
+      '"max_connections": "500"',
+    )
+    expect(refusals.at(-1)).toMatch(
+      /mine \(spec.tls.secretName\) cannot be used: tls.key is not the key of tls.crt; servers go on with the certificate they have/,
+    )
     // Another one that cannot be used is not put in its place.
     await change({ tls: { secretName: 'nobodys' } })
     await reconcile(1)
-    expect((await api.client.get(statefulSets, key()))?.spec.template.spec?.volumes?.find(({ name }) => name === 'client-certificate')?.secret?.secretName).toBe('mine')
+    expect(
+      (await api.client.get(statefulSets, key()))?.spec.template.spec?.volumes?.find(
+        ({ name }) => name === 'client-certificate',
+      )?.secret?.secretName,
+    ).toBe('mine')
   })
 
   it('never sets the number of pods of a set that is there: scaling owns it', async () => {
@@ -262,7 +371,12 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await change({ networkPolicy: false })
     await reconcile(1)
     expect(await api.client.get(networkPolicies, key())).toBeUndefined()
-    await api.client.create(networkPolicies, { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: key(), spec: { podSelector: { matchLabels: {} }, policyTypes: ['Ingress'], ingress: [] } })
+    await api.client.create(networkPolicies, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: key(),
+      spec: { podSelector: { matchLabels: {} }, policyTypes: ['Ingress'], ingress: [] },
+    })
     await reconcile(1)
     expect(await api.client.get(networkPolicies, key())).toBeDefined()
   })
@@ -270,7 +384,10 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
   it('does not touch what is disabled', async () => {
     await cluster({ networkPolicy: true, podMonitor: true })
     await manager({ disabled: ['disruptionBudgets', 'networkPolicies', 'podMonitors'] }).reconcile()
-    expect([await api.client.get(podDisruptionBudgets, key()), await api.client.get(networkPolicies, key())]).toEqual([undefined, undefined])
+    expect([await api.client.get(podDisruptionBudgets, key()), await api.client.get(networkPolicies, key())]).toEqual([
+      undefined,
+      undefined,
+    ])
   })
 
   it('grows the claims of its volumes with the spec, and never shrinks one', async () => {
@@ -278,15 +395,38 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     const { reconcile } = manager()
     await reconcile()
     const storageClassName = `expands-${api.namespace}`
-    await api.client.create(storageClasses, { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: storageClassName }, provisioner: 'example.org/none', allowVolumeExpansion: true } as KubeObject)
+    await api.client.create(storageClasses, {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: storageClassName },
+      provisioner: 'example.org/none',
+      allowVolumeExpansion: true,
+    } as KubeObject)
     for (const [ordinal, storage] of ['1Gi', '2Gi', '8Gi'].entries()) {
-      const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { ...key(`data-shop-${ordinal}`), labels: { 'regent.dev/cluster': 'shop' } }, spec: { storageClassName, accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } } }
+      const claim = {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { ...key(`data-shop-${ordinal}`), labels: { 'regent.dev/cluster': 'shop' } },
+        spec: { storageClassName, accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+      }
       await api.client.create<KubeObject>(volumeClaims, claim)
-      await api.client.patch(volumeClaims, key(claim.metadata.name), { status: { phase: 'Bound', capacity: { storage } } }, { subresource: 'status' })
+      await api.client.patch(
+        volumeClaims,
+        key(claim.metadata.name),
+        { status: { phase: 'Bound', capacity: { storage } } },
+        { subresource: 'status' },
+      )
     }
     await change({ storage: { size: '2Gi' } })
     await reconcile(1)
-    expect(await Promise.all([0, 1, 2].map(async (ordinal) => (await api.client.get(volumeClaims, key(`data-shop-${ordinal}`)))?.spec?.resources?.requests?.storage))).toEqual(['2Gi', '2Gi', '8Gi'])
+    expect(
+      await Promise.all(
+        [0, 1, 2].map(
+          async (ordinal) =>
+            (await api.client.get(volumeClaims, key(`data-shop-${ordinal}`)))?.spec?.resources?.requests?.storage,
+        ),
+      ),
+    ).toEqual(['2Gi', '2Gi', '8Gi'])
   })
 
   it('pauses with its resource and goes on with it', async () => {
@@ -322,7 +462,9 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await byHand('shop-replicas', 3333)
     await reconcile()
     expect(await portOf('shop-replicas')).toBe(3333)
-    expect((await api.client.get(configMaps, key('shop-agents')))?.data).toEqual(agentConfigOf({ ...(await stored()), spec: { ...(await stored()).spec, settings: {} } }).data)
+    expect((await api.client.get(configMaps, key('shop-agents')))?.data).toEqual(
+      agentConfigOf({ ...(await stored()), spec: { ...(await stored()).spec, settings: {} } }).data,
+    )
     await change({ paused: false })
     await reconcile(1)
     expect(await portOf('shop-replicas')).toBe(3306)
@@ -357,11 +499,16 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await reconcile()
     await showStatus()
     await change({ instances: 5, primary: { never: ['other-0'] } })
-    for (let time = 0; time < 2; time += 1) await expect(reconcile(1)).rejects.toMatchObject({ name: 'TerminalError', code: 'REGENT_BAD_REQUEST' })
+    for (let time = 0; time < 2; time += 1)
+      await expect(reconcile(1)).rejects.toMatchObject({ name: 'TerminalError', code: 'REGENT_BAD_REQUEST' })
     expect(set.get(key())?.loop.spec.instances).toBe(3)
     await sleep(260)
     await showStatus()
-    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({ status: 'False', reason: 'SpecNotFollowed', message: expect.stringContaining('primary names "other-0"') as string })
+    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Progressing')).toMatchObject({
+      status: 'False',
+      reason: 'SpecNotFollowed',
+      message: expect.stringContaining('primary names "other-0"') as string,
+    })
     await change({ primary: { never: [] } })
     await reconcile()
     expect(set.get(key())?.loop.spec.instances).toBe(5)
@@ -373,9 +520,15 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await reconcile()
     const before = await objects()
     await change({ settings: { gtid_mode: 'OFF' }, pod: { labels: { tier: 'db' } } })
-    await expect(reconcile()).rejects.toThrow(/spec\.settings: gtid_mode .*; until that is mended nothing of this spec is applied/)
+    await expect(reconcile()).rejects.toThrow(
+      /spec\.settings: gtid_mode .*; until that is mended nothing of this spec is applied/,
+    )
     await showStatus()
-    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Degraded')).toMatchObject({ status: 'True', reason: 'SpecNotFollowed', message: expect.stringContaining('gtid_mode') as string })
+    expect((await stored()).status?.conditions?.find(({ type }) => type === 'Degraded')).toMatchObject({
+      status: 'True',
+      reason: 'SpecNotFollowed',
+      message: expect.stringContaining('gtid_mode') as string,
+    })
     expect(await objects()).toEqual(before)
     expect(set.get(key())).toBeDefined()
     await change({ settings: null })
@@ -398,7 +551,13 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await reconcile()
     await showStatus()
     const { status } = await stored()
-    expect(status).toMatchObject({ observedGeneration: 2, replicas: 3, epoch: 0, selector: 'regent.dev/cluster=shop', binding: { name: 'shop-client' } })
+    expect(status).toMatchObject({
+      observedGeneration: 2,
+      replicas: 3,
+      epoch: 0,
+      selector: 'regent.dev/cluster=shop',
+      binding: { name: 'shop-client' },
+    })
     expect(status?.conditions).toHaveLength(5)
     writes.splice(0)
     expect(await showStatus()).toMatchObject({ requeueAfterMs: expect.any(Number) as number })
@@ -410,11 +569,17 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await cluster({ image: 'mysql:8.4.66' })
     const { reconcile, showStatus } = manager()
     await reconcile()
-    const template = async () => (await api.client.get(statefulSets, key()))?.spec.template ?? expect.fail('no template')
+    const template = async () =>
+      (await api.client.get(statefulSets, key()))?.spec.template ?? expect.fail('no template')
     const pod = async (name: string) => {
       const { metadata, spec } = await template()
       const volumes = [...(spec?.volumes ?? []), { name: 'data', emptyDir: {} }]
-      await api.client.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata: { ...key(name), labels: { ...metadata?.labels }, annotations: { ...metadata?.annotations } }, spec: { ...spec, volumes, containers: spec?.containers ?? [] } } as KubeObject)
+      await api.client.create(pods, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { ...key(name), labels: { ...metadata?.labels }, annotations: { ...metadata?.annotations } },
+        spec: { ...spec, volumes, containers: spec?.containers ?? [] },
+      } as KubeObject)
     }
     await pod('shop-0')
     await showStatus()
@@ -426,13 +591,20 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await reconcile(1)
     await pod('shop-1')
     await showStatus()
-    expect([await api.client.get(pods, key('shop-0')), (await api.client.get(pods, key('shop-1')))?.metadata.name]).toEqual([undefined, 'shop-1'])
+    expect([
+      await api.client.get(pods, key('shop-0')),
+      (await api.client.get(pods, key('shop-1')))?.metadata.name,
+    ]).toEqual([undefined, 'shop-1'])
   })
 
   it('is known to the API server as one manager of fields', async () => {
     await cluster()
     await manager().reconcile()
-    const { metadata } = (await api.client.get(statefulSets, key())) as unknown as { metadata: { managedFields: readonly { manager: string }[] } }
-    expect([...new Set(metadata.managedFields.map(({ manager: name }) => name))].sort()).toEqual([fieldManager, scaleManager].sort())
+    const { metadata } = (await api.client.get(statefulSets, key())) as unknown as {
+      metadata: { managedFields: readonly { manager: string }[] }
+    }
+    expect([...new Set(metadata.managedFields.map(({ manager: name }) => name))].sort()).toEqual(
+      [fieldManager, scaleManager].sort(),
+    )
   })
 })

@@ -26,12 +26,22 @@ export interface ManagerShape {
   readonly image?: string | null
 }
 
-/** The reconcilers of one manager on a real API server. Its caches are filled from etcd before each run, so that a test says when what is seen. */
-export function aManager(client: KubeClient, namespace: string, { leads = true, applyOnce = 'off', disabled = ['podMonitors'], image = 'mysql:8.4.6' }: ManagerShape = {}) {
+/**
+ * The reconcilers of one manager on a real API server. Its caches are filled from etcd before each run, so that a test
+ * says when what is seen.
+ */
+export function aManager(
+  client: KubeClient,
+  namespace: string,
+  { leads = true, applyOnce = 'off', disabled = ['podMonitors'], image = 'mysql:8.4.6' }: ManagerShape = {},
+) {
   const key = { namespace, name: 'shop' }
   const writes: string[] = []
   const leading = { now: leads }
-  const counted = leaderClient(counting(client, writes), { lost: new AbortController().signal, holds: () => leading.now })
+  const counted = leaderClient(counting(client, writes), {
+    lost: new AbortController().signal,
+    holds: () => leading.now,
+  })
   const clusters = testingInformer<MySQLCluster>('mysqlclusters')
   const podInformer = testingInformer<Pod>('pods')
   const sets = testingInformer<StatefulSet>('statefulsets')
@@ -41,21 +51,72 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
   // What is shown stands back for a second while a cluster is made; here that second is over.
   let aheadMs = 1_000
   const { clock } = realWorld
-  const afterRecoveries = { ...clock, wallMs: () => clock.wallMs() + aheadMs, monotonicMs: () => clock.monotonicMs() + aheadMs }
-  const parts = { client: counted, clock: realWorld.clock, clusters, pods: podInformer, statefulSets: sets, leads: () => leading.now }
-  const set = new ClusterSet({ ...parts, world: realWorld, slices: testingInformer<EndpointSlice>('endpointslices'), configMaps: testingInformer<ConfigMap>('configmaps'), secrets: secretInformer, manager: 'm1', log, metrics: createMetrics(), changed: () => undefined, decided: () => undefined, recovered: () => undefined, declined: () => undefined })
-  const options = { reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] }, images: { regent: 'regent:1', ...(image !== null && { mysql: image }) } }
-  const objects = { client: counted, world: realWorld, managerNamespace: 'regent', disabled: new Set(disabled), templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }), authorities: new Map<string, Secret>() }
+  const afterRecoveries = {
+    ...clock,
+    wallMs: () => clock.wallMs() + aheadMs,
+    monotonicMs: () => clock.monotonicMs() + aheadMs,
+  }
+  const parts = {
+    client: counted,
+    clock: realWorld.clock,
+    clusters,
+    pods: podInformer,
+    statefulSets: sets,
+    leads: () => leading.now,
+  }
+  const set = new ClusterSet({
+    ...parts,
+    world: realWorld,
+    slices: testingInformer<EndpointSlice>('endpointslices'),
+    configMaps: testingInformer<ConfigMap>('configmaps'),
+    secrets: secretInformer,
+    manager: 'm1',
+    log,
+    metrics: createMetrics(),
+    changed: () => undefined,
+    decided: () => undefined,
+    recovered: () => undefined,
+    declined: () => undefined,
+  })
+  const options = {
+    reconcile: { concurrent: 1, applyOnce, disabledCapabilities: [...disabled] },
+    images: { regent: 'regent:1', ...(image !== null && { mysql: image }) },
+  }
+  const objects = {
+    client: counted,
+    world: realWorld,
+    managerNamespace: 'regent',
+    disabled: new Set(disabled),
+    templates: new TemplateKeeper({ client: counted, clock: realWorld.clock }),
+    authorities: new Map<string, Secret>(),
+  }
   const told: string[] = []
   const putRight: string[] = []
-  const events = { refused: (_key: object, trouble: string) => void refusals.push(trouble), forget: () => undefined, passwords: (_key: object, what: string, note: string) => void told.push(`${what}: ${note}`), putRight: (_key: object, what: string) => void putRight.push(what) }
+  const events = {
+    refused: (_key: object, trouble: string) => void refusals.push(trouble),
+    forget: () => undefined,
+    passwords: (_key: object, what: string, note: string) => void told.push(`${what}: ${note}`),
+    putRight: (_key: object, what: string) => void putRight.push(what),
+  }
   const bring = reconcileCluster({ ...parts, set, options, objects, events, applied: () => undefined })
-  const show = reconcileStatus({ ...parts, set, clock: afterRecoveries, putRight: (_key, what) => void putRight.push(what) })
+  const show = reconcileStatus({
+    ...parts,
+    set,
+    clock: afterRecoveries,
+    putRight: (_key, what) => void putRight.push(what),
+  })
   const signal = new AbortController().signal
 
-  const fill = async <Kind extends KubeObject>(resource: Resource<Kind>, informer: ReturnType<typeof testingInformer<Kind>>, selected: { readonly labelSelector?: string } = {}): Promise<void> => {
+  const fill = async <Kind extends KubeObject>(
+    resource: Resource<Kind>,
+    informer: ReturnType<typeof testingInformer<Kind>>,
+    selected: { readonly labelSelector?: string } = {},
+  ): Promise<void> => {
     const { items } = await client.list(resource, { namespace, ...selected })
-    for (const gone of informer.list().filter(({ metadata }) => !items.some((item) => item.metadata.name === metadata.name))) informer.delete(gone)
+    for (const gone of informer
+      .list()
+      .filter(({ metadata }) => !items.some((item) => item.metadata.name === metadata.name)))
+      informer.delete(gone)
     for (const item of items) informer.put({ ...item, apiVersion: item.apiVersion ?? '', kind: item.kind ?? '' })
   }
   const look = async (): Promise<void> => {
@@ -89,7 +150,8 @@ export function aManager(client: KubeClient, namespace: string, { leads = true, 
     },
     /** Once the loop has decided something. */
     showStatus: async () => {
-      for (let tries = 0; tries < 100 && set.get(key) !== undefined && set.get(key)?.loop.decision === null; tries += 1) await realWorld.timers.sleep(20)
+      for (let tries = 0; tries < 100 && set.get(key) !== undefined && set.get(key)?.loop.decision === null; tries += 1)
+        await realWorld.timers.sleep(20)
       await look()
       return show(key, signal)
     },
@@ -104,16 +166,39 @@ function counting(client: KubeClient, writes: string[]): KubeClient {
     get: (resource, key, options) => client.get(resource, key, options),
     list: (resource, options) => client.list(resource, options),
     watch: (resource, options) => client.watch(resource, options),
-    create: (resource, object, options) => (note('create', resource, object.metadata.name), client.create(resource, object, options)),
-    update: (resource, object, options) => (note('update', resource, object.metadata.name), client.update(resource, object, options)),
-    apply: (resource, object, options) => (note('apply', resource, object.metadata.name), client.apply(resource, object, options)),
-    patch: (resource, key, patch, options) => (note('patch', resource, key.name), client.patch(resource, key, patch, options)),
+    create: (resource, object, options) => (
+      note('create', resource, object.metadata.name),
+      client.create(resource, object, options)
+    ),
+    update: (resource, object, options) => (
+      note('update', resource, object.metadata.name),
+      client.update(resource, object, options)
+    ),
+    apply: (resource, object, options) => (
+      note('apply', resource, object.metadata.name),
+      client.apply(resource, object, options)
+    ),
+    patch: (resource, key, patch, options) => (
+      note('patch', resource, key.name),
+      client.patch(resource, key, patch, options)
+    ),
     delete: (resource, key, options) => (note('delete', resource, key.name), client.delete(resource, key, options)),
   }
 }
 
 /** Every object of the cluster, by kind and name. */
-export async function objectsOf(client: KubeClient, namespace: string, kinds: readonly Resource[]): Promise<ReadonlyMap<string, KubeObject>> {
-  const lists = await Promise.all(kinds.map(async (kind) => ({ kind, items: (await client.list(kind, { namespace, labelSelector: selectorTextOf('shop') })).items })))
-  return new Map(lists.flatMap(({ kind, items }) => items.map((item) => [`${kind.kind} ${keyOf(item).name}`, item] as const)))
+export async function objectsOf(
+  client: KubeClient,
+  namespace: string,
+  kinds: readonly Resource[],
+): Promise<ReadonlyMap<string, KubeObject>> {
+  const lists = await Promise.all(
+    kinds.map(async (kind) => ({
+      kind,
+      items: (await client.list(kind, { namespace, labelSelector: selectorTextOf('shop') })).items,
+    })),
+  )
+  return new Map(
+    lists.flatMap(({ kind, items }) => items.map((item) => [`${kind.kind} ${keyOf(item).name}`, item] as const)),
+  )
 }

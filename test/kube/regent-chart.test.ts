@@ -12,7 +12,17 @@ import { fileWith } from '../../src/local/testing.ts'
 import { loadKubernetesOptions } from '../../src/manager/options/load.ts'
 import type { KubernetesManagerOptions } from '../../src/manager/options/schema.ts'
 import { findHelm } from './find-helm.ts'
-import { chartFolder, describeCharts, lint, ofKind, only, refusalOf, render, type Rendered, renderNotes } from './helm.ts'
+import {
+  chartFolder,
+  describeCharts,
+  lint,
+  ofKind,
+  only,
+  refusalOf,
+  render,
+  type Rendered,
+  renderNotes,
+} from './helm.ts'
 import { imagesIn, isSelected, podTemplates, restrictedComplaint } from './rendered-pods.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
@@ -25,41 +35,64 @@ beforeAll(async () => {
 describeCharts('helm', () => {
   it('is said to be missing, and where to get it', async () => {
     await expect(findHelm({ PATH: '/nowhere', REGENT_KUBE_HOME: '/nowhere' })).rejects.toThrow('npm run kube -- build')
-    await expect(findHelm({ PATH: '/bin', REGENT_HELM: '/nowhere/helm' })).rejects.toThrow('REGENT_HELM is /nowhere/helm')
+    await expect(findHelm({ PATH: '/bin', REGENT_HELM: '/nowhere/helm' })).rejects.toThrow(
+      'REGENT_HELM is /nowhere/helm',
+    )
   })
 })
 
 describeCharts('the chart that installs the manager', () => {
   it('is what helm calls a good chart', async () => {
-    expect(await lint('regent')).toMatchObject({ ok: true, stdout: expect.stringContaining('0 chart(s) failed') as string })
+    expect(await lint('regent')).toMatchObject({
+      ok: true,
+      stdout: expect.stringContaining('0 chart(s) failed') as string,
+    })
   })
 
   it('has the version of the program that it installs', async () => {
-    expect(parse(await readFile(join(chartFolder('regent'), 'Chart.yaml'), 'utf8'))).toMatchObject({ version: regentVersion, appVersion: regentVersion })
+    expect(parse(await readFile(join(chartFolder('regent'), 'Chart.yaml'), 'utf8'))).toMatchObject({
+      version: regentVersion,
+      appVersion: regentVersion,
+    })
   })
 
   it('labels all it makes, but for the definition that is generated', () => {
-    const unlabelled = objects.filter(({ kind, metadata }) => kind !== 'CustomResourceDefinition' && !['name', 'instance', 'version', 'managed-by'].every((label) => metadata.labels?.[`app.kubernetes.io/${label}`]))
+    const unlabelled = objects.filter(
+      ({ kind, metadata }) =>
+        kind !== 'CustomResourceDefinition' &&
+        !['name', 'instance', 'version', 'managed-by'].every(
+          (label) => metadata.labels?.[`app.kubernetes.io/${label}`],
+        ),
+    )
     expect(unlabelled.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
   })
 
   it('keeps the definition when it is uninstalled: the clusters would go with it', () => {
-    expect(only(objects, 'CustomResourceDefinition').metadata.annotations).toMatchObject({ 'helm.sh/resource-policy': 'keep' })
+    expect(only(objects, 'CustomResourceDefinition').metadata.annotations).toMatchObject({
+      'helm.sh/resource-policy': 'keep',
+    })
   })
 
   it('makes what scripts rely on under the same names in every release', async () => {
     const other = await render('regent', {}, { release: 'prod-7', namespace: 'databases' })
     expect(only(other, 'Service', 'regent')['spec']).toMatchObject({ ports: [{ port: 443, targetPort: 'api' }] })
-    expect(only(other, 'Service', 'regent-webhook')['spec']).toMatchObject({ ports: [{ port: 443, targetPort: 'webhook' }] })
+    expect(only(other, 'Service', 'regent-webhook')['spec']).toMatchObject({
+      ports: [{ port: 443, targetPort: 'webhook' }],
+    })
     expect(tokenOf(only(other, 'Secret', 'regent-api'))).toMatch(/^[A-Za-z0-9]{48}$/)
-    expect(other.filter(({ metadata }) => metadata.namespace !== undefined && metadata.namespace !== 'databases')).toEqual([])
+    expect(
+      other.filter(({ metadata }) => metadata.namespace !== undefined && metadata.namespace !== 'databases'),
+    ).toEqual([])
   })
 
   it('leads its Services to ports that the managers have, and to no other pod', () => {
     const { labels, spec } = podOf(only(objects, 'Deployment'))
     const ports = new Map(spec.containers[0]?.ports?.map(({ name, containerPort }) => [name, containerPort]))
     const reached = ofKind(objects, 'Service').flatMap((service) => {
-      const { selector, ports: offered } = service['spec'] as { readonly selector: Mapping; readonly ports: readonly { readonly port: number; readonly targetPort: string }[] }
+      const { selector, ports: offered } = service['spec'] as {
+        readonly selector: Mapping
+        readonly ports: readonly { readonly port: number; readonly targetPort: string }[]
+      }
       expect(isSelected(labels, selector)).toBe(true)
       expect(isSelected(only(objects, 'Pod').metadata.labels ?? {}, selector)).toBe(false)
       return offered.map(({ port, targetPort }) => `${service.metadata.name}:${port} → ${ports.get(targetPort)}`)
@@ -68,24 +101,47 @@ describeCharts('the chart that installs the manager', () => {
   })
 
   it('labels managers as the NetworkPolicy of a cluster expects them', () => {
-    const managers = networkPolicyOf(aCluster(), 'regent').spec.ingress.flatMap(({ from = [] }) => from).find(({ namespaceSelector }) => namespaceSelector !== undefined)
-    expect(isSelected(podOf(only(objects, 'Deployment')).labels, managers?.podSelector?.matchLabels ?? { missing: '' })).toBe(true)
+    const managers = networkPolicyOf(aCluster(), 'regent')
+      .spec.ingress.flatMap(({ from = [] }) => from)
+      .find(({ namespaceSelector }) => namespaceSelector !== undefined)
+    expect(
+      isSelected(podOf(only(objects, 'Deployment')).labels, managers?.podSelector?.matchLabels ?? { missing: '' }),
+    ).toBe(true)
   })
 
   it('runs two managers on different nodes where it can, and one of them through every drain and update', () => {
     const { labels, spec } = podOf(only(objects, 'Deployment'))
-    expect(only(objects, 'Deployment')['spec']).toMatchObject({ replicas: 2, strategy: { rollingUpdate: { maxUnavailable: 0 } } })
-    expect(spec.affinity).toMatchObject({ podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: { topologyKey: 'kubernetes.io/hostname' } }] } })
-    const budget = only(objects, 'PodDisruptionBudget')['spec'] as { readonly maxUnavailable: number; readonly selector: { readonly matchLabels: Mapping } }
+    expect(only(objects, 'Deployment')['spec']).toMatchObject({
+      replicas: 2,
+      strategy: { rollingUpdate: { maxUnavailable: 0 } },
+    })
+    expect(spec.affinity).toMatchObject({
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { podAffinityTerm: { topologyKey: 'kubernetes.io/hostname' } },
+        ],
+      },
+    })
+    const budget = only(objects, 'PodDisruptionBudget')['spec'] as {
+      readonly maxUnavailable: number
+      readonly selector: { readonly matchLabels: Mapping }
+    }
     expect(budget.maxUnavailable).toBe(1)
     expect(isSelected(labels, budget.selector.matchLabels)).toBe(true)
   })
 
   it('never has both managers on one node while another takes pods, and gives up a lost node within seconds', async () => {
     const { labels, spec } = podOf(only(objects, 'Deployment'))
-    const [constraint, ...others] = spec['topologySpreadConstraints'] as readonly { readonly labelSelector: { readonly matchLabels: Mapping } }[]
+    const [constraint, ...others] = spec['topologySpreadConstraints'] as readonly {
+      readonly labelSelector: { readonly matchLabels: Mapping }
+    }[]
     expect(others).toEqual([])
-    const wanted = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule', matchLabelKeys: ['pod-template-hash'] }
+    const wanted = {
+      maxSkew: 1,
+      topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'DoNotSchedule',
+      matchLabelKeys: ['pod-template-hash'],
+    }
     expect(constraint).toMatchObject({ ...wanted, nodeTaintsPolicy: 'Honor' })
     expect(isSelected(labels, constraint?.labelSelector.matchLabels ?? { missing: '' })).toBe(true)
     const ours = ['not-ready', 'unreachable'].map((taint) => ({
@@ -94,11 +150,15 @@ describeCharts('the chart that installs the manager', () => {
     expect(spec['tolerations']).toEqual(ours)
     const own = { key: 'dedicated', operator: 'Exists' }
     const given = await render('regent', { tolerations: [own], topologySpreadConstraints: [{ maxSkew: 2 }] })
-    expect(podOf(only(given, 'Deployment')).spec).toMatchObject({ tolerations: [own, ...ours], topologySpreadConstraints: [{ maxSkew: 2 }] })
+    expect(podOf(only(given, 'Deployment')).spec).toMatchObject({
+      tolerations: [own, ...ours],
+      topologySpreadConstraints: [{ maxSkew: 2 }],
+    })
   })
 
   it('starts the managers anew when their configuration changes, and only then', async () => {
-    const checksumOf = (rendered: readonly Rendered[]) => podOf(only(rendered, 'Deployment')).annotations['checksum/config']
+    const checksumOf = (rendered: readonly Rendered[]) =>
+      podOf(only(rendered, 'Deployment')).annotations['checksum/config']
     expect(checksumOf(await render('regent', { replicas: 3 }))).toBe(checksumOf(objects))
     expect(checksumOf(await render('regent', { manager: { log: { level: 'debug' } } }))).not.toBe(checksumOf(objects))
   })
@@ -111,14 +171,24 @@ describeCharts('the chart that installs the manager', () => {
 
   it('mounts what its pods name, from what it makes itself or the manager does', () => {
     for (const { spec } of podTemplates(objects)) {
-      expect(spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name))).toEqual(spec.volumes?.map(({ name }) => name))
+      expect(spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name))).toEqual(
+        spec.volumes?.map(({ name }) => name),
+      )
     }
     const { volumes = [] } = podOf(only(objects, 'Deployment')).spec
-    expect(volumes).toMatchObject([{ configMap: { name: 'regent' } }, { secret: { secretName: 'regent-api', defaultMode: 0o440 } }, { emptyDir: {} }])
+    expect(volumes).toMatchObject([
+      { configMap: { name: 'regent' } },
+      { secret: { secretName: 'regent-api', defaultMode: 0o440 } },
+      { emptyDir: {} },
+    ])
   })
 
   it('says in the notes what to do next', async () => {
-    const notes = await renderNotes('regent', { watchNamespaces: ['shops'], api: { createSecret: false } }, { release: 'prod', namespace: 'db' })
+    const notes = await renderNotes(
+      'regent',
+      { watchNamespaces: ['shops'], api: { createSecret: false } },
+      { release: 'prod', namespace: 'db' },
+    )
     expect(notes).toContain('Regent 0.1.0 manages clusters in shops.')
     expect(notes).toContain('helm -n db test prod')
     expect(notes).toContain('kubectl apply -n shops -f - <<EOF')
@@ -137,8 +207,13 @@ describeCharts('images', () => {
   it('come from the registry that is named, but for one that names its own', async () => {
     const image = { registry: 'mirror.example.org:5000/team', digest: `sha256:${'0a'.repeat(32)}` }
     const mirrored = configurationOf(await render('regent', { image }))['images']
-    expect(mirrored).toEqual({ regent: `mirror.example.org:5000/team/regent@sha256:${'0a'.repeat(32)}`, mysql: 'mirror.example.org:5000/team/mysql:9.7.4' })
-    const own = configurationOf(await render('regent', { image, mysql: { image: 'images.example.org/mysql:9.7.4' } }))['images']
+    expect(mirrored).toEqual({
+      regent: `mirror.example.org:5000/team/regent@sha256:${'0a'.repeat(32)}`,
+      mysql: 'mirror.example.org:5000/team/mysql:9.7.4',
+    })
+    const own = configurationOf(await render('regent', { image, mysql: { image: 'images.example.org/mysql:9.7.4' } }))[
+      'images'
+    ]
     expect(own).toMatchObject({ mysql: 'images.example.org/mysql:9.7.4' })
   })
 })
@@ -158,9 +233,27 @@ describeCharts('the configuration file', () => {
   })
 
   it('says what the values say, in a form that the manager takes', async () => {
-    const manager = { reconcile: { applyOnce: 'on', disabledCapabilities: ['events'] }, leaderElection: { retrySeconds: 1 }, log: { level: 'silent', file: '/var/log/regent/manager.log' }, profiling: { address: ':6060' } }
-    const options = await optionsIn(await render('regent', { manager, watchNamespaces: ['shops'], listenAddress: '::', monitoring: { podMonitors: true }, webhook: { certManager: { enabled: true } } }))
-    expect(options).toMatchObject({ ...manager, watch: { namespaces: ['shops'] }, api: { host: '::' }, webhook: { host: '::', certificateFolder: '/run/regent/webhook' } })
+    const manager = {
+      reconcile: { applyOnce: 'on', disabledCapabilities: ['events'] },
+      leaderElection: { retrySeconds: 1 },
+      log: { level: 'silent', file: '/var/log/regent/manager.log' },
+      profiling: { address: ':6060' },
+    }
+    const options = await optionsIn(
+      await render('regent', {
+        manager,
+        watchNamespaces: ['shops'],
+        listenAddress: '::',
+        monitoring: { podMonitors: true },
+        webhook: { certManager: { enabled: true } },
+      }),
+    )
+    expect(options).toMatchObject({
+      ...manager,
+      watch: { namespaces: ['shops'] },
+      api: { host: '::' },
+      webhook: { host: '::', certificateFolder: '/run/regent/webhook' },
+    })
   })
 
   it('is mounted where the manager is told to read it', () => {
@@ -171,42 +264,78 @@ describeCharts('the configuration file', () => {
   })
 
   it('gets a folder to write to where the log goes to a file', async () => {
-    const { spec } = podOf(only(await render('regent', { manager: { log: { file: '/var/log/regent/manager.log' } } }), 'Deployment'))
+    const { spec } = podOf(
+      only(await render('regent', { manager: { log: { file: '/var/log/regent/manager.log' } } }), 'Deployment'),
+    )
     expect(spec.containers[0]?.volumeMounts).toContainEqual({ name: 'logs', mountPath: '/var/log/regent' })
   })
 })
 
 describeCharts('webhooks', () => {
   const kinds = ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']
-  const webhooksOf = (rendered: readonly Rendered[]) => kinds.map((kind) => (only(rendered, kind, 'regent')['webhooks'] as readonly Mapping[])[0])
+  const webhooksOf = (rendered: readonly Rendered[]) =>
+    kinds.map((kind) => (only(rendered, kind, 'regent')['webhooks'] as readonly Mapping[])[0])
 
   it('never block anybody while no manager answers, and trust nobody before the manager says whom', () => {
-    const clientConfig = (path: string) => ({ service: { name: 'regent-webhook', namespace: 'regent', port: 443, path } })
-    expect(webhooksOf(objects)).toMatchObject([{ failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'None' }, { failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'NoneOnDryRun' }])
-    expect(webhooksOf(objects).map((webhook) => webhook?.['clientConfig'])).toEqual([clientConfig('/mutate/mysqlclusters'), clientConfig('/validate/mysqlclusters')])
+    const clientConfig = (path: string) => ({
+      service: { name: 'regent-webhook', namespace: 'regent', port: 443, path },
+    })
+    expect(webhooksOf(objects)).toMatchObject([
+      { failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'None' },
+      { failurePolicy: 'Ignore', timeoutSeconds: 5, sideEffects: 'NoneOnDryRun' },
+    ])
+    expect(webhooksOf(objects).map((webhook) => webhook?.['clientConfig'])).toEqual([
+      clientConfig('/mutate/mysqlclusters'),
+      clientConfig('/validate/mysqlclusters'),
+    ])
   })
 
   it('are asked about clusters of watched namespaces only', async () => {
-    const selector = { matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['shops', 'carts'] }] }
-    expect(webhooksOf(await render('regent', { watchNamespaces: ['shops', 'carts'] }))).toMatchObject([{ namespaceSelector: selector }, { namespaceSelector: selector }])
+    const selector = {
+      matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: ['shops', 'carts'] }],
+    }
+    expect(webhooksOf(await render('regent', { watchNamespaces: ['shops', 'carts'] }))).toMatchObject([
+      { namespaceSelector: selector },
+      { namespaceSelector: selector },
+    ])
     expect(webhooksOf(objects)[0]).not.toHaveProperty('namespaceSelector')
   })
 
   it('leave nothing behind where they are switched off', async () => {
     const without = await render('regent', { webhook: { enabled: false, certManager: { enabled: true } } })
-    expect(without.filter(({ kind, metadata }) => kinds.includes(kind) || metadata.name.includes('webhook'))).toEqual([])
-    expect(podOf(only(without, 'Deployment')).spec.containers[0]?.ports?.map(({ name }) => name)).toEqual(['api', 'metrics', 'health'])
+    expect(without.filter(({ kind, metadata }) => kinds.includes(kind) || metadata.name.includes('webhook'))).toEqual(
+      [],
+    )
+    expect(podOf(only(without, 'Deployment')).spec.containers[0]?.ports?.map(({ name }) => name)).toEqual([
+      'api',
+      'metrics',
+      'health',
+    ])
     expect(configurationOf(without)['webhook']).toMatchObject({ enabled: false, certificateFolder: '' })
   })
 
   it('get their certificate from cert-manager where it is asked to make it', async () => {
     const certified = await render('regent', { webhook: { certManager: { enabled: true } } })
     const secretName = 'regent-webhook-certificate'
-    expect(only(certified, 'Certificate')['spec']).toMatchObject({ secretName, dnsNames: ['regent-webhook.regent.svc', 'regent-webhook.regent.svc.cluster.local'], issuerRef: { kind: 'Issuer', name: only(certified, 'Issuer').metadata.name } })
-    for (const kind of kinds) expect(only(certified, kind).metadata.annotations).toEqual({ 'cert-manager.io/inject-ca-from': `regent/${only(certified, 'Certificate').metadata.name}` })
+    expect(only(certified, 'Certificate')['spec']).toMatchObject({
+      secretName,
+      dnsNames: ['regent-webhook.regent.svc', 'regent-webhook.regent.svc.cluster.local'],
+      issuerRef: { kind: 'Issuer', name: only(certified, 'Issuer').metadata.name },
+    })
+    for (const kind of kinds)
+      expect(only(certified, kind).metadata.annotations).toEqual({
+        'cert-manager.io/inject-ca-from': `regent/${only(certified, 'Certificate').metadata.name}`,
+      })
     const { spec } = podOf(only(certified, 'Deployment'))
-    expect(spec.volumes).toContainEqual({ name: 'webhook-certificate', secret: { secretName, defaultMode: 0o440, optional: true } })
-    expect(spec.containers[0]?.volumeMounts).toContainEqual({ name: 'webhook-certificate', mountPath: (configurationOf(certified)['webhook'] as Mapping)['certificateFolder'], readOnly: true })
+    expect(spec.volumes).toContainEqual({
+      name: 'webhook-certificate',
+      secret: { secretName, defaultMode: 0o440, optional: true },
+    })
+    expect(spec.containers[0]?.volumeMounts).toContainEqual({
+      name: 'webhook-certificate',
+      mountPath: (configurationOf(certified)['webhook'] as Mapping)['certificateFolder'],
+      readOnly: true,
+    })
   })
 
   it('take an issuer that is there already', async () => {
@@ -228,11 +357,20 @@ describeCharts('an upgrade', () => {
         { name: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false },
       ),
       '/api/v1/namespaces/regent/secrets/regent-api': { apiVersion: 'v1', kind: 'Secret', data: { token: 'a2VwdA==' } },
-      '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/regent': { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', webhooks },
-      '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/regent': { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration', webhooks },
+      '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/regent': {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'MutatingWebhookConfiguration',
+        webhooks,
+      },
+      '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/regent': {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingWebhookConfiguration',
+        webhooks,
+      },
     })
     expect(tokenOf(only(upgraded, 'Secret', 'regent-api'))).toBe('kept')
-    for (const kind of ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']) expect(only(upgraded, kind)['webhooks']).toMatchObject([{ clientConfig: { caBundle: 'b2xk' } }])
+    for (const kind of ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'])
+      expect(only(upgraded, kind)['webhooks']).toMatchObject([{ clientConfig: { caBundle: 'b2xk' } }])
   })
 
   it('leaves a Secret alone that somebody else makes', async () => {
@@ -249,13 +387,22 @@ describeCharts('nonsense', () => {
     [{ mysql: { image: 'mysql' } }, "at '/mysql/image'"],
     [{ watchNamespaces: ['Shops'] }, "at '/watchNamespaces/0'"],
     [{ watchNamespaces: 'shops' }, "at '/watchNamespaces': got string, want array"],
-    [{ manager: { reconcile: { applyOnce: false } } }, "at '/manager/reconcile/applyOnce': value must be one of 'off', 'on', 'force'"],
-    [{ manager: { reconcile: { disabledCapabilities: ['failover'] } } }, "at '/manager/reconcile/disabledCapabilities/0'"],
+    [
+      { manager: { reconcile: { applyOnce: false } } },
+      "at '/manager/reconcile/applyOnce': value must be one of 'off', 'on', 'force'",
+    ],
+    [
+      { manager: { reconcile: { disabledCapabilities: ['failover'] } } },
+      "at '/manager/reconcile/disabledCapabilities/0'",
+    ],
     [{ manager: { leaderElection: { leaseSeconds: 1.5 } } }, "at '/manager/leaderElection/leaseSeconds'"],
     [{ manager: { log: { file: '/etc/passwd' } } }, "at '/manager/log/file'"],
     [{ manager: { api: { port: 1 } } }, "additional properties 'api' not allowed"],
     [{ webhook: { failurePolicy: 'Block' } }, "at '/webhook/failurePolicy'"],
-    [{ webhook: { certManager: { enabled: true, issuerRef: { kind: 'ClusterIssuer' } } } }, "at '/webhook/certManager/issuerRef'"],
+    [
+      { webhook: { certManager: { enabled: true, issuerRef: { kind: 'ClusterIssuer' } } } },
+      "at '/webhook/certManager/issuerRef'",
+    ],
     [{ monitoring: { monitor: 'Both' } }, "at '/monitoring/monitor'"],
   ])('such as %j is refused', async (values, complaint) => {
     expect(await refusalOf('regent', values)).toContain(complaint)
@@ -277,7 +424,13 @@ function missingKeys({ properties = {} }: Schema, values: Mapping, path = ''): r
     if (!(key in values)) return [`${path}${key}`]
     const inner = values[key]
     // An empty mapping takes what Kubernetes or cert-manager take.
-    return typeof inner === 'object' && inner !== null && !Array.isArray(inner) && Object.keys(inner).length > 0 && path + key !== 'resources' ? missingKeys(schema, inner as Mapping, `${path}${key}.`) : []
+    return typeof inner === 'object' &&
+      inner !== null &&
+      !Array.isArray(inner) &&
+      Object.keys(inner).length > 0 &&
+      path + key !== 'resources'
+      ? missingKeys(schema, inner as Mapping, `${path}${key}.`)
+      : []
   })
 }
 
@@ -304,8 +457,16 @@ function tokenOf(secret: Rendered): string {
   return Buffer.from((secret['data'] as Readonly<Record<string, string>>)['token'] ?? '', 'base64').toString()
 }
 
-function resources(groupVersion: string, ...kinds: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[]) {
-  return { apiVersion: 'v1', kind: 'APIResourceList', groupVersion, resources: kinds.map((kind) => ({ ...kind, singularName: '', verbs: ['get'] })) }
+function resources(
+  groupVersion: string,
+  ...kinds: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[]
+) {
+  return {
+    apiVersion: 'v1',
+    kind: 'APIResourceList',
+    groupVersion,
+    resources: kinds.map((kind) => ({ ...kind, singularName: '', verbs: ['get'] })),
+  }
 }
 
 /** With an API server that answers these paths, and nothing else. */
@@ -314,14 +475,26 @@ async function renderBeside(answers: Readonly<Record<string, unknown>>): Promise
   const server = createServer(({ url = '' }, response) => {
     const found = answers[url.split('?')[0] ?? '']
     const body = found ?? { apiVersion: 'v1', kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 }
-    response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    response
+      .writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      .end(JSON.stringify(body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
     const kubeconfig = join(folder, 'kubeconfig')
     const context = { name: 'test', context: { cluster: 'test', user: 'test' } }
     const cluster = { name: 'test', cluster: { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } }
-    await writeFile(kubeconfig, JSON.stringify({ apiVersion: 'v1', kind: 'Config', 'current-context': 'test', contexts: [context], clusters: [cluster], users: [{ name: 'test', user: {} }] }))
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Config',
+        'current-context': 'test',
+        contexts: [context],
+        clusters: [cluster],
+        users: [{ name: 'test', user: {} }],
+      }),
+    )
     return await render('regent', {}, { kubeconfig })
   } finally {
     server.closeAllConnections()

@@ -17,9 +17,20 @@ interface Metadata {
 export function podTemplates(objects: readonly Rendered[]): readonly PodTemplate[] {
   return objects.flatMap((object) => {
     const { kind, metadata } = object
-    const inner = (object['spec'] as { readonly template?: { readonly metadata: Metadata; readonly spec: V1PodSpec } } | undefined)?.template
+    const inner = (
+      object['spec'] as { readonly template?: { readonly metadata: Metadata; readonly spec: V1PodSpec } } | undefined
+    )?.template
     const pod = kind === 'Pod' ? { metadata, spec: object['spec'] as V1PodSpec } : inner
-    return pod === undefined ? [] : [{ name: `${kind} ${metadata.name}`, labels: pod.metadata.labels ?? {}, annotations: pod.metadata.annotations ?? {}, spec: pod.spec }]
+    return pod === undefined
+      ? []
+      : [
+          {
+            name: `${kind} ${metadata.name}`,
+            labels: pod.metadata.labels ?? {},
+            annotations: pod.metadata.annotations ?? {},
+            spec: pod.spec,
+          },
+        ]
   })
 }
 
@@ -31,22 +42,37 @@ export function imagesIn(objects: readonly Rendered[]): readonly string[] {
   return podTemplates(objects).flatMap((pod) => containersOf(pod).map(({ image = '' }) => image))
 }
 
-export function isSelected(labels: Readonly<Record<string, string>>, selector: Readonly<Record<string, unknown>>): boolean {
+export function isSelected(
+  labels: Readonly<Record<string, string>>,
+  selector: Readonly<Record<string, unknown>>,
+): boolean {
   return Object.entries(selector).every(([label, value]) => labels[label] === value)
 }
 
-/** What the "restricted" level of Pod Security has against it, or a file system that can be written to; '' where nothing. */
+/**
+ * What the "restricted" level of Pod Security has against it, or a file system that can be written to; '' where
+ * nothing.
+ */
 export function restrictedComplaint(pod: PodTemplate): string {
   const { securityContext, hostNetwork, hostPID, hostIPC, volumes = [] } = pod.spec
   const complaints = [
     securityContext?.runAsNonRoot === true && securityContext.runAsUser !== 0 ? '' : 'may run as root',
     securityContext?.seccompProfile?.type === 'RuntimeDefault' ? '' : 'has no seccomp profile',
     hostNetwork || hostPID || hostIPC ? 'shares namespaces of its node' : '',
-    volumes.every(({ configMap, secret, emptyDir }) => configMap ?? secret ?? emptyDir) ? '' : 'mounts more than configuration, secrets and scratch space',
+    volumes.every(({ configMap, secret, emptyDir }) => configMap ?? secret ?? emptyDir)
+      ? ''
+      : 'mounts more than configuration, secrets and scratch space',
     ...containersOf(pod).map(({ name, securityContext: own }) => {
-      const isClosed = own?.allowPrivilegeEscalation === false && own.readOnlyRootFilesystem === true && own.capabilities?.drop?.includes('ALL') && own.capabilities.add === undefined
+      const isClosed =
+        own?.allowPrivilegeEscalation === false &&
+        own.readOnlyRootFilesystem === true &&
+        own.capabilities?.drop?.includes('ALL') &&
+        own.capabilities.add === undefined
       return isClosed ? '' : `container ${name} can gain rights or write to its image`
     }),
   ]
-  return complaints.filter((complaint) => complaint !== '').map((complaint) => `${pod.name} ${complaint}`).join('; ')
+  return complaints
+    .filter((complaint) => complaint !== '')
+    .map((complaint) => `${pod.name} ${complaint}`)
+    .join('; ')
 }

@@ -11,7 +11,11 @@ import { onApiServer } from './on-api-server.ts'
 
 interface Review extends KubeObject {
   readonly spec?: object
-  readonly status?: { readonly allowed?: boolean; readonly token?: string; readonly resourceRules?: readonly { readonly verbs: readonly string[]; readonly resources?: readonly string[] }[] }
+  readonly status?: {
+    readonly allowed?: boolean
+    readonly token?: string
+    readonly resourceRules?: readonly { readonly verbs: readonly string[]; readonly resources?: readonly string[] }[]
+  }
 }
 
 onApiServer('The ServiceAccount of a cluster’s pods', (api) => {
@@ -20,15 +24,29 @@ onApiServer('The ServiceAccount of a cluster’s pods', (api) => {
     const account = serviceAccountOf(aCluster({}, { namespace: api.namespace }))
     const made = await api.client.create(serviceAccounts, account)
     expect(made.automountServiceAccountToken).toBe(false)
-    const tokens: Resource<Review> = { group: '', version: 'v1', kind: 'TokenRequest', plural: `serviceaccounts/${account.metadata.name}/token`, namespaced: true }
-    const { status } = await api.client.create(tokens, { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: { name: account.metadata.name, namespace: api.namespace }, spec: {} })
+    const tokens: Resource<Review> = {
+      group: '',
+      version: 'v1',
+      kind: 'TokenRequest',
+      plural: `serviceaccounts/${account.metadata.name}/token`,
+      namespaced: true,
+    }
+    const { status } = await api.client.create(tokens, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      metadata: { name: account.metadata.name, namespace: api.namespace },
+      spec: {},
+    })
     return status?.token ?? expect.fail('no token')
   }
 
   /** What the API server answers to a review, which asks about whoever asks. */
   async function review(token: string, kind: string, spec: object): Promise<Review['status']> {
     const path = `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`
-    const { body } = await ask({ ...api.access, token }, { method: 'POST', path, body: { apiVersion: 'authorization.k8s.io/v1', kind, spec } })
+    const { body } = await ask(
+      { ...api.access, token },
+      { method: 'POST', path, body: { apiVersion: 'authorization.k8s.io/v1', kind, spec } },
+    )
     return (body as Review).status
   }
 
@@ -53,7 +71,9 @@ onApiServer('The ServiceAccount of a cluster’s pods', (api) => {
     const allowed: object[] = []
     for (const namespace of [api.namespace, 'kube-system']) {
       for (const question of questions) {
-        const status = await review(token, 'SelfSubjectAccessReview', { resourceAttributes: { ...question, namespace } })
+        const status = await review(token, 'SelfSubjectAccessReview', {
+          resourceAttributes: { ...question, namespace },
+        })
         if (status?.allowed !== false) allowed.push({ ...question, namespace })
       }
     }
@@ -62,8 +82,13 @@ onApiServer('The ServiceAccount of a cluster’s pods', (api) => {
 
   it('has no more rules than anybody who can log in', async () => {
     const status = await review(await agentToken(), 'SelfSubjectRulesReview', { namespace: api.namespace })
-    const rules = (status?.resourceRules ?? []).map(({ verbs, resources = [] }) => `${verbs.join(',')} ${resources.join(',')}`)
-    expect(rules.sort()).toEqual(['create selfsubjectaccessreviews,selfsubjectrulesreviews', 'create selfsubjectreviews'])
+    const rules = (status?.resourceRules ?? []).map(
+      ({ verbs, resources = [] }) => `${verbs.join(',')} ${resources.join(',')}`,
+    )
+    expect(rules.sort()).toEqual([
+      'create selfsubjectaccessreviews,selfsubjectrulesreviews',
+      'create selfsubjectreviews',
+    ])
   })
 
   it('is refused when it tries', async () => {
@@ -73,7 +98,9 @@ onApiServer('The ServiceAccount of a cluster’s pods', (api) => {
     const key = { namespace: api.namespace, name: 'shop' }
     await expect(client.list(secrets, { namespace: api.namespace })).rejects.toMatchObject(forbidden)
     await expect(client.get(mysqlClusters, key)).rejects.toMatchObject(forbidden)
-    await expect(client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...key } })).rejects.toMatchObject(forbidden)
+    await expect(
+      client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...key } }),
+    ).rejects.toMatchObject(forbidden)
     await expect(client.patch(endpointSlices, key, { endpoints: [] })).rejects.toMatchObject(forbidden)
     await expect(client.delete(namespaces, { namespace: '', name: api.namespace })).rejects.toMatchObject(forbidden)
   })

@@ -8,7 +8,12 @@ onApiServer('The age of a status', (api) => {
 
   it('is renewed once a minute where it says the same, and never for less', async () => {
     const spec = { instances: 3, storage: { size: '1Gi' } } as MySQLCluster['spec']
-    await api.client.create(mysqlClusters, { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: key(), spec })
+    await api.client.create(mysqlClusters, {
+      apiVersion: 'regent.dev/v1alpha1',
+      kind: 'MySQLCluster',
+      metadata: key(),
+      spec,
+    })
     const manager = aManager(api.client, api.namespace)
     onTestFinished(() => manager.close())
     const { reconcile, showStatus, later } = manager

@@ -9,7 +9,10 @@ import { adminOf, clientWith, userOf } from './clients.ts'
 import { onApiServer, onOwnApiServer, type OnApiServer } from './on-api-server.ts'
 
 /** A manager's store, over connections of its own. */
-function aStore(api: OnApiServer, options: Partial<KubeStoreOptions> & { readonly connection?: KubeConnection } = {}): Store {
+function aStore(
+  api: OnApiServer,
+  options: Partial<KubeStoreOptions> & { readonly connection?: KubeConnection } = {},
+): Store {
   const { connection = adminOf(api.access), ...rest } = options
   const client = clientWith(connection, { throttle: { qps: 0, burst: 0 } })
   onTestFinished(() => client.close())
@@ -27,7 +30,14 @@ async function hammer(store: Store, name: string, won: Map<number, string>, over
       const revision = record?.revision ?? 0
       expect(revision).toBeGreaterThanOrEqual(newest)
       expect(won.get(revision) ?? record?.intent?.by).toBe(record?.intent?.by)
-      if (!(await store.compareAndSwap('shop', revision, { ...shop, revision: revision + 1, intent: { kind: 'fetch', by, candidate: 'shop-1@b1' } }))) continue
+      if (
+        !(await store.compareAndSwap('shop', revision, {
+          ...shop,
+          revision: revision + 1,
+          intent: { kind: 'fetch', by, candidate: 'shop-1@b1' },
+        }))
+      )
+        continue
       expect(won.get(revision + 1)).toBeUndefined()
       won.set(revision + 1, by)
     } catch (error) {
@@ -46,9 +56,13 @@ onApiServer('The Kubernetes store', (api) => {
     const won = new Map<number, string>()
     const over = new AbortController()
     const managers = ['a', 'b', 'c', 'd'].map((name) => hammer(aStore(api), name, won, over.signal))
-    await vi.waitFor(() => expect(won.size).toBeGreaterThan(60), { timeout: 60_000, interval: 20 }).finally(() => over.abort())
+    await vi
+      .waitFor(() => expect(won.size).toBeGreaterThan(60), { timeout: 60_000, interval: 20 })
+      .finally(() => over.abort())
     expect(await Promise.all(managers)).toEqual([0, 0, 0, 0])
-    expect([...won.keys()].sort((one, other) => one - other)).toEqual(Array.from({ length: won.size }, (_, before) => before + 1))
+    expect([...won.keys()].sort((one, other) => one - other)).toEqual(
+      Array.from({ length: won.size }, (_, before) => before + 1),
+    )
     expect(new Set([...won.values()].map((by) => by[0])).size).toBeGreaterThan(1)
     expect((await aStore(api).readRecord('shop'))?.revision).toBe(won.size)
   })
@@ -67,14 +81,24 @@ onApiServer('The Kubernetes store', (api) => {
 
   it('says in a sentence what it may not do', async () => {
     const store = aStore(api, { connection: userOf(api.access, 'nobody') })
-    const refusal = (verb: string, kind: string) => `Kubernetes namespace ${api.namespace}: .*User "nobody" cannot ${verb} resource "${kind}" in API group "[a-z.0-9]*" in the namespace "${api.namespace}"`
-    await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE', message: expect.stringMatching(refusal('get', 'configmaps')) as string })
-    await expect(store.compareAndSwap('shop', 0, shop)).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE', message: expect.stringMatching(refusal('create', 'configmaps')) as string })
+    const refusal = (verb: string, kind: string) =>
+      `Kubernetes namespace ${api.namespace}: .*User "nobody" cannot ${verb} resource "${kind}" in API group "[a-z.0-9]*" in the namespace "${api.namespace}"`
+    await expect(store.readRecord('shop')).rejects.toMatchObject({
+      code: 'REGENT_STORE_UNAVAILABLE',
+      message: expect.stringMatching(refusal('get', 'configmaps')) as string,
+    })
+    await expect(store.compareAndSwap('shop', 0, shop)).rejects.toMatchObject({
+      code: 'REGENT_STORE_UNAVAILABLE',
+      message: expect.stringMatching(refusal('create', 'configmaps')) as string,
+    })
   })
 
   it('in a namespace that is not there fails, rather than that somebody else seems to have been first', async () => {
     const store = aStore(api, { namespace: 'gone' })
-    const failure = { code: 'REGENT_STORE_UNAVAILABLE', message: expect.stringContaining('namespaces "gone" not found') as string }
+    const failure = {
+      code: 'REGENT_STORE_UNAVAILABLE',
+      message: expect.stringContaining('namespaces "gone" not found') as string,
+    }
     expect(await store.readRecord('shop')).toBeUndefined()
     await expect(store.compareAndSwap('shop', 0, shop)).rejects.toMatchObject(failure)
   })
@@ -84,7 +108,9 @@ onOwnApiServer('The Kubernetes store', (api) => {
   it('loses nothing that it confirmed when API server and etcd are killed in the middle of writes, and goes on by itself', async () => {
     const won = new Map<number, string>()
     const over = new AbortController()
-    const managers = Promise.all(['a', 'b'].map((name) => hammer(aStore(api, { deadlineMs: 1_000 }), name, won, over.signal)))
+    const managers = Promise.all(
+      ['a', 'b'].map((name) => hammer(aStore(api, { deadlineMs: 1_000 }), name, won, over.signal)),
+    )
     const more = async () => {
       const before = won.size
       await vi.waitFor(() => expect(won.size).toBeGreaterThan(before + 20), { timeout: 60_000, interval: 20 })
@@ -108,12 +134,16 @@ onOwnApiServer('The Kubernetes store', (api) => {
     await store.compareAndSwap('shop', 0, shop)
     await api.server.freeze('etcd')
     try {
-      await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toThrow(`Kubernetes namespace ${api.namespace}: writing the record of shop: no answer within 700 ms`)
+      await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toThrow(
+        `Kubernetes namespace ${api.namespace}: writing the record of shop: no answer within 700 ms`,
+      )
       await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE' })
     } finally {
       api.server.thaw('etcd')
     }
-    const record = await vi.waitFor(async () => (await store.readRecord('shop')) ?? expect.fail('no record'), { timeout: 20_000 })
+    const record = await vi.waitFor(async () => (await store.readRecord('shop')) ?? expect.fail('no record'), {
+      timeout: 20_000,
+    })
     expect([shop, after(shop)]).toContainEqual(record)
     expect(await store.compareAndSwap('shop', record.revision, after(record))).toBe(true)
     expect(await store.readRecord('shop')).toEqual(after(record))

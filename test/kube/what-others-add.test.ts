@@ -19,8 +19,14 @@ onApiServer('What others add to a cluster’s objects', (api) => {
   }
   const key = (name: string) => ({ namespace: api.namespace, name })
   const cluster = (spec: object = {}) =>
-    api.client.create(mysqlClusters, { apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', metadata: key('shop'), spec: { instances: 3, storage: { size: '1Gi' }, ...spec } as MySQLCluster['spec'] })
-  const specOf = async (name: string) => (await api.client.get(services, key(name)))?.spec ?? expect.fail(`no Service ${name}`)
+    api.client.create(mysqlClusters, {
+      apiVersion: 'regent.dev/v1alpha1',
+      kind: 'MySQLCluster',
+      metadata: key('shop'),
+      spec: { instances: 3, storage: { size: '1Gi' }, ...spec } as MySQLCluster['spec'],
+    })
+  const specOf = async (name: string) =>
+    (await api.client.get(services, key(name)))?.spec ?? expect.fail(`no Service ${name}`)
   const edit = (name: string, spec: object) => api.client.patch(services, key(name), { spec }, byHand)
 
   it('a selector on the Service of the primary is taken away, and told: it would lead clients to replicas', async () => {
@@ -44,11 +50,21 @@ onApiServer('What others add to a cluster’s objects', (api) => {
     const before = await Promise.all(names.map(specOf))
     for (const name of names) await edit(name, { selector: { tier: 'gold' } })
     await reconcile(1)
-    expect((await Promise.all(names.map(specOf))).map(({ selector }) => selector)).toEqual(before.map(({ selector }) => selector))
+    expect((await Promise.all(names.map(specOf))).map(({ selector }) => selector)).toEqual(
+      before.map(({ selector }) => selector),
+    )
   })
 
   it.each([
-    ['a second port', { ports: [{ name: 'mysql', port: 3306, targetPort: 3306 }, { name: 'x', port: 33060, targetPort: 33060 }] }],
+    [
+      'a second port',
+      {
+        ports: [
+          { name: 'mysql', port: 3306, targetPort: 3306 },
+          { name: 'x', port: 33060, targetPort: 33060 },
+        ],
+      },
+    ],
     ['another number of the port', { ports: [{ name: 'mysql', port: 3307, targetPort: 3306 }] }],
     ['another name of the port', { ports: [{ name: 'db', port: 3306, targetPort: 3306 }] }],
     ['sticky clients', { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } }],
@@ -72,12 +88,24 @@ onApiServer('What others add to a cluster’s objects', (api) => {
     const { reconcile, putRight } = manager()
     await reconcile()
     const slice = (name: string, labels: object) =>
-      api.client.create(endpointSlices, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { ...key(name), labels: { 'kubernetes.io/service-name': 'shop-primary', ...labels } }, addressType: 'IPv4', endpoints: [], ports: [] })
+      api.client.create(endpointSlices, {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { ...key(name), labels: { 'kubernetes.io/service-name': 'shop-primary', ...labels } },
+        addressType: 'IPv4',
+        endpoints: [],
+        ports: [],
+      })
     await slice('shop-primary', { 'endpointslice.kubernetes.io/managed-by': 'regent.dev' })
     await slice('shop-primary-abcde', { 'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io' })
     await slice('hand-made', {})
     await slice('of-another', { 'kubernetes.io/service-name': 'other' })
-    await api.client.create(endpoints, { apiVersion: 'v1', kind: 'Endpoints', metadata: key('shop-primary'), subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'mysql', port: 3306 }] }] } as KubeObject)
+    await api.client.create(endpoints, {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: key('shop-primary'),
+      subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'mysql', port: 3306 }] }],
+    } as KubeObject)
     await reconcile(1)
     const { items } = await api.client.list(endpointSlices, { namespace: api.namespace })
     expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(['of-another', 'shop-primary'])
@@ -90,7 +118,17 @@ onApiServer('What others add to a cluster’s objects', (api) => {
     const { reconcile } = manager()
     await reconcile()
     const slice = (name: string, by: string) =>
-      api.client.create(endpointSlices, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { ...key(name), labels: { 'kubernetes.io/service-name': 'shop-primary', 'endpointslice.kubernetes.io/managed-by': by } }, addressType: 'IPv4', endpoints: [], ports: [] })
+      api.client.create(endpointSlices, {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: {
+          ...key(name),
+          labels: { 'kubernetes.io/service-name': 'shop-primary', 'endpointslice.kubernetes.io/managed-by': by },
+        },
+        addressType: 'IPv4',
+        endpoints: [],
+        ports: [],
+      })
     await slice('shop-primary-abcde', 'endpointslice-controller.k8s.io')
     await slice('hand-made', 'me')
     await reconcile(1)
@@ -100,7 +138,12 @@ onApiServer('What others add to a cluster’s objects', (api) => {
 
   const template = async () => (await api.client.get(statefulSets, key('shop')))?.spec.template ?? expect.fail('no set')
   const editTemplate = async (change: (made: V1PodTemplateSpec) => object) =>
-    api.client.patch(statefulSets, key('shop'), { spec: { template: change(structuredClone(await template())) } }, byHand)
+    api.client.patch(
+      statefulSets,
+      key('shop'),
+      { spec: { template: change(structuredClone(await template())) } },
+      byHand,
+    )
   const withVariable = ({ spec }: V1PodTemplateSpec) => {
     const [mysql, ...more] = spec?.containers ?? []
     return { spec: { containers: [{ ...mysql, env: [{ name: 'LD_PRELOAD', value: '/tmp/x.so' }] }, ...more] } }
@@ -109,7 +152,13 @@ onApiServer('What others add to a cluster’s objects', (api) => {
   it.each([
     ['an environment variable', withVariable, /containers\.mysql\.env/],
     ['a label', () => ({ metadata: { labels: { tier: 'gold' } } }), /labels\.tier/],
-    ['a container', ({ spec }: V1PodTemplateSpec) => ({ spec: { containers: [...(spec?.containers ?? []), { name: 'spy', image: 'spy:1' }] } }), /containers\.spy/],
+    [
+      'a container',
+      ({ spec }: V1PodTemplateSpec) => ({
+        spec: { containers: [...(spec?.containers ?? []), { name: 'spy', image: 'spy:1' }] },
+      }),
+      /containers\.spy/,
+    ],
     ['the network of the node', () => ({ spec: { hostNetwork: true } }), /hostNetwork/],
   ])('%s added to what pods are made of is taken away, and told', async (_what, change, told) => {
     await cluster()
@@ -158,14 +207,27 @@ onApiServer('What others add to a cluster’s objects', (api) => {
   })
 
   /** As the set's controller would make it, but for what one line says otherwise. */
-  const aPodOf = async (name: string, { labels, claim = `data-${name}`, owner = 'set' }: { labels?: object; claim?: string; owner?: string } = {}) => {
+  const aPodOf = async (
+    name: string,
+    { labels, claim = `data-${name}`, owner = 'set' }: { labels?: object; claim?: string; owner?: string } = {},
+  ) => {
     const set = (await api.client.get(statefulSets, key('shop'))) ?? expect.fail('no set')
     const { metadata, spec } = set.spec.template
     const volumes = [...(spec?.volumes ?? []), { name: 'data', persistentVolumeClaim: { claimName: claim } }]
     const uid = owner === 'set' ? set.metadata.uid : owner
     const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'shop', uid, controller: true }]
-    const meta = { ...key(name), labels: { ...metadata?.labels, ...labels }, annotations: { ...metadata?.annotations }, ownerReferences }
-    await api.client.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata: meta, spec: { ...spec, volumes, containers: spec?.containers ?? [] } } as Pod)
+    const meta = {
+      ...key(name),
+      labels: { ...metadata?.labels, ...labels },
+      annotations: { ...metadata?.annotations },
+      ownerReferences,
+    }
+    await api.client.create(pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: meta,
+      spec: { ...spec, volumes, containers: spec?.containers ?? [] },
+    } as Pod)
   }
   const labelsOf = async (name: string) => (await api.client.get(pods, key(name)))?.metadata.labels
 
@@ -176,7 +238,12 @@ onApiServer('What others add to a cluster’s objects', (api) => {
     for (const name of ['shop-0', 'shop-1']) await aPodOf(name)
     const before = await Promise.all(['shop-0', 'shop-1'].map(labelsOf))
     await api.client.patch(pods, key('shop-0'), { metadata: { labels: { 'regent.dev/cluster': null } } }, byHand)
-    await api.client.patch(pods, key('shop-1'), { metadata: { labels: { 'regent.dev/cluster': 'x', 'app.kubernetes.io/managed-by': null } } }, byHand)
+    await api.client.patch(
+      pods,
+      key('shop-1'),
+      { metadata: { labels: { 'regent.dev/cluster': 'x', 'app.kubernetes.io/managed-by': null } } },
+      byHand,
+    )
     await showStatus()
     expect(await Promise.all(['shop-0', 'shop-1'].map(labelsOf))).toEqual(before)
     expect(putRight.join()).toMatch(/pod shop-0 .*regent\.dev\/cluster put back.*pod shop-1 .*managed-by put back/)

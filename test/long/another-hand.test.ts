@@ -20,10 +20,20 @@ afterAll(async () => {
 
 /** mysqld of the same volume with options that win over the agent’s; killed when `work` is done. */
 async function startedWith(options: readonly string[], work: (admin: Connection) => Promise<void>): Promise<void> {
-  const other = createMysqldProcess({ ...bare.config, mysqld: ['sh', '-c', `exec "$@" ${options.join(' ')}`, 'sh', ...bare.config.mysqld] }, realWorld)
+  const other = createMysqldProcess(
+    { ...bare.config, mysqld: ['sh', '-c', `exec "$@" ${options.join(' ')}`, 'sh', ...bare.config.mysqld] },
+    realWorld,
+  )
   await other.start()
   try {
-    await until(async () => bare.server.readState().then(() => true, () => false), 'it answers')
+    await until(
+      async () =>
+        bare.server.readState().then(
+          () => true,
+          () => false,
+        ),
+      'it answers',
+    )
     await work(await bare.session('admin'))
   } finally {
     await other.kill()
@@ -49,15 +59,23 @@ it('Tables that are not copied are named, and those of the server itself are not
 
 it('A server that somebody persisted as open comes up closed when its mysqld was killed, and the settings are named', async () => {
   const admin = await bare.session('admin')
-  for (const name of ['super_read_only', 'read_only', 'offline_mode']) await queryWithin(admin, `SET PERSIST ${name} = OFF`, 5_000)
+  for (const name of ['super_read_only', 'read_only', 'offline_mode'])
+    await queryWithin(admin, `SET PERSIST ${name} = OFF`, 5_000)
   const open = { readOnly: false, superReadOnly: false, offlineMode: false }
   const persisted = ['offline_mode', 'read_only', 'super_read_only']
   expect(await bare.server.readState()).toMatchObject({ ...open, persisted })
   await bare.process.kill()
   bare.server.disconnect()
   await bare.start()
-  expect(await bare.server.readState()).toMatchObject({ readOnly: true, superReadOnly: true, offlineMode: true, persisted })
-  expect(await rowOf(await bare.session('admin'), 'SELECT @@global.persisted_globals_load AS loaded')).toEqual({ loaded: 0 })
+  expect(await bare.server.readState()).toMatchObject({
+    readOnly: true,
+    superReadOnly: true,
+    offlineMode: true,
+    persisted,
+  })
+  expect(await rowOf(await bare.session('admin'), 'SELECT @@global.persisted_globals_load AS loaded')).toEqual({
+    loaded: 0,
+  })
   await expect(bare.session('client')).rejects.toMatchObject({ errno: 3032 })
   await bare.process.kill()
   bare.server.disconnect()

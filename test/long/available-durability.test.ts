@@ -11,12 +11,20 @@ const replicas = ['shop-1', 'shop-2']
 
 /** Two acknowledgements are waited for again, as was asked for. */
 async function asBefore(): Promise<ClusterView> {
-  await shop.current.waitFor('k is what was asked for', ({ acks, acksWanted }) => acks === 2 && acksWanted === 2, 200_000)
+  await shop.current.waitFor(
+    'k is what was asked for',
+    ({ acks, acksWanted }) => acks === 2 && acksWanted === 2,
+    200_000,
+  )
   return shop.current.whole()
 }
 
 async function unprotected(): Promise<ClusterView> {
-  return shop.current.waitFor('no acknowledgement is needed', ({ acks, acksWanted }) => acks === 0 && acksWanted === 0, 10_000)
+  return shop.current.waitFor(
+    'no acknowledgement is needed',
+    ({ acks, acksWanted }) => acks === 0 && acksWanted === 0,
+    10_000,
+  )
 }
 
 it('With one replica of two gone fewer acknowledgements are needed after a bounded moment, which is said; with it back as many as before', async () => {
@@ -24,7 +32,12 @@ it('With one replica of two gone fewer acknowledgements are needed after a bound
   expect(await asBefore()).toMatchObject({ durability: 'available' })
   const writer = await Writer.start(cluster)
   const atMs = await cluster.fault('shop-1', 'kill')
-  await cluster.waitFor('one is enough', ({ acks, syncSet, sentence }) => acks === 1 && syncSet.join() === 'shop-2' && sentence.includes('writes need one acknowledgement instead of 2'), 10_000)
+  await cluster.waitFor(
+    'one is enough',
+    ({ acks, syncSet, sentence }) =>
+      acks === 1 && syncSet.join() === 'shop-2' && sentence.includes('writes need one acknowledgement instead of 2'),
+    10_000,
+  )
   await writer.next()
   await cluster.fault('shop-1', 'start')
   expect(await asBefore()).toMatchObject({ primary: 'shop-0' })
@@ -39,9 +52,17 @@ it('Without any replica writes go on after a bounded moment, and it is said that
   await Promise.all(replicas.map((name) => cluster.fault(name, 'kill')))
   expect(await unprotected()).toMatchObject({ primary: 'shop-0' })
   await writer.next()
-  await cluster.waitFor('it says so', ({ writable, sentence }) => writable && sentence.includes('writes need no acknowledgement instead of 2'), 10_000)
-  expect((await cluster.explain()).analyses).toContainEqual(expect.objectContaining({ code: 'NotProtected', instance: 'shop-0' }))
-  expect(await logOf(cluster, 'manager')).toContain('writes now need no acknowledgement (durability available: fewer than wanted')
+  await cluster.waitFor(
+    'it says so',
+    ({ writable, sentence }) => writable && sentence.includes('writes need no acknowledgement instead of 2'),
+    10_000,
+  )
+  expect((await cluster.explain()).analyses).toContainEqual(
+    expect.objectContaining({ code: 'NotProtected', instance: 'shop-0' }),
+  )
+  expect(await logOf(cluster, 'manager')).toContain(
+    'writes now need no acknowledgement (durability available: fewer than wanted',
+  )
   await Promise.all(replicas.map((name) => cluster.fault(name, 'start')))
   expect(await asBefore()).toMatchObject({ primary: 'shop-0' })
   expect(writer.longestPause(atMs).pauseMs).toBeLessThan(6_000)

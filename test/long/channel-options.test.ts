@@ -11,7 +11,11 @@ const change = (option: string) => `change replication source to ${option}`
 /** As a person would, again until no repair came in between. */
 async function changedByHand(instance: string, thread: string, option: string): Promise<void> {
   const statements = [`stop replica ${thread}`, change(option), 'start replica']
-  const tried = () => byHand(shop.current, instance, ...statements).then(() => true, () => false)
+  const tried = () =>
+    byHand(shop.current, instance, ...statements).then(
+      () => true,
+      () => false,
+    )
   await shop.current.until(`a hand was quick enough: ${option}`, tried, 10_000)
 }
 
@@ -19,7 +23,11 @@ async function lostNothing(instance: string): Promise<void> {
   expect(await logOf(shop.current, instance)).not.toMatch(/thrown away|threw away/)
 }
 
-const delayOf = (instance: string) => shop.current.value(instance, "select desired_delay from performance_schema.replication_applier_configuration where channel_name = ''")
+const delayOf = (instance: string) =>
+  shop.current.value(
+    instance,
+    "select desired_delay from performance_schema.replication_applier_configuration where channel_name = ''",
+  )
 
 it('A replica that somebody delays by ten minutes applies at once again within seconds, with everything that it had received', async () => {
   const cluster = shop.current
@@ -27,7 +35,11 @@ it('A replica that somebody delays by ten minutes applies at once again within s
   const writer = await Writer.start(cluster)
   await changedByHand('shop-2', 'sql_thread', 'source_delay = 600')
   await cluster.until('the delay is lifted', async () => (await delayOf('shop-2')) === '0', 5_000)
-  await cluster.until('it is reported', async () => /SOURCE_DELAY is 0 again \(by another hand it was 600\)/.test(await logOf(cluster, 'shop-2')), 5_000)
+  await cluster.until(
+    'it is reported',
+    async () => /SOURCE_DELAY is 0 again \(by another hand it was 600\)/.test(await logOf(cluster, 'shop-2')),
+    5_000,
+  )
   await writer.next()
   await cluster.whole()
   await lostNothing('shop-2')
@@ -50,7 +62,11 @@ it('Every other option of the channel that somebody changes is put right too, an
   const writer = await Writer.start(cluster)
   for (const [thread, option, table, column, wanted] of others) {
     await changedByHand('shop-1', thread, option)
-    const now = () => cluster.value('shop-1', `select ${column} from performance_schema.replication_${table}_configuration where channel_name = ''`)
+    const now = () =>
+      cluster.value(
+        'shop-1',
+        `select ${column} from performance_schema.replication_${table}_configuration where channel_name = ''`,
+      )
     await cluster.until(`${option} is put right`, async () => (await now()) === wanted, 10_000)
   }
   await writer.next()
@@ -63,7 +79,15 @@ it('A replica whose password somebody changed follows again, though its source h
   const primary = await cluster.primary()
   const replica = primary === 'shop-1' ? 'shop-2' : 'shop-1'
   await changedByHand(replica, 'io_thread', "source_password = 'something else'")
-  await cluster.until('it follows again', async () => (await cluster.value(replica, "select service_state from performance_schema.replication_connection_status where channel_name = ''")) === 'ON', 10_000)
+  await cluster.until(
+    'it follows again',
+    async () =>
+      (await cluster.value(
+        replica,
+        "select service_state from performance_schema.replication_connection_status where channel_name = ''",
+      )) === 'ON',
+    10_000,
+  )
   await cluster.whole()
 })
 

@@ -26,15 +26,23 @@ async function said(...words: readonly string[]): Promise<string> {
 }
 
 function started(...words: readonly string[]) {
-  const child = spawn(bin, words, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, REGENT_HOME: shop.current.home } })
+  const child = spawn(bin, words, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, REGENT_HOME: shop.current.home },
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const text = { out: '' }
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text.out += part))
   return { child, text, ended: once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]> }
 }
 
-const stopped = (pid: number | null): Promise<boolean> => shop.current.until(`process ${pid} is stopped`, async () => readProcessStat(pid ?? 0)?.state === 'T')
-const refused = (code: number, ...words: readonly string[]): Partial<Ran> => ({ code, stdout: '', stderr: expect.stringMatching(new RegExp(words.join('[^]*'))) as string })
+const stopped = (pid: number | null): Promise<boolean> =>
+  shop.current.until(`process ${pid} is stopped`, async () => readProcessStat(pid ?? 0)?.state === 'T')
+const refused = (code: number, ...words: readonly string[]): Partial<Ran> => ({
+  code,
+  stdout: '',
+  stderr: expect.stringMatching(new RegExp(words.join('[^]*'))) as string,
+})
 const nothingLost = { lost: [], duplicated: [], differing: [] }
 
 it('"local fault" breaks and mends one instance, and says what it did to which process', async () => {
@@ -46,12 +54,19 @@ it('"local fault" breaks and mends one instance, and says what it did to which p
   await cluster.otherMysqld('shop-1', pid)
   await cluster.whole()
   const now = await cluster.instance('shop-1')
-  expect(JSON.parse(await said('local', 'fault', 'shop-1', 'freeze-mysqld', '-o', 'json'))).toEqual({ formatVersion: 1, instance: 'shop-1', fault: 'freeze-mysqld', sentence: `froze mysqld of shop-1, pid ${now.pid}` })
+  expect(JSON.parse(await said('local', 'fault', 'shop-1', 'freeze-mysqld', '-o', 'json'))).toEqual({
+    formatVersion: 1,
+    instance: 'shop-1',
+    fault: 'freeze-mysqld',
+    sentence: `froze mysqld of shop-1, pid ${now.pid}`,
+  })
   await stopped(now.pid)
   expect(await said('local', 'fault', 'shop-1', 'thaw-mysqld')).toBe(`thawed mysqld of shop-1, pid ${now.pid}\n`)
   await cluster.whole()
   expect((await cluster.instance('shop-1')).pid).toBe(now.pid)
-  expect(await said('local', 'fault', 'shop-1', 'freeze-agent')).toBe(`froze the agent of shop-1, pid ${now.agentPid}\n`)
+  expect(await said('local', 'fault', 'shop-1', 'freeze-agent')).toBe(
+    `froze the agent of shop-1, pid ${now.agentPid}\n`,
+  )
   await stopped(now.agentPid)
   expect(await said('local', 'fault', 'shop-1', 'thaw-agent')).toBe(`thawed the agent of shop-1, pid ${now.agentPid}\n`)
   await cluster.whole()
@@ -65,15 +80,30 @@ it('What "local fault" kills stays down until it is told to start it, and a faul
   const replica = (await cluster.replicas())[0] ?? ''
   const { pid, agentPid } = await cluster.instance(replica)
   onTestFinished(() => cluster.fault(replica, 'start').then(() => undefined))
-  expect(await said('local', 'fault', replica, 'kill')).toBe(`killed agent (pid ${agentPid}) and mysqld (pid ${pid}) of ${replica}; it stays down until "regent local fault ${replica} start"\n`)
+  expect(await said('local', 'fault', replica, 'kill')).toBe(
+    `killed agent (pid ${agentPid}) and mysqld (pid ${pid}) of ${replica}; it stays down until "regent local fault ${replica} start"\n`,
+  )
   expect(await cluster.instance(replica)).toMatchObject({ pid: null, agentPid: null })
-  await cluster.waitFor(`${replica} is gone`, ({ instances }) => instances.some(({ name, reachable }) => name === replica && !reachable))
-  for (const [fault, what] of [['kill-agent', `the agent of ${replica}`], ['freeze-agent', `the agent of ${replica}`], ['kill-mysqld', `mysqld of ${replica}`], ['thaw-mysqld', `mysqld of ${replica}`]] as const) {
-    expect(await cluster.regent('local', 'fault', replica, fault)).toMatchObject(refused(1, `${what} does not run`, 'REGENT_REFUSED'))
+  await cluster.waitFor(`${replica} is gone`, ({ instances }) =>
+    instances.some(({ name, reachable }) => name === replica && !reachable),
+  )
+  for (const [fault, what] of [
+    ['kill-agent', `the agent of ${replica}`],
+    ['freeze-agent', `the agent of ${replica}`],
+    ['kill-mysqld', `mysqld of ${replica}`],
+    ['thaw-mysqld', `mysqld of ${replica}`],
+  ] as const) {
+    expect(await cluster.regent('local', 'fault', replica, fault)).toMatchObject(
+      refused(1, `${what} does not run`, 'REGENT_REFUSED'),
+    )
   }
-  expect(await cluster.regent('local', 'fault', 'shop-9', 'kill')).toMatchObject(refused(1, 'cluster shop has no instance "shop-9"; it has shop-0, shop-1, shop-2', 'REGENT_NOT_FOUND'))
+  expect(await cluster.regent('local', 'fault', 'shop-9', 'kill')).toMatchObject(
+    refused(1, 'cluster shop has no instance "shop-9"; it has shop-0, shop-1, shop-2', 'REGENT_NOT_FOUND'),
+  )
   expect(await cluster.instance(replica)).toMatchObject({ pid: null, agentPid: null })
-  expect(await said('local', 'fault', replica, 'start')).toBe(`started the agent of ${replica}, which starts its mysqld as its promise allows\n`)
+  expect(await said('local', 'fault', replica, 'start')).toBe(
+    `started the agent of ${replica}, which starts its mysqld as its promise allows\n`,
+  )
   expect((await cluster.whole()).primary).toBe(before.primary)
   expect(await writer.check()).toMatchObject({ ...nothingLost, instances: 3 })
 })
@@ -84,7 +114,9 @@ it('"explain" says in one sentence how it is, what is wrong and what the record 
   const { sentence, record } = await cluster.explain()
   const text = await said('explain')
   expect(text).toContain(`shop: ${sentence}\n`)
-  expect(text).toContain(`\nthe record:\n  epoch ${record?.epoch}, revision ${record?.revision}, primary ${record?.primary}\n  sync set: ${record?.syncSet.join(', ')}; a write needs 1 of them\n`)
+  expect(text).toContain(
+    `\nthe record:\n  epoch ${record?.epoch}, revision ${record?.revision}, primary ${record?.primary}\n  sync set: ${record?.syncSet.join(', ')}; a write needs 1 of them\n`,
+  )
   const replica = view.syncSet[0] ?? ''
   onTestFinished(() => cluster.fault(replica, 'start').then(() => undefined))
   await cluster.fault(replica, 'kill')
@@ -94,7 +126,9 @@ it('"explain" says in one sentence how it is, what is wrong and what the record 
   })
   expect(gone.record?.primary).toBe(record?.primary)
   const finding = gone.analyses.find(({ sentence }) => sentence.includes(replica))
-  expect(await said('explain', 'shop')).toMatch(new RegExp(`\\nwhat is seen:\\n(?:  .*\\n)*  ${finding?.code}  .*${replica}`))
+  expect(await said('explain', 'shop')).toMatch(
+    new RegExp(`\\nwhat is seen:\\n(?:  .*\\n)*  ${finding?.code}  .*${replica}`),
+  )
   expect(await cluster.regent('explain', 'mall')).toMatchObject(refused(1, 'mall', 'REGENT_NOT_FOUND'))
   await cluster.fault(replica, 'start')
   await cluster.whole()
@@ -113,7 +147,9 @@ it('"local sql --on" runs statements as admin on the instance that is named, wha
   const { child, ended } = started('local', 'sql', 'shop', '--on', 'shop-1')
   child.stdin.end('SELECT nonsense;')
   expect(await ended).toEqual([1, null])
-  expect(await cluster.regent('local', 'sql', '--on', 'shop-9')).toMatchObject(refused(1, 'cluster shop has no instance "shop-9"; it has shop-0, shop-1, shop-2', 'REGENT_NOT_FOUND'))
+  expect(await cluster.regent('local', 'sql', '--on', 'shop-9')).toMatchObject(
+    refused(1, 'cluster shop has no instance "shop-9"; it has shop-0, shop-1, shop-2', 'REGENT_NOT_FOUND'),
+  )
   expect((await readdir(cluster.layout.run)).filter((entry) => entry.startsWith('sql-'))).toEqual([])
 })
 
@@ -124,8 +160,11 @@ it('"local logs" prints the end of one log, or of all of them in the order of ti
   await cluster.whole()
   const own = linesOf(await logOf(cluster, 'supervisor')).slice(-3)
   expect(own).toHaveLength(3)
-  for (const words of [['supervisor'], ['shop', 'supervisor']]) expect(linesOf(await said('local', 'logs', ...words, '-n', '3'))).toEqual(own)
-  expect(linesOf(await said('local', 'logs', 'shop-1', '-n', '1'))).toEqual(linesOf(await logOf(cluster, 'shop-1')).slice(-1))
+  for (const words of [['supervisor'], ['shop', 'supervisor']])
+    expect(linesOf(await said('local', 'logs', ...words, '-n', '3'))).toEqual(own)
+  expect(linesOf(await said('local', 'logs', 'shop-1', '-n', '1'))).toEqual(
+    linesOf(await logOf(cluster, 'shop-1')).slice(-1),
+  )
   expect(await said('local', 'logs', 'shop', '-n', '0')).toBe('')
   const all = linesOf(await said('local', 'logs', 'shop', '-n', '4'))
   const times = all.map((line) => entryOf(line)?.wallMs ?? NaN)
@@ -135,10 +174,15 @@ it('"local logs" prints the end of one log, or of all of them in the order of ti
     const log = linesOf(await logOf(cluster, name))
     expect(all.filter((line) => log.includes(line)).length).toBeGreaterThan(0)
   }
-  expect(await cluster.regent('local', 'logs', 'shop', 'shop-9')).toMatchObject(refused(1, `cluster shop has no process "shop-9"; it has ${processes.join(', ')}`, 'REGENT_NOT_FOUND'))
+  expect(await cluster.regent('local', 'logs', 'shop', 'shop-9')).toMatchObject(
+    refused(1, `cluster shop has no process "shop-9"; it has ${processes.join(', ')}`, 'REGENT_NOT_FOUND'),
+  )
 })
 
-it.each([['SIGINT', [0, null]], ['SIGTERM', [null, 'SIGTERM']]] as const)('"local logs -f" goes on with what every process writes, until %s', async (signal, ending) => {
+it.each([
+  ['SIGINT', [0, null]],
+  ['SIGTERM', [null, 'SIGTERM']],
+] as const)('"local logs -f" goes on with what every process writes, until %s', async (signal, ending) => {
   const cluster = shop.current
   await cluster.whole()
   const { child, text, ended } = started('local', 'logs', 'shop', '-f', '-n', '1')
@@ -180,7 +224,10 @@ interface Probed {
   readonly atMs: number
 }
 
-/** What every agent answers to those who have no token, asked again and again while `work` goes on and once more after it. */
+/**
+ * What every agent answers to those who have no token, asked again and again while `work` goes on and once more after
+ * it.
+ */
 async function probedDuring(work: () => Promise<unknown>): Promise<readonly Probed[]> {
   const { instances } = await shop.current.status()
   const found: Probed[] = []
@@ -192,7 +239,12 @@ async function probedDuring(work: () => Promise<unknown>): Promise<readonly Prob
         resolve()
       }).on('error', reject)
     })
-  const round = () => Promise.all(instances.flatMap(({ name, host, agentPort: port }) => (['/live', '/ready'] as const).map((path) => ask(name, path, { host, port }))))
+  const round = () =>
+    Promise.all(
+      instances.flatMap(({ name, host, agentPort: port }) =>
+        (['/live', '/ready'] as const).map((path) => ask(name, path, { host, port })),
+      ),
+    )
   const over = new AbortController()
   const asking = (async () => {
     while (!over.signal.aborted) await round().then(() => sleep(10))
@@ -203,11 +255,14 @@ async function probedDuring(work: () => Promise<unknown>): Promise<readonly Prob
   return found
 }
 
-const statusesOf = (found: readonly Probed[], path: Probed['path'], ...names: readonly string[]) => found.filter((one) => one.path === path && names.includes(one.instance)).map(({ status }) => status)
+const statusesOf = (found: readonly Probed[], path: Probed['path'], ...names: readonly string[]) =>
+  found.filter((one) => one.path === path && names.includes(one.instance)).map(({ status }) => status)
 
 async function allReady(): Promise<void> {
   await shop.current.whole()
-  await shop.current.until('everybody is ready', async () => (await probedDuring(async () => undefined)).every(({ status }) => status === 200))
+  await shop.current.until('everybody is ready', async () =>
+    (await probedDuring(async () => undefined)).every(({ status }) => status === 200),
+  )
 }
 
 it('The agents of the primary and of replicas that follow it are ready; one whose mysqld died is not until that follows again, and it is live all the while', async () => {
@@ -223,7 +278,9 @@ it('The agents of the primary and of replicas that follow it are ready; one whos
   })
   expect(new Set(statusesOf(found, '/ready', victim))).toEqual(new Set([200, 503]))
   expect(new Set(statusesOf(found, '/ready', await cluster.primary(), other))).toEqual(new Set([200]))
-  expect(new Set(statusesOf(found, '/live', ...(await cluster.replicas()), await cluster.primary()))).toEqual(new Set([200]))
+  expect(new Set(statusesOf(found, '/live', ...(await cluster.replicas()), await cluster.primary()))).toEqual(
+    new Set([200]),
+  )
   await allReady()
   expect(await writer.check()).toMatchObject({ ...nothingLost, instances: 3 })
 })

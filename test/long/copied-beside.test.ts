@@ -29,8 +29,18 @@ it('The only replica, on which somebody wrote, is archived and copied beside wha
   let counted = true
   const unsubscribe = cluster.views.subscribe(({ syncSet }) => (counted &&= syncSet.includes(replica)))
   await writeByHand(cluster, replica, 'errant')
-  await cluster.waitFor('it is said how', ({ sentence }) => sentence.includes('the sync set cannot spare it: it is copied from pair-0 beside what it has') || /is seeded from pair-0 \(/.test(sentence), 60_000)
-  await cluster.until(`${replica} is a copy`, async () => (await cluster.value(replica, 'select @@server_uuid').catch(() => uuid)) !== uuid, 60_000)
+  await cluster.waitFor(
+    'it is said how',
+    ({ sentence }) =>
+      sentence.includes('the sync set cannot spare it: it is copied from pair-0 beside what it has') ||
+      /is seeded from pair-0 \(/.test(sentence),
+    60_000,
+  )
+  await cluster.until(
+    `${replica} is a copy`,
+    async () => (await cluster.value(replica, 'select @@server_uuid').catch(() => uuid)) !== uuid,
+    60_000,
+  )
   await cluster.whole(2)
   await writer.next()
   unsubscribe()
@@ -49,9 +59,14 @@ it('When its agent dies before the copy is proven, what it had is in its place a
   const { agentPid } = await cluster.instance(replica)
   const beside = await besideDirOf(cluster, replica)
   await writeByHand(cluster, replica, 'errant_again')
-  for (const until = Date.now() + 60_000; !existsSync(beside); await immediate()) if (Date.now() > until) throw new Error('nothing was swapped')
+  for (const until = Date.now() + 60_000; !existsSync(beside); await immediate())
+    if (Date.now() > until) throw new Error('nothing was swapped')
   process.kill(agentPid ?? 0, 'SIGKILL')
-  await cluster.until('what was there before is back', async () => (await logOf(cluster, replica)).includes('a copy was not proven'), 60_000)
+  await cluster.until(
+    'what was there before is back',
+    async () => (await logOf(cluster, replica)).includes('a copy was not proven'),
+    60_000,
+  )
   await cluster.whole(2, 120_000)
   await writer.next()
   await expect(cluster.sql(replica, 'select * from app.errant_again')).rejects.toMatchObject({ errno: 1146 })

@@ -14,7 +14,10 @@ async function timesSeeded(cluster: TestCluster, name: string): Promise<number> 
   return (await logOf(cluster, name)).split('seeded from shop-').length - 1
 }
 
-/** Kills it in the middle of the copy that has begun, and has it seeded to the end; meanwhile it never counts, and nothing runs on what is there. */
+/**
+ * Kills it in the middle of the copy that has begun, and has it seeded to the end; meanwhile it never counts, and
+ * nothing runs on what is there.
+ */
 async function interruptAndResume(cluster: TestCluster, name: string): Promise<void> {
   const before = await timesSeeded(cluster, name)
   await untilCopying(cluster, name)
@@ -25,8 +28,21 @@ async function interruptAndResume(cluster: TestCluster, name: string): Promise<v
   // Nobody tells it to be seeded again before it was seen what it does by itself.
   await cluster.regent('pause', cluster.name)
   await cluster.fault(name, 'start')
-  const waits = await cluster.waitFor(`${name} waits`, ({ instances }) => instances.some((row) => row.name === name && row.reachable && row.problems.includes('mysqld stays down: a seeding has not ended; it waits to be seeded again')), 60_000)
-  expect(waits.instances.find((row) => row.name === name)).toMatchObject({ inSyncSet: false, process: expect.stringMatching(/^(absent|dead)$/) as string })
+  const waits = await cluster.waitFor(
+    `${name} waits`,
+    ({ instances }) =>
+      instances.some(
+        (row) =>
+          row.name === name &&
+          row.reachable &&
+          row.problems.includes('mysqld stays down: a seeding has not ended; it waits to be seeded again'),
+      ),
+    60_000,
+  )
+  expect(waits.instances.find((row) => row.name === name)).toMatchObject({
+    inSyncSet: false,
+    process: expect.stringMatching(/^(absent|dead)$/) as string,
+  })
   await cluster.regent('resume', cluster.name)
   await untilCopying(cluster, name)
   unsubscribe()

@@ -29,7 +29,12 @@ afterAll(async () => {
 
 it('A primary that was elected with an hour of delay and unapplied writes applies them all, and opens within seconds', async () => {
   const by = await replica.session('regent')
-  for (const statement of ['stop replica sql_thread', 'change replication source to source_delay = 3600', 'start replica sql_thread']) await queryWithin(by, statement, 5_000)
+  for (const statement of [
+    'stop replica sql_thread',
+    'change replication source to source_delay = 3600',
+    'start replica sql_thread',
+  ])
+    await queryWithin(by, statement, 5_000)
   const writer = await source.session('admin')
   await queryWithin(writer, 'create table app.counted (id int primary key)', 5_000)
   for (let id = 0; id < 20; id += 1) await queryWithin(writer, `insert into app.counted values (${id})`, 5_000)
@@ -39,9 +44,16 @@ it('A primary that was elected with an hour of delay and unapplied writes applie
   await replica.server.stopReceiver()
   await queryWithin(writer, 'insert into app.counted values (100)', 5_000)
   const seen = (await replica.server.readState()).channel
-  expect(seen).toMatchObject({ sqlRunning: true, changedOptions: [{ name: 'SOURCE_DELAY', seen: '3600', wanted: '0' }] })
+  expect(seen).toMatchObject({
+    sqlRunning: true,
+    changedOptions: [{ name: 'SOURCE_DELAY', seen: '3600', wanted: '0' }],
+  })
   expect(seen?.backlogTransactions).toBe(21)
-  const parts = { ...(await testParts(new ScriptedServer(aServerState()))), server: replica.server, process: replica.process }
+  const parts = {
+    ...(await testParts(new ScriptedServer(aServerState()))),
+    server: replica.server,
+    process: replica.process,
+  }
   const assignment = { ...primaryOfEpoch3, acks: 0, counted: [], elected }
   const markers = new Markers(parts, () => undefined)
   const isOpen = async () => {
@@ -50,5 +62,7 @@ it('A primary that was elected with an hour of delay and unapplied writes applie
   }
   await until(isOpen, 'it opens', 5_000)
   expect(await replica.server.readState()).toMatchObject({ readOnly: false, offlineMode: false, executed: elected })
-  expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual(['SOURCE_DELAY is 0 again (by another hand it was 3600)'])
+  expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
+    'SOURCE_DELAY is 0 again (by another hand it was 3600)',
+  ])
 })

@@ -28,7 +28,9 @@ function problemsOf(instances: Awaited<ReturnType<TestCluster['view']>>['instanc
 /** Ended, and seen to be: whoever starts it again at once may still be shown the one before. */
 async function kill(cluster: TestCluster): Promise<number> {
   const atMs = await cluster.fault(small, 'kill')
-  await cluster.waitFor(`${small} is gone`, ({ instances }) => instances.some(({ name, reachable }) => name === small && !reachable))
+  await cluster.waitFor(`${small} is gone`, ({ instances }) =>
+    instances.some(({ name, reachable }) => name === small && !reachable),
+  )
   return atMs
 }
 
@@ -44,7 +46,10 @@ async function makePrimary(cluster: TestCluster): Promise<void> {
 
 async function switchGuardOff(cluster: TestCluster): Promise<void> {
   const config = agentConfigPath(cluster.layout, small)
-  await writeFile(config, JSON.stringify({ ...(JSON.parse(await readFile(config, 'utf8')) as object), lowSpaceBytes: 0 }))
+  await writeFile(
+    config,
+    JSON.stringify({ ...(JSON.parse(await readFile(config, 'utf8')) as object), lowSpaceBytes: 0 }),
+  )
 }
 
 // Without root nobody can make a disk that is full.
@@ -72,7 +77,11 @@ describe.skipIf(whyNot !== undefined)('The disk of the primary', () => {
     const { epoch } = await cluster.view()
     const writer = await Writer.start(cluster)
     await disk?.fillUntil(40)
-    const view = await cluster.waitFor('writes stop', ({ writable, instances }) => !writable && /low space|before its disk is full/.test(problemsOf(instances)), 10_000)
+    const view = await cluster.waitFor(
+      'writes stop',
+      ({ writable, instances }) => !writable && /low space|before its disk is full/.test(problemsOf(instances)),
+      10_000,
+    )
     expect(view.primary).toBe(small)
     await expect(cluster.sql(small, 'select 1')).resolves.toHaveLength(1)
     await disk?.makeRoom()
@@ -108,12 +117,17 @@ describe.skipIf(whyNot !== undefined)('The disk of the primary', () => {
     await cluster.sql(small, 'create table if not exists app.counted (id int primary key, n int)')
     await cluster.sql(small, 'replace into app.counted values (0, 0)')
     await disk?.fillUntil(0)
-    // Where the writer's table needs another page first, its writes are refused and none comes as far as the binlog, for which a server waits.
+    // Where the writer's table needs another page first, its writes are refused and none comes as far as the binlog,
+    // for which a server waits.
     void cluster.sql(small, 'update app.counted set n = n + 1').catch(() => undefined)
     await cluster.waitFor('it is named', ({ instances }) => /its disk is full/.test(problemsOf(instances)), 20_000)
     await sleep(holdMs)
     await disk?.makeRoom()
-    await cluster.waitFor('its server still waits', ({ instances }) => /the disk was full \d+ s ago/.test(problemsOf(instances)), 20_000)
+    await cluster.waitFor(
+      'its server still waits',
+      ({ instances }) => /the disk was full \d+ s ago/.test(problemsOf(instances)),
+      20_000,
+    )
     await sleep(holdMs)
     expect(await cluster.view()).toMatchObject({ primary: small, epoch })
     expect(await cluster.instance(small)).toMatchObject({ pid })

@@ -24,7 +24,10 @@ it('A cluster of two whose only replica lost its volume while a write waits seed
   await purgeBinlogs(cluster)
   await loseVolume(cluster, 'pair-1')
   const waiting = await cluster.session('pair-0', 'client')
-  const write = waiting.query('insert into app.waited values (1)').then(() => 'acknowledged', () => 'of unknown outcome')
+  const write = waiting.query('insert into app.waited values (1)').then(
+    () => 'acknowledged',
+    () => 'of unknown outcome',
+  )
   await untilWaiting(cluster, 'pair-0', 1)
   await cluster.fault('pair-1', 'start')
   await cluster.whole(2, 90_000)
@@ -33,7 +36,9 @@ it('A cluster of two whose only replica lost its volume while a write waits seed
   await writer.next(monotonicMs())
   expect(await logOf(cluster, 'pair-1')).toContain('seeded from pair-0')
   expect(await cluster.primary()).toBe('pair-0')
-  expect(await cluster.value('pair-0', 'select count(*) from app.waited')).toBe(await cluster.value('pair-1', 'select count(*) from app.waited'))
+  expect(await cluster.value('pair-0', 'select count(*) from app.waited')).toBe(
+    await cluster.value('pair-1', 'select count(*) from app.waited'),
+  )
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 2 })
 })
 
@@ -43,7 +48,11 @@ it('The primary that is copied is given back although its agent and the manager 
   await purgeBinlogs(cluster)
   await loseVolume(cluster, 'pair-1')
   await cluster.fault('pair-1', 'start')
-  await cluster.waitFor('pair-0 closes to be copied', ({ sentence }) => sentence.includes('from pair-0') || sentence.includes('it closes first'), 60_000)
+  await cluster.waitFor(
+    'pair-0 closes to be copied',
+    ({ sentence }) => sentence.includes('from pair-0') || sentence.includes('it closes first'),
+    60_000,
+  )
   await Promise.all([cluster.fault('pair-0', 'kill-agent'), cluster.replaceManager()])
   await cluster.fault('pair-0', 'start')
   await cluster.whole(2, 90_000)

@@ -9,7 +9,9 @@ import { Writer } from '../support/writer.ts'
 
 const shop = withCluster({ spec: { failover: { windowMs: 0 } } })
 
-/** More than the election overlooks, so that shop-1 is asked to make ready, and shop-2 keeps what it has not applied. */
+/**
+ * More than the election overlooks, so that shop-1 is asked to make ready, and shop-2 keeps what it has not applied.
+ */
 const backlog = 150
 
 /** What `instance` receives from now on it does not apply, until that session is gone. */
@@ -20,7 +22,8 @@ async function holdBack(instance: string): Promise<Connection> {
 }
 
 async function hasBacklog(instance: string): Promise<boolean> {
-  const applied = "select gtid_subset(received_transaction_set, @@global.gtid_executed) from performance_schema.replication_connection_status where channel_name = ''"
+  const applied =
+    "select gtid_subset(received_transaction_set, @@global.gtid_executed) from performance_schema.replication_connection_status where channel_name = ''"
   return (await shop.current.value(instance, applied)) === '0'
 }
 
@@ -28,7 +31,8 @@ async function hasBacklog(instance: string): Promise<boolean> {
 async function throwAway(instance: string, held: Connection): Promise<void> {
   const cluster = shop.current
   const stopped = byHand(cluster, instance, 'stop replica sql_thread')
-  const stopping = "select count(*) from performance_schema.threads where processlist_info = 'stop replica sql_thread' and processlist_state like 'Killing%'"
+  const stopping =
+    "select count(*) from performance_schema.threads where processlist_info = 'stop replica sql_thread' and processlist_state like 'Killing%'"
   await cluster.until('the applier is to stop', async () => (await cluster.value(instance, stopping)) === '1')
   held.destroy()
   await stopped
@@ -37,7 +41,10 @@ async function throwAway(instance: string, held: Connection): Promise<void> {
   expect(await hasBacklog(instance)).toBe(false)
 }
 
-/** The primary’s server is dead, and shop-2 alone promises: shop-1’s agent stands still until it is thawed. Then the primary’s agent dies too. */
+/**
+ * The primary’s server is dead, and shop-2 alone promises: shop-1’s agent stands still until it is thawed. Then the
+ * primary’s agent dies too.
+ */
 async function electionUnderWay(): Promise<void> {
   const cluster = shop.current
   await cluster.waitFor('it waits for a person', ({ sentence }) => /no failover: .*paused/.test(sentence))
@@ -46,13 +53,18 @@ async function electionUnderWay(): Promise<void> {
   await cluster.api('/resume', {})
   await cluster.until('shop-2 has promised', async () => {
     const [recovery] = await cluster.recoveries()
-    return recovery !== undefined && recovery.startedWallMs >= began && recovery.timeline.some(({ what }) => what.startsWith('promise shop-2'))
+    return (
+      recovery !== undefined &&
+      recovery.startedWallMs >= began &&
+      recovery.timeline.some(({ what }) => what.startsWith('promise shop-2'))
+    )
   })
   await cluster.fault('shop-0', 'kill')
 }
 
 async function nobodyWasSeeded(): Promise<void> {
-  for (const instance of ['shop-0', 'shop-1', 'shop-2']) expect(await logOf(shop.current, instance)).not.toMatch(/errant|seed/i)
+  for (const instance of ['shop-0', 'shop-1', 'shop-2'])
+    expect(await logOf(shop.current, instance)).not.toMatch(/errant|seed/i)
 }
 
 it('A hand throws away what the elected primary had received: it stays closed and says why, and the other member of the sync set leads with every write', async () => {
@@ -69,9 +81,14 @@ it('A hand throws away what the elected primary had received: it stays closed an
   // Among those that hold everything: so shop-2 is elected.
   await cluster.api('/downtime', { instance: 'shop-1', forMs: 600_000, reason: 'a test' })
   await cluster.fault('shop-1', 'thaw-agent')
-  const { primary, epoch: after } = await cluster.waitFor('another primary is open', (view) => view.primary === 'shop-1' && view.writable)
+  const { primary, epoch: after } = await cluster.waitFor(
+    'another primary is open',
+    (view) => view.primary === 'shop-1' && view.writable,
+  )
   expect({ primary, after }).toEqual({ primary: 'shop-1', after: epoch + 2 })
-  expect(await logOf(cluster, 'shop-2')).toMatch(/it lacks \d+ transactions of the set that it was elected for .*thrown away by another hand/)
+  expect(await logOf(cluster, 'shop-2')).toMatch(
+    /it lacks \d+ transactions of the set that it was elected for .*thrown away by another hand/,
+  )
   await cluster.fault('shop-0', 'start')
   await writer.next()
   await cluster.whole()
@@ -92,7 +109,9 @@ it('Where nobody else of the sync set holds all of it, no primary opens until th
   await cluster.until('writes that shop-2 alone acknowledged', async () => writer.begunSince(heldMs).length > backlog)
   await cluster.fault('shop-0', 'kill-mysqld')
   await deaf.end()
-  await cluster.waitFor('shop-1 is heard again', ({ instances }) => instances.some(({ name, reachable }) => name === 'shop-1' && reachable))
+  await cluster.waitFor('shop-1 is heard again', ({ instances }) =>
+    instances.some(({ name, reachable }) => name === 'shop-1' && reachable),
+  )
   await electionUnderWay()
   await throwAway('shop-2', held)
   await cluster.fault('shop-1', 'thaw-agent')

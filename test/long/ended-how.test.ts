@@ -25,7 +25,9 @@ const clients = 5
 
 /** Sessions that wait for an acknowledgement nobody will give; resolves to what each of them is told. */
 async function writeWithoutReplica(root: Connection): Promise<readonly Promise<string>[]> {
-  await root.query('create database app; create table app.t (id int primary key); set global rpl_semi_sync_source_enabled = on')
+  await root.query(
+    'create database app; create table app.t (id int primary key); set global rpl_semi_sync_source_enabled = on',
+  )
   const sessions = await Promise.all(Array.from({ length: clients }, () => server.connect()))
   const answers = sessions.map((session, index) =>
     session.query(`insert into app.t values (${index})`).then(
@@ -53,7 +55,10 @@ describe('a server’s files say', () => {
     server.signal('SIGTERM')
     expect(await Promise.race(answers)).toBe('acknowledged')
     await server.kill()
-    expect(await endedHow(place)).toMatchObject({ how: 'stopped', sentence: expect.stringContaining('MY-013172') as string })
+    expect(await endedHow(place)).toMatchObject({
+      how: 'stopped',
+      sentence: expect.stringContaining('MY-013172') as string,
+    })
   })
 
   it.each<[string, (root: Connection) => Promise<unknown>, string]>([
@@ -63,8 +68,14 @@ describe('a server’s files say', () => {
   ])('that it was stopped after %s, also without its error log', async (_how, end, message) => {
     await end(await startMarked())
     await server.ended()
-    expect(await endedHow(place)).toMatchObject({ how: 'stopped', sentence: expect.stringContaining(message) as string })
-    expect(await endedHow({ ...place, errorLog: join(server.folder, 'gone') })).toMatchObject({ how: 'stopped', sentence: expect.stringContaining('closed in order') as string })
+    expect(await endedHow(place)).toMatchObject({
+      how: 'stopped',
+      sentence: expect.stringContaining(message) as string,
+    })
+    expect(await endedHow({ ...place, errorLog: join(server.folder, 'gone') })).toMatchObject({
+      how: 'stopped',
+      sentence: expect.stringContaining('closed in order') as string,
+    })
   })
 
   it('that it crashed, whatever its life before, when it was killed before it began a binlog', async () => {

@@ -9,10 +9,14 @@ const compiler = ['g++', '-std=c++17', '-O2']
 const { ok: hasCompiler } = await runCommand([...compiler, '--version'], { deadlineMs: 10_000 })
 if (!hasCompiler) console.warn('exhaustive-model.test.ts is skipped: there is no g++')
 
-/** Small enough to be explored to the end within a minute on a busy core; `test/model/exhaustive/README.md` has larger ones. */
+/**
+ * Small enough to be explored to the end within a minute on a busy core; `test/model/exhaustive/README.md` has larger
+ * ones.
+ */
 const asTheRulesAre = {
   'one manager and one fault': '-N 3 -W 1 -E 2 -R 4 -C 1 -nm 1',
-  'a stranger’s shutdown, a crash of a machine, and a switchover that gathers': '-gather -stop -reboot -W 1 -E 2 -R 3 -C 1 -nm 1',
+  'a stranger’s shutdown, a crash of a machine, and a switchover that gathers':
+    '-gather -stop -reboot -W 1 -E 2 -R 3 -C 1 -nm 1',
   'two managers': '-N 3 -W 1 -E 2 -R 3 -C 0 -nm 2',
   'four instances and two acknowledgements': '-N 4 -k 2 -W 1 -E 2 -R 3 -C 0 -nm 1',
 }
@@ -36,7 +40,9 @@ describe.skipIf(!hasCompiler)('The protocol, in every order of its steps within 
   let folder = ''
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'regent-model-'))
-    const compiled = await runCommand([...compiler, '-o', join(folder, 'regent'), join(sources, 'regent.cpp')], { deadlineMs: 110_000 })
+    const compiled = await runCommand([...compiler, '-o', join(folder, 'regent'), join(sources, 'regent.cpp')], {
+      deadlineMs: 110_000,
+    })
     expect(compiled).toMatchObject({ ok: true })
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))

@@ -18,12 +18,21 @@ it('Within the window a primary that dies again is not replaced, and it is said 
   const from = await cluster.primary()
   await cluster.fault(from, 'kill')
   const deadMs = monotonicMs()
-  const declined = await cluster.waitFor('it says why', ({ sentence }) => new RegExp(`no failover: ${from} .*\\(window 3600 s\\); regent failover does it by hand`).test(sentence), 10_000)
+  const declined = await cluster.waitFor(
+    'it says why',
+    ({ sentence }) =>
+      new RegExp(`no failover: ${from} .*\\(window 3600 s\\); regent failover does it by hand`).test(sentence),
+    10_000,
+  )
   expect(declined).toMatchObject({ primary: from, epoch, blocked: true, writable: false })
   expect(writer.begunSince(deadMs)).toEqual([])
   const ran = await cluster.regent('failover', 'shop', '-o', 'json')
   expect(ran).toMatchObject({ code: 0, stderr: '' })
-  expect(JSON.parse(ran.stdout)).toMatchObject({ done: true, dryRun: false, sentence: expect.stringMatching(/failing over to shop-\d, which holds everything acknowledged/) as string })
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    done: true,
+    dryRun: false,
+    sentence: expect.stringMatching(/failing over to shop-\d, which holds everything acknowledged/) as string,
+  })
   await writer.next(deadMs, { deadlineMs: 5_000 })
   expect(await cluster.view()).toMatchObject({ epoch: epoch + 1 })
   await cluster.fault(from, 'start')
@@ -43,7 +52,11 @@ it('A dry run of a failover to an instance says what would be done and changes n
   const before = await cluster.explain()
   const dry = await cluster.regent('failover', 'shop', '--to', to, '--dry-run')
   expect(dry).toMatchObject({ code: 0, stderr: '' })
-  expect(dry.stdout).toMatch(new RegExp(`^dry run: would fail over: mysqld of ${from} is stopped .*\n.*2 of the sync set must promise epoch ${(before.record?.epoch ?? 0) + 1}\n.*${to} is committed as primary\n`))
+  expect(dry.stdout).toMatch(
+    new RegExp(
+      `^dry run: would fail over: mysqld of ${from} is stopped .*\n.*2 of the sync set must promise epoch ${(before.record?.epoch ?? 0) + 1}\n.*${to} is committed as primary\n`,
+    ),
+  )
   await expect(writer.next(frozenMs, { deadlineMs: 1_000 })).rejects.toThrow('no write was acknowledged')
   expect((await cluster.explain()).record).toEqual(before.record)
   const ran = await cluster.regent('failover', 'shop', '--to', to)
@@ -67,14 +80,27 @@ it('Where too few are left to prove that nothing is lost a failover is refused w
   await Promise.all([cluster.fault(from, 'kill'), loseVolume(cluster, gone)])
   await deaf.end()
   expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
-  await cluster.waitFor('both are missed', ({ blocked, sentence, instances }) => blocked && sentence.startsWith(`no failover: ${from} is unreachable`) && instances.every(({ name, reachable }) => reachable === (name === left)))
+  await cluster.waitFor(
+    'both are missed',
+    ({ blocked, sentence, instances }) =>
+      blocked &&
+      sentence.startsWith(`no failover: ${from} is unreachable`) &&
+      instances.every(({ name, reachable }) => reachable === (name === left)),
+  )
 
   const before = await cluster.explain()
   const refused = await cluster.regent('failover', 'shop')
   expect(refused).toMatchObject({ code: 1, stdout: '' })
-  expect(refused.stderr).toMatch(new RegExp(`2 members of the sync set must promise and 0 did; bring back ${from}, ${gone} or, giving up what only they may hold, use: regent failover --accept-loss`))
+  expect(refused.stderr).toMatch(
+    new RegExp(
+      `2 members of the sync set must promise and 0 did; bring back ${from}, ${gone} or, giving up what only they may hold, use: regent failover --accept-loss`,
+    ),
+  )
   const dry = await cluster.regent('failover', 'shop', '--accept-loss', '--dry-run')
-  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining(`; writes that only ${from} and ${gone} hold would be given up`) as string })
+  expect(dry).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`; writes that only ${from} and ${gone} hold would be given up`) as string,
+  })
   expect((await cluster.explain()).record).toEqual(before.record)
 
   const ran = await cluster.regent('failover', 'shop', '--accept-loss')
@@ -82,15 +108,26 @@ it('Where too few are left to prove that nothing is lost a failover is refused w
   const named = `forced failover to ${left}: writes that only ${from} and ${gone} hold are given up`
   expect(ran.stdout).toContain(named)
   const [recovery] = await cluster.recoveries()
-  expect(recovery).toMatchObject({ kind: 'failover', outcome: 'succeeded', fromEpoch: epoch, toEpoch: epoch + 1, sentence: expect.stringContaining(named) as string })
+  expect(recovery).toMatchObject({
+    kind: 'failover',
+    outcome: 'succeeded',
+    fromEpoch: epoch,
+    toEpoch: epoch + 1,
+    sentence: expect.stringContaining(named) as string,
+  })
   expect(recovery?.to).toContain(`${left}@`)
 
   await cluster.fault(gone, 'start')
-  await cluster.waitFor('writes are taken again', ({ primary, writable, syncSet }) => primary === left && writable && syncSet.join() === gone, 90_000)
+  await cluster.waitFor(
+    'writes are taken again',
+    ({ primary, writable, syncSet }) => primary === left && writable && syncSet.join() === gone,
+    90_000,
+  )
   const writer = await Writer.start(cluster)
   await cluster.fault(from, 'start')
   expect(await cluster.whole(3, 90_000)).toMatchObject({ primary: left })
-  for (const name of [from, gone, left]) expect(await cluster.value(name, 'select count(*) from app.given_up')).toBe('0')
+  for (const name of [from, gone, left])
+    expect(await cluster.value(name, 'select count(*) from app.given_up')).toBe('0')
   const printed = await Promise.all((await archivesOf(cluster, from)).map((archive) => printArchive(cluster, archive)))
   expect(printed.join('\n')).toContain('INSERT INTO `app`.`given_up`')
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })

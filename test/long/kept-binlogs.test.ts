@@ -20,14 +20,20 @@ async function rotate(cluster: TestCluster, instance: string): Promise<string> {
 }
 
 async function untilPurged(cluster: TestCluster, instance: string, file: string): Promise<void> {
-  await cluster.until(`${file} of ${instance} is purged`, async () => !(await binlogsOf(cluster, instance)).includes(file), 15_000)
+  await cluster.until(
+    `${file} of ${instance} is purged`,
+    async () => !(await binlogsOf(cluster, instance)).includes(file),
+    15_000,
+  )
 }
 
 it('Binlogs that every instance has are purged when their time has come, at the primary and at a replica', async () => {
   const cluster = shop.current
   await cluster.whole()
   const writer = await Writer.start(cluster)
-  await Promise.all(['shop-0', 'shop-1'].map(async (instance) => untilPurged(cluster, instance, await rotate(cluster, instance))))
+  await Promise.all(
+    ['shop-0', 'shop-1'].map(async (instance) => untilPurged(cluster, instance, await rotate(cluster, instance))),
+  )
   expect(await cluster.view()).toMatchObject({ primary: 'shop-0', epoch: 1 })
   await writer.next()
   await cluster.whole()
@@ -43,7 +49,12 @@ it('Binlogs that a replica lacks are held beyond their time, and it comes back w
   const held = await rotate(cluster, 'shop-0')
   await writer.next(monotonicMs())
   const later = await rotate(cluster, 'shop-0')
-  await cluster.until('it is said for whom', async () => (await logOf(cluster, 'shop-0')).includes(`binlogs from ${held} on are kept longer than asked for: shop-2 lacks`), 15_000)
+  await cluster.until(
+    'it is said for whom',
+    async () =>
+      (await logOf(cluster, 'shop-0')).includes(`binlogs from ${held} on are kept longer than asked for: shop-2 lacks`),
+    15_000,
+  )
   expect(await binlogsOf(cluster, 'shop-0')).toEqual(expect.arrayContaining([held, later]))
   await cluster.fault('shop-2', 'start')
   await cluster.whole()
@@ -55,13 +66,20 @@ it('Binlogs that a replica lacks are held beyond their time, and it comes back w
 
 it('Over the limit the oldest binlogs are purged although a replica lacks them, it is named, and seeded again', async () => {
   const cluster = shop.current
-  await cluster.sql('shop-0', 'create table if not exists app.bulky (id int auto_increment primary key, content longblob)', { user: 'client' })
+  await cluster.sql(
+    'shop-0',
+    'create table if not exists app.bulky (id int auto_increment primary key, content longblob)',
+    { user: 'client' },
+  )
   await cluster.whole()
   await cluster.fault('shop-2', 'kill')
-  for (let megabytes = 0; megabytes < 10; megabytes += 1) await cluster.sql('shop-0', `insert into app.bulky (content) values (repeat('x', ${mib}))`, { user: 'client' })
+  for (let megabytes = 0; megabytes < 10; megabytes += 1)
+    await cluster.sql('shop-0', `insert into app.bulky (content) values (repeat('x', ${mib}))`, { user: 'client' })
   const lacked = await rotate(cluster, 'shop-0')
   await untilPurged(cluster, 'shop-0', lacked)
-  const said = new RegExp(`${lacked} .*are purged, as more than 8.0 MiB of binlogs were there; who needed them is seeded again: shop-2 lacks`)
+  const said = new RegExp(
+    `${lacked} .*are purged, as more than 8.0 MiB of binlogs were there; who needed them is seeded again: shop-2 lacks`,
+  )
   await cluster.until('it is said who needed them', async () => said.test(await logOf(cluster, 'shop-0')))
   await cluster.fault('shop-2', 'start')
   await cluster.whole()

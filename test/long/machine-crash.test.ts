@@ -48,7 +48,9 @@ it('A follower whose machine crashed counts for nothing until it has caught up, 
   await crash(cluster, follower)
   await cluster.fault(follower, 'start')
   await cluster.until('it says so', async () => /its machine crashed/.test(await newIn(log, cluster, follower)))
-  await cluster.until('it has caught up', async () => /caught up with everything its primary holds and counts again/.test(await newIn(log, cluster, follower)))
+  await cluster.until('it has caught up', async () =>
+    /caught up with everything its primary holds and counts again/.test(await newIn(log, cluster, follower)),
+  )
   expect(await cluster.whole()).toMatchObject({ primary })
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
@@ -59,7 +61,11 @@ it('A follower whose machine crashed counts again soon on a cluster that nobody 
   const [follower = ''] = await cluster.replicas()
   await crash(cluster, follower)
   await cluster.fault(follower, 'start')
-  await cluster.waitFor('it has left', ({ instances }) => instances.some(({ name, inSyncSet }) => name === follower && !inSyncSet), 10_000)
+  await cluster.waitFor(
+    'it has left',
+    ({ instances }) => instances.some(({ name, inSyncSet }) => name === follower && !inSyncSet),
+    10_000,
+  )
   expect(await cluster.whole(3, 20_000)).toMatchObject({ primary })
 })
 
@@ -81,7 +87,11 @@ it('Followers whose machines crashed never make a primary on their own', async (
   const writer = await Writer.start(cluster)
   await Promise.all(all.map((name) => crash(cluster, name)))
   await Promise.all(followers.map((name) => cluster.fault(name, 'start')))
-  const view = await cluster.waitFor('the manager says why', ({ blocked, sentence }) => blocked && sentence.includes('no automatic failover'), 20_000)
+  const view = await cluster.waitFor(
+    'the manager says why',
+    ({ blocked, sentence }) => blocked && sentence.includes('no automatic failover'),
+    20_000,
+  )
   expect(view).toMatchObject({ primary, writable: false })
   await cluster.fault(primary, 'start')
   await writer.next(undefined, { deadlineMs: 60_000 })

@@ -50,16 +50,25 @@ describe.skipIf(whyNot !== undefined)('On a network that is cut', () => {
     const silentMs = monotonicMs()
     expect(await outside.outageSince(cutMs)).toBeLessThan(8_000)
     expect(await cluster.primary()).not.toBe(from)
-    await cluster.until('the old primary closes itself', async () => /this primary closes itself/.test((await logOf(cluster, from)).slice(log)), 12_000)
+    await cluster.until(
+      'the old primary closes itself',
+      async () => /this primary closes itself/.test((await logOf(cluster, from)).slice(log)),
+      12_000,
+    )
     expect(monotonicMs() - cutMs).toBeGreaterThan(4_000)
-    await cluster.until('its clients are turned away', async () => ['ECONNREFUSED', 'ER_SERVER_OFFLINE_MODE'].some((code) => code in stubborn.report.errors), 5_000)
+    await cluster.until(
+      'its clients are turned away',
+      async () => ['ECONNREFUSED', 'ER_SERVER_OFFLINE_MODE'].some((code) => code in stubborn.report.errors),
+      5_000,
+    )
     await network().mend()
     await cluster.whole()
     for (const inside of [patient, stubborn]) {
       expect(inside.count).toBeGreaterThan(0)
       expect(inside.begunSince(silentMs)).toEqual([])
     }
-    for (const each of [outside, patient, stubborn]) expect(await each.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+    for (const each of [outside, patient, stubborn])
+      expect(await each.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
   })
 
   it('a replica that is cut off leaves the sync set in time, writes go on, and it counts again once it is back', async () => {
@@ -82,7 +91,11 @@ describe.skipIf(whyNot !== undefined)('On a network that is cut', () => {
     const before = await cluster.whole()
     const writer = await client(cluster)
     await network().isolate(here)
-    const view = await cluster.waitFor('it says so', ({ sentence }) => sentence.includes('reaches no instance at all and suspects itself'), 5_000)
+    const view = await cluster.waitFor(
+      'it says so',
+      ({ sentence }) => sentence.includes('reaches no instance at all and suspects itself'),
+      5_000,
+    )
     expect(view.blocked).toBe(true)
     // So much longer than any lease that a primary which had closed itself would show.
     await sleep(13_000)

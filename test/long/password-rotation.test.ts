@@ -25,10 +25,18 @@ async function order(wish: PasswordsWish): Promise<void> {
   const { host } = await cluster.instance(await cluster.primary())
   const transport = createHttpTransport({ token: await readSecret(cluster.layout.agentToken) })
   onTestFinished(() => transport.close())
-  await transport.post(`${host}:9400`, agentRoutes.passwords, { version: orderVersion, cluster: 'shop', member, epoch: view.epoch, revision: view.revision, ...wish }, 5_000)
+  await transport.post(
+    `${host}:9400`,
+    agentRoutes.passwords,
+    { version: orderVersion, cluster: 'shop', member, epoch: view.epoch, revision: view.revision, ...wish },
+    5_000,
+  )
 }
 
-/** Whether an account is let in with the password of a generation; throws where it is neither let in nor refused for its password. */
+/**
+ * Whether an account is let in with the password of a generation; throws where it is neither let in nor refused for its
+ * password.
+ */
 async function isLetIn(instance: string, user: string, generation: string): Promise<boolean> {
   const cluster = shop.current
   const { host, port } = await cluster.instance(instance)
@@ -48,17 +56,27 @@ async function accepted(generations: readonly string[]): Promise<Readonly<Record
   const cluster = shop.current
   const found: Record<string, readonly string[]> = {}
   for (const name of (await cluster.view()).instances.map((row) => row.name)) {
-    const by = await Promise.all(generations.map(async (generation) => (await Promise.all(users.map((user) => isLetIn(name, user, generation)))).every(Boolean)))
+    const by = await Promise.all(
+      generations.map(async (generation) =>
+        (await Promise.all(users.map((user) => isLetIn(name, user, generation)))).every(Boolean),
+      ),
+    )
     found[name] = generations.filter((_, index) => by[index])
   }
   return found
 }
 
-const everywhere = (names: readonly string[], generations: readonly string[]) => Object.fromEntries(names.map((name) => [name, generations]))
+const everywhere = (names: readonly string[], generations: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, generations]))
 const three = ['shop-0', 'shop-1', 'shop-2']
 
 async function untilAccepted(names: readonly string[], generations: readonly string[]): Promise<void> {
-  await shop.current.until(`${names.join()} accept ${generations.join()}`, async () => JSON.stringify(await accepted([first, second, third])) === JSON.stringify(everywhere(names, generations)), 20_000)
+  await shop.current.until(
+    `${names.join()} accept ${generations.join()}`,
+    async () =>
+      JSON.stringify(await accepted([first, second, third])) === JSON.stringify(everywhere(names, generations)),
+    20_000,
+  )
 }
 
 /** The tests' own sessions log in with what is kept here. */

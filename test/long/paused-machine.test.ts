@@ -11,7 +11,8 @@ it('A pause of agents and manager that is longer than the lease ends no session,
   if (primary === null) throw new Error('there is no primary')
   const writer = await Writer.start(cluster)
   const session = await cluster.session(primary, 'client')
-  const id = async () => JSON.stringify((await session.query('select connection_id(), @@global.offline_mode, @@global.read_only'))[0])
+  const id = async () =>
+    JSON.stringify((await session.query('select connection_id(), @@global.offline_mode, @@global.read_only'))[0])
   const before = await id()
   const names = ['shop-0', 'shop-1', 'shop-2']
   await Promise.all(names.map((name) => cluster.fault(name, 'freeze-agent')))
@@ -19,7 +20,9 @@ it('A pause of agents and manager that is longer than the lease ends no session,
   await new Promise((resolve) => setTimeout(resolve, 8_000))
   await cluster.signalManager('SIGCONT')
   await Promise.all(names.map((name) => cluster.fault(name, 'thaw-agent')))
-  await cluster.until('the agent says so', async () => /this agent was paused for \d+\.\d s/.test(await logOf(cluster, primary)))
+  await cluster.until('the agent says so', async () =>
+    /this agent was paused for \d+\.\d s/.test(await logOf(cluster, primary)),
+  )
   await cluster.whole()
   // Longer than it asks for another lease before it closes.
   await new Promise((resolve) => setTimeout(resolve, 2_000))

@@ -20,10 +20,21 @@ const whyNot = await SmallDisk.whyNot(scratch)
 await rm(scratch, { recursive: true, force: true })
 if (whyNot !== undefined) console.warn(`power-cut.test.ts is skipped: ${whyNot}`)
 
-const order: PromiseOrder = { version: orderVersion, cluster: 'power', member: memberOf('shop-0'), epoch: 4, revision: 11, after: '', waitMs: 0 }
+const order: PromiseOrder = {
+  version: orderVersion,
+  cluster: 'power',
+  member: memberOf('shop-0'),
+  epoch: 4,
+  revision: 11,
+  after: '',
+  waitMs: 0,
+}
 const writes = 40
 
-/** A file system whose journal is cut off keeps what was synced, and loses what the page cache alone had: as a machine that loses its power. */
+/**
+ * A file system whose journal is cut off keeps what was synced, and loses what the page cache alone had: as a machine
+ * that loses its power.
+ */
 describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power right after it promised', () => {
   let source: BareInstance
   let replica: BareInstance
@@ -61,20 +72,38 @@ describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power r
     await replica.server.pointTo(source.sourceFor(replica))
     await replica.server.startApplier()
     await replica.server.startReceiver()
-    await until(async () => (await replica.server.readState()).executed === (await source.server.readState()).executed, 'the replica has caught up')
+    await until(
+      async () => (await replica.server.readState()).executed === (await source.server.readState()).executed,
+      'the replica has caught up',
+    )
     await replica.server.stopApplier()
     const session = await source.session('client', 'app')
-    for (let write = 0; write < writes; write += 1) await session.query("insert into written (body) values (repeat('x', 500))")
+    for (let write = 0; write < writes; write += 1)
+      await session.query("insert into written (body) values (repeat('x', 500))")
     const { executed } = await source.server.readHolds()
-    await until(async () => GtidSet.parse((await replica.server.readHolds()).received).contains(GtidSet.parse(executed)), 'the replica has received all')
+    await until(
+      async () => GtidSet.parse((await replica.server.readHolds()).received).contains(GtidSet.parse(executed)),
+      'the replica has received all',
+    )
   }
 
   async function partsOf(instance: BareInstance): Promise<Parts> {
     const stateFile = join(instance.config.volume, 'agent', 'state')
     const file = await StoredStateFile.open(realDisk, stateFile, () => freshState('volume-0', 'boot'))
-    await file.update({ promise: 3, revision: 10, assignment: { ...replicaOfEpoch3, counted: true }, stoppedInOrder: false })
+    await file.update({
+      promise: 3,
+      revision: 10,
+      assignment: { ...replicaOfEpoch3, counted: true },
+      stoppedInOrder: false,
+    })
     const parts = await testParts(new ScriptedServer(aServerState()))
-    return { ...parts, file, server: instance.server, process: instance.process, volume: createVolume(instance.config, () => realWorld.clock.wallMs()) }
+    return {
+      ...parts,
+      file,
+      server: instance.server,
+      process: instance.process,
+      volume: createVolume(instance.config, () => realWorld.clock.wallMs()),
+    }
   }
 
   async function losePower(): Promise<StoredStateFile> {
@@ -82,7 +111,9 @@ describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power r
     await disk?.turnReadOnly()
     await replica.process.kill()
     await disk?.repair()
-    return StoredStateFile.open(realDisk, join(replica.config.volume, 'agent', 'state'), () => freshState('another', 'boot'))
+    return StoredStateFile.open(realDisk, join(replica.config.volume, 'agent', 'state'), () =>
+      freshState('another', 'boot'),
+    )
   }
 
   async function holdsNow(): Promise<GtidSet> {

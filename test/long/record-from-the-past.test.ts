@@ -37,16 +37,25 @@ async function restoreNewer({ layout: { records } }: TestCluster): Promise<void>
 }
 
 async function withoutManager(cluster: TestCluster, work: (cluster: TestCluster) => Promise<void>): Promise<void> {
-  const tell = (command: 'start' | 'stop') => askSupervisor(cluster.layout.control, { command, process: managerProcess }, 30_000)
+  const tell = (command: 'start' | 'stop') =>
+    askSupervisor(cluster.layout.control, { command, process: managerProcess }, 30_000)
   await tell('stop')
   await work(cluster)
   await tell('start')
 }
 
-/** The manager names an agent that knows newer, both epochs and what a person has to do, and hears every agent but that of `dead`. */
+/**
+ * The manager names an agent that knows newer, both epochs and what a person has to do, and hears every agent but that
+ * of `dead`.
+ */
 function says(newer: ClusterView, old: ClusterView, dead = ''): (view: ClusterView) => boolean {
-  const sentence = new RegExp(`^record from the past: shop-\\d stored promise ${newer.epoch}, revision \\d+; the record says epoch ${old.epoch}, revision \\d+\\. Nothing is ordered until a person restores the newer record$`)
-  return (view) => view.blocked && sentence.test(view.sentence) && view.instances.every(({ name, reachable }) => reachable === (name !== dead))
+  const sentence = new RegExp(
+    `^record from the past: shop-\\d stored promise ${newer.epoch}, revision \\d+; the record says epoch ${old.epoch}, revision \\d+\\. Nothing is ordered until a person restores the newer record$`,
+  )
+  return (view) =>
+    view.blocked &&
+    sentence.test(view.sentence) &&
+    view.instances.every(({ name, reachable }) => reachable === (name !== dead))
 }
 
 /** What every agent promised and acts by, and which revision of the record the store has. */
@@ -105,7 +114,11 @@ it('With a record that went back in time under a cluster that runs writes go on,
   expect(await ordersSent(cluster)).toEqual([])
   expect(await everythingOrdered(cluster)).toEqual(before)
   await withoutManager(cluster, restoreNewer)
-  await cluster.waitFor('another primary', ({ primary, writable }) => ![from, null].includes(primary) && writable, 60_000)
+  await cluster.waitFor(
+    'another primary',
+    ({ primary, writable }) => ![from, null].includes(primary) && writable,
+    60_000,
+  )
   await cluster.fault(from, 'start')
   expect((await cluster.whole()).epoch).toBeGreaterThan(newer.epoch)
   await writer.next()

@@ -12,7 +12,10 @@ const shop = withCluster({ spec: { policies: { 'shop-1': { promotion: 'prefer', 
 async function heldTable(instance: string) {
   const cluster = shop.current
   const { host, port } = await cluster.instance(instance)
-  const session = await openSession({ host, port, user: agentUser, password: passwordFor(await readSecret(cluster.layout.accountSecret), agentUser) }, 2_000)
+  const session = await openSession(
+    { host, port, user: agentUser, password: passwordFor(await readSecret(cluster.layout.accountSecret), agentUser) },
+    2_000,
+  )
   await session.query('lock tables app.held read')
   return session
 }
@@ -26,15 +29,38 @@ it('An elected primary whose applier does not get on says so, refuses a switchov
   const { epoch } = await cluster.whole()
   const [held, other] = [await heldTable('shop-1'), await heldTable('shop-2')]
   await cluster.sql('shop-0', 'insert into app.held values ()', { user: 'client' })
-  const waitsForLock = async (instance: string) => Number(await cluster.value(instance, "select count(*) from performance_schema.metadata_locks where object_name = 'held' and lock_status = 'PENDING'")) > 0
-  for (const name of ['shop-1', 'shop-2']) await cluster.until(`the applier of ${name} waits for the lock`, async () => waitsForLock(name))
+  const waitsForLock = async (instance: string) =>
+    Number(
+      await cluster.value(
+        instance,
+        "select count(*) from performance_schema.metadata_locks where object_name = 'held' and lock_status = 'PENDING'",
+      ),
+    ) > 0
+  for (const name of ['shop-1', 'shop-2'])
+    await cluster.until(`the applier of ${name} waits for the lock`, async () => waitsForLock(name))
   const outage = writer.outageSince(await cluster.fault('shop-0', 'kill-mysqld'), 120_000)
-  const waits = await cluster.waitFor('it is said that the opening waits', ({ sentence }) => /shop-1 is elected and applies \d+ transactions? before it takes writes, for \d+ s/.test(sentence), 20_000)
+  const waits = await cluster.waitFor(
+    'it is said that the opening waits',
+    ({ sentence }) =>
+      /shop-1 is elected and applies \d+ transactions? before it takes writes, for \d+ s/.test(sentence),
+    20_000,
+  )
   expect(waits).toMatchObject({ primary: 'shop-1', epoch: epoch + 1, writable: false })
-  await expect(cluster.switchover()).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringMatching(/shop-1 is elected and applies .*use: regent failover/) as string })
+  await expect(cluster.switchover()).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringMatching(/shop-1 is elected and applies .*use: regent failover/) as string,
+  })
   const dry = await cluster.regent('failover', 'shop', '--to', 'shop-2', '--dry-run')
-  expect(dry).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('dry run: would fail over: shop-1 is elected and applies') as string })
-  await cluster.waitFor('it is said why nobody else is taken', ({ sentence }) => /nobody else is taken: .*shop-2 has \d+ transactions? to apply itself/.test(sentence), 40_000)
+  expect(dry).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining('dry run: would fail over: shop-1 is elected and applies') as string,
+  })
+  await cluster.waitFor(
+    'it is said why nobody else is taken',
+    ({ sentence }) => /nobody else is taken: .*shop-2 has \d+ transactions? to apply itself/.test(sentence),
+    40_000,
+  )
   expect(await cluster.view()).toMatchObject({ primary: 'shop-1', epoch: epoch + 1 })
   await other.query('unlock tables')
   await outage
@@ -44,7 +70,11 @@ it('An elected primary whose applier does not get on says so, refuses a switchov
   other.destroy()
   held.destroy()
   const [last] = await cluster.recoveries()
-  expect(last?.sentence).toMatch(/failing over to shop-2, .*: shop-1 is elected and applies \d+ transactions? before it takes writes/)
-  expect(last?.timeline.map(({ what }) => what)).toContainEqual(expect.stringMatching(/^waits: shop-1 is elected and applies/))
+  expect(last?.sentence).toMatch(
+    /failing over to shop-2, .*: shop-1 is elected and applies \d+ transactions? before it takes writes/,
+  )
+  expect(last?.timeline.map(({ what }) => what)).toContainEqual(
+    expect.stringMatching(/^waits: shop-1 is elected and applies/),
+  )
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

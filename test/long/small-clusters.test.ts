@@ -35,8 +35,16 @@ it('A cluster of two says what the loss of its only replica would mean, and fail
 it('A cluster of two without its replica keeps its primary, lets writes wait, and refuses a switchover with the reason', async () => {
   const cluster = pair.current
   await cluster.fault('pair-0', 'kill')
-  await cluster.waitFor('it says so', ({ sentence, instances }) => sentence.includes('writes wait') && instances.some((row) => row.name === 'pair-0' && !row.reachable), 10_000)
-  await expect(cluster.switchover()).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('no replica can take over') as string })
+  await cluster.waitFor(
+    'it says so',
+    ({ sentence, instances }) =>
+      sentence.includes('writes wait') && instances.some((row) => row.name === 'pair-0' && !row.reachable),
+    10_000,
+  )
+  await expect(cluster.switchover()).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining('no replica can take over') as string,
+  })
   await cluster.fault('pair-0', 'start')
   await cluster.whole(2)
 })
@@ -50,14 +58,22 @@ it('A cluster of two whose replica lags says so, takes writes, refuses a switcho
   const holder = await cluster.session(name)
   // Its applier waits for this lock; its receiver goes on, and acknowledges.
   await holder.query('lock tables app.writes read')
-  expect(await cluster.until('it says so', lagging)).toMatchObject({ instance: name, sentence: expect.stringMatching(new RegExp(`^replica ${name} is \\d+ s behind with \\d+ transactions to apply; 2 s are allowed$`)) as string })
+  expect(await cluster.until('it says so', lagging)).toMatchObject({
+    instance: name,
+    sentence: expect.stringMatching(
+      new RegExp(`^replica ${name} is \\d+ s behind with \\d+ transactions to apply; 2 s are allowed$`),
+    ) as string,
+  })
   const row = (await cluster.topology()).instances.find((one) => one.name === name)
   expect(row).toMatchObject({ inSyncSet: true, acknowledging: true })
   expect(row?.lagSeconds).toBeGreaterThan(2)
   expect(row?.backlog).toBeGreaterThan(0)
   await writer.next()
   const why = new RegExp(`no replica can take over: ${name} lags [\\d.]+ s \\(at most 2 s\\)`)
-  await expect(cluster.switchover()).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringMatching(why) as string })
+  await expect(cluster.switchover()).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringMatching(why) as string,
+  })
   expect(await cluster.view()).toMatchObject({ primary, writable: true })
   await holder.query('unlock tables')
   holder.destroy()

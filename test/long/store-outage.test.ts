@@ -23,7 +23,11 @@ async function failOverWithoutStore(cluster: TestCluster, store: Break, missing:
   await store.begin()
   await cluster.fault(from, 'kill-mysqld')
   const goneMs = monotonicMs()
-  const view = await cluster.waitFor('the manager says what is missing', ({ sentence }) => trouble.test(sentence) && missing.test(sentence), outageMs)
+  const view = await cluster.waitFor(
+    'the manager says what is missing',
+    ({ sentence }) => trouble.test(sentence) && missing.test(sentence),
+    outageMs,
+  )
   expect(view.blocked).toBe(true)
   await sleep(Math.max(0, goneMs + outageMs - monotonicMs()))
   expect(writer.begunSince(goneMs)).toEqual([])
@@ -34,7 +38,12 @@ async function failOverWithoutStore(cluster: TestCluster, store: Break, missing:
   const after = await cluster.whole()
   expect(after).toMatchObject({ epoch: before.epoch + 1, sentence: expect.not.stringMatching(trouble) as string })
   expect(after.primary).not.toBe(from)
-  expect((await cluster.recoveries())[0]).toMatchObject({ kind: 'failover', outcome: 'succeeded', fromEpoch: before.epoch, toEpoch: after.epoch })
+  expect((await cluster.recoveries())[0]).toMatchObject({
+    kind: 'failover',
+    outcome: 'succeeded',
+    fromEpoch: before.epoch,
+    toEpoch: after.epoch,
+  })
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 }
 
@@ -77,12 +86,20 @@ describe('With records in a Redis', () => {
     const before = await cluster.whole()
     const writer = await Writer.start(cluster)
     await redis?.kill()
-    await cluster.waitFor('the manager says so', ({ sentence, writable }) => writable && trouble.test(sentence) && /ECONNREFUSED/.test(sentence), 5_000)
+    await cluster.waitFor(
+      'the manager says so',
+      ({ sentence, writable }) => writable && trouble.test(sentence) && /ECONNREFUSED/.test(sentence),
+      5_000,
+    )
     await sleep(7_000)
     expect(writer.longestPause().pauseMs).toBeLessThan(5_000)
     expect(await cluster.view()).toMatchObject({ primary: before.primary, epoch: before.epoch, writable: true })
     await redis?.begin()
-    await cluster.waitFor('the manager says that all is well', ({ sentence, blocked }) => !blocked && sentence.includes('is healthy') && !trouble.test(sentence), 5_000)
+    await cluster.waitFor(
+      'the manager says that all is well',
+      ({ sentence, blocked }) => !blocked && sentence.includes('is healthy') && !trouble.test(sentence),
+      5_000,
+    )
     expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
   })
 })

@@ -39,18 +39,31 @@ async function told(instance: string, words: RegExp): Promise<number> {
 }
 
 async function reported(instance: string, words: RegExp): Promise<void> {
-  await shop.current.until(`${instance} reports ${String(words)}`, async () => (await told(instance, words)) > 0, 10_000)
+  await shop.current.until(
+    `${instance} reports ${String(words)}`,
+    async () => (await told(instance, words)) > 0,
+    10_000,
+  )
 }
 
-const isSettled = ({ instances }: ClusterView): boolean => !instances.some(({ problems }) => problems.some((problem) => /may have acknowledged/.test(problem)))
+const isSettled = ({ instances }: ClusterView): boolean =>
+  !instances.some(({ problems }) => problems.some((problem) => /may have acknowledged/.test(problem)))
 
 it('Another server with the account and password of a counted replica is cut off and named, and the replica goes on counting', async () => {
   const cluster = shop.current
   const before = await cluster.whole()
   const writer = await Writer.start(cluster)
   const user = replicationUser('shop-1')
-  await stray.acknowledge(cluster, 'shop-0', { user, password: passwordFor(await readSecret(cluster.layout.accountSecret), user) })
-  await reported('shop-0', new RegExp(`acknowledged with the account of shop-1 and is another server .its server_uuid is ${await stray.uuid()}`))
+  await stray.acknowledge(cluster, 'shop-0', {
+    user,
+    password: passwordFor(await readSecret(cluster.layout.accountSecret), user),
+  })
+  await reported(
+    'shop-0',
+    new RegExp(
+      `acknowledged with the account of shop-1 and is another server .its server_uuid is ${await stray.uuid()}`,
+    ),
+  )
   await stray.untilCutOff()
   await stray.stop()
   await cluster.waitFor('a marker was acknowledged without it', isSettled)
@@ -69,7 +82,8 @@ it('A counted replica that comes back with another server_uuid is let in again, 
     return now !== uuid && now
   })
   await cluster.whole()
-  const connection = "select processlist_id from performance_schema.threads where processlist_user = 'regent_r_1' and processlist_command like 'Binlog Dump%'"
+  const connection =
+    "select processlist_id from performance_schema.threads where processlist_user = 'regent_r_1' and processlist_command like 'Binlog Dump%'"
   const first = await cluster.value('shop-0', connection)
   await sleep(1_500)
   expect(await cluster.value('shop-0', connection)).toBe(first)
@@ -98,7 +112,14 @@ it('No write is lost that only a stranger’s replica had acknowledged when the 
   const login = await accountByHand('auditing')
   const writer = await Writer.start(cluster)
   const deaf = await deafenReplicas(cluster)
-  await cluster.until('no replica acknowledges', async () => (await cluster.value('shop-0', "select count(*) from performance_schema.threads where processlist_command like 'Binlog Dump%'")) === '0')
+  await cluster.until(
+    'no replica acknowledges',
+    async () =>
+      (await cluster.value(
+        'shop-0',
+        "select count(*) from performance_schema.threads where processlist_command like 'Binlog Dump%'",
+      )) === '0',
+  )
   const deafSinceMs = monotonicMs()
   await stray.acknowledge(cluster, 'shop-0', login)
   await reported('shop-0', /auditing@\S+ acknowledged without being counted/)

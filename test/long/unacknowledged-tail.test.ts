@@ -23,7 +23,10 @@ interface Killed {
   readonly plan: TrimPlan
 }
 
-/** Runs every case's statement in a session of its own until it waits for an acknowledgement, kills the server, and plans. */
+/**
+ * Runs every case's statement in a session of its own until it waits for an acknowledgement, kills the server, and
+ * plans.
+ */
 async function killWhileWaiting(cases: readonly StatementCase[], root: Connection): Promise<Killed> {
   for (const { setup } of cases) await root.query(setup)
   const sessions = []
@@ -47,11 +50,21 @@ async function killWhileWaiting(cases: readonly StatementCase[], root: Connectio
   return { before, uuid, held, plan: await readTrimPlan(server.dataDir, held) }
 }
 
-/** The server names a transaction in `gtid_owned` a moment before that transaction is in the file: the file is asked. */
-async function waitsFor(held: GtidSet, count: number, name: string, answered: Promise<string> | undefined): Promise<void> {
+/**
+ * The server names a transaction in `gtid_owned` a moment before that transaction is in the file: the file is asked.
+ */
+async function waitsFor(
+  held: GtidSet,
+  count: number,
+  name: string,
+  answered: Promise<string> | undefined,
+): Promise<void> {
   let answer: string | undefined
   void answered?.then((text) => (answer = text))
-  const inBinlog = async () => GtidSet.parse((await readBinlogSet(server.dataDir)).set).subtract(held).count()
+  const inBinlog = async () =>
+    GtidSet.parse((await readBinlogSet(server.dataDir)).set)
+      .subtract(held)
+      .count()
   await eventually(
     async () => answer !== undefined || (await inBinlog()) === count,
     async () => `${name} is not in the binlog`,
@@ -61,7 +74,12 @@ async function waitsFor(held: GtidSet, count: number, name: string, answered: Pr
 
 async function trim(plan: TrimPlan): Promise<string> {
   if (plan.kind !== 'trim') throw new Error(`no plan to trim: ${JSON.stringify(plan)}`)
-  return trimTail(plan, { dataDir: server.dataDir, archiveDir: join(server.folder, 'archive'), instance: 'shop-0', wallMs: 1 })
+  return trimTail(plan, {
+    dataDir: server.dataDir,
+    archiveDir: join(server.folder, 'archive'),
+    instance: 'shop-0',
+    wallMs: 1,
+  })
 }
 
 /** Everything is as it was before the statements, under a new server_uuid; gives a session. */
@@ -85,17 +103,28 @@ describe('an unacknowledged tail', () => {
     const archive = await trim(killed.plan)
     expect((await readBinlogSet(server.dataDir)).set).toBe(killed.held.toString())
     const root = await expectAsBefore(killed)
-    expect(GtidSet.parse(await value(root, 'select @@global.gtid_executed')).subtract(killed.held).isEmpty()).toBe(true)
+    expect(
+      GtidSet.parse(await value(root, 'select @@global.gtid_executed'))
+        .subtract(killed.held)
+        .isEmpty(),
+    ).toBe(true)
     const printed = await server.mysqlbinlog(join(archive, 'binlog.000001'))
     expect(printed.match(/SET @@SESSION.GTID_NEXT= '[0-9a-f]{8}-/g)).toHaveLength(together.length)
     expect(printed).not.toContain('was not closed properly')
-    expect(JSON.parse(await readFile(join(archive, 'description.json'), 'utf8'))).toMatchObject({ kind: 'tail', instance: 'shop-0', gtids: missing.toString() })
+    expect(JSON.parse(await readFile(join(archive, 'description.json'), 'utf8'))).toMatchObject({
+      kind: 'tail',
+      instance: 'shop-0',
+      gtids: missing.toString(),
+    })
   })
 
   it.each(irrevocable)('with $name is not cut off, since nobody could take it back', async (irrevocableCase) => {
     server = await LoneServer.create()
     const { plan } = await killWhileWaiting([irrevocableCase], await server.start())
-    expect(plan).toMatchObject({ kind: 'refuse', reason: expect.stringContaining(irrevocableCase.reason ?? '') as string })
+    expect(plan).toMatchObject({
+      kind: 'refuse',
+      reason: expect.stringContaining(irrevocableCase.reason ?? '') as string,
+    })
   })
 
   it(`of one statement that cannot wait beside others leaves no trace: ${alone.map(({ name }) => name).join(', ')}`, async () => {
@@ -131,7 +160,8 @@ describe('an unacknowledged tail', () => {
     const root = await server.start()
     await root.query('create database app; create table app.t (id int primary key)')
     const held = GtidSet.parse(await value(root, 'select @@global.gtid_executed'))
-    // Once its commit is in InnoDB's log on the disk; until then a crash takes even an acknowledged commit back to prepared.
+    // Once its commit is in InnoDB's log on the disk; until then a crash takes even an acknowledged commit back to
+    // prepared.
     await root.query('insert into app.t values (1); flush local engine logs')
     await server.kill()
     const plan = await readTrimPlan(server.dataDir, held)

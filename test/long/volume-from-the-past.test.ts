@@ -15,7 +15,10 @@ async function takeSnapshot(cluster: TestCluster, name: string): Promise<void> {
   const copied = await runCommand(['cp', '-a', '--reflink=auto', volume, `${volume}.copy`], { deadlineMs: 30_000 })
   if (!copied.ok) throw new Error(copied.failure)
   await cluster.fault(name, 'start')
-  await cluster.until(`${name} answers again`, async () => (await cluster.value(name, 'select 1').catch(() => '')) === '1')
+  await cluster.until(
+    `${name} answers again`,
+    async () => (await cluster.value(name, 'select 1').catch(() => '')) === '1',
+  )
   await cluster.whole()
 }
 
@@ -37,7 +40,11 @@ async function startAgentAgain(cluster: TestCluster, name: string): Promise<void
 
 /** How often the agent was told that its volume went back in time. */
 async function timesTold(cluster: TestCluster, name: string): Promise<number> {
-  return [...(await logOf(cluster, name)).matchAll(/its volume went back in time: it was \w+ and is a new member, \w+, from now on/g)].length
+  return [
+    ...(await logOf(cluster, name)).matchAll(
+      /its volume went back in time: it was \w+ and is a new member, \w+, from now on/g,
+    ),
+  ].length
 }
 
 /** The instance's problems in the manager's view, as one text. */
@@ -71,7 +78,11 @@ it('Replicas that are all started again where they were acknowledge writes witho
   try {
     await Promise.all(replicas.map((name) => cluster.fault(name, 'kill')))
     await Promise.all(replicas.map((name) => cluster.fault(name, 'start')))
-    for (const name of replicas) await cluster.until(`${name} answers again`, async () => (await cluster.value(name, 'select 1').catch(() => '')) === '1')
+    for (const name of replicas)
+      await cluster.until(
+        `${name} answers again`,
+        async () => (await cluster.value(name, 'select 1').catch(() => '')) === '1',
+      )
     await writer.next()
   } finally {
     await cluster.signalManager('SIGCONT')
@@ -92,7 +103,11 @@ it('A replica whose volume went back in time counts for nothing, says so, is see
   await putBack(cluster, name)
   await cluster.fault(name, 'start')
   await cluster.until('it says so', async () => (await timesTold(cluster, name)) === 1)
-  await cluster.until('it is a copy', async () => (await cluster.value(name, 'select @@server_uuid').catch(() => uuid)) !== uuid, 90_000)
+  await cluster.until(
+    'it is a copy',
+    async () => (await cluster.value(name, 'select @@server_uuid').catch(() => uuid)) !== uuid,
+    90_000,
+  )
   expect(await cluster.whole(3, 120_000)).toMatchObject({ primary })
   await cluster.until('no problem is left', async () => (await problemsOf(cluster, name)) === '')
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
@@ -112,9 +127,15 @@ it('A replica whose promise went back makes no primary, and nobody else one with
   await Promise.all([cluster.fault(name, 'kill'), cluster.fault(other, 'kill')])
   await putBack(cluster, name)
   // While the primary counts as well, the replica may be told at once.
-  await cluster.waitFor(`${other} is gone`, ({ instances }) => instances.some((row) => row.name === other && !row.reachable))
+  await cluster.waitFor(`${other} is gone`, ({ instances }) =>
+    instances.some((row) => row.name === other && !row.reachable),
+  )
   await cluster.fault(name, 'start')
-  const view = await cluster.waitFor('the manager says why', ({ blocked, sentence }) => blocked && sentence.includes('no automatic failover'), 20_000)
+  const view = await cluster.waitFor(
+    'the manager says why',
+    ({ blocked, sentence }) => blocked && sentence.includes('no automatic failover'),
+    20_000,
+  )
   expect(view).toMatchObject({ primary: other, writable: false })
   expect(await timesTold(cluster, name)).toBe(told)
   await cluster.fault(other, 'start')

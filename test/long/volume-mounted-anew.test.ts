@@ -48,8 +48,14 @@ describe.skipIf(whyNot !== undefined)('The volume of a follower', () => {
     await cluster.fault('shop-2', 'kill')
     await disk?.repair()
     await cluster.fault('shop-2', 'start')
-    await cluster.until('it says so', async () => /its volume was mounted anew and it did not stop in order before: it counts for nothing/.test(await newIn(stayed)))
-    await cluster.until('it has caught up', async () => /caught up with everything its primary holds and counts again/.test(await newIn(stayed)))
+    await cluster.until('it says so', async () =>
+      /its volume was mounted anew and it did not stop in order before: it counts for nothing/.test(
+        await newIn(stayed),
+      ),
+    )
+    await cluster.until('it has caught up', async () =>
+      /caught up with everything its primary holds and counts again/.test(await newIn(stayed)),
+    )
     expect(await cluster.whole()).toMatchObject({ primary })
     expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
   })

@@ -17,7 +17,13 @@ export class Checker {
 
   /** The first rule of design §5 that does not hold now, as a sentence; undefined when all do. */
   violation(): string | undefined {
-    const rules = [acknowledgedIsHeldByPrimary, oldPrimaryIsRevoked, acknowledgedIsHeldByK, countedAreMembers, nobodyIsErrant]
+    const rules = [
+      acknowledgedIsHeldByPrimary,
+      oldPrimaryIsRevoked,
+      acknowledgedIsHeldByK,
+      countedAreMembers,
+      nobodyIsErrant,
+    ]
     for (const rule of rules) {
       const found = rule(this.#world)
       if (found !== undefined) return `${found} (${describeRecord(this.#world.record)})`
@@ -49,19 +55,26 @@ function wrongStep(before: ClusterRecord | undefined, after: ClusterRecord | und
   if (!before || !after) return undefined
   if (after.revision !== before.revision + 1) return `monotonic: revision ${after.revision} after ${before.revision}`
   if (after.epoch < before.epoch) return `monotonic: epoch ${after.epoch} after ${before.epoch}`
-  if (after.epoch === before.epoch && after.primary !== before.primary) return `monotonic: epoch ${after.epoch} has two primaries`
+  if (after.epoch === before.epoch && after.primary !== before.primary)
+    return `monotonic: epoch ${after.epoch} has two primaries`
   if (after.syncSet.includes(after.primary)) return `S: the primary is in its own sync set`
-  return after.leaving.every((member) => after.syncSet.includes(member)) ? undefined : 'S: somebody leaves who is no member'
+  return after.leaving.every((member) => after.syncSet.includes(member))
+    ? undefined
+    : 'S: somebody leaves who is no member'
 }
 
-/** While the primary’s volume is gone, or went back in time, nobody holds what the record says: the next primary must. */
+/**
+ * While the primary’s volume is gone, or went back in time, nobody holds what the record says: the next primary must.
+ */
 function acknowledgedIsHeldByPrimary(world: ModelWorld): string | undefined {
   const primary = world.memberOf(world.record.primary)
   if (primary === undefined || hasGoneBack(primary, world)) return undefined
   // It was elected, somebody threw away what it had received, and it has not opened: the next primary must hold that.
   const excused = primary.server.open ? 0 : primary.lost & world.ledger.writesIn(world.record.elected ?? '')
   const missing = world.acknowledged & ~primary.held & ~excused
-  return missing === 0 ? undefined : `S1: acknowledged ${world.ledger.textOf(missing)} is missing from the primary of the record`
+  return missing === 0
+    ? undefined
+    : `S1: acknowledged ${world.ledger.textOf(missing)} is missing from the primary of the record`
 }
 
 /** Whose volume went back and who was made primary, or member, by an election after that is not excused. */
@@ -72,22 +85,42 @@ function hasGoneBack(instance: Instance, { record }: ModelWorld): boolean {
 /** It could tell a client OK: it takes writes or lets some wait, and enough replicas acknowledge to it. */
 function oldPrimaryIsRevoked(world: ModelWorld): string | undefined {
   const { record, instances } = world
-  const able = instances.find((instance) => isOldAndOpen(instance, record) && ableToAcknowledge(instance, instances) >= instance.server.acks)
-  return able === undefined ? undefined : `S2: the old primary ${able.name} can still collect ${able.server.acks} acknowledgements`
+  const able = instances.find(
+    (instance) => isOldAndOpen(instance, record) && ableToAcknowledge(instance, instances) >= instance.server.acks,
+  )
+  return able === undefined
+    ? undefined
+    : `S2: the old primary ${able.name} can still collect ${able.server.acks} acknowledgements`
 }
 
 function isOldAndOpen(instance: Instance, record: ClusterRecord): boolean {
-  if (instance.mysqld === 'dead' || instance.name === instanceOf(record.primary) || instance.disk.assignment?.role !== 'primary') return false
+  if (
+    instance.mysqld === 'dead' ||
+    instance.name === instanceOf(record.primary) ||
+    instance.disk.assignment?.role !== 'primary'
+  )
+    return false
   return instance.disk.assignment.epoch < record.epoch && (instance.server.open || waitingOf(instance) > 0)
 }
 
-/** A member that forgot, whose machine crashed, or whose volume is gone or went back in time counts as holder: its word is not taken. */
+/**
+ * A member that forgot, whose machine crashed, or whose volume is gone or went back in time counts as holder: its word
+ * is not taken.
+ */
 function acknowledgedIsHeldByK(world: ModelWorld): string | undefined {
   const { record, acknowledged } = world
   if (record.syncSet.length < record.acks || isUnsettled(world)) return undefined
-  const held = record.syncSet.map((member) => world.memberOf(member)).map((instance) => (instance === undefined || instance.disk.forgetful || instance.rebooted || instance.lost !== 0 || isPast(instance) ? -1 : instance.held))
+  const held = record.syncSet
+    .map((member) => world.memberOf(member))
+    .map((instance) =>
+      instance === undefined || instance.disk.forgetful || instance.rebooted || instance.lost !== 0 || isPast(instance)
+        ? -1
+        : instance.held,
+    )
   const missing = acknowledged & ~heldByAtLeast(record.acks, held)
-  return missing === 0 ? undefined : `S3: acknowledged ${world.ledger.textOf(missing)} is held by fewer than ${record.acks} of S`
+  return missing === 0
+    ? undefined
+    : `S3: acknowledged ${world.ledger.textOf(missing)} is held by fewer than ${record.acks} of S`
 }
 
 /** Its agent says so, or said so before its volume was lost. */
@@ -99,7 +132,8 @@ function isUnsettled({ record, notes, primary }: ModelWorld): boolean {
 function heldByAtLeast(count: number, sets: readonly Writes[]): Writes {
   const inAtLeast = [-1, ...Array.from({ length: count }, () => 0)]
   for (const held of sets) {
-    for (let number = count; number >= 1; number -= 1) inAtLeast[number] = (inAtLeast[number] ?? 0) | ((inAtLeast[number - 1] ?? 0) & held)
+    for (let number = count; number >= 1; number -= 1)
+      inAtLeast[number] = (inAtLeast[number] ?? 0) | ((inAtLeast[number - 1] ?? 0) & held)
   }
   return inAtLeast[count] ?? 0
 }
@@ -108,12 +142,26 @@ function heldByAtLeast(count: number, sets: readonly Writes[]): Writes {
 function countedAreMembers(world: ModelWorld): string | undefined {
   const { record, instances } = world
   const primary = world.memberOf(record.primary)
-  if (!primary || primary.disk.assignment?.role !== 'primary' || primary.disk.assignment.epoch !== record.epoch || primary.server.acks === 0) return undefined
-  const stranger = instances.find((replica) => isConnected(replica, primary) && replica.server.channel?.semiSync === true && !record.syncSet.includes(memberOf(replica)))
+  if (
+    !primary ||
+    primary.disk.assignment?.role !== 'primary' ||
+    primary.disk.assignment.epoch !== record.epoch ||
+    primary.server.acks === 0
+  )
+    return undefined
+  const stranger = instances.find(
+    (replica) =>
+      isConnected(replica, primary) &&
+      replica.server.channel?.semiSync === true &&
+      !record.syncSet.includes(memberOf(replica)),
+  )
   return stranger === undefined ? undefined : `S3: ${stranger.name} acknowledges and is not in S`
 }
 
-/** A member of S holds nothing that the primary lacks; a follower may, but then its observation shows it. So does a member whose volume went back in time, until the next epoch. */
+/**
+ * A member of S holds nothing that the primary lacks; a follower may, but then its observation shows it. So does a
+ * member whose volume went back in time, until the next epoch.
+ */
 function nobodyIsErrant(world: ModelWorld): string | undefined {
   const { record } = world
   const primary = world.memberOf(record.primary)

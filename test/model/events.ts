@@ -16,12 +16,21 @@ export interface Draw {
 
 type Happening = (world: ModelWorld, draw: Draw) => void
 
-/** Everything that can happen, and how often: the weights make quorums, failovers and races of late orders likely in short schedules. */
+/**
+ * Everything that can happen, and how often: the weights make quorums, failovers and races of late orders likely in
+ * short schedules.
+ */
 export const events: Readonly<Record<string, readonly [weight: number, happen: Happening]>> = {
   'all goes on for a while': [16, (world, { manager, dice }) => goOn(world, manager, 1 + (dice % 3))],
-  'a client writes': [14, (world, { instance, dice }) => void world.write(dice % 3 === 0 ? instance : (world.primary ?? instance))],
+  'a client writes': [
+    14,
+    (world, { instance, dice }) => void world.write(dice % 3 === 0 ? instance : (world.primary ?? instance)),
+  ],
   'a replica receives': [26, (world, { instance, dice }) => receiveSome(world, instance, dice)],
-  'a source counts acknowledgements': [10, (world, { instance, dice }) => world.countAcknowledgements(dice % 2 === 0 ? instance : (world.primary ?? instance))],
+  'a source counts acknowledgements': [
+    10,
+    (world, { instance, dice }) => world.countAcknowledgements(dice % 2 === 0 ? instance : (world.primary ?? instance)),
+  ],
   'a manager looks at all and acts': [26, (world, { manager }) => lookAndAct(world, manager)],
   'a manager acts on what it knows': [5, (world, { manager }) => act(world, manager)],
   'a manager looks at one': [5, (_world, { manager, instance }) => manager.look(instance.name)],
@@ -33,7 +42,10 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'an agent converges': [10, (world, { instance }) => world.asAgent(instance, () => converge(world, instance))],
   'all agents converge': [6, (world) => convergeAll(world)],
   'a copy is done': [3, (world) => finishSeedings(world)],
-  'mysqld crashes': [3, (world, { instance, dice }) => killMysqld(dice % 2 === 0 ? instance : (world.primary ?? instance))],
+  'mysqld crashes': [
+    3,
+    (world, { instance, dice }) => killMysqld(dice % 2 === 0 ? instance : (world.primary ?? instance)),
+  ],
   'an agent dies': [1, (world, { instance }) => crash(world, instance, 'agent')],
   'an agent will die after its next write': [1, (world) => void (world.diesAfterWriting = true)],
   'an agent starts': [9, (world, { instance }) => startAgent(world, instance)],
@@ -41,7 +53,10 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'a machine crashes': [1, (world, { instance, dice }) => crashMachine(world, instance, dice)],
   'an instance loses its volume': [1, (world, { instance }) => loseVolume(world, instance)],
   'somebody writes on a replica by hand': [1, (world, { instance }) => world.writeByHand(instance)],
-  'mysqld freezes': [1, (_world, { instance }) => void (instance.mysqld = instance.mysqld === 'running' ? 'stopped' : instance.mysqld)],
+  'mysqld freezes': [
+    1,
+    (_world, { instance }) => void (instance.mysqld = instance.mysqld === 'running' ? 'stopped' : instance.mysqld),
+  ],
   'mysqld thaws': [4, (_world, { instance }) => thaw(instance)],
   'a stranger stops the primary': [1, (world, { dice }) => stopByStranger(world, dice % 2 === 0)],
   'a manager loses an instance': [2, (world, { manager, instance }) => loseSight(world, manager, instance)],
@@ -51,15 +66,31 @@ export const events: Readonly<Record<string, readonly [weight: number, happen: H
   'a primary comes back alone': [1, (world, { instance }) => comeBackAlone(world, instance)],
   'a manager is restarted': [1, (_world, { manager }) => manager.restart()],
   'time passes': [5, (world) => void (world.nowMs += 1_500)],
-  'somebody asks for a switchover': [2, (world, draw) => ask(draw, { kind: 'switchover', id: `request-${world.nowMs}`, to: draw.dice % 2 === 0 ? draw.instance.name : null, deadlineWallMs: world.nowMs + 10_000, reason: 'asked for' })],
-  'somebody asks for a failover': [1, (world, draw) => ask(draw, { kind: 'failover', id: `request-${world.nowMs}`, to: null, acceptLoss: false })],
+  'somebody asks for a switchover': [
+    2,
+    (world, draw) =>
+      ask(draw, {
+        kind: 'switchover',
+        id: `request-${world.nowMs}`,
+        to: draw.dice % 2 === 0 ? draw.instance.name : null,
+        deadlineWallMs: world.nowMs + 10_000,
+        reason: 'asked for',
+      }),
+  ],
+  'somebody asks for a failover': [
+    1,
+    (world, draw) => ask(draw, { kind: 'failover', id: `request-${world.nowMs}`, to: null, acceptLoss: false }),
+  ],
   'somebody fences': [1, (world, { instance }) => fence(world, instance)],
   'fences end': [2, (world) => void (world.notes = { ...world.notes, fenced: [], paused: null })],
   'somebody copies a volume': [1, (world, { instance }) => takeSnapshot(world, instance)],
   'a volume goes back in time': [1, (world, { instance }) => putBack(world, instance)],
   'an applier is held back': [3, (_world, { instance }) => void (instance.delayed = instance.server.channel !== null)],
   'appliers go on': [3, (world) => goOnApplying(world)],
-  'received, unapplied writes are thrown away by a hand': [2, (world, { instance, dice }) => world.throwAway(dice % 2 === 0 ? instance : (world.primary ?? instance))],
+  'received, unapplied writes are thrown away by a hand': [
+    2,
+    (world, { instance, dice }) => world.throwAway(dice % 2 === 0 ? instance : (world.primary ?? instance)),
+  ],
   'somebody scales': [1, (world, { dice }) => scale(world, dice)],
 }
 
@@ -70,7 +101,7 @@ export function goOn(world: ModelWorld, manager: ModelManager, rounds: number): 
       world.asAgent(instance, () => finishSeeding(world, instance))
       world.asAgent(instance, () => converge(world, instance))
     }
-    for (let again = true; again; ) again = world.instances.map((replica) => world.receiveOne(replica)).includes(true)
+    for (let again = true; again;) again = world.instances.map((replica) => world.receiveOne(replica)).includes(true)
     for (const instance of world.instances) world.countAcknowledgements(instance)
     lookAndAct(world, manager)
     const mine = world.letters.filter(({ from }) => from === manager)
@@ -114,7 +145,8 @@ function convergeAll(world: ModelWorld): void {
 }
 
 function finishSeedings(world: ModelWorld): void {
-  for (const instance of world.instances) if (instance.seedsFrom !== null) world.asAgent(instance, () => finishSeeding(world, instance))
+  for (const instance of world.instances)
+    if (instance.seedsFrom !== null) world.asAgent(instance, () => finishSeeding(world, instance))
 }
 
 export function goOnApplying({ instances }: ModelWorld): void {
@@ -167,13 +199,22 @@ function thaw(instance: Instance): void {
 }
 
 /**
- * SIGTERM by another hand: the server tells every waiting client OK and goes down, at once or after a while in which it answers nothing. Not covered (docs/safety.md): a failover of this epoch has begun, or
- * nobody hears of it from the agent.
+ * SIGTERM by another hand: the server tells every waiting client OK and goes down, at once or after a while in which it
+ * answers nothing. Not covered (docs/safety.md): a failover of this epoch has begun, or nobody hears of it from the
+ * agent.
  */
 function stopByStranger(world: ModelWorld, slowly: boolean): void {
   const { primary, record } = world
-  if (primary?.mysqld !== 'running' || !primary.agentUp || primary.disk.assignment?.role !== 'primary' || primary.disk.assignment.epoch !== record.epoch) return
-  const begun = world.instances.some(({ disk }) => disk.promise > record.epoch) || world.letters.some(({ sent }) => sent.kind === 'promise')
+  if (
+    primary?.mysqld !== 'running' ||
+    !primary.agentUp ||
+    primary.disk.assignment?.role !== 'primary' ||
+    primary.disk.assignment.epoch !== record.epoch
+  )
+    return
+  const begun =
+    world.instances.some(({ disk }) => disk.promise > record.epoch) ||
+    world.letters.some(({ sent }) => sent.kind === 'promise')
   if (begun || primary.disk.promise !== record.epoch) return
   world.tellClients(primary.held & ~primary.committed)
   if (waitingOf(primary) > 0) world.say('  what waited was acknowledged')
@@ -199,7 +240,10 @@ function ask({ manager }: Draw, request: Request): void {
 
 function fence(world: ModelWorld, instance: Instance): void {
   const keepPrimary = instance.name === instanceOf(world.record.primary)
-  world.notes = { ...world.notes, fenced: [...world.notes.fenced, { instance: instance.name, keepPrimary, wallMs: world.nowMs }] }
+  world.notes = {
+    ...world.notes,
+    fenced: [...world.notes.fenced, { instance: instance.name, keepPrimary, wallMs: world.nowMs }],
+  }
 }
 
 function scale(world: ModelWorld, dice: number): void {

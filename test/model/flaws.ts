@@ -1,4 +1,7 @@
-/** Rules of design §5 that a broken agent leaves out, one each; all false in the real one. Each is caught by the checker (`mutations.ts`). */
+/**
+ * Rules of design §5 that a broken agent leaves out, one each; all false in the real one. Each is caught by the checker
+ * (`mutations.ts`).
+ */
 export interface AgentFlaws {
   /** Reports what it holds before it has stopped acknowledging. */
   readonly reportsBeforeStop: boolean

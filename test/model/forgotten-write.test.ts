@@ -12,12 +12,24 @@ interface Played {
 }
 
 /**
- * Too rare for random schedules: shop-1 alone acknowledges a write, and forgets it. Its agent is heard, and told what the primary holds by what the manager heard of the primary before that write. The primary dies before shop-1 has
+ * Too rare for random schedules: shop-1 alone acknowledges a write, and forgets it. Its agent is heard, and told what
+ * the primary holds by what the manager heard of the primary before that write. The primary dies before shop-1 has
  * received the write again.
  * @param forget takes everything that `replica` holds beyond `before` away from it
  */
-function playForgottenWrite(forget: (world: ModelWorld, replica: Instance) => void, flaws: Partial<AgentFlaws> = {}): Played {
-  const world = new ModelWorld({ instances: 3, acks: null, managers: 1, durability: 'strict', never: null, without: 0, flaws })
+function playForgottenWrite(
+  forget: (world: ModelWorld, replica: Instance) => void,
+  flaws: Partial<AgentFlaws> = {},
+): Played {
+  const world = new ModelWorld({
+    instances: 3,
+    acks: null,
+    managers: 1,
+    durability: 'strict',
+    never: null,
+    without: 0,
+    flaws,
+  })
   const [manager] = world.managers
   const [primary, replica] = world.instances
   if (!manager || !primary || !replica) throw new Error('the world is smaller than asked for')
@@ -87,9 +99,12 @@ const ways: readonly (readonly [how: string, forget: (world: ModelWorld, replica
   ],
 ]
 
-it.each(ways)('a replica that forgot a write catches up with what the primary said after it had heard of that: %s', (_, forget) => {
-  expect(playForgottenWrite(forget)).toEqual({ violation: undefined, forgetful: true, remembersLater: true })
-})
+it.each(ways)(
+  'a replica that forgot a write catches up with what the primary said after it had heard of that: %s',
+  (_, forget) => {
+    expect(playForgottenWrite(forget)).toEqual({ violation: undefined, forgetful: true, remembersLater: true })
+  },
+)
 
 it.each(ways)('with what the primary had said before, an acknowledged write would be lost: %s', (_, forget) => {
   const { violation, forgetful } = playForgottenWrite(forget, { saysItBefore: true })

@@ -6,22 +6,35 @@ import { converge } from './model-agent.ts'
 import type { ModelManager } from './model-manager.ts'
 import { ModelWorld } from './model-world.ts'
 
-/** Too rare for random schedules: a switchover in which shop-2 was gathered by shop-1, which leads now. shop-2 has not heard of the new epoch, and has promised it with its receiver running. */
+/**
+ * Too rare for random schedules: a switchover in which shop-2 was gathered by shop-1, which leads now. shop-2 has not
+ * heard of the new epoch, and has promised it with its receiver running.
+ */
 function switchOverGathering(flaws: Partial<AgentFlaws>) {
-  const world = new ModelWorld({ instances: 3, acks: null, managers: 2, durability: 'strict', never: null, without: 0, flaws })
+  const world = new ModelWorld({
+    instances: 3,
+    acks: null,
+    managers: 2,
+    durability: 'strict',
+    never: null,
+    without: 0,
+    flaws,
+  })
   const [first, second] = world.managers
   const [old, candidate, gathered] = world.instances
   if (!first || !second || !old || !candidate || !gathered) throw new Error('the world is smaller than asked for')
   const play = (manager: ModelManager, isLate: (to: string) => boolean = () => false): void => {
     for (const instance of world.instances) world.asAgent(instance, () => converge(world, instance))
-    for (let again = true; again; ) again = world.instances.map((replica) => world.receiveOne(replica)).includes(true)
+    for (let again = true; again;) again = world.instances.map((replica) => world.receiveOne(replica)).includes(true)
     for (const instance of world.instances) world.countAcknowledgements(instance)
     manager.lookAtAll()
     manager.act()
     for (const letter of world.letters.splice(0)) if (!isLate(letter.to)) world.deliver(letter)
     world.nowMs += 100
   }
-  first.requests = [{ kind: 'switchover', id: 'request-1', to: 'shop-1', deadlineWallMs: world.nowMs + 10_000, reason: 'asked for' }]
+  first.requests = [
+    { kind: 'switchover', id: 'request-1', to: 'shop-1', deadlineWallMs: world.nowMs + 10_000, reason: 'asked for' },
+  ]
   for (let turns = 0; turns < 20 && world.record.epoch === 1; turns += 1) play(first)
   expect(gathered.memory.receiverKept).toBe(true)
   for (let turns = 0; turns < 3; turns += 1) play(first, (to) => to === 'shop-2')

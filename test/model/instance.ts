@@ -5,7 +5,10 @@ import type { PromiseReport } from '../../topology/observation.ts'
 import { memberId, ordinalOf } from '../../topology/member.ts'
 import { countOf, firstOf, isWithin, type Writes } from './ledger.ts'
 
-/** What is in force in one mysqld. Gone when it ends, except for gates (they are rows of `mysql.user`) and the channel's source. */
+/**
+ * What is in force in one mysqld. Gone when it ends, except for gates (they are rows of `mysql.user`) and the channel's
+ * source.
+ */
 export interface Server {
   open: boolean
   /** k in force; 0 = semi-sync off. */
@@ -89,7 +92,10 @@ export interface Instance {
   beside: ReseedOrder | null
   /** Times its volume went back in time: what it promised went back with it. */
   timesBack: number
-  /** Its volume went back behind what the notes know, in that epoch of the record; it is about to be told. Of no account once it has another volume. */
+  /**
+   * Its volume went back behind what the notes know, in that epoch of the record; it is about to be told. Of no account
+   * once it has another volume.
+   */
   past: { readonly volume: string; readonly epoch: number } | null
   /** Since its agent last ran. */
   putBack: boolean
@@ -170,7 +176,12 @@ export function killMysqld(instance: Instance): void {
   instance.marker = null
   instance.acked.clear()
   const { channel } = instance.server
-  instance.server = { ...instance.server, open: false, acks: 0, channel: channel && { ...channel, running: false, semiSync: false } }
+  instance.server = {
+    ...instance.server,
+    open: false,
+    acks: 0,
+    channel: channel && { ...channel, running: false, semiSync: false },
+  }
 }
 
 /** Its agent has looked into the error log. */
@@ -190,7 +201,9 @@ export function isHeldBack({ delayed, server }: Instance): boolean {
   return delayed && server.channel !== null
 }
 
-/** One more write arrives at a replica. Acknowledgements are by position: what it holds of the source's binlog counts. */
+/**
+ * One more write arrives at a replica. Acknowledgements are by position: what it holds of the source's binlog counts.
+ */
 export function receive(replica: Instance, source: Instance): boolean {
   if (!isConnected(replica, source)) return false
   const next = firstOf(source.held & ~replica.held)
@@ -206,7 +219,8 @@ function acknowledge(replica: Instance, source: Instance): boolean {
   const now = before | (source.held & replica.held)
   source.acked.set(replica.name, now)
   const { marker } = source
-  const news = now !== before || (marker !== null && !marker.by.has(replica.name) && isWithin(marker.before, replica.held))
+  const news =
+    now !== before || (marker !== null && !marker.by.has(replica.name) && isWithin(marker.before, replica.held))
   if (marker && isWithin(marker.before, replica.held)) marker.by.add(replica.name)
   return news
 }

@@ -5,7 +5,9 @@ import { play, type Happening } from './run.ts'
 import { report, ruleOf, shortest, whatBreaks } from './shortest.ts'
 import type { WorldOptions } from './model-world.ts'
 
-/** Schedules tried of the real `decide`. More by hand: REGENT_PROPERTY_RUNS=100000, another seed: REGENT_PROPERTY_SEED. */
+/**
+ * Schedules tried of the real `decide`. More by hand: REGENT_PROPERTY_RUNS=100000, another seed: REGENT_PROPERTY_SEED.
+ */
 const runs = Number(process.env['REGENT_PROPERTY_RUNS'] ?? 1_500)
 const seed = Number(process.env['REGENT_PROPERTY_SEED'] ?? 20_261_121)
 /** Another one each time, so that every run looks where none has looked. */
@@ -22,10 +24,21 @@ const anyOptions: fc.Arbitrary<WorldOptions> = fc.record({
   without: fc.noBias(fc.nat(2 ** 30 - 1)),
 })
 
-const anySchedule: fc.Arbitrary<readonly Happening[]> = fc.array(fc.noBias(fc.nat(2 ** 30 - 1)), { minLength: 100, maxLength: 180, size: 'max' })
+const anySchedule: fc.Arbitrary<readonly Happening[]> = fc.array(fc.noBias(fc.nat(2 ** 30 - 1)), {
+  minLength: 100,
+  maxLength: 180,
+  size: 'max',
+})
 
-/** A second instance is all that stands for the first; never the fixed runs' options, whose seeds would mean something else. */
-const twoOrMore = fc.tuple(anyOptions, fc.constantFrom(2, 2, 3, 4, 5)).map(([options, instances]): WorldOptions => ({ ...options, instances, never: instances === 2 ? null : options.never }))
+/**
+ * A second instance is all that stands for the first; never the fixed runs' options, whose seeds would mean something
+ * else.
+ */
+const twoOrMore = fc.tuple(anyOptions, fc.constantFrom(2, 2, 3, 4, 5)).map(([options, instances]): WorldOptions => ({
+  ...options,
+  instances,
+  never: instances === 2 ? null : options.never,
+}))
 
 function playAll(options: fc.Arbitrary<WorldOptions>, from: number): void {
   const holds = fc.property(options, anySchedule, (drawn, schedule) => {
@@ -40,10 +53,14 @@ describe('Under every schedule that was tried, no acknowledged write is lost, no
 
   it('the same schedules each time', () => playAll(anyOptions, seed), deadlineMs)
 
-  it('two instances, and schedules drawn anew', () => {
-    console.log(`random schedules: REGENT_PROPERTY_SEED=${freshSeed} repeats them`)
-    playAll(twoOrMore, freshSeed)
-  }, deadlineMs)
+  it(
+    'two instances, and schedules drawn anew',
+    () => {
+      console.log(`random schedules: REGENT_PROPERTY_SEED=${freshSeed} repeats them`)
+      playAll(twoOrMore, freshSeed)
+    },
+    deadlineMs,
+  )
 })
 
 describe('the checker catches it when', () => {
@@ -57,7 +74,15 @@ describe('the checker catches it when', () => {
 })
 
 it('what broke is told by the shortest schedule that breaks it, step by step', () => {
-  const options: WorldOptions = { instances: 3, acks: null, managers: 1, durability: 'strict', never: null, without: 0, flaws: { marksAtOnce: true } }
+  const options: WorldOptions = {
+    instances: 3,
+    acks: null,
+    managers: 1,
+    durability: 'strict',
+    never: null,
+    without: 0,
+    flaws: { marksAtOnce: true },
+  }
   const broken = fc.sample(anySchedule, { seed, numRuns: 300 }).flatMap((schedule) => {
     const sentence = play(options, schedule).violation
     return sentence === undefined ? [] : [{ schedule, sentence }]
@@ -65,7 +90,8 @@ it('what broke is told by the shortest schedule that breaks it, step by step', (
   if (broken === undefined) throw new Error('no schedule broke the rule')
   const best = shortest(options, broken.schedule, ruleOf(broken.sentence))
   expect(best.length).toBeLessThan(broken.schedule.length / 3)
-  for (let left = 0; left < best.length; left += 1) expect(ruleOf(whatBreaks(options, best.toSpliced(left, 1)) ?? '')).not.toBe(ruleOf(broken.sentence))
+  for (let left = 0; left < best.length; left += 1)
+    expect(ruleOf(whatBreaks(options, best.toSpliced(left, 1)) ?? '')).not.toBe(ruleOf(broken.sentence))
   const lines = report(options, broken.schedule, broken.sentence).split('\n')
   expect(lines[0]).toMatch(/^S\d: .*\(epoch \d+ rev \d+ P=\d S=\{.*\} k=\d/)
   expect(lines[1]).toContain(`after ${best.length} events`)

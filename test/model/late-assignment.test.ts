@@ -6,11 +6,24 @@ import { converge } from './model-agent.ts'
 import { ModelWorld } from './model-world.ts'
 
 /**
- * Too rare for random schedules: shop-1 is told what the primary holds, and that order arrives once more later. Meanwhile shop-1 alone acknowledges a write, and its machine crashes with it. The order arrives, and the
- * primary dies before shop-1 has received the write again.
+ * Too rare for random schedules: shop-1 is told what the primary holds, and that order arrives once more later.
+ * Meanwhile shop-1 alone acknowledges a write, and its machine crashes with it. The order arrives, and the primary dies
+ * before shop-1 has received the write again.
  */
-function playLateAssignment(flaws: Partial<AgentFlaws> = {}): { violation: string | undefined; forgetful: boolean; epoch: number } {
-  const world = new ModelWorld({ instances: 3, acks: null, managers: 1, durability: 'strict', never: null, without: 0, flaws })
+function playLateAssignment(flaws: Partial<AgentFlaws> = {}): {
+  violation: string | undefined
+  forgetful: boolean
+  epoch: number
+} {
+  const world = new ModelWorld({
+    instances: 3,
+    acks: null,
+    managers: 1,
+    durability: 'strict',
+    never: null,
+    without: 0,
+    flaws,
+  })
   const [manager] = world.managers
   const [primary, replica] = world.instances
   if (!manager || !primary || !replica) throw new Error('the world is smaller than asked for')
@@ -28,7 +41,11 @@ function playLateAssignment(flaws: Partial<AgentFlaws> = {}): { violation: strin
   }
   crash(0)
   let late = world.letters[0]
-  const isWhole = (): boolean => !replica.disk.forgetful && world.record.syncSet.length === 2 && world.record.leaving.length === 0 && replica.server.channel?.semiSync === true
+  const isWhole = (): boolean =>
+    !replica.disk.forgetful &&
+    world.record.syncSet.length === 2 &&
+    world.record.leaving.length === 0 &&
+    replica.server.channel?.semiSync === true
   for (let turns = 0; turns < 30 && !isWhole(); turns += 1) {
     turn()
     late = world.letters.find(({ to, sent }) => to === replica.name && sent.kind === 'assign') ?? late

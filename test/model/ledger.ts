@@ -17,7 +17,10 @@ export class Ledger {
     return this.#gtids.length
   }
 
-  /** A new transaction of one server. Numbers are never given twice: a server that lost some starts with a new uuid (design §5). */
+  /**
+   * A new transaction of one server. Numbers are never given twice: a server that lost some starts with a new uuid
+   * (design §5).
+   */
   add(uuid: string): Writes {
     const number = (this.#lastOf.get(uuid) ?? 0) + 1
     this.#lastOf.set(uuid, number)

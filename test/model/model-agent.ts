@@ -1,9 +1,26 @@
 import { checkOrder, type AnyOrder } from '../../agents/order-checks.ts'
 import { notedNow, promisedIncarnation, type StoredState } from '../../agents/stored-state.ts'
-import type { Assignment, DemoteOrder, FetchOrder, OrderName, PromiseOrder, RenounceOrder, ReseedOrder } from '../../failover/order.ts'
+import type {
+  Assignment,
+  DemoteOrder,
+  FetchOrder,
+  OrderName,
+  PromiseOrder,
+  RenounceOrder,
+  ReseedOrder,
+} from '../../failover/order.ts'
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
-import { ableToAcknowledge, forgetfulAs, isHeldBack, killMysqld, runOf, startMysqld, waitingOf, type Instance } from './instance.ts'
+import {
+  ableToAcknowledge,
+  forgetfulAs,
+  isHeldBack,
+  killMysqld,
+  runOf,
+  startMysqld,
+  waitingOf,
+  type Instance,
+} from './instance.ts'
 import { isWithin } from './ledger.ts'
 import { passStartGate } from './model-start-gate.ts'
 import type { ModelWorld } from './model-world.ts'
@@ -22,7 +39,10 @@ export type SentOrder =
   | { readonly kind: 'reseed'; readonly order: ReseedOrder }
   | { readonly kind: 'renounce'; readonly order: RenounceOrder }
 
-/** Carries out one order as `agents/orders.ts` does: checked by the agent's own `checkOrder`, written to disk, done. Throws what refuses it. */
+/**
+ * Carries out one order as `agents/orders.ts` does: checked by the agent's own `checkOrder`, written to disk, done.
+ * Throws what refuses it.
+ */
 export function obey(world: ModelWorld, instance: Instance, sent: SentOrder): void {
   instance.memory.alone = false
   check(world, instance, sent.kind, sent.order)
@@ -43,14 +63,29 @@ export function obey(world: ModelWorld, instance: Instance, sent: SentOrder): vo
 }
 
 function check({ flaws, ledger }: ModelWorld, instance: Instance, name: OrderName, order: AnyOrder): void {
-  const stored: StoredState = { ...instance.disk, ...(flaws.ignoresRevision ? { revision: 0 } : {}), ...(flaws.ignoresEpoch ? { promise: Math.min(order.epoch, instance.disk.promise) } : {}) }
+  const stored: StoredState = {
+    ...instance.disk,
+    ...(flaws.ignoresRevision ? { revision: 0 } : {}),
+    ...(flaws.ignoresEpoch ? { promise: Math.min(order.epoch, instance.disk.promise) } : {}),
+  }
   const process = instance.mysqld
-  checkOrder(name, order, { cluster: 'shop', instance: instance.name, run: flaws.obeysForEarlierRuns && 'run' in order ? String(order.run) : runOf(instance), stored, process, promiseReport: instance.memory.report, holds: ledger.textOf(instance.held) })
+  checkOrder(name, order, {
+    cluster: 'shop',
+    instance: instance.name,
+    run: flaws.obeysForEarlierRuns && 'run' in order ? String(order.run) : runOf(instance),
+    stored,
+    process,
+    promiseReport: instance.memory.report,
+    holds: ledger.textOf(instance.held),
+  })
 }
 
 /** To disk, durably. The agent may die right after it. */
 export function store(world: ModelWorld, instance: Instance, change: Partial<StoredState>): void {
-  const renewed = (change.promise ?? 0) > instance.disk.promise ? promisedIncarnation({ ...instance.disk, ...change }, `${instance.disk.incarnation}/${change.promise}`) : {}
+  const renewed =
+    (change.promise ?? 0) > instance.disk.promise
+      ? promisedIncarnation({ ...instance.disk, ...change }, `${instance.disk.incarnation}/${change.promise}`)
+      : {}
   instance.disk = { ...instance.disk, ...change, ...renewed }
   if (!world.diesAfterWriting || instance.disk.unsettled) return
   world.diesAfterWriting = false
@@ -67,7 +102,13 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
   if (newEpoch || order.role === 'replica') memory.lacksElected = ''
   remember(world, instance, order, newEpoch)
   const revision = Math.max(order.revision, world.flaws.ignoresRevision ? instance.disk.revision : 0)
-  store(world, instance, { promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch), revision, assignment: order, ...notedBy(instance, order), ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}) })
+  store(world, instance, {
+    promise: world.flaws.ignoresEpoch ? order.epoch : Math.max(instance.disk.promise, order.epoch),
+    revision,
+    assignment: order,
+    ...notedBy(instance, order),
+    ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false } : {}),
+  })
   memory.trustsAssignment = true
   if (newEpoch || now?.role !== order.role) memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
   converge(world, instance)
@@ -75,7 +116,9 @@ function assign(world: ModelWorld, instance: Instance, order: Assignment): void 
 
 /** Its start began with `name/run` (`ModelWorld.startAgent`). */
 function notedBy({ name, agentRun, disk }: Instance, { run }: Assignment): Partial<StoredState> {
-  return run === undefined || disk.notedIncarnations.includes(disk.incarnation) ? {} : notedNow(disk, `${name}/${agentRun}`)
+  return run === undefined || disk.notedIncarnations.includes(disk.incarnation)
+    ? {}
+    : notedNow(disk, `${name}/${agentRun}`)
 }
 
 function remember(world: ModelWorld, instance: Instance, order: Assignment, newEpoch: boolean): void {
@@ -90,7 +133,8 @@ function remember(world: ModelWorld, instance: Instance, order: Assignment, newE
   }
   if (order.sourceHolds === '' && !newEpoch) return
   memory.sourceHolds = order.sourceHolds === '' ? null : order.sourceHolds
-  if (order.catchUpFor === forgetfulAs(instance) || world.flaws.catchesUpWithAnything) memory.catchUpTo = memory.sourceHolds
+  if (order.catchUpFor === forgetfulAs(instance) || world.flaws.catchesUpWithAnything)
+    memory.catchUpTo = memory.sourceHolds
 }
 
 function leavePrimaryRole(world: ModelWorld, instance: Instance): void {
@@ -107,13 +151,22 @@ function leavePrimaryRole(world: ModelWorld, instance: Instance): void {
 function promise(world: ModelWorld, instance: Instance, order: PromiseOrder): void {
   const { memory } = instance
   if (instance.disk.promise !== order.epoch || (memory.receiverKept && !world.flaws.keepsReceiver)) memory.report = null
-  memory.receiverKept = followsAlready(instance, order.keepReceiverFrom) || (memory.receiverKept && world.flaws.keepsReceiver)
+  memory.receiverKept =
+    followsAlready(instance, order.keepReceiverFrom) || (memory.receiverKept && world.flaws.keepsReceiver)
   store(world, instance, { promise: order.epoch, revision: Math.max(instance.disk.revision, order.revision) })
   stopUnderPromise(world, instance)
 }
 
-function followsAlready({ disk: { assignment }, memory: { converged } }: Instance, candidate: string | undefined): boolean {
-  return assignment?.role === 'replica' && assignment.source.instance === candidate && converged.done && converged.revision === assignment.revision
+function followsAlready(
+  { disk: { assignment }, memory: { converged } }: Instance,
+  candidate: string | undefined,
+): boolean {
+  return (
+    assignment?.role === 'replica' &&
+    assignment.source.instance === candidate &&
+    converged.done &&
+    converged.revision === assignment.revision
+  )
 }
 
 /** Makes true what a promise newer than the assignment says (`agents/promise.ts`). */
@@ -204,11 +257,20 @@ function renounce(world: ModelWorld, instance: Instance, order: RenounceOrder): 
   memory.opening = null
   memory.converged = { revision: 0, done: false, sentence: 'its volume went back in time' }
   const cleared = { mayHaveTail: false, unsettled: false, forgetful: false, stoppedInOrder: false }
-  store(world, instance, { ...cleared, volume: `${disk.volume}+`, assignment: null, revision: order.revision, fromThePast: true })
+  store(world, instance, {
+    ...cleared,
+    volume: `${disk.volume}+`,
+    assignment: null,
+    revision: order.revision,
+    fromThePast: true,
+  })
   converge(world, instance)
 }
 
-/** CLONE copies what is committed at the donor, and does not end while a write or a marker waits there; the copy is a server with a new uuid. */
+/**
+ * CLONE copies what is committed at the donor, and does not end while a write or a marker waits there; the copy is a
+ * server with a new uuid.
+ */
 export function finishSeeding(world: ModelWorld, instance: Instance): void {
   const donor = instance.seedsFrom === null ? undefined : world.named(instance.seedsFrom)
   if (instance.beside !== null) return finishBeside(world, instance, instance.beside)
@@ -224,17 +286,29 @@ export function finishSeeding(world: ModelWorld, instance: Instance): void {
   instance.seedsFrom = null
   instance.memory.binlogSet = null
   startMysqld(instance)
-  store(world, instance, { seeding: false, filterSeen: false, fromThePast: false, forgetful: false, mayHaveTail: false, unsettled: false })
+  store(world, instance, {
+    seeding: false,
+    filterSeen: false,
+    fromThePast: false,
+    forgetful: false,
+    mayHaveTail: false,
+    unsettled: false,
+  })
 }
 
 /** `agents/unproven-copy.ts`; whoever dies in the middle has what was there before. */
-function finishBeside(world: ModelWorld, instance: Instance, { epoch, donor: { instance: name }, sourceHolds }: ReseedOrder): void {
+function finishBeside(
+  world: ModelWorld,
+  instance: Instance,
+  { epoch, donor: { instance: name }, sourceHolds }: ReseedOrder,
+): void {
   const donor = world.named(name)
   if (donor?.mysqld === 'running' && waitingOf(donor) > 0) return
   instance.seedsFrom = null
   instance.beside = null
   const isProven = donor !== undefined && isWithin(world.ledger.writesIn(sourceHolds), donor.committed)
-  if (donor?.mysqld !== 'running' || instance.mysqld !== 'running' || instance.disk.promise !== epoch || !isProven) return
+  if (donor?.mysqld !== 'running' || instance.mysqld !== 'running' || instance.disk.promise !== epoch || !isProven)
+    return
   killMysqld(instance)
   instance.held = donor.committed
   instance.committed = donor.committed

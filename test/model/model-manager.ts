@@ -91,7 +91,9 @@ export class ModelManager {
 
   /** With the confirmation of its lease, before it says anything more (`src/manager/lease-desk.ts`). */
   #tellOfForgetful({ memory, mysqld }: Instance): void {
-    const told = [...this.views.values()].flatMap(({ name, observation }) => (observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs] as const]))
+    const told = [...this.views.values()].flatMap(({ name, observation }) =>
+      observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs] as const],
+    )
     if (told.length > 0 && mysqld === 'running') memory.heardForgetful = Object.fromEntries(told)
   }
 
@@ -109,7 +111,8 @@ export class ModelManager {
     for (const action of decision.actions) {
       if (action.kind === 'commit') this.#commit(action.next)
       else if (action.kind === 'scale') this.#world.scaleTo(action.count)
-      else if (action.kind !== 'route' && action.kind !== 'passwords') this.#world.send({ from: this, to: action.to, sent: action, sentMs: this.#world.nowMs })
+      else if (action.kind !== 'route' && action.kind !== 'passwords')
+        this.#world.send({ from: this, to: action.to, sent: action, sentMs: this.#world.nowMs })
     }
     return decision
   }
@@ -117,8 +120,12 @@ export class ModelManager {
   refused(sent: SentOrder, why: string): void {
     const { intent } = this.record
     if (sent.kind !== 'assign' && intent?.kind === 'switchover') this.#failedRequests.set(intent.request, why)
-    const source = sent.kind === 'fetch' && intent?.kind === 'fetch' ? this.views.get(sent.order.from.instance)?.observation?.member : undefined
-    if (sent.kind === 'fetch' && source !== undefined) this.#failedFetches.set(fetchKey(sent.order.member, source), this.#world.nowMs)
+    const source =
+      sent.kind === 'fetch' && intent?.kind === 'fetch'
+        ? this.views.get(sent.order.from.instance)?.observation?.member
+        : undefined
+    if (sent.kind === 'fetch' && source !== undefined)
+      this.#failedFetches.set(fetchKey(sent.order.member, source), this.#world.nowMs)
   }
 
   #commit(next: ClusterRecord): void {
@@ -154,25 +161,33 @@ export class ModelManager {
 
   /** As long as the real manager remembers them. */
   #fetchesThatFailed(): readonly (readonly [string, string])[] {
-    return [...this.#failedFetches].filter(([, atMs]) => this.#world.nowMs - atMs < 30_000).map(([key]) => [key, 'refused'])
+    return [...this.#failedFetches]
+      .filter(([, atMs]) => this.#world.nowMs - atMs < 30_000)
+      .map(([key]) => [key, 'refused'])
   }
 
   /** As `src/manager/run-book.ts` does, from notes that may be old. */
   #believed(): Snapshot {
     const heard = this.#heard()
     if (this.#world.flaws.believesThePast) return heard
-    for (const { observation } of heard.instances) if (observation && standingOf(this.notes, observation) === 'known') this.#notedRuns.add(observation.agentRun)
+    for (const { observation } of heard.instances)
+      if (observation && standingOf(this.notes, observation) === 'known') this.#notedRuns.add(observation.agentRun)
     return believed(heard, this.notes, this.#notedRuns)
   }
 
   #heard(): Snapshot {
-    return { instances: this.#world.instances.flatMap(({ name, exists }) => (exists ? [this.views.get(name) ?? unheard(name)] : [])) }
+    return {
+      instances: this.#world.instances.flatMap(({ name, exists }) =>
+        exists ? [this.views.get(name) ?? unheard(name)] : [],
+      ),
+    }
   }
 
   #note(isQuiet: boolean): void {
     const heard = this.#heard()
     const fresh = unnoted(heard, this.notes)
-    const pressing = saysUnsettled(this.notes, heard, this.record) || fresh.some(({ agentRun }) => !this.#notedRuns.has(agentRun))
+    const pressing =
+      saysUnsettled(this.notes, heard, this.record) || fresh.some(({ agentRun }) => !this.#notedRuns.has(agentRun))
     if (!isQuiet && !pressing) return
     this.#world.notes = withUnsettled(fresh.reduce(withIncarnation, this.#world.notes), heard, this.record)
     this.notes = this.#world.notes
@@ -193,5 +208,13 @@ export class ModelManager {
 }
 
 function unheard(name: InstanceName): InstanceView {
-  return { name, host: hostOf(name), port: 3306, agent: `${hostOf(name)}:9400`, observation: null, heardAtMs: null, reachable: false }
+  return {
+    name,
+    host: hostOf(name),
+    port: 3306,
+    agent: `${hostOf(name)}:9400`,
+    observation: null,
+    heardAtMs: null,
+    reachable: false,
+  }
 }

@@ -1,7 +1,17 @@
 import { summaryOf } from '../../agents/stored-state.ts'
 import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
-import { backlogOf, forgetfulAs, isConnected, memberOf, noticeEnding, runOf, serverUuidOf, waitingOf, type Instance } from './instance.ts'
+import {
+  backlogOf,
+  forgetfulAs,
+  isConnected,
+  memberOf,
+  noticeEnding,
+  runOf,
+  serverUuidOf,
+  waitingOf,
+  type Instance,
+} from './instance.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /** What the agent of `instance` says now. */
@@ -28,7 +38,14 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
     probe: mysqld === 'stopped' ? 'stuck' : 'ok',
     probeDetail: '',
     freeBytes: null,
-    stored: world.flaws.hidesForgetfulness || world.flaws.hidesUnsettled ? { ...stored, forgetful: stored.forgetful && !world.flaws.hidesForgetfulness, unsettled: stored.unsettled && !world.flaws.hidesUnsettled } : stored,
+    stored:
+      world.flaws.hidesForgetfulness || world.flaws.hidesUnsettled
+        ? {
+            ...stored,
+            forgetful: stored.forgetful && !world.flaws.hidesForgetfulness,
+            unsettled: stored.unsettled && !world.flaws.hidesUnsettled,
+          }
+        : stored,
     promiseReport: memory.report,
     converged: memory.converged,
     markedRevision: memory.markedRevision,
@@ -45,16 +62,26 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
 }
 
 /** `agents/agent-observation.ts`. */
-function openingOf({ disk: { assignment }, memory: { openingSince } }: Instance, nowMs: number): Pick<Observation, 'openingMs'> {
-  return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch ? {} : { openingMs: nowMs - openingSince.atMs }
+function openingOf(
+  { disk: { assignment }, memory: { openingSince } }: Instance,
+  nowMs: number,
+): Pick<Observation, 'openingMs'> {
+  return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch
+    ? {}
+    : { openingMs: nowMs - openingSince.atMs }
 }
 
-/** A replica that must know what its source holds, and does not, says that it acts on no revision (`agents/agent-observation.ts`). */
+/**
+ * A replica that must know what its source holds, and does not, says that it acts on no revision
+ * (`agents/agent-observation.ts`).
+ */
 function storedSummary(world: ModelWorld, { disk, memory, mysqld }: Instance): StoredSummary {
   const summary = summaryOf(disk)
   const unseen = summary.assignment?.counted === true && !memory.trustsAssignment && !world.flaws.acknowledgesUntold
   const waits = unseen || (memory.sourceHolds === null && disk.mayHaveTail && mysqld !== 'running')
-  return waits && summary.assignment?.role === 'replica' ? { ...summary, assignment: { ...summary.assignment, revision: 0 } } : summary
+  return waits && summary.assignment?.role === 'replica'
+    ? { ...summary, assignment: { ...summary.assignment, revision: 0 } }
+    : summary
 }
 
 function serverState(world: ModelWorld, instance: Instance): ServerState {
@@ -73,7 +100,13 @@ function serverState(world: ModelWorld, instance: Instance): ServerState {
     received: channel === null ? '' : ledger.textOf(held),
     channel,
     dumpThreads: [],
-    semiSyncSource: { enabled: server.acks > 0, intact: true, acks: server.acks, waiting: waitingOf(instance), unacknowledged: 0 },
+    semiSyncSource: {
+      enabled: server.acks > 0,
+      intact: true,
+      acks: server.acks,
+      waiting: waitingOf(instance),
+      unacknowledged: 0,
+    },
     openGates: [...server.gates],
     runningSessions: 0,
     binlogNumber: 1,

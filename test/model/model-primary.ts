@@ -3,14 +3,18 @@ import { ableToAcknowledge, killMysqld, waitingOf, type Instance } from './insta
 import { store } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
-/** One pass towards being primary (`agents/converge-primary.ts`): gates and k exactly as assigned, then open; a marker for the revision. */
+/**
+ * One pass towards being primary (`agents/converge-primary.ts`): gates and k exactly as assigned, then open; a marker
+ * for the revision.
+ */
 export function convergePrimary(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
   const { memory, server, pid } = instance
   if (isClosedForCopy(world, instance, assignment) && (waitingOf(instance) > 0 || instance.marker !== null)) {
     memory.mayRestart = true
     return killMysqld(instance)
   }
-  if (server.open && memory.openedPid !== pid && world.flaws.opensTwice) world.tellClients(instance.held & ~instance.committed)
+  if (server.open && memory.openedPid !== pid && world.flaws.opensTwice)
+    world.tellClients(instance.held & ~instance.committed)
   if (!server.open && memory.openedPid !== pid) return open(world, instance, assignment)
   memory.openedPid = pid
   setGates(world, instance, assignment)
@@ -27,7 +31,8 @@ function isClosedForCopy(world: ModelWorld, instance: Instance, assignment: Prim
 
 function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
   const { memory, server, pid, disk } = instance
-  if (memory.openingSince?.epoch !== assignment.epoch) memory.openingSince = { epoch: assignment.epoch, atMs: world.nowMs }
+  if (memory.openingSince?.epoch !== assignment.epoch)
+    memory.openingSince = { epoch: assignment.epoch, atMs: world.nowMs }
   if (server.channel !== null && instance.held !== instance.committed) {
     if (instance.delayed) return
     instance.committed = instance.held
@@ -56,7 +61,11 @@ function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignme
 }
 
 /** `agents/elected-set.ts`. */
-function lacksElected(world: ModelWorld, { memory, committed }: Instance, { elected = '' }: PrimaryAssignment): boolean {
+function lacksElected(
+  world: ModelWorld,
+  { memory, committed }: Instance,
+  { elected = '' }: PrimaryAssignment,
+): boolean {
   memory.lacksElected = world.ledger.textOf(world.ledger.writesIn(elected) & ~committed)
   if (memory.lacksElected === '' || world.flaws.opensWithLess) return false
   memory.converged = { revision: 0, done: false, sentence: 'stays closed: it lacks what it was elected for' }
@@ -65,14 +74,20 @@ function lacksElected(world: ModelWorld, { memory, committed }: Instance, { elec
 
 /** Acknowledgements that arrived before a gate was closed go on counting. */
 function setGates({ flaws, instances }: ModelWorld, { server, name }: Instance, assignment: PrimaryAssignment): void {
-  const open = flaws.countsEverybody ? instances.map((other) => other.name).filter((other) => other !== name) : [...assignment.counted, ...assignment.catchingUp]
+  const open = flaws.countsEverybody
+    ? instances.map((other) => other.name).filter((other) => other !== name)
+    : [...assignment.counted, ...assignment.catchingUp]
   server.gates = new Set(open)
 }
 
 function letIn(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
   const { server, memory } = instance
   server.open = !assignment.fenced && !isClosedForCopy(world, instance, assignment)
-  memory.converged = { revision: assignment.revision, done: server.open, sentence: server.open ? `primary of epoch ${assignment.epoch}` : 'closed' }
+  memory.converged = {
+    revision: assignment.revision,
+    done: server.open,
+    sentence: server.open ? `primary of epoch ${assignment.epoch}` : 'closed',
+  }
 }
 
 function keepMarked(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
@@ -86,7 +101,10 @@ function writeMarker(instance: Instance, revision: number): void {
   instance.marker ??= { revision, before: instance.held, by: new Set() }
 }
 
-/** The marker's acknowledgement: everything before it is held by k, waiting writes included. It counts only where nothing was reassigned meanwhile. */
+/**
+ * The marker's acknowledgement: everything before it is held by k, waiting writes included. It counts only where
+ * nothing was reassigned meanwhile.
+ */
 export function settleMarker(world: ModelWorld, instance: Instance): void {
   const { marker, server, memory, disk } = instance
   if (marker === null || instance.mysqld !== 'running') return
@@ -94,7 +112,10 @@ export function settleMarker(world: ModelWorld, instance: Instance): void {
   instance.marker = null
   if (!world.flaws.marksAtOnce) world.tellClients(marker.before & ~instance.committed)
   if (!world.flaws.marksAtOnce) instance.committed |= marker.before
-  const still = disk.assignment?.role === 'primary' && disk.assignment.revision === marker.revision && disk.promise === disk.assignment.epoch
+  const still =
+    disk.assignment?.role === 'primary' &&
+    disk.assignment.revision === marker.revision &&
+    disk.promise === disk.assignment.epoch
   if (!instance.agentUp || !still) return
   memory.markedRevision = marker.revision
   if (disk.unsettled) store(world, instance, { unsettled: false })

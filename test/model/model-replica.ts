@@ -18,16 +18,28 @@ export function convergeReplica(world: ModelWorld, instance: Instance, assignmen
   const errant = errantOf(world, instance, assignment)
   if (!errant.isEmpty()) {
     if (server.channel) server.channel = { ...server.channel, running: false }
-    memory.converged = { revision: assignment.revision, done: false, sentence: `has ${errant.count()} errant transactions` }
+    memory.converged = {
+      revision: assignment.revision,
+      done: false,
+      sentence: `has ${errant.count()} errant transactions`,
+    }
     return
   }
-  const semiSync = (assignment.counted && (memory.trustsAssignment || world.flaws.acknowledgesUntold)) || world.flaws.countsEverybody
-  const asAssigned = server.channel?.running === true && server.channel.source === assignment.source.instance && server.channel.semiSync === semiSync
+  const semiSync =
+    (assignment.counted && (memory.trustsAssignment || world.flaws.acknowledgesUntold)) || world.flaws.countsEverybody
+  const asAssigned =
+    server.channel?.running === true &&
+    server.channel.source === assignment.source.instance &&
+    server.channel.semiSync === semiSync
   if (!asAssigned) {
     if (instance.disk.stoppedInOrder) store(world, instance, { stoppedInOrder: false })
     server.channel = { source: assignment.source.instance, semiSync, running: assignment.sourceReady !== false }
   }
-  memory.converged = { revision: assignment.revision, done: server.channel?.running === true, sentence: `follows ${assignment.source.instance}` }
+  memory.converged = {
+    revision: assignment.revision,
+    done: server.channel?.running === true,
+    sentence: `follows ${assignment.source.instance}`,
+  }
   rememberAgain(world, instance)
 }
 

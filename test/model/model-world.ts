@@ -6,7 +6,14 @@ import type { Assignment } from '../../failover/order.ts'
 import { countedMembers, type ClusterRecord } from '../../failover/record.ts'
 import type { DecisionInput } from '../../failover/situation.ts'
 import type { ClusterSpec } from '../../failover/spec.ts'
-import { instanceName, instanceOf, memberId, ordinalOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import {
+  instanceName,
+  instanceOf,
+  memberId,
+  ordinalOf,
+  type InstanceName,
+  type MemberId,
+} from '../../topology/member.ts'
 import { hostOf } from '../../topology/testing.ts'
 import { noFlaws, type AgentFlaws } from './flaws.ts'
 import { freshMemory, killMysqld, memberOf, receive, releaseFirst, serverUuidOf, type Instance } from './instance.ts'
@@ -30,7 +37,10 @@ export interface WorldOptions {
   readonly broken?: (input: DecisionInput, real: (input: DecisionInput) => Decision) => Decision
 }
 
-/** A cluster in memory: servers with semi-synchronous replication, agents, managers, a record, and the orders between them. Everything happens when it is told to. */
+/**
+ * A cluster in memory: servers with semi-synchronous replication, agents, managers, a record, and the orders between
+ * them. Everything happens when it is told to.
+ */
 export class ModelWorld {
   readonly ledger = new Ledger()
   readonly flaws: AgentFlaws
@@ -61,11 +71,27 @@ export class ModelWorld {
     const names = Array.from({ length: options.instances }, (_, ordinal) => instanceName('shop', ordinal))
     const acks = options.acks ?? Math.floor(options.instances / 2)
     const members = names.map((name) => memberId(name, `volume-${ordinalOf(name)}`))
-    this.record = { version: 1, cluster: 'shop', epoch: 1, revision: 1, primary: members[0] ?? 'shop-0@volume-0', syncSet: members.slice(1), leaving: [], acks, acksWanted: acks, intent: null }
+    this.record = {
+      version: 1,
+      cluster: 'shop',
+      epoch: 1,
+      revision: 1,
+      primary: members[0] ?? 'shop-0@volume-0',
+      syncSet: members.slice(1),
+      leaving: [],
+      acks,
+      acksWanted: acks,
+      intent: null,
+    }
     this.history.push(this.record)
     const base = this.ledger.add(serverUuidOf({ name: 'shop-0', generation: 0 }))
     this.instances = names.map((name) => healthyInstance(name, this.record, base, this.ledger.textOf(base)))
-    this.notes = { ...emptyNotes, incarnations: Object.fromEntries(this.instances.map((instance) => [memberOf(instance), [instance.disk.incarnation]])) }
+    this.notes = {
+      ...emptyNotes,
+      incarnations: Object.fromEntries(
+        this.instances.map((instance) => [memberOf(instance), [instance.disk.incarnation]]),
+      ),
+    }
     this.acknowledged = base
     this.#byName = new Map(this.instances.map((instance) => [instance.name, instance]))
     this.managers = Array.from({ length: options.managers }, (_, number) => new ModelManager(this, number))
@@ -105,14 +131,21 @@ export class ModelWorld {
 
   /** One order of a kind per manager and instance is under way at a time. */
   send(letter: Letter): void {
-    const same = this.letters.findIndex(({ from, to, sent }) => from === letter.from && to === letter.to && sent.kind === letter.sent.kind && sent.order.revision === letter.sent.order.revision)
+    const same = this.letters.findIndex(
+      ({ from, to, sent }) =>
+        from === letter.from &&
+        to === letter.to &&
+        sent.kind === letter.sent.kind &&
+        sent.order.revision === letter.sent.order.revision,
+    )
     if (same === -1) this.letters.push(letter)
     this.say(`  ${describeLetter(letter)}${same === -1 ? '' : ' (under way already)'}`)
   }
 
   deliver(letter: Letter): void {
     const instance = this.named(letter.to)
-    if (!instance?.exists || !instance.agentUp || letter.from.cutFrom.has(letter.to)) return this.say(`  lost: ${describeLetter(letter)}`)
+    if (!instance?.exists || !instance.agentUp || letter.from.cutFrom.has(letter.to))
+      return this.say(`  lost: ${describeLetter(letter)}`)
     this.asAgent(instance, () => {
       try {
         obey(this, instance, letter.sent)
@@ -151,7 +184,8 @@ export class ModelWorld {
     const followed = instance.disk.assignment?.role !== 'primary'
     instance.disk = { ...instance.disk, ...newIncarnation(instance.disk, `${instance.name}/${instance.agentRun}`) }
     instance.memory.trustsAssignment = instance.mysqld !== 'dead' || (!instance.rebooted && !instance.putBack)
-    if (instance.rebooted && followed && !instance.disk.stoppedInOrder) instance.disk = { ...instance.disk, forgetful: true }
+    if (instance.rebooted && followed && !instance.disk.stoppedInOrder)
+      instance.disk = { ...instance.disk, forgetful: true }
     instance.rebooted = false
     instance.putBack = false
   }
@@ -197,7 +231,16 @@ export class ModelWorld {
     killMysqld(instance)
     this.killAgent(instance)
     const { disk, held, committed, generation, server } = snapshot
-    Object.assign(instance, { disk, held, committed, generation, server: { ...server }, rebooted: false, putBack: true, snapshot: null })
+    Object.assign(instance, {
+      disk,
+      held,
+      committed,
+      generation,
+      server: { ...server },
+      rebooted: false,
+      putBack: true,
+      snapshot: null,
+    })
     instance.timesBack += 1
     const newest = this.notes.incarnations[memberOf(instance)]?.[0]
     const leadsBack = newest === undefined || [disk.incarnation, ...disk.earlierIncarnations].includes(newest)
@@ -206,7 +249,13 @@ export class ModelWorld {
 
   /** Somebody with all privileges writes on a replica, once. */
   writeByHand(instance: Instance): void {
-    if (this.byHand !== 0 || instance.mysqld !== 'running' || instance === this.primary || this.ledger.size >= mostWrites) return
+    if (
+      this.byHand !== 0 ||
+      instance.mysqld !== 'running' ||
+      instance === this.primary ||
+      this.ledger.size >= mostWrites
+    )
+      return
     const write = this.ledger.add(serverUuidOf(instance))
     instance.held |= write
     instance.committed |= write
@@ -265,7 +314,10 @@ export class ModelWorld {
   }
 }
 
-/** An empty instance is copied in half of all runs: the first kind of event happens in every run, so its bit is free to say in which. */
+/**
+ * An empty instance is copied in half of all runs: the first kind of event happens in every run, so its bit is free to
+ * say in which.
+ */
 function specFor({ instances, acks, durability, never, without }: WorldOptions): ClusterSpec {
   return {
     version: 1,
@@ -325,8 +377,21 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
     committed: base,
     acked: new Map(),
     marker: null,
-    server: { open: isPrimary, acks: isPrimary ? record.acks : 0, gates: new Set(isPrimary ? replicas : []), channel: isPrimary ? null : { source: instanceOf(record.primary), semiSync: true, running: true } },
-    memory: { ...freshMemory(), sourceHolds: isPrimary ? null : baseHolds, catchUpTo: isPrimary ? null : baseHolds, converged: { revision: 1, done: true, sentence: 'as assigned' }, markedRevision: isPrimary ? 1 : 0, openedPid: isPrimary ? 1 : null, trustsAssignment: true },
+    server: {
+      open: isPrimary,
+      acks: isPrimary ? record.acks : 0,
+      gates: new Set(isPrimary ? replicas : []),
+      channel: isPrimary ? null : { source: instanceOf(record.primary), semiSync: true, running: true },
+    },
+    memory: {
+      ...freshMemory(),
+      sourceHolds: isPrimary ? null : baseHolds,
+      catchUpTo: isPrimary ? null : baseHolds,
+      converged: { revision: 1, done: true, sentence: 'as assigned' },
+      markedRevision: isPrimary ? 1 : 0,
+      openedPid: isPrimary ? 1 : null,
+      trustsAssignment: true,
+    },
     delayed: false,
     lost: 0,
     rebooted: false,
@@ -341,16 +406,57 @@ function healthyInstance(name: InstanceName, record: ClusterRecord, base: Writes
 }
 
 function assignmentOf(name: InstanceName, record: ClusterRecord): Assignment {
-  const base = { version: 1, cluster: 'shop', member: memberId(name, `volume-${ordinalOf(name)}`), epoch: 1, revision: 1, peers: [], fenced: false }
+  const base = {
+    version: 1,
+    cluster: 'shop',
+    member: memberId(name, `volume-${ordinalOf(name)}`),
+    epoch: 1,
+    revision: 1,
+    peers: [],
+    fenced: false,
+  }
   const primary = instanceOf(record.primary)
-  if (name === primary) return { ...base, role: 'primary', counted: countedMembers(record).map(instanceOf), catchingUp: [], acks: record.acks, mayRestart: false }
-  return { ...base, role: 'replica', source: { instance: primary, host: hostOf(primary), port: 3306, agent: `${hostOf(primary)}:9400` }, counted: true, sourceUuid: serverUuidOf({ name: primary, generation: 0 }), sourceHolds: '', sourcePurged: '' }
+  if (name === primary)
+    return {
+      ...base,
+      role: 'primary',
+      counted: countedMembers(record).map(instanceOf),
+      catchingUp: [],
+      acks: record.acks,
+      mayRestart: false,
+    }
+  return {
+    ...base,
+    role: 'replica',
+    source: { instance: primary, host: hostOf(primary), port: 3306, agent: `${hostOf(primary)}:9400` },
+    counted: true,
+    sourceUuid: serverUuidOf({ name: primary, generation: 0 }),
+    sourceHolds: '',
+    sourcePurged: '',
+  }
 }
 
-export function describeRecord({ epoch, revision, primary, syncSet, leaving, acks, acksWanted, intent }: ClusterRecord): string {
-  const set = (members: ClusterRecord['syncSet']) => `{${members.map((member) => ordinalOf(instanceOf(member))).join(',')}}`
-  const more = [leaving.length > 0 ? `leaving ${set(leaving)}` : '', acksWanted === acks ? '' : `k wanted ${acksWanted}`, intent ? `intent ${intent.kind} ${instanceOf(intent.candidate)} by ${intent.by}` : '']
-  return [`epoch ${epoch} rev ${revision} P=${ordinalOf(instanceOf(primary))} S=${set(syncSet)} k=${acks}`, ...more.filter((part) => part !== '')].join(' ')
+export function describeRecord({
+  epoch,
+  revision,
+  primary,
+  syncSet,
+  leaving,
+  acks,
+  acksWanted,
+  intent,
+}: ClusterRecord): string {
+  const set = (members: ClusterRecord['syncSet']) =>
+    `{${members.map((member) => ordinalOf(instanceOf(member))).join(',')}}`
+  const more = [
+    leaving.length > 0 ? `leaving ${set(leaving)}` : '',
+    acksWanted === acks ? '' : `k wanted ${acksWanted}`,
+    intent ? `intent ${intent.kind} ${instanceOf(intent.candidate)} by ${intent.by}` : '',
+  ]
+  return [
+    `epoch ${epoch} rev ${revision} P=${ordinalOf(instanceOf(primary))} S=${set(syncSet)} k=${acks}`,
+    ...more.filter((part) => part !== ''),
+  ].join(' ')
 }
 
 function describeLetter({ from, to, sent }: Letter): string {
@@ -360,5 +466,7 @@ function describeLetter({ from, to, sent }: Letter): string {
 function describeOrder(sent: SentOrder): string {
   if (sent.kind !== 'assign') return sent.kind
   const { order } = sent
-  return order.role === 'primary' ? `be primary, count [${order.counted.join(',')}], let in [${order.catchingUp.join(',')}], k=${order.acks}${order.mayRestart ? ', may restart' : ''}` : `follow ${order.source.instance}${order.counted ? ' counted' : ''}`
+  return order.role === 'primary'
+    ? `be primary, count [${order.counted.join(',')}], let in [${order.catchingUp.join(',')}], k=${order.acks}${order.mayRestart ? ', may restart' : ''}`
+    : `follow ${order.source.instance}${order.counted ? ' counted' : ''}`
 }

@@ -9,13 +9,26 @@ export type Happening = number
 
 const names = Object.keys(events)
 /** What must go on in every run. */
-const essential = new Set(['all goes on for a while', 'a client writes', 'a replica receives', 'a manager looks at all and acts', 'the oldest orders arrive', 'all agents converge', 'an agent starts', 'mysqld crashes', 'time passes'])
+const essential = new Set([
+  'all goes on for a while',
+  'a client writes',
+  'a replica receives',
+  'a manager looks at all and acts',
+  'the oldest orders arrive',
+  'all agents converge',
+  'an agent starts',
+  'mysqld crashes',
+  'time passes',
+])
 
 const table = Object.entries(events).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))
 
-/** For `WorldOptions.without`: nothing happens but what must and these events (and a few others, which share their bits). */
+/**
+ * For `WorldOptions.without`: nothing happens but what must and these events (and a few others, which share their
+ * bits).
+ */
 export function onlyWith(...wanted: readonly string[]): number {
-  return wanted.reduce((without, name) => without & ~(1 << names.indexOf(name) % 30), 2 ** 30 - 1)
+  return wanted.reduce((without, name) => without & ~(1 << (names.indexOf(name) % 30)), 2 ** 30 - 1)
 }
 
 /** What became of one schedule. */
@@ -40,7 +53,7 @@ export function play(options: WorldOptions, schedule: readonly Happening[], trac
 
 function happen(world: ModelWorld, happening: Happening, without: number): void {
   const name = table[happening % table.length] ?? ''
-  if (((without >> names.indexOf(name) % 30) & 1) !== 0 && !essential.has(name)) return
+  if (((without >> (names.indexOf(name) % 30)) & 1) !== 0 && !essential.has(name)) return
   let rest = Math.floor(happening / table.length)
   const draw = (sides: number): number => {
     const drawn = rest % sides
@@ -60,8 +73,8 @@ function happen(world: ModelWorld, happening: Happening, without: number): void 
 const rounds = 120
 
 /**
- * Everything that was broken ends, everybody comes back, and all goes on fairly. Gives what is still wrong after many rounds, or undefined
- * once the cluster takes writes and every instance is in the sync set.
+ * Everything that was broken ends, everybody comes back, and all goes on fairly. Gives what is still wrong after many
+ * rounds, or undefined once the cluster takes writes and every instance is in the sync set.
  */
 export function recover(world: ModelWorld): string | undefined {
   endFaults(world)
@@ -76,7 +89,10 @@ export function recover(world: ModelWorld): string | undefined {
   return `liveness: ${whatIsWrong(world)}; manager: ${world.managers[0]?.lastSentence} (${describeRecord(world.record)})`
 }
 
-/** Nothing heals by itself where the primary's volume is gone, or went back in time, and the sync set cannot say what was acknowledged, or where nobody holds any more what the primary was elected for. */
+/**
+ * Nothing heals by itself where the primary's volume is gone, or went back in time, and the sync set cannot say what
+ * was acknowledged, or where nobody holds any more what the primary was elected for.
+ */
 function isForAPerson({ primary, record, ledger, instances, spec }: ModelWorld): boolean {
   const elected = ledger.writesIn(record.elected ?? '')
   const mayLead = instances.filter(({ name }) => spec.policies[name]?.promotion !== 'never')
@@ -102,6 +118,7 @@ function endFaults(world: ModelWorld): void {
 function whatIsWrong({ record, primary, instances }: ModelWorld): string | undefined {
   if (!primary?.server.open || primary.mysqld !== 'running') return 'the primary does not take writes'
   if (primary.committed !== primary.held) return 'writes wait'
-  if (record.syncSet.length !== instances.length - 1) return `${record.syncSet.length} of ${instances.length - 1} replicas are in the sync set`
+  if (record.syncSet.length !== instances.length - 1)
+    return `${record.syncSet.length} of ${instances.length - 1} replicas are in the sync set`
   return record.leaving.length > 0 || record.intent !== null ? 'the record is not at rest' : undefined
 }

@@ -2,7 +2,11 @@ import { play, recover, type Happening } from './run.ts'
 import type { WorldOptions } from './model-world.ts'
 
 /** What breaks in this schedule, or when everything should be well again after it; undefined when nothing does. */
-export function whatBreaks(options: WorldOptions, schedule: readonly Happening[], trace: string[] | null = null): string | undefined {
+export function whatBreaks(
+  options: WorldOptions,
+  schedule: readonly Happening[],
+  trace: string[] | null = null,
+): string | undefined {
   const { violation, world } = play(options, schedule, trace)
   if (violation !== undefined) return violation
   trace?.push('— all faults end —')
@@ -31,5 +35,10 @@ export function report(options: WorldOptions, schedule: readonly Happening[], se
   const best = shortest(options, schedule, ruleOf(sentence))
   const trace: string[] = []
   const broken = whatBreaks(options, best, trace) ?? sentence
-  return [broken, `after ${best.length} events in ${JSON.stringify({ ...options, broken: undefined })}:`, ...trace.slice(0, 200), `schedule: ${JSON.stringify(best)}`].join('\n')
+  return [
+    broken,
+    `after ${best.length} events in ${JSON.stringify({ ...options, broken: undefined })}:`,
+    ...trace.slice(0, 200),
+    `schedule: ${JSON.stringify(best)}`,
+  ].join('\n')
 }

@@ -6,8 +6,8 @@ import { isHeldBack, killMysqld, type Instance } from './instance.ts'
 import { ModelWorld } from './model-world.ts'
 
 /**
- * Too rare for random schedules: a write is received by both replicas and applied by neither; the primary dies, shop-1 is elected, and
- * its applier does not get on.
+ * Too rare for random schedules: a write is received by both replicas and applied by neither; the primary dies, shop-1
+ * is elected, and its applier does not get on.
  */
 function afterAnElection() {
   const world = new ModelWorld({ instances: 3, acks: null, managers: 1, durability: 'strict', never: null, without: 0 })

@@ -5,9 +5,24 @@ import { killMysqld } from './instance.ts'
 import { converge } from './model-agent.ts'
 import { ModelWorld } from './model-world.ts'
 
-/** Too rare for random schedules: shop-1 alone acknowledges a write, and a hand throws it away before it is applied. The primary dies, and shop-1 and shop-2 are asked to promise. */
-function playThrownAway(flaws: Partial<AgentFlaws> = {}): { readonly violation: string | undefined; readonly forgetful: boolean; readonly epoch: number } {
-  const world = new ModelWorld({ instances: 3, acks: null, managers: 1, durability: 'strict', never: null, without: 0, flaws })
+/**
+ * Too rare for random schedules: shop-1 alone acknowledges a write, and a hand throws it away before it is applied. The
+ * primary dies, and shop-1 and shop-2 are asked to promise.
+ */
+function playThrownAway(flaws: Partial<AgentFlaws> = {}): {
+  readonly violation: string | undefined
+  readonly forgetful: boolean
+  readonly epoch: number
+} {
+  const world = new ModelWorld({
+    instances: 3,
+    acks: null,
+    managers: 1,
+    durability: 'strict',
+    never: null,
+    without: 0,
+    flaws,
+  })
   const [manager] = world.managers
   const [primary, replica] = world.instances
   if (!manager || !primary || !replica) throw new Error('the world is smaller than asked for')

@@ -13,7 +13,11 @@ it('A primary whose agent alone is dead stays primary and writable, and the mana
   await cluster.whole()
   const writer = await Writer.start(cluster)
   await cluster.fault('shop-0', 'kill-agent')
-  await cluster.waitFor('the manager says so', ({ sentence }) => /agent of shop-0 is unreachable but shop-1 and shop-2 still hear its server/.test(sentence), 5_000)
+  await cluster.waitFor(
+    'the manager says so',
+    ({ sentence }) => /agent of shop-0 is unreachable but shop-1 and shop-2 still hear its server/.test(sentence),
+    5_000,
+  )
   // Longer than any lease.
   await sleep(7_000)
   expect(await cluster.view()).toMatchObject({ primary: 'shop-0', epoch: 1 })
@@ -60,7 +64,11 @@ it('A primary whose mysqld dies while its agent is dead already is replaced', as
   const cluster = shop.current
   const writer = await Writer.start(cluster)
   await cluster.fault('shop-0', 'kill-agent')
-  await cluster.waitFor('the manager has noticed', ({ sentence }) => sentence.includes('agent of shop-0 is unreachable'), 5_000)
+  await cluster.waitFor(
+    'the manager has noticed',
+    ({ sentence }) => sentence.includes('agent of shop-0 is unreachable'),
+    5_000,
+  )
   const atMs = await cluster.fault('shop-0', 'kill-mysqld')
   expect(await writer.outageSince(atMs)).toBeLessThan(10_000)
   await cluster.fault('shop-0', 'start')
@@ -73,11 +81,17 @@ it('An agent that finds its primary open, with the channel that it followed by, 
   const cluster = shop.current
   await cluster.whole()
   const primary = await cluster.primary()
-  await cluster.sql(primary, 'create table if not exists app.waited (id int auto_increment primary key)', { user: 'client' })
+  await cluster.sql(primary, 'create table if not exists app.waited (id int auto_increment primary key)', {
+    user: 'client',
+  })
   const deaf = await deafenReplicas(cluster)
   const sessions = await Promise.all([1, 2, 3].map(() => cluster.session(primary, 'client', 20_000)))
   const answers: boolean[] = []
-  const insert = (session: Connection) => session.query('insert into app.waited values ()').then(() => true, () => false)
+  const insert = (session: Connection) =>
+    session.query('insert into app.waited values ()').then(
+      () => true,
+      () => false,
+    )
   const all = Promise.all(sessions.map(async (session) => answers.push(await insert(session))))
   const admin = await cluster.session(primary)
   await cluster.until('every write waits', async () => (await waitingTransactions(admin)) >= sessions.length)

@@ -21,7 +21,8 @@ class RunningAgent {
 
   constructor(config: string) {
     this.process = spawn(bin, ['agent', '--config', config], { stdio: ['ignore', 'pipe', 'pipe'] })
-    for (const stream of [this.process.stdout, this.process.stderr]) stream?.on('data', (bytes: Buffer) => (this.said += bytes.toString()))
+    for (const stream of [this.process.stdout, this.process.stderr])
+      stream?.on('data', (bytes: Buffer) => (this.said += bytes.toString()))
     this.process.once('close', () => (this.ended = true))
     running.push(this)
   }
@@ -40,7 +41,21 @@ async function configWith(agentPort: number): Promise<string> {
   const [tokenFile, accountSecretFile] = [join(folder, 'token'), join(folder, 'secret')]
   await writeFile(tokenFile, `${'t'.repeat(40)}\n`, { mode: 0o600 })
   await writeFile(accountSecretFile, 'a secret of tests only\n', { mode: 0o600 })
-  await writeFile(file, JSON.stringify(anAgentConfig({ host, agentPort, probePort: 0, volume, tokenFile, accountSecretFile, mysqld: ['/nowhere/mysqld'], logLevel: 'info' })))
+  await writeFile(
+    file,
+    JSON.stringify(
+      anAgentConfig({
+        host,
+        agentPort,
+        probePort: 0,
+        volume,
+        tokenFile,
+        accountSecretFile,
+        mysqld: ['/nowhere/mysqld'],
+        logLevel: 'info',
+      }),
+    ),
+  )
   return file
 }
 

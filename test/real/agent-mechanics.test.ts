@@ -12,7 +12,8 @@ import { queryWithin } from '../support/sql-session.ts'
 
 let source: BareInstance
 let replica: BareInstance
-const value = async (session: Connection, statement: string): Promise<string> => String(Object.values((await queryWithin(session, statement, 2_000))[0] ?? {})[0])
+const value = async (session: Connection, statement: string): Promise<string> =>
+  String(Object.values((await queryWithin(session, statement, 2_000))[0] ?? {})[0])
 const elapsed = async (work: Promise<unknown>): Promise<number> => {
   const began = performance.now()
   await work.catch(() => undefined)
@@ -46,7 +47,10 @@ async function follow(): Promise<void> {
   await replica.server.startApplier()
   await replica.server.startReceiver()
   await until(async () => (await replica.server.readState()).channel?.semiSync === true, 'the replica acknowledges')
-  await until(async () => (await source.server.readState()).dumpThreads.some((thread) => thread.semiSync), 'the source counts it')
+  await until(
+    async () => (await source.server.readState()).dumpThreads.some((thread) => thread.semiSync),
+    'the source counts it',
+  )
 }
 
 describe('a new server', () => {
@@ -91,14 +95,21 @@ describe('a new server', () => {
     const words = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
     expect(words[3]).toBe(String(pid))
     expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('MYSQLD_PARENT_PID')
-    expect(await readFile(`/proc/${pid}/environ`, 'utf8')).toContain(`SSL_CERT_FILE=${process.env['SSL_CERT_FILE'] ?? '/dev/null'}`)
+    expect(await readFile(`/proc/${pid}/environ`, 'utf8')).toContain(
+      `SSL_CERT_FILE=${process.env['SSL_CERT_FILE'] ?? '/dev/null'}`,
+    )
     expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(passwordFor(secret, 'regent'))
   })
 
   it('refuses clients while it is offline, and root always', async () => {
     await expect(source.session('client')).rejects.toMatchObject({ errno: 3032 })
     const admin = await source.session('admin')
-    expect(await value(admin, "SELECT COUNT(*) FROM mysql.user WHERE user = 'root' OR (authentication_string = '' AND account_locked = 'N')")).toBe('0')
+    expect(
+      await value(
+        admin,
+        "SELECT COUNT(*) FROM mysql.user WHERE user = 'root' OR (authentication_string = '' AND account_locked = 'N')",
+      ),
+    ).toBe('0')
   })
 
   it('has an admin who cannot touch Regent’s own account', async () => {
@@ -127,7 +138,16 @@ describe('a source and its replica', () => {
     expect(from.dumpThreads).toMatchObject([{ user: 'regent_r_1', serverUuid: to.uuid, semiSync: true }])
     expect(from.openGates).toEqual(['bare-1'])
     expect(from.executed).toBe(`${from.uuid}:1-3`)
-    expect(to.channel).toMatchObject({ sourceHost: '127.24.211.1', sourceUuid: from.uuid, ioRunning: 'yes', sqlRunning: true, semiSync: true, filtered: false, ioError: '', sqlError: '' })
+    expect(to.channel).toMatchObject({
+      sourceHost: '127.24.211.1',
+      sourceUuid: from.uuid,
+      ioRunning: 'yes',
+      sqlRunning: true,
+      semiSync: true,
+      filtered: false,
+      ioError: '',
+      sqlError: '',
+    })
     expect(await replica.server.waitReceived(from.executed, 2_000)).toBe(true)
     expect(await replica.server.waitExecuted(from.executed, 2_000)).toBe(true)
     expect(await replica.server.readHolds()).toEqual({ executed: from.executed, received: from.executed, owned: '' })
@@ -142,7 +162,10 @@ describe('a source and its replica', () => {
     expect(await elapsed(replica.server.stopReceiver())).toBeLessThan(2_000)
     process.kill(source.process.pid ?? 0, 'SIGCONT')
     await follow()
-    await until(async () => ((await replica.server.readState()).channel?.silentMs ?? 9_999) < 700, 'a heartbeat came again')
+    await until(
+      async () => ((await replica.server.readState()).channel?.silentMs ?? 9_999) < 700,
+      'a heartbeat came again',
+    )
   })
 
   it('wait no longer than asked for what does not come', async () => {
@@ -175,7 +198,9 @@ describe('a source and its replica', () => {
     await until(async () => (await replica.server.readState()).channel?.sqlError !== '', 'the applier stops')
     await replica.server.stopReceiver()
     const before = await replica.server.readHolds()
-    await expect(replica.server.pointTo({ ...source.sourceFor(replica), port: 3999 })).rejects.toThrow(/1 received transactions cannot be applied, .*error\(s\) in the worker/s)
+    await expect(replica.server.pointTo({ ...source.sourceFor(replica), port: 3999 })).rejects.toThrow(
+      /1 received transactions cannot be applied, .*error\(s\) in the worker/s,
+    )
     expect(await replica.server.readHolds()).toEqual(before)
     await root.query('DELETE FROM t WHERE id = 4')
     await replica.server.setReadOnly('closed')
@@ -199,7 +224,10 @@ describe('a source and its replica', () => {
     await until(async () => (await replica.server.readState()).channel?.ioRunning !== 'yes', 'the replica notices')
     await replica.server.stopReceiver()
     await replica.server.startReceiver()
-    await until(async () => /Access denied|locked/.test((await replica.server.readState()).channel?.ioError ?? ''), 'the replica is refused')
+    await until(
+      async () => /Access denied|locked/.test((await replica.server.readState()).channel?.ioError ?? ''),
+      'the replica is refused',
+    )
     await source.server.setGates([replica.name])
     await follow()
     expect((await source.server.readHolds()).executed).toBe(executed)
@@ -223,7 +251,9 @@ describe('a source and its replica', () => {
     const executed = (await source.server.readState()).executed
     await source.server.setGates([replica.name])
     await source.server.setGates([replica.name])
-    expect(await value(admin, `SELECT COUNT(*) FROM regent.account WHERE user = '${replicationUser(replica.name)}'`)).toBe('1')
+    expect(
+      await value(admin, `SELECT COUNT(*) FROM regent.account WHERE user = '${replicationUser(replica.name)}'`),
+    ).toBe('1')
     expect(await value(admin, 'SELECT COUNT(*) FROM regent.marker')).toBe('32')
     expect(await source.server.readState()).toMatchObject({ openGates: ['bare-1'], executed })
     admin.destroy()
@@ -231,7 +261,9 @@ describe('a source and its replica', () => {
 
   it('have an event run at the source only', async () => {
     const client = await source.session('client', 'app')
-    await client.query('CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS NOW() + INTERVAL 1 DAY DO DELETE FROM t WHERE id < 0')
+    await client.query(
+      'CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS NOW() + INTERVAL 1 DAY DO DELETE FROM t WHERE id < 0',
+    )
     await replica.server.waitExecuted((await source.server.readHolds()).executed, 2_000)
     const admin = await replica.session('admin')
     const event = "SELECT CONCAT(STATUS, ' ', DEFINER) FROM information_schema.EVENTS WHERE EVENT_NAME = 'e'"
@@ -260,7 +292,9 @@ describe('a source whose acknowledgements have stopped', () => {
 
     await expect(source.server.setReadOnly('closed', 300)).rejects.toMatchObject({ code: 'REGENT_SERVER_TIMEOUT' })
     const admin = await source.session('admin')
-    expect(await value(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'")).toBe('0')
+    expect(
+      await value(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'"),
+    ).toBe('0')
     expect(await value(admin, 'SELECT @@global.super_read_only')).toBe('0')
     expect(await elapsed(source.server.setGates([replica.name, 'bare-2']))).toBeLessThan(2_000)
 
@@ -282,8 +316,13 @@ describe('a locked, crowded or closing server', () => {
   it('ends a change that waits for somebody’s table lock, and is still open', async () => {
     const [holder, admin] = [await source.session('client', 'app'), await source.session('admin')]
     await holder.query('LOCK TABLES t WRITE')
-    await expect(source.server.setReadOnly('closed', 300)).rejects.toMatchObject({ code: 'REGENT_SERVER_TIMEOUT', message: 'no answer within 300 ms: SET GLOBAL super_read_only = ON' })
-    expect(await value(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'")).toBe('0')
+    await expect(source.server.setReadOnly('closed', 300)).rejects.toMatchObject({
+      code: 'REGENT_SERVER_TIMEOUT',
+      message: 'no answer within 300 ms: SET GLOBAL super_read_only = ON',
+    })
+    expect(
+      await value(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'"),
+    ).toBe('0')
     expect((await source.server.readState()).readOnly).toBe(false)
     await holder.query('UNLOCK TABLES')
   })
@@ -291,7 +330,10 @@ describe('a locked, crowded or closing server', () => {
   it('says who holds a lock that no write gets through', async () => {
     const admin = await source.session('admin')
     await admin.query('FLUSH TABLES WITH READ LOCK')
-    expect(await source.server.probeWrite(300)).toMatchObject({ result: 'locked', detail: expect.stringMatching(/session \d+ of admin@/) as string })
+    expect(await source.server.probeWrite(300)).toMatchObject({
+      result: 'locked',
+      detail: expect.stringMatching(/session \d+ of admin@/) as string,
+    })
     await admin.query('UNLOCK TABLES')
     expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
   })
@@ -313,11 +355,20 @@ describe('a locked, crowded or closing server', () => {
     // More than the sessions that the tests before have left open.
     await admin.query('SET GLOBAL max_connections = 60')
     const crowd: Connection[] = []
-    await expect((async () => {
-      for (let count = 0; count < 80; count += 1) crowd.push(await source.session('client'))
-    })()).rejects.toMatchObject({ errno: 1040 })
+    await expect(
+      (async () => {
+        for (let count = 0; count < 80; count += 1) crowd.push(await source.session('client'))
+      })(),
+    ).rejects.toMatchObject({ errno: 1040 })
     // The place beyond the last is still that of the client which was refused, until its thread has ended.
-    await until(async () => source.session('admin').then((session) => crowd.push(session) > 0, () => false), 'an administrator is let in')
+    await until(
+      async () =>
+        source.session('admin').then(
+          (session) => crowd.push(session) > 0,
+          () => false,
+        ),
+      'an administrator is let in',
+    )
     const late = source.anotherServerPort()
     expect((await late.readState()).readOnly).toBe(false)
     expect(await late.probeWrite(500)).toMatchObject({ result: 'tooManyConnections' })
@@ -355,7 +406,7 @@ describe('a locked, crowded or closing server', () => {
     const admin = await source.session('admin')
     await admin.query('SET PERSIST rpl_semi_sync_source_timeout = 1000')
     await admin.query('SET PERSIST long_query_time = 3')
-    await admin.query("SET GLOBAL rpl_semi_sync_source_timeout = 3153600000000")
+    await admin.query('SET GLOBAL rpl_semi_sync_source_timeout = 3153600000000')
     expect((await source.server.readState()).persisted).toEqual(['rpl_semi_sync_source_timeout'])
     await expect(admin.query('CREATE TABLE app.m (id INT) ENGINE=MyISAM')).rejects.toMatchObject({ errno: 3161 })
   })
@@ -366,7 +417,9 @@ describe('a copy', () => {
     const seen: string[] = []
     const folder = volumeLayout(replica.config.volume).seedDir
     await replica.server.setReadOnly('accounts')
-    await replica.server.cloneInto(folder, source.sourceFor(replica), (stage, percent) => seen.push(`${stage} ${percent}`))
+    await replica.server.cloneInto(folder, source.sourceFor(replica), (stage, percent) =>
+      seen.push(`${stage} ${percent}`),
+    )
     expect((await stat(join(folder, 'mysql.ibd'))).size).toBeGreaterThan(1_000_000)
     expect(seen.length).toBeGreaterThan(0)
     expect(seen.every((line) => /^[a-z ]+ \d+$/.test(line))).toBe(true)
@@ -375,7 +428,9 @@ describe('a copy', () => {
 
   it('that fails says why, without the password', async () => {
     const { password } = source.sourceFor(replica)
-    const failed: unknown = await replica.server.cloneInto(volumeLayout(replica.config.volume).seedDir, source.sourceFor(replica), () => undefined).catch((error: unknown) => error)
+    const failed: unknown = await replica.server
+      .cloneInto(volumeLayout(replica.config.volume).seedDir, source.sourceFor(replica), () => undefined)
+      .catch((error: unknown) => error)
     expect(failed).toMatchObject({ code: 'REGENT_SERVER_ERROR' })
     expect(String(failed)).toContain('data.seed')
     expect(JSON.stringify(failed) + String(failed)).not.toContain(password)
@@ -420,7 +475,14 @@ describe('the process', () => {
     expect((await source.server.probeWrite(300)).result).toBe('stuck')
     process.kill(pid, 'SIGCONT')
     await until(() => source.process.state === 'running', 'it runs again')
-    await until(async () => source.server.readState().then(() => true, () => false), 'it answers again')
+    await until(
+      async () =>
+        source.server.readState().then(
+          () => true,
+          () => false,
+        ),
+      'it answers again',
+    )
   })
 
   it('is gone when it was killed, says so at once, and starts closed again', async () => {
@@ -436,15 +498,27 @@ describe('the process', () => {
     expect(late).toMatchObject({ state: 'dead', pid })
     await source.start()
     expect(source.process.pid).not.toBe(pid)
-    expect(await source.server.readState()).toMatchObject({ uuid: before.uuid, executed: before.executed, superReadOnly: true, offlineMode: true, semiSyncSource: { enabled: false }, openGates: before.openGates })
+    expect(await source.server.readState()).toMatchObject({
+      uuid: before.uuid,
+      executed: before.executed,
+      superReadOnly: true,
+      offlineMode: true,
+      semiSyncSource: { enabled: false },
+      openGates: before.openGates,
+    })
   })
 
   it('that cannot start says why', async () => {
-    const wrong = createMysqldProcess({ ...source.config, serverSettings: { innodb_page_size: '65536' }, instance: 'bare-0' }, realWorld)
+    const wrong = createMysqldProcess(
+      { ...source.config, serverSettings: { innodb_page_size: '65536' }, instance: 'bare-0' },
+      realWorld,
+    )
     await source.process.kill()
     await wrong.start()
     await until(() => wrong.state === 'dead' && wrong.note.includes('[ERROR]'), 'the reason is told')
     expect(wrong.note).toMatch(/ended with status 1 before it was up: \[ERROR\]/)
-    await expect(createMysqldProcess({ ...source.config, mysqld: ['/nowhere/mysqld'] }, realWorld).start()).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING' })
+    await expect(
+      createMysqldProcess({ ...source.config, mysqld: ['/nowhere/mysqld'] }, realWorld).start(),
+    ).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING' })
   })
 })

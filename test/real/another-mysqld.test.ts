@@ -18,11 +18,17 @@ it('A server of a copied folder, with the same addresses and passwords, is not t
   const volume = join(there.config.volume, 'copied')
   const copy = createSqlServer({ ...there.config, volume }, { world: realWorld, secret, queryDeadlineMs: 2_000 })
   const sockets = `its socket is ${there.config.volume}/run/mysqld.sock, that of this instance ${volume}/run/mysqld.sock`
-  await expect(copy.readState()).rejects.toMatchObject({ code: 'REGENT_SERVER_DOWN', message: expect.stringContaining(sockets) as string })
+  await expect(copy.readState()).rejects.toMatchObject({
+    code: 'REGENT_SERVER_DOWN',
+    message: expect.stringContaining(sockets) as string,
+  })
   expect(await there.server.probeWrite(2_000)).toMatchObject({ result: 'ok' })
   const { offlineMode } = await there.server.readState()
   await expect(copy.setOffline(!offlineMode)).rejects.toMatchObject({ code: 'REGENT_SERVER_DOWN' })
-  expect(await copy.probeWrite(2_000)).toMatchObject({ result: 'unknown', detail: expect.stringContaining(sockets) as string })
+  expect(await copy.probeWrite(2_000)).toMatchObject({
+    result: 'unknown',
+    detail: expect.stringContaining(sockets) as string,
+  })
   expect(await there.server.readState()).toMatchObject({ offlineMode })
   copy.disconnect()
 })

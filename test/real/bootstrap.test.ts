@@ -6,7 +6,8 @@ import { withCluster } from '../support/with-cluster.ts'
 
 const shop = withCluster()
 
-const uuids = () => Promise.all([0, 1, 2].map((ordinal) => shop.current.value(`shop-${ordinal}`, 'select @@server_uuid')))
+const uuids = () =>
+  Promise.all([0, 1, 2].map((ordinal) => shop.current.value(`shop-${ordinal}`, 'select @@server_uuid')))
 
 it('A new cluster has ordinal 0 as its primary and every other instance in the sync set', async () => {
   const view = await shop.current.whole()
@@ -22,7 +23,10 @@ it('A client writes at the primary and nowhere else, and reads what it wrote eve
   await cluster.sql('shop-0', 'insert into app.orders values (1)', as)
   for (const replica of ['shop-1', 'shop-2']) {
     await expect(cluster.sql(replica, 'insert into app.orders values (2)', as)).rejects.toMatchObject({ errno: 1290 })
-    await cluster.until(`the row at ${replica}`, async () => (await cluster.sql(replica, 'select id from app.orders', as).catch(() => [])).length === 1)
+    await cluster.until(
+      `the row at ${replica}`,
+      async () => (await cluster.sql(replica, 'select id from app.orders', as).catch(() => [])).length === 1,
+    )
   }
 })
 
@@ -42,7 +46,8 @@ it('A lost record is rebuilt above every epoch there was, once all have answered
   const before = await cluster.view()
   await cluster.switchover({ to: 'shop-1' })
   await cluster.whole()
-  const manager = (command: 'start' | 'stop') => askSupervisor(cluster.layout.control, { command, process: managerProcess }, 30_000)
+  const manager = (command: 'start' | 'stop') =>
+    askSupervisor(cluster.layout.control, { command, process: managerProcess }, 30_000)
   await cluster.fault('shop-0', 'kill')
   await cluster.sql('shop-1', 'insert into app.orders values (3)', { user: 'client' })
   await manager('stop')
@@ -50,7 +55,9 @@ it('A lost record is rebuilt above every epoch there was, once all have answered
   await rm(cluster.layout.records, { recursive: true })
   await manager('start')
   await Promise.all(['shop-1', 'shop-2'].map((name) => cluster.fault(name, 'start')))
-  const waiting = await cluster.waitFor('only shop-0 is waited for', ({ sentence }) => sentence.startsWith('waiting for the agents of shop-0 before anything is believed: the record is lost'))
+  const waiting = await cluster.waitFor('only shop-0 is waited for', ({ sentence }) =>
+    sentence.startsWith('waiting for the agents of shop-0 before anything is believed: the record is lost'),
+  )
   expect(waiting).toMatchObject({ blocked: true, primary: null, writable: false })
   for (const { name, reachable, problems } of waiting.instances) {
     expect(problems.join()).not.toContain('a person must decide')
@@ -62,6 +69,9 @@ it('A lost record is rebuilt above every epoch there was, once all have answered
   expect(after.primary).not.toBe('shop-0')
   expect(after.epoch).toBeGreaterThan(before.epoch + 1)
   for (const name of ['shop-0', 'shop-1', 'shop-2']) {
-    await cluster.until(`both rows at ${name}`, async () => (await cluster.value(name, 'select count(*) from app.orders')) === '2')
+    await cluster.until(
+      `both rows at ${name}`,
+      async () => (await cluster.value(name, 'select count(*) from app.orders')) === '2',
+    )
   }
 })

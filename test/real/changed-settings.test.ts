@@ -29,12 +29,16 @@ it('Every managed setting that somebody changes while the primary runs is put ri
   const writer = await Writer.start(cluster)
   for (const [name, by, wanted] of changes) {
     // The server itself refuses to loosen this one while GTIDs are on.
-    const taken = await byHand(cluster, 'shop-0', `set global ${name} = ${by}`).then(() => true, () => false)
+    const taken = await byHand(cluster, 'shop-0', `set global ${name} = ${by}`).then(
+      () => true,
+      () => false,
+    )
     if (!taken) expect(name).toBe('enforce_gtid_consistency')
     const isRight = async () => (await cluster.value('shop-0', `select @@global.${name}`)) === wanted
     await cluster.until(`${name} is ${wanted} again`, isRight, 10_000)
     const report = new RegExp(`${name} is .* again \\(by another hand it was`)
-    if (taken) await cluster.until(`${name} is reported`, async () => report.test(await logOf(cluster, 'shop-0')), 5_000)
+    if (taken)
+      await cluster.until(`${name} is reported`, async () => report.test(await logOf(cluster, 'shop-0')), 5_000)
   }
   await cluster.whole()
   await writer.next()
@@ -47,8 +51,21 @@ it('A managed setting that somebody changes on a replica is put right there, als
   await byHand(cluster, 'shop-1', 'set global sync_binlog = 0')
   const value = (name: string) => cluster.value('shop-1', `select @@global.${name}`)
   await cluster.until('sync_binlog is 1 again', async () => (await value('sync_binlog')) === '1', 10_000)
-  const loosen = () => byHand(cluster, 'shop-1', 'stop replica sql_thread', 'set global replica_preserve_commit_order = OFF')
-  await cluster.until('a hand was quick enough', () => loosen().then(() => true, () => false), 10_000)
-  await cluster.until('the order is kept again', async () => (await value('replica_preserve_commit_order')) === '1', 10_000)
+  const loosen = () =>
+    byHand(cluster, 'shop-1', 'stop replica sql_thread', 'set global replica_preserve_commit_order = OFF')
+  await cluster.until(
+    'a hand was quick enough',
+    () =>
+      loosen().then(
+        () => true,
+        () => false,
+      ),
+    10_000,
+  )
+  await cluster.until(
+    'the order is kept again',
+    async () => (await value('replica_preserve_commit_order')) === '1',
+    10_000,
+  )
   await cluster.whole()
 })

@@ -28,7 +28,8 @@ let certificate: ClientCertificate
 beforeAll(async () => {
   const moment = { wallMs: Date.now(), random: realRandom }
   authority = await issueAuthority(day, moment)
-  const leaf = () => issueLeaf(authority, { dns: ['shop-primary.shops.svc'], purposes: ['server'], validMs: day }, moment)
+  const leaf = () =>
+    issueLeaf(authority, { dns: ['shop-primary.shops.svc'], purposes: ['server'], validMs: day }, moment)
   first = await leaf()
   second = await leaf()
   folder = await mkdtemp(join(tmpdir(), 'regent-client-certificate-'))
@@ -38,7 +39,11 @@ beforeAll(async () => {
   source = await BareInstance.create('bare-0', host, {}, config)
   replica = await BareInstance.create('bare-1', '127.24.214.2', {}, config)
   const { process, server } = source
-  certificate = new ClientCertificate({ given, shown: join(folder, 'shown') }, { process, server, world: realWorld, notices: new Notices(realWorld.clock, (sentence) => said.push(sentence)) }, () => undefined)
+  certificate = new ClientCertificate(
+    { given, shown: join(folder, 'shown') },
+    { process, server, world: realWorld, notices: new Notices(realWorld.clock, (sentence) => said.push(sentence)) },
+    () => undefined,
+  )
   await Promise.all([source.process.initialise(), replica.process.initialise()])
   await Promise.all([source.start(), replica.start()])
   await source.server.setReadOnly('accounts')
@@ -53,12 +58,24 @@ afterAll(async () => {
 })
 
 async function give({ cert, key }: Issued): Promise<void> {
-  for (const [name, text] of [['tls.crt', cert], ['tls.key', key], ['ca.crt', authority.cert]] as const) await writeFile(join(folder, 'given', name), text)
+  for (const [name, text] of [
+    ['tls.crt', cert],
+    ['tls.key', key],
+    ['ca.crt', authority.cert],
+  ] as const)
+    await writeFile(join(folder, 'given', name), text)
 }
 
 /** A client that takes only what the authority signed; and whom it saw. */
 async function strictClient(): Promise<{ readonly session: Connection; readonly serial: string | undefined }> {
-  const session = await createConnection({ host, port: 3306, user: 'client', password: passwordFor(secret, 'client'), connectTimeout: 2_000, ssl: { ca: authority.cert } })
+  const session = await createConnection({
+    host,
+    port: 3306,
+    user: 'client',
+    password: passwordFor(secret, 'client'),
+    connectTimeout: 2_000,
+    ssl: { ca: authority.cert },
+  })
   session.on('error', () => undefined)
   const socket = (session as unknown as { readonly connection: { readonly stream: TLSSocket } }).connection.stream
   return { session, serial: socket.getPeerX509Certificate()?.serialNumber }
@@ -72,7 +89,11 @@ async function serialSeen(): Promise<string | undefined> {
 
 const serialOf = ({ cert }: Issued): string => new X509Certificate(cert).serialNumber
 /** As a pass of the converger does. */
-const shows = (issued: Issued) => until(async () => (await certificate.show(), (await serialSeen().catch(() => undefined)) === serialOf(issued)), 'the certificate is shown')
+const shows = (issued: Issued) =>
+  until(
+    async () => (await certificate.show(), (await serialSeen().catch(() => undefined)) === serialOf(issued)),
+    'the certificate is shown',
+  )
 
 describe('A client', () => {
   it('is shown the server’s own certificate while none was given, and that is said', async () => {
@@ -117,9 +138,18 @@ describe('A client', () => {
   })
 
   it('is shown the one before where mysqld itself does not take a new one, also after the next reload by hand', async () => {
-    for (const ca of [join(folder, 'nowhere'), null]) await expect(source.server.showCertificate({ cert: join(folder, 'nowhere'), key: join(folder, 'nowhere'), ca })).rejects.toMatchObject({ code: 'REGENT_SERVER_ERROR' })
+    for (const ca of [join(folder, 'nowhere'), null])
+      await expect(
+        source.server.showCertificate({ cert: join(folder, 'nowhere'), key: join(folder, 'nowhere'), ca }),
+      ).rejects.toMatchObject({ code: 'REGENT_SERVER_ERROR' })
     expect(await serialSeen()).toBe(serialOf(second))
-    const admin = await createConnection({ host, port: 3306, user: 'admin', password: passwordFor(secret, 'admin'), ssl: { ca: authority.cert } })
+    const admin = await createConnection({
+      host,
+      port: 3306,
+      user: 'admin',
+      password: passwordFor(secret, 'admin'),
+      ssl: { ca: authority.cert },
+    })
     await admin.query('ALTER INSTANCE RELOAD TLS')
     admin.destroy()
     expect(await serialSeen()).toBe(serialOf(second))
@@ -150,14 +180,28 @@ describe('A replica', () => {
     await source.server.setReadOnly('accounts')
     await source.server.setGates([replica.name])
     await source.server.open()
-    await replica.server.cloneInto(volumeLayout(replica.config.volume).seedDir, source.sourceFor(replica), () => undefined)
+    await replica.server.cloneInto(
+      volumeLayout(replica.config.volume).seedDir,
+      source.sourceFor(replica),
+      () => undefined,
+    )
     await replica.server.pointTo(source.sourceFor(replica))
     await replica.server.startApplier()
     await replica.server.startReceiver()
     await until(async () => (await replica.server.readState()).channel?.ioRunning === 'yes', 'it follows')
     expect((await replica.server.readState()).channel).toMatchObject({ encrypted: true, ioError: '' })
-    const admin = await createConnection({ host, port: 3306, user: 'admin', password: passwordFor(secret, 'admin'), ssl: { ca: authority.cert } })
-    const dumping = await queryWithin(admin, "SELECT CONNECTION_TYPE AS kind FROM performance_schema.threads WHERE PROCESSLIST_USER = 'regent_r_1' AND PROCESSLIST_COMMAND LIKE 'Binlog Dump%'", 2_000)
+    const admin = await createConnection({
+      host,
+      port: 3306,
+      user: 'admin',
+      password: passwordFor(secret, 'admin'),
+      ssl: { ca: authority.cert },
+    })
+    const dumping = await queryWithin(
+      admin,
+      "SELECT CONNECTION_TYPE AS kind FROM performance_schema.threads WHERE PROCESSLIST_USER = 'regent_r_1' AND PROCESSLIST_COMMAND LIKE 'Binlog Dump%'",
+      2_000,
+    )
     admin.destroy()
     expect(dumping).toEqual([{ kind: 'SSL/TLS' }])
   })

@@ -21,7 +21,13 @@ it('A failover is kept as a recovery: why, from whom to whom, and each step with
   expect(recovery?.analysis).toContain('shop-0 is dead')
   const steps = recovery?.timeline.map(({ what }) => what) ?? []
   expect(steps[0]).toContain('noticed')
-  expect(steps).toEqual(expect.arrayContaining([expect.stringMatching(/^promise shop-/), expect.stringMatching(/^committed revision \d+, epoch 2/), expect.stringMatching(/^route moved to /)]))
+  expect(steps).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^promise shop-/),
+      expect.stringMatching(/^committed revision \d+, epoch 2/),
+      expect.stringMatching(/^route moved to /),
+    ]),
+  )
   const times = recovery?.timeline.map(({ atMs }) => atMs) ?? []
   expect(times).toEqual(times.toSorted((a, b) => a - b))
 })

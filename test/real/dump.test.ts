@@ -37,10 +37,20 @@ it('A dump of one cluster, read in at another, gives the same rows, views, trigg
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect(await readFile(file, 'utf8')).not.toMatch(/GTID_PURGED|SQL_LOG_BIN|regent\b.*marker/)
   await target.whole(2)
-  const [uuid, before] = [await target.value(await target.primary(), 'SELECT @@server_uuid'), await target.value(await target.primary(), 'SELECT @@global.gtid_executed')]
+  const [uuid, before] = [
+    await target.value(await target.primary(), 'SELECT @@server_uuid'),
+    await target.value(await target.primary(), 'SELECT @@global.gtid_executed'),
+  ]
   expect(await target.regent('local', 'sql', target.name, '--file', file)).toMatchObject({ code: 0, stderr: '' })
-  for (const check of checks) expect([check, await target.sql(await target.primary(), check)]).toEqual([check, await source.sql(await source.primary(), check)])
-  const added = await target.value(await target.primary(), `SELECT GTID_SUBTRACT(@@global.gtid_executed, '${before.replaceAll('\n', '')}')`)
+  for (const check of checks)
+    expect([check, await target.sql(await target.primary(), check)]).toEqual([
+      check,
+      await source.sql(await source.primary(), check),
+    ])
+  const added = await target.value(
+    await target.primary(),
+    `SELECT GTID_SUBTRACT(@@global.gtid_executed, '${before.replaceAll('\n', '')}')`,
+  )
   expect(added).toMatch(new RegExp(`^${uuid}:[\\d-]+$`))
   await target.whole(2)
 })
@@ -51,6 +61,12 @@ it('A dump is taken of a replica too, and a file that cannot be written or read 
   const ran = await cluster.regent('local', 'dump', '--on', replica)
   expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('CREATE DATABASE') as string })
   const file = join(cluster.layout.run, 'never', 'all.sql')
-  expect(await cluster.regent('local', 'dump', cluster.name, '--file', file)).toMatchObject({ code: 2, stderr: expect.stringMatching(/--file, .* cannot be written/) as string })
-  expect(await cluster.regent('local', 'sql', cluster.name, '--file', file)).toMatchObject({ code: 2, stderr: expect.stringMatching(/--file, .* cannot be opened/) as string })
+  expect(await cluster.regent('local', 'dump', cluster.name, '--file', file)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--file, .* cannot be written/) as string,
+  })
+  expect(await cluster.regent('local', 'sql', cluster.name, '--file', file)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--file, .* cannot be opened/) as string,
+  })
 })

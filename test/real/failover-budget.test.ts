@@ -31,7 +31,8 @@ it('A fourth one within five minutes is not automatic: it is said when the next 
   await cluster.waitFor('another primary', ({ primary, writable }) => primary !== third && writable, 10_000)
   const { epoch } = await cluster.whole()
   const fourth = await killPrimary()
-  const spent = /all 3 automatic failovers are used up; the next one may be at \d\d:\d\d:\d\d UTC \(one comes back every 300 s\); regent failover does it by hand/
+  const spent =
+    /all 3 automatic failovers are used up; the next one may be at \d\d:\d\d:\d\d UTC \(one comes back every 300 s\); regent failover does it by hand/
   await cluster.waitFor('it says until when', ({ sentence }) => spent.test(sentence), 10_000)
   expect(await cluster.whole()).toMatchObject({ primary: fourth, epoch })
 
@@ -39,6 +40,9 @@ it('A fourth one within five minutes is not automatic: it is said when the next 
   await cluster.waitFor('it says until when', ({ sentence, blocked }) => blocked && spent.test(sentence), 10_000)
   const ran = await cluster.regent('failover', 'shop')
   expect(ran).toMatchObject({ code: 0, stderr: '' })
-  expect(await cluster.whole()).toMatchObject({ epoch: epoch + 1, sentence: expect.stringContaining('; 0 of 3 automatic failovers left until ') as string })
+  expect(await cluster.whole()).toMatchObject({
+    epoch: epoch + 1,
+    sentence: expect.stringContaining('; 0 of 3 automatic failovers left until ') as string,
+  })
   expect(await cluster.primary()).not.toBe(fourth)
 })

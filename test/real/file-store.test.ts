@@ -69,7 +69,10 @@ function wins() {
   return printed('won').map(([, revision, by]) => ({ revision: Number(revision), by }))
 }
 
-/** Who signed each revision, from all who read it; they must agree, and no change may have gone into it that was lost since. */
+/**
+ * Who signed each revision, from all who read it; they must agree, and no change may have gone into it that was lost
+ * since.
+ */
 function sightings(): ReadonlyMap<number, string | undefined> {
   const seen = new Map<number, string | undefined>()
   for (const [, revision, epoch, by] of printed('saw')) {
@@ -119,7 +122,9 @@ describe('The file store', () => {
     for (let change = 0; change < 2; change++) {
       const record = await store.readRecord('shop')
       if (record === undefined) throw new Error('there must be a record')
-      expect(await store.compareAndSwap('shop', record.revision, { ...record, revision: record.revision + 1 })).toBe(true)
+      expect(await store.compareAndSwap('shop', record.revision, { ...record, revision: record.revision + 1 })).toBe(
+        true,
+      )
     }
     expect(await readdir(join(folder, 'record.shop'))).toHaveLength(2)
   })
@@ -132,7 +137,9 @@ describe('The file store', () => {
     for (let change = 0; change < 20; change++) {
       const record = await store.readRecord('shop')
       if (record === undefined) throw new Error('there must be a record')
-      expect(await store.compareAndSwap('shop', record.revision, { ...record, revision: record.revision + 1 })).toBe(true)
+      expect(await store.compareAndSwap('shop', record.revision, { ...record, revision: record.revision + 1 })).toBe(
+        true,
+      )
     }
   })
 })

@@ -24,7 +24,8 @@ it('A frozen primary is replaced, and acknowledges nothing to anybody after it w
   await cluster.whole()
   expect(await cluster.primary()).not.toBe(from)
   expect(stubborn.since(promotedMs)).toEqual([])
-  for (const each of [writer, patient, stubborn]) expect(await each.check()).toMatchObject({ lost: [], duplicated: [], differing: [] })
+  for (const each of [writer, patient, stubborn])
+    expect(await each.check()).toMatchObject({ lost: [], duplicated: [], differing: [] })
 })
 
 it('A primary that freezes for less than a moment stays primary', async () => {
@@ -52,5 +53,6 @@ it('A primary whose agent and mysqld are both frozen is replaced, and acknowledg
   await cluster.fault(from, 'thaw-agent')
   await cluster.whole()
   expect(stubborn.since(promotedMs)).toEqual([])
-  for (const each of [writer, stubborn]) expect(await each.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+  for (const each of [writer, stubborn])
+    expect(await each.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

@@ -35,7 +35,10 @@ it('One replica alone is never made primary: the manager says who is missing', a
   const [first = '', second = ''] = await cluster.replicas()
   await Promise.all(all.map((name) => cluster.fault(name, 'kill')))
   await cluster.fault(first, 'start')
-  await cluster.waitFor(`it says that ${second} is missing`, ({ blocked, sentence }) => blocked && sentence.includes('no automatic failover') && sentence.includes(second))
+  await cluster.waitFor(
+    `it says that ${second} is missing`,
+    ({ blocked, sentence }) => blocked && sentence.includes('no automatic failover') && sentence.includes(second),
+  )
   await sleep(3_000)
   expect(await cluster.view()).toMatchObject({ writable: false, primary })
   await cluster.waitFor('it still says that it waits', ({ blocked }) => blocked)

@@ -15,7 +15,11 @@ async function refusals(cluster: TestCluster): Promise<number> {
 
 /** Waits until an instance is a copy: another server. */
 async function copied(cluster: TestCluster, instance: string, uuid: string): Promise<void> {
-  await cluster.until(`${instance} is a copy`, async () => (await cluster.value(instance, 'select @@server_uuid').catch(() => uuid)) !== uuid, 90_000)
+  await cluster.until(
+    `${instance} is a copy`,
+    async () => (await cluster.value(instance, 'select @@server_uuid').catch(() => uuid)) !== uuid,
+    90_000,
+  )
 }
 
 async function resetReplica(cluster: TestCluster, instances: number): Promise<void> {

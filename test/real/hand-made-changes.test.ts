@@ -9,16 +9,28 @@ const shop = withCluster()
 
 /** Changes a replica that is stopped for it. The agent starts what is stopped: a hand that it overtakes tries again. */
 async function byQuickHand(cluster: TestCluster, instance: string, ...statements: readonly string[]): Promise<void> {
-  const tried = () => byHand(cluster, instance, ...statements).then(() => true, () => false)
+  const tried = () =>
+    byHand(cluster, instance, ...statements).then(
+      () => true,
+      () => false,
+    )
   await cluster.until(`a hand changes ${instance}`, tried, 10_000)
 }
 
 async function putRight(cluster: TestCluster, instance: string, query: string, wanted: string): Promise<void> {
-  await cluster.until(`${query} at ${instance} is ${wanted}`, async () => (await cluster.value(instance, query).catch(() => undefined)) === wanted, 10_000)
+  await cluster.until(
+    `${query} at ${instance} is ${wanted}`,
+    async () => (await cluster.value(instance, query).catch(() => undefined)) === wanted,
+    10_000,
+  )
 }
 
 async function reported(cluster: TestCluster, instance: string, words: RegExp): Promise<void> {
-  await cluster.until(`${instance} reports ${String(words)}`, async () => words.test(await logOf(cluster, instance)), 5_000)
+  await cluster.until(
+    `${instance} reports ${String(words)}`,
+    async () => words.test(await logOf(cluster, instance)),
+    5_000,
+  )
 }
 
 it('A replica that somebody made writable is read-only again, which is reported', async () => {
@@ -61,7 +73,13 @@ it('A replica whose replication somebody stopped follows again', async () => {
 it('A replica that somebody pointed to another source follows the primary again, which is reported', async () => {
   const cluster = shop.current
   const { host } = await cluster.instance('shop-2')
-  await byQuickHand(cluster, 'shop-1', 'stop replica', `change replication source to source_host = '${host}'`, 'start replica')
+  await byQuickHand(
+    cluster,
+    'shop-1',
+    'stop replica',
+    `change replication source to source_host = '${host}'`,
+    'start replica',
+  )
   await cluster.until('it follows the primary', async () => {
     const [row] = await cluster.sql('shop-1', 'show replica status')
     return row?.['Source_Host'] === (await cluster.instance('shop-0')).host && row['Replica_IO_Running'] === 'Yes'
@@ -74,9 +92,19 @@ it('A replica that had a replication filter is seeded again, since nobody knows 
   const cluster = shop.current
   const writer = await Writer.start(cluster)
   const uuid = await cluster.value('shop-2', 'select @@server_uuid')
-  await byQuickHand(cluster, 'shop-2', 'stop replica sql_thread', 'change replication filter replicate_ignore_table = (app.writes)', 'start replica sql_thread')
+  await byQuickHand(
+    cluster,
+    'shop-2',
+    'stop replica sql_thread',
+    'change replication filter replicate_ignore_table = (app.writes)',
+    'start replica sql_thread',
+  )
   await reported(cluster, 'shop-2', /replication filter/)
-  await cluster.until('shop-2 is a copy', async () => (await cluster.value('shop-2', 'select @@server_uuid').catch(() => uuid)) !== uuid, 60_000)
+  await cluster.until(
+    'shop-2 is a copy',
+    async () => (await cluster.value('shop-2', 'select @@server_uuid').catch(() => uuid)) !== uuid,
+    60_000,
+  )
   await cluster.whole()
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })
@@ -85,9 +113,19 @@ it('A row that somebody wrote at a replica, past its read-only, makes it a copy 
   const cluster = shop.current
   const uuid = await cluster.value('shop-1', 'select @@server_uuid')
   // Without binary log there is no errant transaction to see; the replica breaks when the primary writes the same row.
-  await byHand(cluster, 'shop-1', 'set global super_read_only = off', 'set session sql_log_bin = off', 'insert into app.by_hand values (2)')
+  await byHand(
+    cluster,
+    'shop-1',
+    'set global super_read_only = off',
+    'set session sql_log_bin = off',
+    'insert into app.by_hand values (2)',
+  )
   await cluster.sql('shop-0', 'insert into app.by_hand values (2)', { user: 'client' })
-  await cluster.until('shop-1 is a copy', async () => (await cluster.value('shop-1', 'select @@server_uuid').catch(() => uuid)) !== uuid, 60_000)
+  await cluster.until(
+    'shop-1 is a copy',
+    async () => (await cluster.value('shop-1', 'select @@server_uuid').catch(() => uuid)) !== uuid,
+    60_000,
+  )
   await cluster.whole()
   expect(await cluster.value('shop-1', 'select count(*) from app.by_hand')).toBe('2')
 })

@@ -47,12 +47,16 @@ describe('A server', () => {
     const pairs = Array.from({ length: 5_000 }, () => [someSet(roll), someSet(roll)] as const)
     for (let at = 0; at < pairs.length; at += 500) {
       const some = pairs.slice(at, at + 500)
-      const asked = some.map(([a, b]) => `SELECT GTID_SUBSET('${a}', '${b}') AS subset, GTID_SUBTRACT('${a}', '${b}') AS rest`).join(' UNION ALL ')
+      const asked = some
+        .map(([a, b]) => `SELECT GTID_SUBSET('${a}', '${b}') AS subset, GTID_SUBTRACT('${a}', '${b}') AS rest`)
+        .join(' UNION ALL ')
       const [rows] = await root.query<RowDataPacket[]>(asked)
       for (const [index, [a, b]] of some.entries()) {
         const [left, right] = [GtidSet.parse(a), GtidSet.parse(b)]
         const rest = String(rows[index]?.['rest']).replaceAll(/\s/g, '')
-        expect([right.contains(left) ? 1 : 0, left.subtract(right).toString(), GtidSet.parse(rest).toString()]).toEqual([rows[index]?.['subset'], rest, rest])
+        expect([right.contains(left) ? 1 : 0, left.subtract(right).toString(), GtidSet.parse(rest).toString()]).toEqual(
+          [rows[index]?.['subset'], rest, rest],
+        )
         expect(left.subtract(right).union(left.intersect(right)).equals(left)).toBe(true)
       }
     }
@@ -60,7 +64,8 @@ describe('A server', () => {
 
   it('writes the largest numbers, tagged or not, into binlogs that are read back exactly', async () => {
     const tagged = `${uuid}:app:9007199254740993`
-    for (const gtid of [`${uuid}:${largest}`, tagged, `${uuid}:app:${largest}`]) await root.query(`set gtid_next = '${gtid}'; begin; commit; set gtid_next = automatic`)
+    for (const gtid of [`${uuid}:${largest}`, tagged, `${uuid}:app:${largest}`])
+      await root.query(`set gtid_next = '${gtid}'; begin; commit; set gtid_next = automatic`)
     const executed = GtidSet.parse(await value(root, 'select @@global.gtid_executed'))
     const own = (await readFileSets((await lastBinlogFile(server.dataDir)) ?? '')).own
     expect(own.contains(GtidSet.parse(`${uuid}:${largest}:app:9007199254740993:${largest}`))).toBe(true)
@@ -85,7 +90,8 @@ describe('A cluster', () => {
     const first = await cluster.primary()
     const own = await cluster.value(first, 'select @@server_uuid')
     const used = [`${uuid}:${largest}`, `${uuid}:app:9007199254740993`, `${own}:${largest}`]
-    for (const [index, gtid] of used.entries()) await byHand(cluster, first, `set gtid_next = '${gtid}'`, `create table app.large_${index} (id int primary key)`)
+    for (const [index, gtid] of used.entries())
+      await byHand(cluster, first, `set gtid_next = '${gtid}'`, `create table app.large_${index} (id int primary key)`)
     await writer.next()
     const { pid } = await cluster.instance(first)
     await cluster.fault(first, 'kill-mysqld')

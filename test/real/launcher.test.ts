@@ -34,7 +34,10 @@ it('A server that a launcher started is initialised, answers, is killed, and is 
   const { pid } = instance.process
   expect((await instance.server.readState()).superReadOnly).toBe(true)
   process.kill(pid ?? 0, 'SIGKILL')
-  await until(() => instance.process.state === 'dead' && instance.process.note.includes('SIGKILL'), 'it is seen how it ended')
+  await until(
+    () => instance.process.state === 'dead' && instance.process.note.includes('SIGKILL'),
+    'it is seen how it ended',
+  )
   expect(instance.process.note).toBe(`mysqld ${pid} was ended by SIGKILL`)
   await instance.start()
   expect(instance.process.pid).not.toBe(pid)

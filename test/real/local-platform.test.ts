@@ -23,25 +23,40 @@ describe('a cluster on this machine', () => {
     const cluster = shop.current
     const { stdout } = await cluster.regent('local', 'status', '-o', 'json')
     const status = JSON.parse(stdout) as LocalStatus
-    expect(status).toMatchObject({ name: 'shop', state: 'up', writable: true, client: { user: 'client' }, primary: { instance: await cluster.primary() } })
+    expect(status).toMatchObject({
+      name: 'shop',
+      state: 'up',
+      writable: true,
+      client: { user: 'client' },
+      primary: { instance: await cluster.primary() },
+    })
     expect(status.instances.map((one) => one.role).sort()).toEqual(['primary', 'replica', 'replica'])
     for (const one of status.instances) for (const pid of [one.pid, one.agentPid]) expect(pid).toBeGreaterThan(1)
     expect((await cluster.regent('local', 'list')).stdout).toMatch(/shop +up +yes/)
-    expect((await cluster.regent('topology')).stdout).toMatch(/^shop {2}semisync {2}epoch \d+ {2}WRITABLE {2}primary shop-\d/)
+    expect((await cluster.regent('topology')).stdout).toMatch(
+      /^shop {2}semisync {2}epoch \d+ {2}WRITABLE {2}primary shop-\d/,
+    )
   })
 
   it('is up: a second up says so and changes nothing, and one that asks for something else is refused', async () => {
     const before = await shop.current.status()
     const again = await shop.current.regent('local', 'up', 'shop')
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('shop is up already') as string })
-    expect(await shop.current.regent('local', 'up', 'shop', '--instances', '5')).toMatchObject({ code: 1, stderr: expect.stringContaining('regent local scale shop 5') as string })
+    expect(await shop.current.regent('local', 'up', 'shop', '--instances', '5')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('regent local scale shop 5') as string,
+    })
     expect((await shop.current.status()).instances).toEqual(before.instances)
   })
 
   it('shows no password in the arguments of any of its processes', async () => {
     const cluster = shop.current
     const passwords = [(await cluster.login('client')).password, (await cluster.login('admin')).password]
-    const lines = await Promise.all((await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+    const lines = await Promise.all(
+      (await readdir('/proc'))
+        .filter((name) => /^\d+$/.test(name))
+        .map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+    )
     const ours = lines.filter((line) => line.includes(cluster.layout.dir))
     expect(ours.length).toBeGreaterThanOrEqual(8)
     for (const password of passwords) expect(ours.filter((line) => line.includes(password))).toEqual([])
@@ -49,7 +64,10 @@ describe('a cluster on this machine', () => {
 
   it('runs statements as admin that are piped into local sql, and leaves no file behind', async () => {
     const cluster = shop.current
-    const sql = spawn(bin, ['local', 'sql', 'shop'], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, REGENT_HOME: cluster.home } })
+    const sql = spawn(bin, ['local', 'sql', 'shop'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, REGENT_HOME: cluster.home },
+    })
     sql.stdin.end('SELECT CURRENT_USER(), @@GLOBAL.super_read_only;')
     let out = ''
     sql.stdout.setEncoding('utf8').on('data', (part: string) => (out += part))
@@ -113,12 +131,23 @@ describe('a cluster that cannot start', () => {
   it('says what the log says, and leaves nothing running', async () => {
     const home = await homeFolder()
     const port = String(await freePort())
-    const ran = await runRegent(home, ['local', 'up', 'shop', '--instances', '1', '--port', port, '--store', 'redis://127.0.0.1:1'], { deadlineMs: 120_000 })
+    const ran = await runRegent(
+      home,
+      ['local', 'up', 'shop', '--instances', '1', '--port', port, '--store', 'redis://127.0.0.1:1'],
+      { deadlineMs: 120_000 },
+    )
     expect(ran.code).not.toBe(0)
     expect(ran.stderr).toMatch(/the logs say:\n.*manager: /s)
     const status = await runRegent(home, ['local', 'status', 'shop', '-o', 'json'], { deadlineMs: 10_000 })
-    expect(JSON.parse(status.stdout)).toMatchObject({ state: 'down', supervisorPid: null, managerPid: null, instances: [{ pid: null, agentPid: null }] })
-    expect(await runRegent(home, ['local', 'down', 'shop', '--purge'], { deadlineMs: 10_000 })).toMatchObject({ code: 0 })
+    expect(JSON.parse(status.stdout)).toMatchObject({
+      state: 'down',
+      supervisorPid: null,
+      managerPid: null,
+      instances: [{ pid: null, agentPid: null }],
+    })
+    expect(await runRegent(home, ['local', 'down', 'shop', '--purge'], { deadlineMs: 10_000 })).toMatchObject({
+      code: 0,
+    })
   })
 })
 

@@ -9,9 +9,23 @@ import { freePort } from '../support/redis-server.ts'
 const deadlineMs = 120_000
 
 /** A cluster of one, in a home of its own; whatever of it still runs is ended with the test. */
-async function small(name: string, home: string, port: number, hosts?: string): Promise<{ readonly dir: string; readonly regent: (...words: readonly string[]) => ReturnType<typeof runRegent> }> {
+async function small(
+  name: string,
+  home: string,
+  port: number,
+  hosts?: string,
+): Promise<{ readonly dir: string; readonly regent: (...words: readonly string[]) => ReturnType<typeof runRegent> }> {
   const regent = (...words: readonly string[]) => runRegent(home, words, { deadlineMs })
-  const up = await regent('local', 'up', name, '--instances', '1', '--port', String(port), ...(hosts === undefined ? [] : ['--hosts', hosts]))
+  const up = await regent(
+    'local',
+    'up',
+    name,
+    '--instances',
+    '1',
+    '--port',
+    String(port),
+    ...(hosts === undefined ? [] : ['--hosts', hosts]),
+  )
   expect(up).toMatchObject({ code: 0 })
   return { dir: join(home, name), regent }
 }
@@ -32,9 +46,17 @@ it('The secret of all passwords is never made anew over existing volumes, and wh
   await regent('local', 'down', 'shop')
   await rename(secret, `${secret}.kept`)
   const without = await regent('local', 'up', 'shop')
-  expect(without).toMatchObject({ code: 1, stderr: expect.stringMatching(/account-secret, is missing, and .* holds volumes: it is never made anew over them.*Put back a copy(.|\n)*REGENT_SECRET_LOST/) as string })
+  expect(without).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /account-secret, is missing, and .* holds volumes: it is never made anew over them.*Put back a copy(.|\n)*REGENT_SECRET_LOST/,
+    ) as string,
+  })
   await writeFile(secret, 'another-secret\n')
-  expect(await regent('local', 'up', 'shop')).toMatchObject({ code: 1, stderr: expect.stringContaining('is not the one that the volumes were made with') as string })
+  expect(await regent('local', 'up', 'shop')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is not the one that the volumes were made with') as string,
+  })
   await rename(`${secret}.kept`, secret)
   expect(await regent('local', 'up', 'shop')).toMatchObject({ code: 0 })
   expect((await regent('local', 'sql', 'shop', '--file', '/dev/null')).code).toBe(0)
@@ -48,14 +70,28 @@ it('Processes whose cluster’s folder was removed are listed, keep a new one fr
   await rename(dir, aside)
   await rm(aside, { recursive: true, force: true })
   const listed = await regent('local', 'list', '-o', 'json')
-  expect((JSON.parse(listed.stdout) as { readonly clusters: unknown }).clusters).toMatchObject([{ name: 'other', state: 'up', writable: true }, { name: 'shop', state: 'orphaned', dir }])
+  expect((JSON.parse(listed.stdout) as { readonly clusters: unknown }).clusters).toMatchObject([
+    { name: 'other', state: 'up', writable: true },
+    { name: 'shop', state: 'orphaned', dir },
+  ])
   expect(listed.stderr).toContain('"regent local down shop" ends them')
-  expect(await regent('local', 'up', 'shop', '--port', String(await freePort()))).toMatchObject({ code: 1, stderr: expect.stringContaining('processes of an earlier cluster still run') as string })
+  expect(await regent('local', 'up', 'shop', '--port', String(await freePort()))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('processes of an earlier cluster still run') as string,
+  })
   const ended = await regent('local', 'down', 'shop', '--purge')
-  expect(ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d processes of shop, .* are ended/) as string })
+  expect(ended).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d processes of shop, .* are ended/) as string,
+  })
   expect(await processesOf(dir)).toEqual([])
   expect(await readdir(home)).not.toContain('shop')
-  expect((await processesOf(other.dir)).map(({ kind }) => kind).sort()).toEqual(['agent', 'manager', 'mysqld', 'supervisor'])
+  expect((await processesOf(other.dir)).map(({ kind }) => kind).sort()).toEqual([
+    'agent',
+    'manager',
+    'mysqld',
+    'supervisor',
+  ])
 })
 
 it('One cluster whose files are damaged hides no other, and can still be ended', async () => {
@@ -68,7 +104,11 @@ it('One cluster whose files are damaged hides no other, and can still be ended',
   expect((await regent('local', 'list')).stdout).toMatch(/shop .*\n.*sound +up +yes/)
   await writeFile(join(dir, 'cluster.json'), '{}')
   const listed = await regent('local', 'list')
-  expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/sound +up +yes/) as string, stderr: expect.stringContaining(`${dir} is left out`) as string })
+  expect(listed).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/sound +up +yes/) as string,
+    stderr: expect.stringContaining(`${dir} is left out`) as string,
+  })
   await rm(join(home, 'index.json'))
   expect(await regent('local', 'down', 'shop')).toMatchObject({ code: 0 })
   expect(await processesOf(dir)).toEqual([])
@@ -86,8 +126,14 @@ it('A cluster that is down neither believes nor logs in to another one that has 
   const other = await small('shop', elsewhere, port, hosts)
   const status = JSON.parse((await mine.regent('local', 'status', 'shop', '-o', 'json')).stdout) as unknown
   expect(status).toMatchObject({ state: 'down', writable: null, instances: [{ role: 'unknown', pid: null }] })
-  expect(await mine.regent('topology', 'shop')).toMatchObject({ code: 3, stderr: expect.stringContaining(`is held by the manager of the cluster in ${other.dir}`) as string })
+  expect(await mine.regent('topology', 'shop')).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(`is held by the manager of the cluster in ${other.dir}`) as string,
+  })
   const sql = await mine.regent('local', 'sql', 'shop', '--file', '/dev/null')
-  expect(sql).toMatchObject({ code: 1, stderr: expect.stringMatching(/Can't connect to local MySQL server through socket/) as string })
+  expect(sql).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/Can't connect to local MySQL server through socket/) as string,
+  })
   expect(await other.regent('local', 'sql', 'shop', '--file', '/dev/null')).toMatchObject({ code: 0 })
 })

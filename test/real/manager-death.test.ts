@@ -42,11 +42,23 @@ interface Pids {
 async function pidsOf(cluster: TestCluster): Promise<Pids> {
   const { managerPid, instances } = await cluster.status()
   const named = (instance: string) => instances.find(({ name }) => name === instance)
-  return { manager: managerPid ?? 0, mysqld: (instance) => named(instance)?.pid ?? 0, agent: (instance) => named(instance)?.agentPid ?? 0 }
+  return {
+    manager: managerPid ?? 0,
+    mysqld: (instance) => named(instance)?.pid ?? 0,
+    agent: (instance) => named(instance)?.agentPid ?? 0,
+  }
 }
 
-/** Begins something, SIGKILLs the manager as soon as that has come so far, which may pass within milliseconds, and resolves to the record that it left. */
-async function killManagerAt({ freeze, soFar }: Step, cluster: TestCluster, { pids, next, replicas }: Scene, begin: () => void): Promise<ClusterRecord> {
+/**
+ * Begins something, SIGKILLs the manager as soon as that has come so far, which may pass within milliseconds, and
+ * resolves to the record that it left.
+ */
+async function killManagerAt(
+  { freeze, soFar }: Step,
+  cluster: TestCluster,
+  { pids, next, replicas }: Scene,
+  begin: () => void,
+): Promise<ClusterRecord> {
   const until = monotonicMs() + 30_000
   const frozen = freeze(replicas).map((name) => pids.agent(name))
   for (const agent of frozen) process.kill(agent, 'SIGSTOP')
@@ -66,7 +78,9 @@ async function killManagerAt({ freeze, soFar }: Step, cluster: TestCluster, { pi
 /** Without the supervisor's growing pause, unless that is over already. */
 async function startManager(cluster: TestCluster, killed: number): Promise<void> {
   const { layout } = cluster
-  await cluster.until('the supervisor sees the end of the manager', async () => (await supervisorStatus(layout))?.some(({ name, identity }) => name === managerProcess && identity?.pid !== killed))
+  await cluster.until('the supervisor sees the end of the manager', async () =>
+    (await supervisorStatus(layout))?.some(({ name, identity }) => name === managerProcess && identity?.pid !== killed),
+  )
   await askSupervisor(layout.control, { command: 'start', process: managerProcess }, 10_000)
 }
 
@@ -102,8 +116,16 @@ interface Step {
 
 describe('A failover ends well under the next manager, when its manager is killed', () => {
   const steps: Readonly<Record<string, Step>> = {
-    'before anybody promised': { freeze: (replicas) => replicas, soFar: async ({ views }, next) => views.latest?.sentence.includes(`to promise epoch ${next}`) === true, committed: false },
-    'when one of two replicas has promised': { freeze: (replicas) => replicas.slice(1), soFar: async (cluster, next, [first = '']) => (await promiseOf(cluster, first)) === next, committed: false },
+    'before anybody promised': {
+      freeze: (replicas) => replicas,
+      soFar: async ({ views }, next) => views.latest?.sentence.includes(`to promise epoch ${next}`) === true,
+      committed: false,
+    },
+    'when one of two replicas has promised': {
+      freeze: (replicas) => replicas.slice(1),
+      soFar: async (cluster, next, [first = '']) => (await promiseOf(cluster, first)) === next,
+      committed: false,
+    },
     'when it has committed': { freeze: () => [], soFar: isCommitted, committed: true },
     'when the route has moved': { freeze: () => [], soFar: isPublished, committed: true },
   }
@@ -116,7 +138,9 @@ describe('A failover ends well under the next manager, when its manager is kille
     const writer = await Writer.start(cluster)
     const pids = await pidsOf(cluster)
     const faultMs = monotonicMs()
-    const left = await killManagerAt(step, cluster, { pids, next: epoch + 1, replicas }, () => process.kill(pids.mysqld(from), 'SIGKILL'))
+    const left = await killManagerAt(step, cluster, { pids, next: epoch + 1, replicas }, () =>
+      process.kill(pids.mysqld(from), 'SIGKILL'),
+    )
     expect(left.epoch).toBe(committed ? epoch + 1 : epoch)
     await startManager(cluster, pids.manager)
     expect(await writer.outageSince(faultMs)).toBeLessThan(15_000)
@@ -126,12 +150,21 @@ describe('A failover ends well under the next manager, when its manager is kille
   })
 })
 
-const runsLong = "select 1 from performance_schema.events_statements_current where sql_text = 'select sleep(10)' and end_event_id is null and timer_wait > 150000000000"
+const runsLong =
+  "select 1 from performance_schema.events_statements_current where sql_text = 'select sleep(10)' and end_event_id is null and timer_wait > 150000000000"
 
 describe('A switchover is undone or done, never half, when its manager is killed', () => {
   const steps: Readonly<Record<string, Step>> = {
-    'when it has put its intent into the record': { freeze: (replicas) => replicas.slice(1), soFar: async (cluster) => (await recordOf(cluster)).intent?.kind === 'switchover', committed: false },
-    'while the primary is being demoted': { freeze: () => [], soFar: async ({ views }) => views.latest?.sentence.includes('stops taking writes') === true, committed: false },
+    'when it has put its intent into the record': {
+      freeze: (replicas) => replicas.slice(1),
+      soFar: async (cluster) => (await recordOf(cluster)).intent?.kind === 'switchover',
+      committed: false,
+    },
+    'while the primary is being demoted': {
+      freeze: () => [],
+      soFar: async ({ views }) => views.latest?.sentence.includes('stops taking writes') === true,
+      committed: false,
+    },
     'when it has committed': { freeze: () => [], soFar: isCommitted, committed: true },
   }
   it.each(Object.entries(steps))('%s', async (_, step) => {
@@ -152,7 +185,9 @@ describe('A switchover is undone or done, never half, when its manager is killed
     const left = await killManagerAt(step, cluster, { pids, next: epoch + 1, replicas }, () => {
       asked = cluster.switchover({ to }).catch((error: unknown) => error)
     })
-    expect(left).toMatchObject(committed ? { epoch: epoch + 1, intent: null } : { epoch, intent: { kind: 'switchover' } })
+    expect(left).toMatchObject(
+      committed ? { epoch: epoch + 1, intent: null } : { epoch, intent: { kind: 'switchover' } },
+    )
     await startManager(cluster, pids.manager)
     await asked
     expect(await cluster.whole()).toMatchObject({ primary: committed ? to : from })

@@ -8,7 +8,10 @@ const windowMs = 12_000
 let failedOverMs = 0
 
 const shop = withCluster({
-  spec: { failover: { windowMs }, policies: { 'shop-1': { promotion: 'never', priority: 0 }, 'shop-2': { promotion: 'neutral', priority: 5 } } },
+  spec: {
+    failover: { windowMs },
+    policies: { 'shop-1': { promotion: 'never', priority: 0 }, 'shop-2': { promotion: 'neutral', priority: 5 } },
+  },
 })
 
 it('A failover chooses whom the policies prefer, and never whom they forbid', async () => {
@@ -35,7 +38,10 @@ it('No second failover follows within the window: the primary is started again w
 })
 
 it('An instance whose policy is never is refused as the target of a switchover', async () => {
-  await expect(shop.current.switchover({ to: 'shop-1' })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('the policy of shop-1 is never') as string })
+  await expect(shop.current.switchover({ to: 'shop-1' })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining('the policy of shop-1 is never') as string,
+  })
 })
 
 it('A paused cluster does not fail over until it is resumed', async () => {
@@ -56,7 +62,11 @@ it('Fencing the primary switches over first; a fenced instance takes no clients 
   const cluster = shop.current
   const from = await cluster.primary()
   expect(await cluster.regent('fence', from)).toMatchObject({ code: 0 })
-  const view = await cluster.waitFor('it is fenced, and another one leads', ({ primary, writable, instances }) => primary !== from && writable && instances.some((row) => row.name === from && row.fenced && row.offline === true))
+  const view = await cluster.waitFor(
+    'it is fenced, and another one leads',
+    ({ primary, writable, instances }) =>
+      primary !== from && writable && instances.some((row) => row.name === from && row.fenced && row.offline === true),
+  )
   expect(view.primary).not.toBe('shop-1')
   await expect(cluster.sql(from, 'select 1', { user: 'client' })).rejects.toMatchObject({ errno: 3032 })
   expect(await cluster.regent('unfence', from)).toMatchObject({ code: 0 })

@@ -13,7 +13,11 @@ const all = ['shop-0', 'shop-1', 'shop-2']
 async function leadByCopy(cluster: TestCluster, instance: string): Promise<void> {
   await loseVolume(cluster, instance)
   await cluster.fault(instance, 'start')
-  await cluster.until(`${instance} is a copy`, async () => (await cluster.value(instance, 'select @@global.gtid_purged').catch(() => '')) !== '', 60_000)
+  await cluster.until(
+    `${instance} is a copy`,
+    async () => (await cluster.value(instance, 'select @@global.gtid_purged').catch(() => '')) !== '',
+    60_000,
+  )
   await cluster.whole()
   await cluster.switchover({ to: instance })
   await cluster.whole()
@@ -61,7 +65,11 @@ it('Where instances went separate ways and there is no record, a person chooses 
   const [stray = ''] = await cluster.replicas()
   await cluster.regent('pause', cluster.name)
   // Its agent closes it again in between, perhaps.
-  const wrote = () => byHand(cluster, stray, 'set global super_read_only = off', 'create table app.errant (id int primary key)').then(() => true, () => false)
+  const wrote = () =>
+    byHand(cluster, stray, 'set global super_read_only = off', 'create table app.errant (id int primary key)').then(
+      () => true,
+      () => false,
+    )
   await cluster.until('somebody wrote', wrote)
   const own = await cluster.value(stray, 'select @@server_uuid')
   await leaveTail(cluster, primary)
@@ -72,10 +80,15 @@ it('Where instances went separate ways and there is no record, a person chooses 
   const explained = await cluster.regent('explain', cluster.name)
   expect(explained.stdout).toContain('there is none: it is made, or made anew, once it is known who holds everything')
   const dry = await cluster.regent('failover', cluster.name, '--accept-loss', '--to', primary, '--dry-run')
-  expect(dry.stdout).toContain(`would make a record in which ${primary} leads; given up: one transaction of ${stray} that ${primary} lacks (${own}:`)
+  expect(dry.stdout).toContain(
+    `would make a record in which ${primary} leads; given up: one transaction of ${stray} that ${primary} lacks (${own}:`,
+  )
   expect((await cluster.explain()).record).toBeNull()
   const ran = await cluster.regent('failover', cluster.name, '--accept-loss', '--to', primary)
-  expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining(`${primary} leads; given up: one transaction of ${stray}`) as string })
+  expect(ran).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`${primary} leads; given up: one transaction of ${stray}`) as string,
+  })
   const view = await cluster.whole(3, 120_000)
   expect(view.primary).toBe(primary)
   await expect(cluster.sql(stray, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })

@@ -3,7 +3,14 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { describeError } from '../../src/common/errors.ts'
 import type { CellName } from '../../src/store/cells.ts'
-import { after, itKeepsTheContract, itNamesWhatIsDamaged, itSettlesWhoLeads, pause, shop } from '../../src/store/contract.ts'
+import {
+  after,
+  itKeepsTheContract,
+  itNamesWhatIsDamaged,
+  itSettlesWhoLeads,
+  pause,
+  shop,
+} from '../../src/store/contract.ts'
 import { openStore } from '../../src/store/open.ts'
 import { redisStore } from '../../src/store/redis.ts'
 import type { LeadingStore } from '../../src/store/store.ts'
@@ -41,7 +48,11 @@ afterEach(async () => {
 afterAll(() => redis.end())
 
 describe('The Redis store', () => {
-  const two = async () => ({ first: await redisStore(redis.url), second: await openStore(`${redis.url}/0`), end: () => Promise.resolve() })
+  const two = async () => ({
+    first: await redisStore(redis.url),
+    second: await openStore(`${redis.url}/0`),
+    end: () => Promise.resolve(),
+  })
   itKeepsTheContract(two)
   itSettlesWhoLeads(two)
   itNamesWhatIsDamaged(async () => {
@@ -62,7 +73,6 @@ describe('The Redis store', () => {
     await expect(store.readRecord('shop')).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
   })
 
-
   it('has everything it confirmed after Redis was killed and started again, and goes on by itself', async () => {
     const store = await open(redis.url)
     await store.compareAndSwap('shop', 0, shop)
@@ -81,7 +91,9 @@ describe('The Redis store', () => {
 
   it('that cannot be reached says where it looked', async () => {
     await redis.kill()
-    await expect(redisStore(redis.url)).rejects.toThrow(`redis://127.0.0.1:${redis.port}/0: opening: connect ECONNREFUSED`)
+    await expect(redisStore(redis.url)).rejects.toThrow(
+      `redis://127.0.0.1:${redis.port}/0: opening: connect ECONNREFUSED`,
+    )
   })
 
   it('answers by its deadline when Redis is frozen, and works again when it thaws', async () => {
@@ -90,7 +102,9 @@ describe('The Redis store', () => {
     redis.signal('SIGSTOP')
     const started = performance.now()
     await expect(store.readRecord('shop')).rejects.toThrow('no answer within 800 ms')
-    await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE' })
+    await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({
+      code: 'REGENT_STORE_UNAVAILABLE',
+    })
     expect(performance.now() - started).toBeLessThan(3_000)
     redis.signal('SIGCONT')
     expect(await store.readRecord('shop')).toEqual(shop)
@@ -129,7 +143,9 @@ describe('A connection to Redis that breaks', () => {
     const store = await open(`redis://127.0.0.1:${proxy.port}`)
     await store.compareAndSwap('shop', 0, shop)
     proxy.next({ kind: 'cut', text: 'HSET' })
-    await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({ code: 'REGENT_STORE_UNAVAILABLE' })
+    await expect(store.compareAndSwap('shop', 1, after(shop))).rejects.toMatchObject({
+      code: 'REGENT_STORE_UNAVAILABLE',
+    })
     expect(await store.readRecord('shop')).toEqual(after(shop))
     expect(await store.compareAndSwap('shop', 1, after(shop))).toBe(false)
     expect(await store.compareAndSwap('shop', 2, after(after(shop)))).toBe(true)
@@ -159,15 +175,18 @@ describe('A Redis that could lose what it confirmed', () => {
     ['appendfsync', 'everysec', 'CONFIG SET appendfsync always'],
     ['no-appendfsync-on-rewrite', 'yes', 'CONFIG SET no-appendfsync-on-rewrite no'],
     ['maxmemory-policy', 'allkeys-lru', 'CONFIG SET maxmemory-policy noeviction'],
-  ])('by %s %s is refused with the line that fixes it, and accepted by who accepts the risk', async (name, value, fix) => {
-    await withClient(redis, (client) => client.config('SET', name, value))
-    const refused = redisStore(redis.url)
-    await expect(refused).rejects.toMatchObject({ code: 'REGENT_STORE_UNSAFE' })
-    await expect(refused).rejects.toThrow(`${name} is "${value}"`)
-    await expect(refused).rejects.toThrow(fix)
-    const store = await open(redis.url, { allowVolatile: true })
-    expect(await store.compareAndSwap('shop', 0, shop)).toBe(true)
-  })
+  ])(
+    'by %s %s is refused with the line that fixes it, and accepted by who accepts the risk',
+    async (name, value, fix) => {
+      await withClient(redis, (client) => client.config('SET', name, value))
+      const refused = redisStore(redis.url)
+      await expect(refused).rejects.toMatchObject({ code: 'REGENT_STORE_UNSAFE' })
+      await expect(refused).rejects.toThrow(`${name} is "${value}"`)
+      await expect(refused).rejects.toThrow(fix)
+      const store = await open(redis.url, { allowVolatile: true })
+      expect(await store.compareAndSwap('shop', 0, shop)).toBe(true)
+    },
+  )
 
   it('is accepted as soon as the lines of the error were typed in', async () => {
     await redis.kill()

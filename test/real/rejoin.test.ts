@@ -17,7 +17,10 @@ it('A killed primary comes back without the writes that nobody acknowledged: the
   await cluster.whole()
   const deafen = await deafenReplicas(cluster)
   const waiting = await cluster.session(from, 'client')
-  const unacknowledged = waiting.query('insert into app.tail values (1)').then(() => 'acknowledged', () => 'cut off')
+  const unacknowledged = waiting.query('insert into app.tail values (1)').then(
+    () => 'acknowledged',
+    () => 'cut off',
+  )
   await untilWaiting(cluster, from, 1)
   await cluster.fault(from, 'kill')
   await deafen.end()
@@ -29,7 +32,8 @@ it('A killed primary comes back without the writes that nobody acknowledged: the
   expect(archives.map(({ description }) => description.kind)).toEqual(['tail'])
   const [archive] = archives
   expect(archive && (await printArchive(cluster, archive))).toContain('INSERT INTO `app`.`tail`')
-  for (const { name } of (await cluster.view()).instances) expect(await cluster.value(name, 'select count(*) from app.tail')).toBe('0')
+  for (const { name } of (await cluster.view()).instances)
+    expect(await cluster.value(name, 'select count(*) from app.tail')).toBe('0')
 })
 
 it('A replica with errant transactions is archived, readable with mysqlbinlog, and seeded again by CLONE', async () => {
@@ -38,8 +42,13 @@ it('A replica with errant transactions is archived, readable with mysqlbinlog, a
   const writer = await Writer.start(cluster)
   await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
   const uuid = await cluster.value(errant, 'select @@server_uuid')
-  await cluster.until(`${errant} is archived`, async () => (await archivesOf(cluster, errant)).some(({ description }) => description.kind === 'errant'))
-  await cluster.until(`${errant} is a copy`, async () => (await cluster.value(errant, 'select @@server_uuid').catch(() => uuid)) !== uuid)
+  await cluster.until(`${errant} is archived`, async () =>
+    (await archivesOf(cluster, errant)).some(({ description }) => description.kind === 'errant'),
+  )
+  await cluster.until(
+    `${errant} is a copy`,
+    async () => (await cluster.value(errant, 'select @@server_uuid').catch(() => uuid)) !== uuid,
+  )
   await cluster.whole()
   const archive = (await archivesOf(cluster, errant)).find(({ description }) => description.kind === 'errant')
   expect(archive && (await printArchive(cluster, archive))).toContain('create table app.errant')
@@ -57,12 +66,24 @@ it('A replica whose copy of a donor fails is copied from another one, it is said
   const [older] = await archivesOf(cluster, errant)
   await byHand(cluster, donor, 'set global super_read_only = off', 'uninstall plugin clone')
   await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
-  const view = await cluster.waitFor('another donor is tried', ({ sentence }) => sentence.startsWith(`${errant} is seeded from ${primary}`))
+  const view = await cluster.waitFor('another donor is tried', ({ sentence }) =>
+    sentence.startsWith(`${errant} is seeded from ${primary}`),
+  )
   expect(view.sentence).toMatch(new RegExp(`; a copy of ${donor} failed \\(.+\\)$`))
-  expect(view.instances.find(({ name }) => name === errant)?.problems.join('\n')).toContain(`${errant} could not be seeded from ${donor} (1 failure): `)
-  await cluster.until(`${errant} is a copy`, async () => (await logOf(cluster, errant)).includes(`seeded from ${primary}`))
-  await cluster.until('older archives are removed', async () => (await logOf(cluster, errant)).includes(`the oldest archives (${basename(older?.folder ?? 'none')};`))
-  expect((await archivesOf(cluster, errant)).map(({ description: { kind, wallMs } }) => kind === 'errant' && wallMs > (older?.description.wallMs ?? wallMs))).toEqual([true])
+  expect(view.instances.find(({ name }) => name === errant)?.problems.join('\n')).toContain(
+    `${errant} could not be seeded from ${donor} (1 failure): `,
+  )
+  await cluster.until(`${errant} is a copy`, async () =>
+    (await logOf(cluster, errant)).includes(`seeded from ${primary}`),
+  )
+  await cluster.until('older archives are removed', async () =>
+    (await logOf(cluster, errant)).includes(`the oldest archives (${basename(older?.folder ?? 'none')};`),
+  )
+  expect(
+    (await archivesOf(cluster, errant)).map(
+      ({ description: { kind, wallMs } }) => kind === 'errant' && wallMs > (older?.description.wallMs ?? wallMs),
+    ),
+  ).toEqual([true])
   await cluster.fault(donor, 'kill-mysqld')
   await cluster.otherMysqld(donor, pid)
   await cluster.whole()

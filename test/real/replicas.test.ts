@@ -22,7 +22,14 @@ it('The sync set shrinks when a replica is gone and grows when it is back; write
   const cluster = shop.current
   const writer = await Writer.start(cluster)
   await cluster.fault('shop-1', 'kill')
-  const without = await cluster.waitFor('shop-1 has left the sync set, and what that means is said', ({ syncSet, sentence }) => syncSet.length === 1 && !syncSet.includes('shop-1') && sentence.includes('the loss of shop-2 would make writes wait'), 10_000)
+  const without = await cluster.waitFor(
+    'shop-1 has left the sync set, and what that means is said',
+    ({ syncSet, sentence }) =>
+      syncSet.length === 1 &&
+      !syncSet.includes('shop-1') &&
+      sentence.includes('the loss of shop-2 would make writes wait'),
+    10_000,
+  )
   expect(without).toMatchObject({ writable: true, primary: 'shop-0' })
   await cluster.fault('shop-1', 'start')
   await cluster.whole()
@@ -53,10 +60,20 @@ it('A replica that is too far behind is refused as a candidate, with the number'
   const writer = await Writer.start(cluster, { everyMs: 0, table: 'fast' })
   await cluster.until('a thousand writes', async () => writer.count > 1_050, 60_000)
   await writer.stop()
-  await cluster.waitFor('the backlog is seen', ({ instances }) => instances.some(({ name, backlog }) => name === 'shop-2' && (backlog ?? 0) > 1_000), 10_000)
-  await expect(cluster.switchover({ to: 'shop-2', dryRun: true })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringMatching(/shop-2 has \d+ transactions to apply/) as string })
+  await cluster.waitFor(
+    'the backlog is seen',
+    ({ instances }) => instances.some(({ name, backlog }) => name === 'shop-2' && (backlog ?? 0) > 1_000),
+    10_000,
+  )
+  await expect(cluster.switchover({ to: 'shop-2', dryRun: true })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringMatching(/shop-2 has \d+ transactions to apply/) as string,
+  })
   lock.destroy()
-  await cluster.until('it has caught up', async () => (await cluster.view()).instances.find(({ name }) => name === 'shop-2')?.backlog === 0)
+  await cluster.until(
+    'it has caught up',
+    async () => (await cluster.view()).instances.find(({ name }) => name === 'shop-2')?.backlog === 0,
+  )
   await cluster.whole()
   expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
 })

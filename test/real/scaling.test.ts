@@ -13,7 +13,11 @@ it('A cluster grows from 3 to 5 under load, and a write then needs two acknowled
   const writer = await Writer.start(cluster)
   const atMs = writer.lastBefore(Infinity)?.ackedMs ?? 0
   await cluster.scale(5)
-  const view = await cluster.waitFor('5 of 5 and two acknowledgements', ({ syncSet, acks, acksWanted }) => syncSet.length === 4 && acks === 2 && acksWanted === 2, 180_000)
+  const view = await cluster.waitFor(
+    '5 of 5 and two acknowledgements',
+    ({ syncSet, acks, acksWanted }) => syncSet.length === 4 && acks === 2 && acksWanted === 2,
+    180_000,
+  )
   expect(view.primary).toBe('shop-0')
   await cluster.whole(5)
   expect(writer.longestPause(atMs).pauseMs).toBeLessThan(5_000)
@@ -46,7 +50,10 @@ it('It shrinks to 1, says that it is not protected, still takes writes, and grow
   const cluster = shop.current
   const writer = await Writer.start(cluster)
   await cluster.scale(1)
-  const alone = await cluster.waitFor('one alone', ({ instances, writable, acks }) => instances.length === 1 && writable && acks === 0)
+  const alone = await cluster.waitFor(
+    'one alone',
+    ({ instances, writable, acks }) => instances.length === 1 && writable && acks === 0,
+  )
   expect(alone).toMatchObject({ primary: 'shop-0' })
   expect(alone.sentence).toContain('not protected')
   await writer.next()

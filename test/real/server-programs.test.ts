@@ -11,11 +11,16 @@ async function expectToRun(...argv: readonly string[]): Promise<void> {
 }
 
 describe('the servers that set-up provides', () => {
-  it('include a MySQL whose server, client and binary log reader run on this machine', { timeout: setUpMs }, async () => {
-    const mysql = await findMysql()
-    expect(mysql.version).toMatch(/^\d+\.\d+\.\d+$/)
-    for (const program of [mysql.mysqld, mysql.mysql, mysql.mysqlbinlog]) await expectToRun(...program, '--no-defaults')
-  })
+  it(
+    'include a MySQL whose server, client and binary log reader run on this machine',
+    { timeout: setUpMs },
+    async () => {
+      const mysql = await findMysql()
+      expect(mysql.version).toMatch(/^\d+\.\d+\.\d+$/)
+      for (const program of [mysql.mysqld, mysql.mysql, mysql.mysqlbinlog])
+        await expectToRun(...program, '--no-defaults')
+    },
+  )
 
   it('include a Redis whose server and client run on this machine', { timeout: setUpMs }, async () => {
     const redis = await findRedis()

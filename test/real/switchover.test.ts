@@ -50,12 +50,20 @@ it('A dry run says each step and changes nothing', async () => {
 it('A switchover to the primary, to nobody there is, or to one outside of the sync set is refused with the reason', async () => {
   const cluster = shop.current
   const primary = await cluster.primary()
-  await expect(cluster.switchover({ to: primary })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining(`${primary} is the primary already`) as string })
-  await expect(cluster.switchover({ to: 'shop-7' })).rejects.toMatchObject({ message: expect.stringContaining('shop-7') as string })
+  await expect(cluster.switchover({ to: primary })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining(`${primary} is the primary already`) as string,
+  })
+  await expect(cluster.switchover({ to: 'shop-7' })).rejects.toMatchObject({
+    message: expect.stringContaining('shop-7') as string,
+  })
   const [down = ''] = await cluster.replicas()
   await cluster.fault(down, 'kill')
   await cluster.waitFor(`${down} has left the sync set`, ({ syncSet }) => !syncSet.includes(down))
-  await expect(cluster.switchover({ to: down })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining(`${down} is not in the sync set`) as string })
+  await expect(cluster.switchover({ to: down })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining(`${down} is not in the sync set`) as string,
+  })
   await cluster.fault(down, 'start')
   await cluster.whole()
 })
@@ -83,11 +91,14 @@ it('A client that logs in again on the demoted primary is refused at once until 
   const switched = cluster.switchover()
   let over = false
   void switched.finally(() => (over = true)).catch(() => undefined)
-  for (const untilMs = monotonicMs() + 30_000; (!over || refusals.at(-1)?.why !== 1290) && monotonicMs() < untilMs; ) {
+  for (const untilMs = monotonicMs() + 30_000; (!over || refusals.at(-1)?.why !== 1290) && monotonicMs() < untilMs;) {
     const atMs = monotonicMs()
-    const refused = (at: 'login' | 'statement') => (error: Refusal) => void refusals.push({ at, why: whyRefused(error), ms: monotonicMs() - atMs })
+    const refused = (at: 'login' | 'statement') => (error: Refusal) =>
+      void refusals.push({ at, why: whyRefused(error), ms: monotonicMs() - atMs })
     const session = await cluster.session(from, 'client', 10_000).catch(refused('login'))
-    await session?.query('insert into app.locked values (2)').then(() => session.query('delete from app.locked').catch(() => undefined), refused('statement'))
+    await session
+      ?.query('insert into app.locked values (2)')
+      .then(() => session.query('delete from app.locked').catch(() => undefined), refused('statement'))
     session?.destroy()
   }
   expect(await switched).toMatchObject({ done: true })
@@ -96,7 +107,9 @@ it('A client that logs in again on the demoted primary is refused at once until 
   expect(refusals.filter(({ why }) => ![3032, 1290, 'cut'].includes(why))).toEqual([])
   expect(refusals.filter(({ ms }) => ms >= 2_000)).toEqual([])
   await cluster.whole()
-  await expect(cluster.sql(from, 'insert into app.locked values (3)', { user: 'client' })).rejects.toMatchObject({ errno: 1290 })
+  await expect(cluster.sql(from, 'insert into app.locked values (3)', { user: 'client' })).rejects.toMatchObject({
+    errno: 1290,
+  })
 })
 
 it('A switchover past its deadline is undone, says why, and the old primary takes writes again', async () => {
@@ -108,7 +121,10 @@ it('A switchover past its deadline is undone, says why, and the old primary take
   await cluster.fault(to, 'freeze-agent')
   const asked = cluster.switchover({ to, timeoutMs: 800 }).catch((error: unknown) => error)
   await writer.next(monotonicMs() + 1_500, { deadlineMs: 5_000 })
-  expect(await asked).toMatchObject({ code: expect.stringMatching(/REGENT_TIMED_OUT|REGENT_REFUSED/) as string, message: expect.stringContaining('undone') as string })
+  expect(await asked).toMatchObject({
+    code: expect.stringMatching(/REGENT_TIMED_OUT|REGENT_REFUSED/) as string,
+    message: expect.stringContaining('undone') as string,
+  })
   await cluster.fault(to, 'thaw-agent')
   await cluster.whole()
   expect(await cluster.primary()).toBe(before.primary)
@@ -139,18 +155,31 @@ it('Scheduled events run at the new primary and nowhere else', async () => {
   const before = await cluster.primary()
   const as = { user: 'client' } as const
   await cluster.sql(before, 'create table app.ticks (id int auto_increment primary key, server char(36))', as)
-  await cluster.sql(before, 'create event app.tick on schedule every 1 second do insert into app.ticks (server) values (@@server_uuid)', as)
+  await cluster.sql(
+    before,
+    'create event app.tick on schedule every 1 second do insert into app.ticks (server) values (@@server_uuid)',
+    as,
+  )
   await cluster.until('it runs', async () => (await cluster.value(before, 'select count(*) from app.ticks')) !== '0')
   await cluster.switchover()
   await cluster.whole()
   const primary = await cluster.primary()
   const uuid = await cluster.value(primary, 'select @@server_uuid')
   const last = await cluster.value(primary, `select coalesce(max(id), 0) from app.ticks where server <> '${uuid}'`)
-  await cluster.until('it runs at the new primary', async () => Number(await cluster.value(primary, `select count(*) from app.ticks where server = '${uuid}'`)) >= 2)
-  expect(await cluster.value(primary, `select coalesce(max(id), 0) from app.ticks where server <> '${uuid}'`)).toBe(last)
+  await cluster.until(
+    'it runs at the new primary',
+    async () => Number(await cluster.value(primary, `select count(*) from app.ticks where server = '${uuid}'`)) >= 2,
+  )
+  expect(await cluster.value(primary, `select coalesce(max(id), 0) from app.ticks where server <> '${uuid}'`)).toBe(
+    last,
+  )
   for (const { name } of (await cluster.view()).instances) {
     const status = await cluster.value(name, "select status from information_schema.events where event_name = 'tick'")
-    expect(name === primary ? status === 'ENABLED' : status !== 'ENABLED' || (await cluster.value(name, 'select @@global.event_scheduler')) !== 'ON').toBe(true)
+    expect(
+      name === primary
+        ? status === 'ENABLED'
+        : status !== 'ENABLED' || (await cluster.value(name, 'select @@global.event_scheduler')) !== 'ON',
+    ).toBe(true)
   }
   await cluster.sql(primary, 'drop event app.tick', as)
 })

@@ -7,7 +7,11 @@ import { Writer } from '../support/writer.ts'
 
 const shop = withCluster()
 
-async function setIn(cluster: TestCluster, instance: string, serverSettings: Readonly<Record<string, string>>): Promise<void> {
+async function setIn(
+  cluster: TestCluster,
+  instance: string,
+  serverSettings: Readonly<Record<string, string>>,
+): Promise<void> {
   const path = agentConfigPath(cluster.layout, instance)
   await writeFile(path, JSON.stringify({ ...(JSON.parse(await readFile(path, 'utf8')) as object), serverSettings }))
 }
@@ -27,8 +31,10 @@ it('A setting that mysqld does not know is named in its words while the old serv
   const { pid } = await cluster.instance(name)
   await setIn(cluster, name, { bogus_setting: '1' })
   await newAgent(cluster, name)
-  const problems = async () => (await cluster.view()).instances.find((row) => row.name === name)?.problems.join('; ') ?? ''
-  const says = (words: string) => cluster.until(`${name} says: ${words}`, async () => (await problems()).includes(words), 60_000)
+  const problems = async () =>
+    (await cluster.view()).instances.find((row) => row.name === name)?.problems.join('; ') ?? ''
+  const says = (words: string) =>
+    cluster.until(`${name} says: ${words}`, async () => (await problems()).includes(words), 60_000)
   await says(`${refusal}; it runs on with those of before`)
   expect((await cluster.instance(name)).pid).toBe(pid)
   await cluster.whole()
@@ -52,7 +58,9 @@ it('"local up" refuses a setting that mysqld does not know at once, and changes 
   await setIn(cluster, 'shop-1', { bogus_setting: '1' })
   const refused = await cluster.regent('local', 'up', 'shop')
   expect(refused).toMatchObject({ code: 2 })
-  expect(refused.stderr).toMatch(/mysqld of shop-1 refuses the serverSettings in \S*agent\.json: unknown variable 'bogus_setting=1'; nothing was changed/)
+  expect(refused.stderr).toMatch(
+    /mysqld of shop-1 refuses the serverSettings in \S*agent\.json: unknown variable 'bogus_setting=1'; nothing was changed/,
+  )
   expect((await cluster.regent('local', 'list')).stdout).toMatch(/shop .*down/)
   await setIn(cluster, 'shop-1', { long_query_time: '4' })
   expect(await cluster.regent('local', 'up', 'shop')).toMatchObject({ code: 0 })

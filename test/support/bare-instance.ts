@@ -30,13 +30,30 @@ export class BareInstance {
     this.server = this.anotherServerPort()
   }
 
-  static async create(instance: string, host: string, serverSettings: Readonly<Record<string, string>> = {}, more: Partial<AgentConfig> = {}): Promise<BareInstance> {
+  static async create(
+    instance: string,
+    host: string,
+    serverSettings: Readonly<Record<string, string>> = {},
+    more: Partial<AgentConfig> = {},
+  ): Promise<BareInstance> {
     const { mysqld, mysqlbinlog, pluginDir, shareDir } = await findMysql()
     const folder = await mkdtemp(join(tmpdir(), 'regent-bare-'))
     const [volume, accountSecretFile] = [join(folder, 'volume'), join(folder, 'secret')]
     await mkdir(volume)
     await writeFile(accountSecretFile, `${secret}\n`, { mode: 0o600 })
-    const own = { cluster: instance.replace(/-\d+$/, ''), instance, host, mysqld, mysqlbinlog, pluginDir, shareDir, volume, tokenFile: '', accountSecretFile, serverSettings }
+    const own = {
+      cluster: instance.replace(/-\d+$/, ''),
+      instance,
+      host,
+      mysqld,
+      mysqlbinlog,
+      pluginDir,
+      shareDir,
+      volume,
+      tokenFile: '',
+      accountSecretFile,
+      serverSettings,
+    }
     return new BareInstance(folder, anAgentConfig({ ...own, ...more }))
   }
 
@@ -58,11 +75,28 @@ export class BareInstance {
   /** Starts mysqld and waits until it answers. */
   async start(): Promise<void> {
     await this.process.start()
-    await until(async () => this.process.state === 'running' && (await this.server.readState().then(() => true, () => false)), `mysqld of ${this.name} answers`)
+    await until(
+      async () =>
+        this.process.state === 'running' &&
+        (await this.server.readState().then(
+          () => true,
+          () => false,
+        )),
+      `mysqld of ${this.name} answers`,
+    )
   }
 
   async session(user: 'client' | 'admin' | 'regent', database?: string): Promise<Connection> {
-    const session = await openSession({ host: this.config.host, port: this.config.port, user, password: passwordFor(secret, user), ...(database === undefined ? {} : { database }) }, 2_000)
+    const session = await openSession(
+      {
+        host: this.config.host,
+        port: this.config.port,
+        user,
+        password: passwordFor(secret, user),
+        ...(database === undefined ? {} : { database }),
+      },
+      2_000,
+    )
     this.#sessions.push(session)
     return session
   }

@@ -71,20 +71,44 @@ export async function startCluster(options: StartOptions = {}): Promise<TestClus
   }
 }
 
-async function bringUp(options: StartOptions & { readonly name: string; readonly home: string }, config: string): Promise<void> {
+async function bringUp(
+  options: StartOptions & { readonly name: string; readonly home: string },
+  config: string,
+): Promise<void> {
   const { name, home, instances = 3, spec = {}, flags = [], progress } = options
   await writeFile(config, stringify({ failover: { windowMs: 0 }, ...spec }))
-  const words = ['local', 'up', name, '--instances', String(instances), '--port', String(await freePort()), '--config', config, ...flags]
+  const words = [
+    'local',
+    'up',
+    name,
+    '--instances',
+    String(instances),
+    '--port',
+    String(await freePort()),
+    '--config',
+    config,
+    ...flags,
+  ]
   const ran = await runRegent(home, words, { deadlineMs: upDeadlineMs, ...(progress && { progress }) })
   await rm(config)
   if (ran.code !== 0) throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
 }
 
 /** Runs the command line as a person does, with its state in `home`. */
-export async function runRegent(home: string, words: readonly string[], options: { readonly deadlineMs: number; readonly progress?: (line: string) => void }): Promise<Ran> {
+export async function runRegent(
+  home: string,
+  words: readonly string[],
+  options: { readonly deadlineMs: number; readonly progress?: (line: string) => void },
+): Promise<Ran> {
   // Taking a cluster down is not for a second Ctrl-C to break off.
   const detached = words.includes('down')
-  const child = spawn(bin, words, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, REGENT_HOME: home }, timeout: options.deadlineMs, killSignal: 'SIGKILL', detached })
+  const child = spawn(bin, words, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, REGENT_HOME: home },
+    timeout: options.deadlineMs,
+    killSignal: 'SIGKILL',
+    detached,
+  })
   const text = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text.stdout += part))
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
@@ -176,7 +200,9 @@ export class TestCluster implements WrittenCluster {
     return this.#client.post<OperationResult>(`/clusters/${this.name}${path}`, body, deadlineMs)
   }
 
-  switchover(body: { readonly to?: string; readonly timeoutMs?: number; readonly dryRun?: boolean } = {}): Promise<OperationResult> {
+  switchover(
+    body: { readonly to?: string; readonly timeoutMs?: number; readonly dryRun?: boolean } = {},
+  ): Promise<OperationResult> {
     return this.api('/switchover', body)
   }
 
@@ -192,9 +218,16 @@ export class TestCluster implements WrittenCluster {
     return at
   }
 
-  /** Waits until an instance runs another mysqld than the one with this pid; a killed or stopped one may still answer for a while. */
+  /**
+   * Waits until an instance runs another mysqld than the one with this pid; a killed or stopped one may still answer
+   * for a while.
+   */
   async otherMysqld(instance: string, pid: number | null, deadlineMs = 30_000): Promise<void> {
-    await this.until(`another mysqld at ${instance} than ${pid}`, async () => ![null, pid].includes((await this.instance(instance)).pid), deadlineMs)
+    await this.until(
+      `another mysqld at ${instance} than ${pid}`,
+      async () => ![null, pid].includes((await this.instance(instance)).pid),
+      deadlineMs,
+    )
   }
 
   async signalManager(signal: NodeJS.Signals): Promise<void> {
@@ -206,7 +239,9 @@ export class TestCluster implements WrittenCluster {
   /** SIGKILLs the manager, and has another one started without the supervisor's growing pause. */
   async replaceManager(): Promise<void> {
     await this.signalManager('SIGKILL')
-    await this.until('the supervisor sees the end of the manager', async () => (await supervisorStatus(this.layout))?.some(({ name, state }) => name === managerProcess && state === 'waiting'))
+    await this.until('the supervisor sees the end of the manager', async () =>
+      (await supervisorStatus(this.layout))?.some(({ name, state }) => name === managerProcess && state === 'waiting'),
+    )
     await askSupervisor(this.layout.control, { command: 'start', process: managerProcess }, 10_000)
   }
 
@@ -215,11 +250,18 @@ export class TestCluster implements WrittenCluster {
     return this.views.waitFor(what, predicate, deadlineMs)
   }
 
-  /** Waits until every one of so many instances is up, counts and follows, and that lasts: a replica that was just let in connects once more. */
+  /**
+   * Waits until every one of so many instances is up, counts and follows, and that lasts: a replica that was just let
+   * in connects once more.
+   */
   async whole(instances = 3, deadlineMs = 60_000): Promise<ClusterView> {
     const until = monotonicMs() + deadlineMs
     for (;;) {
-      await this.waitFor(`${this.name} is whole, ${instances} of ${instances}`, (view) => isWhole(view, instances), Math.max(1, until - monotonicMs()))
+      await this.waitFor(
+        `${this.name} is whole, ${instances} of ${instances}`,
+        (view) => isWhole(view, instances),
+        Math.max(1, until - monotonicMs()),
+      )
       await new Promise((resolve) => setTimeout(resolve, lastingMs))
       const now = this.views.latest
       if (now !== undefined && isWhole(now, instances)) return now
@@ -227,7 +269,11 @@ export class TestCluster implements WrittenCluster {
   }
 
   /** Waits for something that only asking again shows. */
-  async until<Found>(what: string, look: () => Promise<Found | undefined | false>, deadlineMs = 30_000): Promise<Found> {
+  async until<Found>(
+    what: string,
+    look: () => Promise<Found | undefined | false>,
+    deadlineMs = 30_000,
+  ): Promise<Found> {
     const until = monotonicMs() + deadlineMs
     for (;;) {
       const found = await look()
@@ -245,18 +291,32 @@ export class TestCluster implements WrittenCluster {
 
   async login(user: 'admin' | 'client'): Promise<{ readonly user: string; readonly password: string }> {
     const admin = user === 'admin'
-    return { user: admin ? adminUser : clientUser, password: await readSecret(admin ? this.layout.adminPassword : this.layout.clientPassword) }
+    return {
+      user: admin ? adminUser : clientUser,
+      password: await readSecret(admin ? this.layout.adminPassword : this.layout.clientPassword),
+    }
   }
 
   /** Where a writer looks for the primary; `pinnedTo` names the only instance that it shall write to. */
   async writerTarget(pinnedTo?: string): Promise<WriterTarget> {
     const { instances } = await this.status()
     const pinned = instances.find((instance) => instance.name === pinnedTo)
-    return { routes: this.layout.routes, instances: instances.map(({ host, port }) => ({ host, port })), pinned: pinned === undefined ? null : { host: pinned.host, port: pinned.port } }
+    return {
+      routes: this.layout.routes,
+      instances: instances.map(({ host, port }) => ({ host, port })),
+      pinned: pinned === undefined ? null : { host: pinned.host, port: pinned.port },
+    }
   }
 
-  /** Runs one statement on one instance and gives its rows; as `admin` in a session that is kept, else in one of its own. */
-  async sql(instance: string, statement: string, options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {}): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  /**
+   * Runs one statement on one instance and gives its rows; as `admin` in a session that is kept, else in one of its
+   * own.
+   */
+  async sql(
+    instance: string,
+    statement: string,
+    options: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number } = {},
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const { user = 'admin', deadlineMs = 10_000 } = options
     const kept = user === 'admin' ? this.#adminSessions.get(instance) : undefined
     const session = kept ?? (await this.session(instance, user))
@@ -280,13 +340,21 @@ export class TestCluster implements WrittenCluster {
     return String(Object.values(row ?? {})[0])
   }
 
-  /** `regent local up` of a cluster that is down. A cluster of another test may have taken its number; then this waits for the end of that. */
+  /**
+   * `regent local up` of a cluster that is down. A cluster of another test may have taken its number; then this waits
+   * for the end of that.
+   */
   async upAgain(): Promise<void> {
-    await this.until(`${this.name} is up again`, async () => {
-      const ran = await this.regent('local', 'up', this.name)
-      if (ran.code !== 0 && !ran.stderr.includes('REGENT_ADDRESS_IN_USE')) throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
-      return ran.code === 0
-    }, upDeadlineMs)
+    await this.until(
+      `${this.name} is up again`,
+      async () => {
+        const ran = await this.regent('local', 'up', this.name)
+        if (ran.code !== 0 && !ran.stderr.includes('REGENT_ADDRESS_IN_USE'))
+          throw new Error(`regent local up ended with ${ran.code}:\n${ran.stderr}`)
+        return ran.code === 0
+      },
+      upDeadlineMs,
+    )
   }
 
   /** Takes the cluster down, removes it, and throws when a process or a file of it is left. */
@@ -296,7 +364,9 @@ export class TestCluster implements WrittenCluster {
     const ran = await this.regent('local', 'down', this.name, '--purge')
     if (ran.code !== 0) throw new Error(`regent local down ended with ${ran.code}: ${ran.stderr}`)
     const running = await processesNaming(this.layout.dir)
-    const files = this.#isTemporary ? (await readdir(this.home)).filter((name) => !['lock', 'index.json'].includes(name)) : []
+    const files = this.#isTemporary
+      ? (await readdir(this.home)).filter((name) => !['lock', 'index.json'].includes(name))
+      : []
     if (this.#isTemporary) await rm(this.home, { recursive: true, force: true })
     if (running.length > 0) throw new Error(`still running after "regent local down":\n${running.join('\n')}`)
     if (files.length > 0) throw new Error(`left behind by "regent local down --purge": ${files.join(', ')}`)
@@ -313,7 +383,10 @@ export class TestCluster implements WrittenCluster {
 
   #instance({ cluster }: FoundCluster, name: string): { readonly address: string; readonly port: number } {
     const found = cluster.instances.find((one) => one.name === name)
-    if (found === undefined) throw new Error(`${this.name} has no instance ${name}; it has ${this.#found.cluster.instances.map((one) => one.name).join(', ')}`)
+    if (found === undefined)
+      throw new Error(
+        `${this.name} has no instance ${name}; it has ${this.#found.cluster.instances.map((one) => one.name).join(', ')}`,
+      )
     return found
   }
 }
@@ -321,5 +394,10 @@ export class TestCluster implements WrittenCluster {
 /** The session is gone, rather than the statement refused. */
 function isLost(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return ['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE', 'ER_CLIENT_INTERACTION_TIMEOUT', 'ER_SERVER_SHUTDOWN'].includes(code) || (error instanceof Error && error.message.includes('closed state'))
+  return (
+    ['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE', 'ER_CLIENT_INTERACTION_TIMEOUT', 'ER_SERVER_SHUTDOWN'].includes(
+      code,
+    ) ||
+    (error instanceof Error && error.message.includes('closed state'))
+  )
 }

@@ -62,7 +62,10 @@ describe('commands that can be stopped', () => {
   it('are out of reach of a signal to the whole group of the one who runs them', async () => {
     const program = join(folder, 'runner.ts')
     const commandsFile = JSON.stringify(join(import.meta.dirname, 'commands.ts'))
-    await writeFile(program, `import { Commands } from ${commandsFile}\nconst commands = new Commands()\nprocess.on('SIGINT', () => undefined)\nprocess.exitCode = await commands.run(${JSON.stringify(['sh', '-c', `echo $$ >${folder}/parent; sleep 1`])})\n`)
+    await writeFile(
+      program,
+      `import { Commands } from ${commandsFile}\nconst commands = new Commands()\nprocess.on('SIGINT', () => undefined)\nprocess.exitCode = await commands.run(${JSON.stringify(['sh', '-c', `echo $$ >${folder}/parent; sleep 1`])})\n`,
+    )
     const runner = fork(program, { detached: true, stdio: 'ignore' })
     await pidOf('parent')
     process.kill(-(runner.pid ?? 0), 'SIGINT')

@@ -3,7 +3,10 @@ import { monotonicMs } from './monotonic.ts'
 
 const pollMs = 20
 
-/** Commands one after the other, each in a process group of its own: a Ctrl-C at the terminal reaches this process alone, which decides what becomes of them. */
+/**
+ * Commands one after the other, each in a process group of its own: a Ctrl-C at the terminal reaches this process
+ * alone, which decides what becomes of them.
+ */
 export class Commands {
   readonly #graceMs: number
   #stopped = false
@@ -20,11 +23,23 @@ export class Commands {
     return this.#stopped
   }
 
-  /** Resolves to the exit status, once nothing of it is left where it was stopped. After `stop` nothing is begun any more but what a caller insists on, which nobody stops. */
-  async run([program = '', ...words]: readonly string[], { env = {}, insists = false }: { readonly env?: NodeJS.ProcessEnv; readonly insists?: boolean } = {}): Promise<number> {
+  /**
+   * Resolves to the exit status, once nothing of it is left where it was stopped. After `stop` nothing is begun any
+   * more but what a caller insists on, which nobody stops.
+   */
+  async run(
+    [program = '', ...words]: readonly string[],
+    { env = {}, insists = false }: { readonly env?: NodeJS.ProcessEnv; readonly insists?: boolean } = {},
+  ): Promise<number> {
     if (this.#stopped && !insists) return 1
-    const child = spawn(program, words, { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, ...env }, detached: true })
-    const ended = new Promise<number>((resolve, reject) => child.once('error', reject).once('exit', (status) => resolve(status ?? 1)))
+    const child = spawn(program, words, {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...env },
+      detached: true,
+    })
+    const ended = new Promise<number>((resolve, reject) =>
+      child.once('error', reject).once('exit', (status) => resolve(status ?? 1)),
+    )
     if (insists) return ended
     this.#running = child.pid
     const status = await ended
@@ -33,7 +48,10 @@ export class Commands {
     return status
   }
 
-  /** Ends what runs, with all that it started: SIGTERM, and SIGKILL for what is left of it later. Once: being told again changes nothing. */
+  /**
+   * Ends what runs, with all that it started: SIGTERM, and SIGKILL for what is left of it later. Once: being told again
+   * changes nothing.
+   */
   stop(): void {
     if (this.#stopped) return
     this.#stopped = true
@@ -42,7 +60,12 @@ export class Commands {
 
   async #end(group: number): Promise<void> {
     signalGroup(group, 'SIGTERM')
-    for (const until = monotonicMs() + this.#graceMs; monotonicMs() < until; await new Promise((resolve) => setTimeout(resolve, pollMs))) if (!signalGroup(group, 0)) return
+    for (
+      const until = monotonicMs() + this.#graceMs;
+      monotonicMs() < until;
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+    )
+      if (!signalGroup(group, 0)) return
     signalGroup(group, 'SIGKILL')
   }
 }

@@ -9,7 +9,9 @@ const linesPerLog = 12
 
 /** Everything a person would ask first about a cluster on which a test failed, one line each. */
 export async function diagnose(cluster: TestCluster): Promise<readonly string[]> {
-  const parts = [topology, reasons, lastRecovery, logs].map((part) => part(cluster).catch((error: unknown) => [`(${part.name}: ${String(error)})`]))
+  const parts = [topology, reasons, lastRecovery, logs].map((part) =>
+    part(cluster).catch((error: unknown) => [`(${part.name}: ${String(error)})`]),
+  )
   return (await Promise.all(parts)).flatMap((lines) => [...lines, ''])
 }
 
@@ -19,7 +21,11 @@ async function topology(cluster: TestCluster): Promise<readonly string[]> {
 
 async function reasons(cluster: TestCluster): Promise<readonly string[]> {
   const { reasons, analyses, record } = await cluster.explain()
-  return [...analyses.map(({ code, sentence }) => `${code}: ${sentence}`), ...reasons, `record: ${JSON.stringify(record)}`]
+  return [
+    ...analyses.map(({ code, sentence }) => `${code}: ${sentence}`),
+    ...reasons,
+    `record: ${JSON.stringify(record)}`,
+  ]
 }
 
 async function lastRecovery(cluster: TestCluster): Promise<readonly string[]> {
@@ -30,7 +36,11 @@ async function lastRecovery(cluster: TestCluster): Promise<readonly string[]> {
 async function logs(cluster: TestCluster): Promise<readonly string[]> {
   const { instances } = await cluster.status()
   const names = ['supervisor', 'manager', ...instances.map((instance) => instance.name)]
-  const tails = await Promise.all(names.map(async (name) => (await lastLines(logPath(cluster.layout, name), linesPerLog)).map((line) => `${name}: ${shortened(line)}`)))
+  const tails = await Promise.all(
+    names.map(async (name) =>
+      (await lastLines(logPath(cluster.layout, name), linesPerLog)).map((line) => `${name}: ${shortened(line)}`),
+    ),
+  )
   return tails.flat()
 }
 

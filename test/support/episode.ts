@@ -11,7 +11,10 @@ export interface Episode {
   readonly event: Event
   readonly from: string
   readonly to: string
-  /** For a fault: from it to the first write that another server acknowledged. For a switchover: between two acknowledged writes. */
+  /**
+   * For a fault: from it to the first write that another server acknowledged. For a switchover: between two
+   * acknowledged writes.
+   */
   readonly outageMs: number
   /** From the event until the new primary let the client in, so that it could ask for its first write. */
   readonly letInMs: number
@@ -26,12 +29,22 @@ export interface Episode {
 export async function runEpisode(cluster: TestCluster, writer: Writer, event: Event): Promise<Episode> {
   const from = await cluster.primary()
   const { instances } = await cluster.view()
-  const { atMs, outageMs, letInMs } = event === 'switchover' ? await switchedOver(cluster, writer) : await failedOver(cluster, writer, from, event)
+  const { atMs, outageMs, letInMs } =
+    event === 'switchover' ? await switchedOver(cluster, writer) : await failedOver(cluster, writer, from, event)
   const wallMs = wallAt(atMs)
   const recovery = await recoverySince(cluster, wallMs)
   await cluster.whole(instances.length)
   const wholeMs = monotonicMs() - lastingMs - atMs
-  return { event, from, to: await cluster.primary(), outageMs, letInMs, noticedMs: recovery.startedWallMs - wallMs, recovery, wholeMs }
+  return {
+    event,
+    from,
+    to: await cluster.primary(),
+    outageMs,
+    letInMs,
+    noticedMs: recovery.startedWallMs - wallMs,
+    recovery,
+    wholeMs,
+  }
 }
 
 interface Outage {
@@ -48,7 +61,12 @@ async function switchedOver(cluster: TestCluster, writer: Writer): Promise<Outag
   return { atMs, outageMs: writer.longestPause(atMs).pauseMs, letInMs: letInMs(writer, first, atMs) }
 }
 
-async function failedOver(cluster: TestCluster, writer: Writer, primary: string, event: 'kill' | 'freeze'): Promise<Outage> {
+async function failedOver(
+  cluster: TestCluster,
+  writer: Writer,
+  primary: string,
+  event: 'kill' | 'freeze',
+): Promise<Outage> {
   const { host } = await cluster.instance(primary)
   const atMs = await cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
   const first = await writer.next(atMs, { notBy: host })
@@ -71,4 +89,3 @@ export function recoverySince(cluster: TestCluster, wallMs: number): Promise<Rec
     return newest !== undefined && newest.startedWallMs >= wallMs && newest.outcome !== 'running' && newest
   })
 }
-

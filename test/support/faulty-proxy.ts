@@ -6,7 +6,9 @@ import { freePort } from './redis-server.ts'
  * `cut` passes it on and cuts the connection when the answer comes, which the client never sees;
  * `delay` keeps it, and passes it on only after the client has given up and `delayMs` more have gone.
  */
-export type Fault = { readonly kind: 'cut'; readonly text: string } | { readonly kind: 'delay'; readonly text: string; readonly delayMs: number }
+export type Fault =
+  | { readonly kind: 'cut'; readonly text: string }
+  | { readonly kind: 'delay'; readonly text: string; readonly delayMs: number }
 
 /** A TCP proxy on loopback that breaks one connection when it is told to. */
 export class FaultyProxy {
@@ -24,7 +26,9 @@ export class FaultyProxy {
     const port = await freePort()
     const server = createServer({ allowHalfOpen: true })
     const proxy = new FaultyProxy(port, server)
-    server.on('connection', (client) => proxy.#join(client, connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true })))
+    server.on('connection', (client) =>
+      proxy.#join(client, connect({ port: targetPort, host: '127.0.0.1', allowHalfOpen: true })),
+    )
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     return proxy
   }

@@ -34,7 +34,19 @@ const schemaQueries: Readonly<Record<string, string>> = {
   resourceGroups: `select resource_group_name, resource_group_type from information_schema.resource_groups`,
 }
 
-const accountTables = ['user', 'db', 'tables_priv', 'columns_priv', 'procs_priv', 'proxies_priv', 'role_edges', 'default_roles', 'global_grants', 'servers', 'func']
+const accountTables = [
+  'user',
+  'db',
+  'tables_priv',
+  'columns_priv',
+  'procs_priv',
+  'proxies_priv',
+  'role_edges',
+  'default_roles',
+  'global_grants',
+  'servers',
+  'func',
+]
 
 export async function fingerprint(connection: Connection, dataDir: string): Promise<Fingerprint> {
   const schema: Record<string, readonly unknown[]> = {}
@@ -67,7 +79,9 @@ async function checksums(connection: Connection): Promise<Record<string, string>
 /** Files of tables and tablespaces; not those the server keeps for itself. */
 async function tableFiles(dataDir: string): Promise<readonly string[]> {
   const entries = await readdir(dataDir, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => relative(dataDir, join(entry.parentPath, entry.name)))
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(dataDir, join(entry.parentPath, entry.name)))
   return files.filter((file) => /\.(ibd|sdi|MYD|MYI|CSV|CSM)$/.test(file) && !file.startsWith('#innodb')).sort()
 }
 

@@ -4,23 +4,37 @@ import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Files that .dockerignore keeps out although they are below a folder that it lets in: its lines after the first "*" that let nothing in. */
+/**
+ * Files that .dockerignore keeps out although they are below a folder that it lets in: its lines after the first "*"
+ * that let nothing in.
+ */
 const keptOut = new Set(
   readFileSync(join(root, '.dockerignore'), 'utf8')
     .split('\n')
     .filter((line) => /^[^!#*]|^\*\*/.test(line) && line !== 'scripts/*')
-    .flatMap((pattern) => globSync([pattern, `${pattern}/**`], { cwd: root, exclude: ['node_modules/**', '.cache/**'] })),
+    .flatMap((pattern) =>
+      globSync([pattern, `${pattern}/**`], { cwd: root, exclude: ['node_modules/**', '.cache/**'] }),
+    ),
 )
 
 test('the image leaves out tests and what only they use', () => {
-  for (const file of ['topology/analyse.test.ts', 'topology/testing.ts', 'agents/testing.ts', 'topology/analysis-cases/case.ts']) expect(keptOut).toContain(file)
+  for (const file of [
+    'topology/analyse.test.ts',
+    'topology/testing.ts',
+    'agents/testing.ts',
+    'topology/analysis-cases/case.ts',
+  ])
+    expect(keptOut).toContain(file)
 })
 
 test('whatever a file of the image imports is in the image', () => {
   const shipped = globSync('{agents,failover,src,topology}/**/*.ts', { cwd: root }).filter((file) => !keptOut.has(file))
   const imports = shipped.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
-    return [...text.matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, name = '']) => ({ file, imported: relative(root, join(root, dirname(file), name)) }))
+    return [...text.matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, name = '']) => ({
+      file,
+      imported: relative(root, join(root, dirname(file), name)),
+    }))
   })
   expect(imports.length).toBeGreaterThan(500)
   expect(imports.filter(({ imported }) => keptOut.has(imported) || !existsSync(join(root, imported)))).toEqual([])

@@ -19,7 +19,10 @@ export async function archivesOf(cluster: TestCluster, instance: string): Promis
   return Promise.all(
     names.map(async (name) => {
       const folder = join(volume, 'archive', name)
-      return { folder, description: JSON.parse(await readFile(join(folder, 'description.json'), 'utf8')) as ArchiveDescription }
+      return {
+        folder,
+        description: JSON.parse(await readFile(join(folder, 'description.json'), 'utf8')) as ArchiveDescription,
+      }
     }),
   )
 }
@@ -28,7 +31,16 @@ export async function archivesOf(cluster: TestCluster, instance: string): Promis
 export async function printArchive(cluster: TestCluster, { folder }: Archive): Promise<string> {
   const { mysql } = await readCluster(cluster.layout.dir)
   const files = (await readdir(folder)).filter((name) => name !== 'description.json').sort()
-  const printed = await runCommand([...mysql.mysqlbinlog, '--no-defaults', '--verbose', '--base64-output=decode-rows', ...files.map((name) => join(folder, name))], { deadlineMs: 20_000 })
+  const printed = await runCommand(
+    [
+      ...mysql.mysqlbinlog,
+      '--no-defaults',
+      '--verbose',
+      '--base64-output=decode-rows',
+      ...files.map((name) => join(folder, name)),
+    ],
+    { deadlineMs: 20_000 },
+  )
   if (!printed.ok) throw new Error(printed.failure)
   return printed.stdout
 }

@@ -5,18 +5,43 @@ import { expect, test } from 'vitest'
 const tool = join(import.meta.dirname, '../../scripts/kube/kube')
 
 /** None of these gets so far as to need root or to touch the machine. */
-function kube(...parameters: readonly string[]): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
-  return spawnSync('bash', [tool, ...parameters], { encoding: 'utf8', timeout: 20_000, env: { ...process.env, REGENT_KUBE_HOME: '/nonexistent/regent-kube' } })
+function kube(...parameters: readonly string[]): {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+} {
+  return spawnSync('bash', [tool, ...parameters], {
+    encoding: 'utf8',
+    timeout: 20_000,
+    env: { ...process.env, REGENT_KUBE_HOME: '/nonexistent/regent-kube' },
+  })
 }
 
 test('without a command the tool names all of them', () => {
   const { status, stdout } = kube()
   expect(status).toBe(0)
-  for (const verb of ['deps', 'build', 'up', 'install', 'exec', 'image', 'node-kill', 'node-start', 'cut', 'mend', 'status', 'down']) expect(stdout).toMatch(new RegExp(`^  ${verb} `, 'm'))
+  for (const verb of [
+    'deps',
+    'build',
+    'up',
+    'install',
+    'exec',
+    'image',
+    'node-kill',
+    'node-start',
+    'cut',
+    'mend',
+    'status',
+    'down',
+  ])
+    expect(stdout).toMatch(new RegExp(`^  ${verb} `, 'm'))
 })
 
 test('an unknown command is refused by name', () => {
-  expect(kube('frobnicate')).toMatchObject({ status: 2, stderr: expect.stringContaining('unknown command "frobnicate"') as string })
+  expect(kube('frobnicate')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('unknown command "frobnicate"') as string,
+  })
 })
 
 test.each([

@@ -35,8 +35,18 @@ export class LoneServer {
   /** Starts it and gives a session of `root`. It keeps GTIDs, and semi-sync is loaded but off. */
   async start(...options: readonly string[]): Promise<Connection> {
     const [program = '', ...prefix] = this.#binaries.mysqld
-    const args = [...prefix, ...commonOptions(this.#binaries, this.dataDir), ...runOptions, `--socket=${this.#socket()}`, `--log-error=${this.errorLog}`, ...options]
-    this.#process = spawn(program, args, { stdio: 'ignore', env: { ...process.env, MYSQLD_PARENT_PID: String(process.pid) } })
+    const args = [
+      ...prefix,
+      ...commonOptions(this.#binaries, this.dataDir),
+      ...runOptions,
+      `--socket=${this.#socket()}`,
+      `--log-error=${this.errorLog}`,
+      ...options,
+    ]
+    this.#process = spawn(program, args, {
+      stdio: 'ignore',
+      env: { ...process.env, MYSQLD_PARENT_PID: String(process.pid) },
+    })
     return this.connect()
   }
 
@@ -47,9 +57,14 @@ export class LoneServer {
   /** Another session of `root`; waits for the server to come up. Sessions end with the server. */
   async connect(): Promise<Connection> {
     for (;;) {
-      if (this.#process === undefined || hasEnded(this.#process)) throw new Error(`mysqld has ended; see ${this.errorLog}`)
+      if (this.#process === undefined || hasEnded(this.#process))
+        throw new Error(`mysqld has ended; see ${this.errorLog}`)
       try {
-        const connection = await createConnection({ socketPath: this.#socket(), user: 'root', multipleStatements: true })
+        const connection = await createConnection({
+          socketPath: this.#socket(),
+          user: 'root',
+          multipleStatements: true,
+        })
         // A session that loses its server is what these tests are about.
         connection.on('error', () => undefined)
         return connection
@@ -83,7 +98,9 @@ export class LoneServer {
 
   /** What mysqlbinlog prints of these files, rows decoded. */
   async mysqlbinlog(...files: readonly string[]): Promise<string> {
-    const result = await runCommand([...this.#binaries.mysqlbinlog, '--no-defaults', '-v', ...files], { deadlineMs: 20_000 })
+    const result = await runCommand([...this.#binaries.mysqlbinlog, '--no-defaults', '-v', ...files], {
+      deadlineMs: 20_000,
+    })
     if (!result.ok) throw new Error(result.failure)
     return result.stdout
   }
@@ -132,7 +149,15 @@ async function initialize(binaries: MysqlBinaries): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'regent-lone-template-'))
   const dataDir = join(folder, 'data')
   await mkdir(dataDir)
-  const result = await runCommand([...binaries.mysqld, ...commonOptions(binaries, dataDir), '--initialize-insecure', '--innodb-redo-log-capacity=8388608'], { deadlineMs: 60_000 })
+  const result = await runCommand(
+    [
+      ...binaries.mysqld,
+      ...commonOptions(binaries, dataDir),
+      '--initialize-insecure',
+      '--innodb-redo-log-capacity=8388608',
+    ],
+    { deadlineMs: 60_000 },
+  )
   if (!result.ok) throw new Error(result.failure)
   return dataDir
 }

@@ -9,6 +9,7 @@ const ofThePlatform = ['agent.json']
 export async function loseVolume(cluster: TestCluster, instance: string): Promise<void> {
   await cluster.fault(instance, 'kill')
   const { volume } = await cluster.instance(instance)
-  for (const name of await readdir(volume)) if (!ofThePlatform.includes(name)) await rm(join(volume, name), { recursive: true })
+  for (const name of await readdir(volume))
+    if (!ofThePlatform.includes(name)) await rm(join(volume, name), { recursive: true })
   await mkdir(volume, { recursive: true })
 }

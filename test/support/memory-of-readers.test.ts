@@ -14,10 +14,16 @@ const compressedBytes = 2_000_000
 const frugalMalloc = Object.entries(frugalEnvironment).map(([name, value]) => `${name}=${value}`)
 const script = join(import.meta.dirname, 'memory-of-readers.ts')
 
-/** What may come on top of an agent's 95 MB: 110 are promised. Decompressed bytes are collected by the engine in portions of tens of megabytes. */
+/**
+ * What may come on top of an agent's 95 MB: 110 are promised. Decompressed bytes are collected by the engine in
+ * portions of tens of megabytes.
+ */
 const cases = {
   'Transactions of 20 MB': { events: () => [...dml(1, largeBytes), ...dml(2, largeBytes)], mayGrowMb: 15 },
-  'Tens of thousands of small transactions': { events: () => Array.from({ length: small }, (_, at) => dml(at + 1)).flat(), mayGrowMb: 30 },
+  'Tens of thousands of small transactions': {
+    events: () => Array.from({ length: small }, (_, at) => dml(at + 1)).flat(),
+    mayGrowMb: 30,
+  },
   'Hundreds of megabytes in compressed transactions': {
     events: () => {
       const inner = payload([query('BEGIN'), rows(compressedBytes), xid])
@@ -27,14 +33,21 @@ const cases = {
   },
 }
 
-it.each(Object.entries(cases))('%s are read and archived, again and again, in a bounded memory', async (_, { events, mayGrowMb }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'regent-readers-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const dataDir = join(folder, 'data')
-  await mkdir(dataDir)
-  await writeFile(join(dataDir, 'binlog.000001'), binlogFile(events()))
-  await writeFile(join(dataDir, 'binlog.index'), './binlog.000001\n')
-  const ran = await runCommand(['env', ...frugalMalloc, process.execPath, ...frugalNode, script, dataDir, join(folder, 'archive')], { deadlineMs: 60_000 })
-  expect(ran.failure).toBe('')
-  expect((JSON.parse(ran.stdout) as { readonly grownMb: number }).grownMb).toBeLessThan(mayGrowMb)
-}, 90_000)
+it.each(Object.entries(cases))(
+  '%s are read and archived, again and again, in a bounded memory',
+  async (_, { events, mayGrowMb }) => {
+    const folder = await mkdtemp(join(tmpdir(), 'regent-readers-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const dataDir = join(folder, 'data')
+    await mkdir(dataDir)
+    await writeFile(join(dataDir, 'binlog.000001'), binlogFile(events()))
+    await writeFile(join(dataDir, 'binlog.index'), './binlog.000001\n')
+    const ran = await runCommand(
+      ['env', ...frugalMalloc, process.execPath, ...frugalNode, script, dataDir, join(folder, 'archive')],
+      { deadlineMs: 60_000 },
+    )
+    expect(ran.failure).toBe('')
+    expect((JSON.parse(ran.stdout) as { readonly grownMb: number }).grownMb).toBeLessThan(mayGrowMb)
+  },
+  90_000,
+)

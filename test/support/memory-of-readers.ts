@@ -4,7 +4,10 @@ import { readBinlogSet } from '../../agents/binlog-set.ts'
 import { readTrimPlan } from '../../agents/unacknowledged-tail.ts'
 import { GtidSet } from '../../topology/gtid-set.ts'
 
-/** A process of its own, with an agent's options, that reads and archives a data folder again and again, and prints by how many MB its memory grew at most. */
+/**
+ * A process of its own, with an agent's options, that reads and archives a data folder again and again, and prints by
+ * how many MB its memory grew at most.
+ */
 const [dataDir = '', archiveDir = ''] = process.argv.slice(2)
 const rounds = 12
 

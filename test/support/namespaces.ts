@@ -13,7 +13,10 @@ interface Host {
   readonly device: string
 }
 
-/** Machines of one network, each a network namespace of this one, joined by a bridge in a namespace of its own; needs root and `ip`. */
+/**
+ * Machines of one network, each a network namespace of this one, joined by a bridge in a namespace of its own; needs
+ * root and `ip`.
+ */
 export class Namespaces {
   readonly #id: string
   readonly #hosts: ReadonlyMap<string, Host>
@@ -40,7 +43,16 @@ export class Namespaces {
   static async create(names: readonly string[]): Promise<Namespaces> {
     const id = `regent${process.pid}`
     const network = freeNetwork()
-    const hosts = new Map([here, ...names].map((name, at) => [name, { address: `${network}.${at + 1}`, namespace: name === here ? '' : `${id}-${name}`, device: name === here ? id : 'eth0' }]))
+    const hosts = new Map(
+      [here, ...names].map((name, at) => [
+        name,
+        {
+          address: `${network}.${at + 1}`,
+          namespace: name === here ? '' : `${id}-${name}`,
+          device: name === here ? id : 'eth0',
+        },
+      ]),
+    )
     const namespaces = new Namespaces(id, hosts)
     try {
       await namespaces.#build()
@@ -60,11 +72,18 @@ export class Namespaces {
     return ['ip', 'netns', 'exec', this.#host(name).namespace]
   }
 
-  /** From now on neither gets anything from the other; connections between them stay open and silent, as when a cable is pulled somewhere between. */
+  /**
+   * From now on neither gets anything from the other; connections between them stay open and silent, as when a cable is
+   * pulled somewhere between.
+   */
   async cut(one: string, other: string): Promise<void> {
     const pair = [this.#host(one), this.#host(other)] as const
     this.#cuts.push(pair)
-    await Promise.all(bothWays(pair).map(([from, to]) => ip(from, 'neigh', 'replace', to.address, 'lladdr', nowhere, 'nud', 'permanent', 'dev', from.device)))
+    await Promise.all(
+      bothWays(pair).map(([from, to]) =>
+        ip(from, 'neigh', 'replace', to.address, 'lladdr', nowhere, 'nud', 'permanent', 'dev', from.device),
+      ),
+    )
   }
 
   /** Cuts one off from all others. */
@@ -75,14 +94,20 @@ export class Namespaces {
   async mend(): Promise<void> {
     const cuts = this.#cuts
     this.#cuts = []
-    await Promise.all(cuts.flatMap(bothWays).map(([from, to]) => ip(from, 'neigh', 'del', to.address, 'dev', from.device)))
+    await Promise.all(
+      cuts.flatMap(bothWays).map(([from, to]) => ip(from, 'neigh', 'del', to.address, 'dev', from.device)),
+    )
   }
 
   /** Nothing may run in them any more: a namespace lives as long as a process in it. */
   async remove(): Promise<void> {
     const made = await runCommand(['ip', 'netns', 'list'], { deadlineMs: 10_000 })
-    const ours = made.stdout.split('\n').map((line) => line.split(' ')[0] ?? '').filter((name) => name.startsWith(`${this.#id}-`))
-    // Deleted by itself: with its namespace the other end would go a moment later only, and its name could not be taken again at once.
+    const ours = made.stdout
+      .split('\n')
+      .map((line) => line.split(' ')[0] ?? '')
+      .filter((name) => name.startsWith(`${this.#id}-`))
+    // Deleted by itself: with its namespace the other end would go a moment later only, and its name could not be taken
+    // again at once.
     await runCommand(['ip', 'link', 'del', this.#id], { deadlineMs: 10_000 })
     for (const name of ours) await run('ip', 'netns', 'del', name)
   }
@@ -94,7 +119,19 @@ export class Namespaces {
     await ip(bridge, 'link', 'set', 'bridge', 'up')
     for (const [at, host] of [...this.#hosts.values()].entries()) {
       if (host.namespace !== '') await run('ip', 'netns', 'add', host.namespace)
-      await ip(bridge, 'link', 'add', `port${at}`, 'type', 'veth', 'peer', 'name', host.device, 'netns', host.namespace === '' ? String(process.pid) : host.namespace)
+      await ip(
+        bridge,
+        'link',
+        'add',
+        `port${at}`,
+        'type',
+        'veth',
+        'peer',
+        'name',
+        host.device,
+        'netns',
+        host.namespace === '' ? String(process.pid) : host.namespace,
+      )
       await ip(bridge, 'link', 'set', `port${at}`, 'master', 'bridge', 'up')
       await ip(host, 'addr', 'add', `${host.address}/24`, 'dev', host.device)
       await ip(host, 'link', 'set', host.device, 'up')
@@ -104,12 +141,15 @@ export class Namespaces {
 
   #host(name: string): Host {
     const host = this.#hosts.get(name)
-    if (host === undefined) throw new Error(`there is no machine ${name}; there are ${[...this.#hosts.keys()].join(', ')}`)
+    if (host === undefined)
+      throw new Error(`there is no machine ${name}; there are ${[...this.#hosts.keys()].join(', ')}`)
     return host
   }
 }
 
-/** Of the range that is set aside for measuring network devices (RFC 2544), a part that this machine has no address in. */
+/**
+ * Of the range that is set aside for measuring network devices (RFC 2544), a part that this machine has no address in.
+ */
 function freeNetwork(): string {
   const taken = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address))
   for (;;) {

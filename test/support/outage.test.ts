@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { firstWrite, longestPause } from './outage.ts'
 
 const write = (id: number, host: string, beganMs: number, ackedMs: number) => ({ id, host, beganMs, ackedMs })
-const writes = [write(1, 'a', 0, 2), write(2, 'a', 10, 12), write(3, 'a', 20, 90), write(5, 'b', 130, 135), write(6, 'b', 140, 142)]
+const writes = [
+  write(1, 'a', 0, 2),
+  write(2, 'a', 10, 12),
+  write(3, 'a', 20, 90),
+  write(5, 'b', 130, 135),
+  write(6, 'b', 140, 142),
+]
 
 describe('the outage a client saw', () => {
   it('is the longest time between two acknowledgements', () => {

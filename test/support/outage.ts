@@ -15,13 +15,18 @@ export function longestPause(writes: readonly Acknowledged[], sinceMs: number): 
     const before = writes[at - 1]
     if (before === undefined || after.ackedMs < sinceMs) continue
     const pauseMs = after.ackedMs - before.ackedMs
-    if (pauseMs > longest.pauseMs) longest = { pauseMs, sinceMs: before.ackedMs, fromHost: before.host, toHost: after.host }
+    if (pauseMs > longest.pauseMs)
+      longest = { pauseMs, sinceMs: before.ackedMs, fromHost: before.host, toHost: after.host }
   }
   return longest
 }
 
 /** The first write that began after `sinceMs` and was acknowledged by a server other than `notBy`. */
-export function firstWrite(writes: readonly Acknowledged[], sinceMs: number, notBy: string | undefined): Acknowledged | undefined {
+export function firstWrite(
+  writes: readonly Acknowledged[],
+  sinceMs: number,
+  notBy: string | undefined,
+): Acknowledged | undefined {
   const from = writes.findLastIndex(({ beganMs }) => beganMs < sinceMs) + 1
   return writes.slice(from).find(({ host }) => host !== notBy)
 }

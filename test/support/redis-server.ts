@@ -7,7 +7,11 @@ import { join } from 'node:path'
 import { findRedis } from '../../src/local/redis-binaries.ts'
 
 /** Settings under which the store accepts a Redis. */
-export const safeSettings: Readonly<Record<string, string>> = { appendonly: 'yes', appendfsync: 'always', 'maxmemory-policy': 'noeviction' }
+export const safeSettings: Readonly<Record<string, string>> = {
+  appendonly: 'yes',
+  appendfsync: 'always',
+  'maxmemory-policy': 'noeviction',
+}
 
 /** A Redis of a test's own, on a loopback port below the ephemeral ones, with its data in a temporary folder. */
 export class RedisServer {
@@ -17,7 +21,12 @@ export class RedisServer {
   #settings: Readonly<Record<string, string>>
   #process: ChildProcess | undefined
 
-  private constructor(program: readonly string[], port: number, folder: string, settings: Readonly<Record<string, string>>) {
+  private constructor(
+    program: readonly string[],
+    port: number,
+    folder: string,
+    settings: Readonly<Record<string, string>>,
+  ) {
     this.#program = program
     this.port = port
     this.folder = folder
@@ -26,7 +35,12 @@ export class RedisServer {
 
   static async start(settings: Readonly<Record<string, string>> = safeSettings): Promise<RedisServer> {
     const { redisServer } = await findRedis()
-    const server = new RedisServer(redisServer, await freePort(), await mkdtemp(join(tmpdir(), 'regent-redis-')), settings)
+    const server = new RedisServer(
+      redisServer,
+      await freePort(),
+      await mkdtemp(join(tmpdir(), 'regent-redis-')),
+      settings,
+    )
     await server.begin()
     return server
   }
@@ -38,7 +52,13 @@ export class RedisServer {
   /** Starts the process, with other settings where they are given, and waits until it answers. */
   async begin(settings = this.#settings): Promise<void> {
     this.#settings = settings
-    const lines = Object.entries({ port: `${this.port}`, bind: '127.0.0.1', dir: this.folder, save: '""', ...settings }).map(([name, value]) => `${name} ${value}\n`)
+    const lines = Object.entries({
+      port: `${this.port}`,
+      bind: '127.0.0.1',
+      dir: this.folder,
+      save: '""',
+      ...settings,
+    }).map(([name, value]) => `${name} ${value}\n`)
     const [command = '', ...args] = this.#program
     this.#process = spawn(command, [...args, '-'], { stdio: ['pipe', 'ignore', 'ignore'] })
     this.#process.stdin?.end(lines.join(''))
@@ -80,7 +100,11 @@ export async function freePort(): Promise<number> {
 
 /** Waits until it answers anything but "loading"; an error about the password is an answer. */
 async function answering(port: number, process: ChildProcess): Promise<void> {
-  for (const started = performance.now(); performance.now() - started < 20_000; await new Promise((resolve) => setTimeout(resolve, 20))) {
+  for (
+    const started = performance.now();
+    performance.now() - started < 20_000;
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  ) {
     if (process.exitCode !== null) throw new Error(`redis-server ended with ${process.exitCode}`)
     const answer = await ask(port)
     if (answer !== '' && !answer.startsWith('-LOADING')) return

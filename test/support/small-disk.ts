@@ -41,7 +41,8 @@ export class SmallDisk {
       await run('mount', '-o', 'loop', image, folder)
       // Node's own copy refuses sockets.
       await run('cp', '-a', `${before}/.`, folder)
-      // What turns read-only loses everything that was not written yet: of a real volume that is never what was there all along.
+      // What turns read-only loses everything that was not written yet: of a real volume that is never what was there
+      // all along.
       await run('sync', '-f', folder)
     } catch (error) {
       await disk.remove().catch(() => undefined)
@@ -62,12 +63,15 @@ export class SmallDisk {
     await runCommand(['fallocate', '-l', String(size), this.#filler], { deadlineMs: 10_000 })
     // What allocating at once leaves over is taken block by block; it ends with "no space left", as it should.
     for (let tries = 0; freeMiB === 0 && tries < 5 && (await this.freeMiB()) > 0; tries++) {
-      await runCommand(['dd', 'if=/dev/zero', `of=${this.#filler}.${tries}`, 'bs=4k', 'status=none'], { deadlineMs: 10_000 })
+      await runCommand(['dd', 'if=/dev/zero', `of=${this.#filler}.${tries}`, 'bs=4k', 'status=none'], {
+        deadlineMs: 10_000,
+      })
     }
   }
 
   async makeRoom(): Promise<void> {
-    for (const name of await readdir(this.#mountPoint)) if (name.startsWith('filler')) await rm(join(this.#mountPoint, name))
+    for (const name of await readdir(this.#mountPoint))
+      if (name.startsWith('filler')) await rm(join(this.#mountPoint, name))
   }
 
   /** What ext4 does on an error of the device below it. */

@@ -10,15 +10,27 @@ export interface Login {
   readonly ssl?: { readonly rejectUnauthorized: boolean }
 }
 
-/** A session over TCP. Rejects when the server has not let it in within `deadlineMs`. A session that is cut off later says so at its next query. */
+/**
+ * A session over TCP. Rejects when the server has not let it in within `deadlineMs`. A session that is cut off later
+ * says so at its next query.
+ */
 export async function openSession(login: Login, deadlineMs: number): Promise<Connection> {
-  const connection = await createConnection({ ...login, connectTimeout: deadlineMs, multipleStatements: false, supportBigNumbers: true })
+  const connection = await createConnection({
+    ...login,
+    connectTimeout: deadlineMs,
+    multipleStatements: false,
+    supportBigNumbers: true,
+  })
   connection.on('error', () => undefined)
   return connection
 }
 
 /** The rows of one query. Rejects, and drops the session, when they are not there within `deadlineMs`. */
-export async function queryWithin(connection: Connection, statement: string, deadlineMs: number): Promise<readonly Readonly<Record<string, unknown>>[]> {
+export async function queryWithin(
+  connection: Connection,
+  statement: string,
+  deadlineMs: number,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
     connection.destroy()

@@ -2,8 +2,9 @@ import { writeSync } from 'node:fs'
 import { fileStore } from '../../src/store/file.ts'
 
 /**
- * A manager that does nothing but change one record of a file store as fast as it can, until it is killed. Each change raises the
- * epoch by one and is signed. Prints, a line each: `saw <revision> <epoch> <signature>` and `won <revision> <signature>`.
+ * A manager that does nothing but change one record of a file store as fast as it can, until it is killed. Each change
+ * raises the epoch by one and is signed. Prints, a line each: `saw <revision> <epoch> <signature>` and `won <revision>
+ * <signature>`.
  *
  *     node store-hammer.ts <folder> <name>
  */
@@ -29,6 +30,9 @@ for (let number = 1; ; number++) {
     intent: { kind: 'fetch', by, candidate: 'shop-1@b1' },
   })
   if (won) say(`won ${revision} ${by}`)
-  await store.updateNotes('shop', (notes) => ({ ...notes, incarnations: { ...notes.incarnations, 'shop-0@a0': [`${Number(notes.incarnations['shop-0@a0']?.[0] ?? 0) + 1}`] } }))
+  await store.updateNotes('shop', (notes) => ({
+    ...notes,
+    incarnations: { ...notes.incarnations, 'shop-0@a0': [`${Number(notes.incarnations['shop-0@a0']?.[0] ?? 0) + 1}`] },
+  }))
   say('noted')
 }

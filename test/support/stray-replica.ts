@@ -21,7 +21,11 @@ export class StrayReplica {
   }
 
   /** Connects to `primary` and acknowledges what it receives, until `stop`. */
-  async acknowledge(cluster: TestCluster, primary: string, login: { readonly user: string; readonly password: string }): Promise<void> {
+  async acknowledge(
+    cluster: TestCluster,
+    primary: string,
+    login: { readonly user: string; readonly password: string },
+  ): Promise<void> {
     const { server } = this.#instance
     const { host, port } = await cluster.instance(primary)
     await server.stopReceiver()
@@ -32,7 +36,10 @@ export class StrayReplica {
 
   /** Its connection was ended; it tries again each second. */
   async untilCutOff(): Promise<void> {
-    await until(async () => (await this.#instance.server.readState()).channel?.ioRunning === 'connecting', 'its connection is ended')
+    await until(
+      async () => (await this.#instance.server.readState()).channel?.ioRunning === 'connecting',
+      'its connection is ended',
+    )
   }
 
   async stop(): Promise<void> {

@@ -18,7 +18,10 @@ export interface SyntheticFile {
 export const uuid = '1cb8e8f7-e593-11f1-9151-02fc00000001'
 
 /** A whole file: Format_description, Previous_gtids, then the events. */
-export function binlogFile(events: readonly SyntheticEvent[], { version = '9.7.4', checksums = true, inUse = true, previous = previousGtids([]) }: SyntheticFile = {}): Buffer {
+export function binlogFile(
+  events: readonly SyntheticEvent[],
+  { version = '9.7.4', checksums = true, inUse = true, previous = previousGtids([]) }: SyntheticFile = {},
+): Buffer {
   const parts: Buffer[] = [Buffer.from('fe62696e', 'hex')]
   let at = 4
   const add = (event: SyntheticEvent, checksum: boolean): void => {
@@ -81,11 +84,20 @@ export function query(text: string, variables: Buffer = Buffer.alloc(0), databas
   const head = Buffer.alloc(13)
   head.writeUInt8(database.length, 8)
   head.writeUInt16LE(variables.length, 11)
-  return { type: eventTypes.query, body: Buffer.concat([head, variables, Buffer.from(`${database}\0${text}`, 'latin1')]) }
+  return {
+    type: eventTypes.query,
+    body: Buffer.concat([head, variables, Buffer.from(`${database}\0${text}`, 'latin1')]),
+  }
 }
 
-/** Status variables as MySQL 9.7 wrote them for a CREATE TABLE: flags, mode, catalog, character sets, database names, Xid, collation, primary keys. */
-export const ddlVariables = Buffer.from('0000000000012000a04500000000060373746404ff00ff00ff000c017400110800000000000000' + '12ff001300', 'hex')
+/**
+ * Status variables as MySQL 9.7 wrote them for a CREATE TABLE: flags, mode, catalog, character sets, database names,
+ * Xid, collation, primary keys.
+ */
+export const ddlVariables = Buffer.from(
+  '0000000000012000a04500000000060373746404ff00ff00ff000c017400110800000000000000' + '12ff001300',
+  'hex',
+)
 
 export const xid: SyntheticEvent = { type: eventTypes.xid, body: Buffer.alloc(8, 1) }
 export const xaPrepare: SyntheticEvent = { type: eventTypes.xaPrepare, body: Buffer.alloc(20) }
@@ -102,11 +114,17 @@ export function ddl(number: number, text = 'create table t (id int)'): readonly 
 }
 
 /** The events inside a Transaction_payload event, compressed. */
-export function payload(events: readonly SyntheticEvent[], compressed: Buffer = zstdCompressSync(Buffer.concat(events.map((event) => eventBytes(event, 0, false))))): SyntheticEvent {
+export function payload(
+  events: readonly SyntheticEvent[],
+  compressed: Buffer = zstdCompressSync(Buffer.concat(events.map((event) => eventBytes(event, 0, false)))),
+): SyntheticEvent {
   const size = Buffer.alloc(4)
   size.writeUInt8(253, 0)
   size.writeUIntLE(compressed.length, 1, 3)
-  return { type: eventTypes.transactionPayload, body: Buffer.concat([Buffer.from([2, 1, 0, 1, 4]), size, Buffer.from([0]), compressed]) }
+  return {
+    type: eventTypes.transactionPayload,
+    body: Buffer.concat([Buffer.from([2, 1, 0, 1, 4]), size, Buffer.from([0]), compressed]),
+  }
 }
 
 function uuidBytes(): Buffer {

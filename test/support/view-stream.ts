@@ -6,7 +6,9 @@ const reconnectMs = 20
 
 type Listener = (view: ClusterView) => void
 
-/** The state of one cluster as the manager tells it by server-sent events, through any number of the manager's deaths. */
+/**
+ * The state of one cluster as the manager tells it by server-sent events, through any number of the manager's deaths.
+ */
 export class ViewStream {
   readonly #target: ApiTarget
   readonly #path: string
@@ -34,8 +36,8 @@ export class ViewStream {
   }
 
   /**
-   * Resolves with the first state for which `predicate` holds. Rejects after `deadlineMs`, naming `what`; where the manager, asked
-   * once more, then says that it does hold, the error says that the event never came.
+   * Resolves with the first state for which `predicate` holds. Rejects after `deadlineMs`, naming `what`; where the
+   * manager, asked once more, then says that it does hold, the error says that the event never came.
    */
   async waitFor(what: string, predicate: (view: ClusterView) => boolean, deadlineMs: number): Promise<ClusterView> {
     const began = monotonicMs()
@@ -50,8 +52,11 @@ export class ViewStream {
       unsubscribe()
     }
     const now = await this.#ask()
-    const missed = now !== undefined && predicate(now) ? '; the manager says so when it is asked, but sent no event' : ''
-    throw new Error(`${what}: not within ${Math.round(monotonicMs() - began)} ms${missed}. The manager says: ${now?.sentence ?? 'nothing, it does not answer'}`)
+    const missed =
+      now !== undefined && predicate(now) ? '; the manager says so when it is asked, but sent no event' : ''
+    throw new Error(
+      `${what}: not within ${Math.round(monotonicMs() - began)} ms${missed}. The manager says: ${now?.sentence ?? 'nothing, it does not answer'}`,
+    )
   }
 
   async end(): Promise<void> {

@@ -50,10 +50,22 @@ describe('a whole cluster', () => {
     [{ ...whole, writable: false }, 'no instance takes writes'],
     [{ ...whole, syncSet: ['shop-1'] }, 'the sync set has 1 of 2'],
     [{ ...whole, acksWanted: 2 }, '1 of 2 acknowledgements'],
-    [{ ...whole, instances: [row('shop-0'), row('shop-1', { reachable: false }), row('shop-2')] }, 'shop-1 is not there yet'],
-    [{ ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { process: 'dead' })] }, 'shop-2 is not there yet'],
-    [{ ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { offline: true })] }, 'shop-2 is not there yet'],
-    [{ ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { problems: ['connecting to shop-0'] })] }, 'shop-2 does not follow'],
+    [
+      { ...whole, instances: [row('shop-0'), row('shop-1', { reachable: false }), row('shop-2')] },
+      'shop-1 is not there yet',
+    ],
+    [
+      { ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { process: 'dead' })] },
+      'shop-2 is not there yet',
+    ],
+    [
+      { ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { offline: true })] },
+      'shop-2 is not there yet',
+    ],
+    [
+      { ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { problems: ['connecting to shop-0'] })] },
+      'shop-2 does not follow',
+    ],
   ])('is not one of which something is missing: %#', (view, why) => {
     expect(whyNotWhole(view)).toBe(why)
   })

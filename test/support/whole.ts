@@ -8,9 +8,13 @@ export function isWhole(view: ClusterView, instances: number): boolean {
 /** What is still missing, in words; undefined when nothing is. */
 export function whyNotWhole(view: ClusterView): string | undefined {
   if (!view.writable) return 'no instance takes writes'
-  const ailing = view.instances.find((row) => !row.reachable || row.process !== 'running' || row.offline === true || row.role === 'none')
+  const ailing = view.instances.find(
+    (row) => !row.reachable || row.process !== 'running' || row.offline === true || row.role === 'none',
+  )
   if (ailing !== undefined) return `${ailing.name} is not there yet`
-  const astray = view.instances.find((row) => row.problems.some((problem) => /does not replicate|^connecting to/.test(problem)))
+  const astray = view.instances.find((row) =>
+    row.problems.some((problem) => /does not replicate|^connecting to/.test(problem)),
+  )
   if (astray !== undefined) return `${astray.name} does not follow`
   const wanted = view.instances.length - 1
   if (view.syncSet.length < wanted) return `the sync set has ${view.syncSet.length} of ${wanted}`

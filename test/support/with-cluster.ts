@@ -4,8 +4,9 @@ import { diagnose } from './diagnosis.ts'
 import { stopWriters } from './writer.ts'
 
 /**
- * One cluster for all tests of a file, started before the first and taken down after the last, which fails when anything of it
- * is left. After a failed test the cluster is described. Options that are not known before other `beforeAll`s ran are given by a function.
+ * One cluster for all tests of a file, started before the first and taken down after the last, which fails when
+ * anything of it is left. After a failed test the cluster is described. Options that are not known before other
+ * `beforeAll`s ran are given by a function.
  */
 export function withCluster(options: StartOptions | (() => StartOptions) = {}): { readonly current: TestCluster } {
   let cluster: TestCluster | undefined
@@ -13,7 +14,8 @@ export function withCluster(options: StartOptions | (() => StartOptions) = {}): 
     cluster = await startCluster(typeof options === 'function' ? options() : options)
   }, 150_000)
   afterEach(async ({ task }) => {
-    if (cluster !== undefined && task.result?.state === 'fail') console.error([`── ${task.name}`, ...(await diagnose(cluster))].join('\n'))
+    if (cluster !== undefined && task.result?.state === 'fail')
+      console.error([`── ${task.name}`, ...(await diagnose(cluster))].join('\n'))
     await stopWriters()
   })
   afterAll(async () => {

@@ -6,9 +6,9 @@ import { openSession, queryWithin } from './sql-session.ts'
 import type { Acknowledged, FromWriter, ToWriter, WriterOrders } from './writer-wire.ts'
 
 /**
- * A client in a process of its own, so that nothing else disturbs its timing: writes one new id every `everyMs`, one attempt at a time, to
- * the published primary, and tells its parent which ones were acknowledged. It learns of a change as any client does: its session
- * breaks, an attempt takes too long, or the server refuses.
+ * A client in a process of its own, so that nothing else disturbs its timing: writes one new id every `everyMs`, one
+ * attempt at a time, to the published primary, and tells its parent which ones were acknowledged. It learns of a change
+ * as any client does: its session breaks, an attempt takes too long, or the server refuses.
  */
 const reportEveryMs = 50
 /** A server that takes a session at all takes it within this time. */
@@ -78,7 +78,10 @@ class Writer {
 
   #target(): { readonly host: string; readonly port: number } {
     if (this.#orders.pinned !== null) return this.#orders.pinned
-    return publishedIn(this.#orders.routes) ?? this.#orders.instances[this.#turn++ % this.#orders.instances.length] ?? { host: '', port: 0 }
+    return (
+      publishedIn(this.#orders.routes) ??
+      this.#orders.instances[this.#turn++ % this.#orders.instances.length] ?? { host: '', port: 0 }
+    )
   }
 
   #failed(error: unknown): void {

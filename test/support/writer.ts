@@ -44,13 +44,20 @@ export class Writer {
     this.#cluster = cluster
     this.table = table
     const [execPath = process.execPath, ...execArgv] = [...wrapper, process.execPath, ...process.execArgv]
-    this.#child = fork(join(import.meta.dirname, 'writer-process.ts'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execPath, execArgv })
+    this.#child = fork(join(import.meta.dirname, 'writer-process.ts'), {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execPath,
+      execArgv,
+    })
     running.add(this)
     this.#child.once('exit', () => running.delete(this))
     this.#child.on('message', (message) => this.#hear(message as FromWriter))
   }
 
-  /** Makes the table where it is missing, and begins to write after the ids that it has. Resolves once a write was acknowledged. */
+  /**
+   * Makes the table where it is missing, and begins to write after the ids that it has. Resolves once a write was
+   * acknowledged.
+   */
   static async start(cluster: WrittenCluster, options: WriterOptions = {}): Promise<Writer> {
     const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000, retryMs = 5, wrapper = [] } = options
     const firstId = await prepareTable(cluster, table)
@@ -81,14 +88,23 @@ export class Writer {
     return this.#acknowledged.length
   }
 
-  /** Resolves once a write that began after `sinceMs` (now, unless given) was acknowledged, by a server other than `notBy` where that is given. */
-  async next(sinceMs = monotonicMs(), options: { readonly notBy?: string; readonly deadlineMs?: number } = {}): Promise<Acknowledged> {
+  /**
+   * Resolves once a write that began after `sinceMs` (now, unless given) was acknowledged, by a server other than
+   * `notBy` where that is given.
+   */
+  async next(
+    sinceMs = monotonicMs(),
+    options: { readonly notBy?: string; readonly deadlineMs?: number } = {},
+  ): Promise<Acknowledged> {
     const { notBy, deadlineMs = 30_000 } = options
     const until = monotonicMs() + deadlineMs
     for (;;) {
       const found = firstWrite(this.#acknowledged, sinceMs, notBy)
       if (found !== undefined) return found
-      if (monotonicMs() > until) throw new Error(`no write was acknowledged${notBy === undefined ? '' : ` by another server than ${notBy}`} within ${deadlineMs} ms; errors: ${JSON.stringify(this.report.errors)}`)
+      if (monotonicMs() > until)
+        throw new Error(
+          `no write was acknowledged${notBy === undefined ? '' : ` by another server than ${notBy}`} within ${deadlineMs} ms; errors: ${JSON.stringify(this.report.errors)}`,
+        )
       await this.#heard(200)
     }
   }
@@ -98,7 +114,10 @@ export class Writer {
     return this.#acknowledged.filter(({ ackedMs }) => ackedMs > atMs)
   }
 
-  /** Writes that began after this time and were acknowledged. Unlike the time of an acknowledgement, which a client that is held up notes too late, it cannot be wrong in this direction. */
+  /**
+   * Writes that began after this time and were acknowledged. Unlike the time of an acknowledgement, which a client that
+   * is held up notes too late, it cannot be wrong in this direction.
+   */
   begunSince(atMs: number): readonly Acknowledged[] {
     return this.#acknowledged.filter(({ beganMs }) => beganMs > atMs)
   }
@@ -108,7 +127,9 @@ export class Writer {
     return this.#acknowledged.findLast(({ ackedMs }) => ackedMs <= atMs)
   }
 
-  /** When a server took this client's login for the first time after `sinceMs`; only `by` counts where that is given. */
+  /**
+   * When a server took this client's login for the first time after `sinceMs`; only `by` counts where that is given.
+   */
   letInSince(sinceMs: number, by?: string): number | undefined {
     return this.#letIn.find(({ host, atMs }) => atMs > sinceMs && (by === undefined || host === by))?.atMs
   }
@@ -176,11 +197,17 @@ function countsOf(failures: readonly Failure[]): Readonly<Record<string, number>
   return Object.fromEntries(counts)
 }
 
-/** Nothing in it is unique but `number`, so that a write that took place twice is seen. Gives the first id that is free. */
+/**
+ * Nothing in it is unique but `number`, so that a write that took place twice is seen. Gives the first id that is free.
+ */
 async function prepareTable(cluster: WrittenCluster, table: string): Promise<number> {
   const primary = await cluster.primary()
   const as = { user: 'client' } as const
-  await cluster.sql(primary, `create table if not exists app.${table} (number bigint auto_increment primary key, id bigint not null, key (id))`, as)
+  await cluster.sql(
+    primary,
+    `create table if not exists app.${table} (number bigint auto_increment primary key, id bigint not null, key (id))`,
+    as,
+  )
   const [row] = await cluster.sql(primary, `select coalesce(max(id), 0) + 1 as first from app.${table}`, as)
   return Number(row?.['first'])
 }

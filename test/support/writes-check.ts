@@ -15,14 +15,23 @@ export interface WritesCheck {
 }
 
 /** Reads `app.<table>` on every instance that runs, replicas once they hold what the primary had at the beginning. */
-export async function checkWrites(cluster: WrittenCluster, table: string, acknowledged: readonly Acknowledged[], deadlineMs = 30_000): Promise<WritesCheck> {
+export async function checkWrites(
+  cluster: WrittenCluster,
+  table: string,
+  acknowledged: readonly Acknowledged[],
+  deadlineMs = 30_000,
+): Promise<WritesCheck> {
   const primary = await cluster.primary()
   const executed = await cluster.value(primary, 'select @@global.gtid_executed')
   const ids = await idsOn(cluster, primary, table)
   const differing: string[] = []
   const replicas = await cluster.replicas()
   for (const replica of replicas) {
-    await cluster.sql(replica, `select wait_for_executed_gtid_set('${executed.replaceAll('\n', '')}', ${deadlineMs / 1000})`, { deadlineMs: deadlineMs + 5_000 })
+    await cluster.sql(
+      replica,
+      `select wait_for_executed_gtid_set('${executed.replaceAll('\n', '')}', ${deadlineMs / 1000})`,
+      { deadlineMs: deadlineMs + 5_000 },
+    )
     if (String(await idsOn(cluster, replica, table)) !== String(ids)) differing.push(replica)
   }
   const there = new Set(ids)

@@ -6,6 +6,10 @@ export interface WrittenCluster {
   replicas(): Promise<readonly string[]>
   login(user: 'admin' | 'client'): Promise<{ readonly user: string; readonly password: string }>
   writerTarget(pinnedTo?: string): Promise<WriterTarget>
-  sql(instance: string, statement: string, options?: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number }): Promise<readonly Readonly<Record<string, unknown>>[]>
+  sql(
+    instance: string,
+    statement: string,
+    options?: { readonly user?: 'admin' | 'client'; readonly deadlineMs?: number },
+  ): Promise<readonly Readonly<Record<string, unknown>>[]>
   value(instance: string, statement: string): Promise<string>
 }

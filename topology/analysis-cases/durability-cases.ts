@@ -2,7 +2,7 @@ import type { Cases } from './case.ts'
 import { aDumpThreadOf, gtids } from '../testing.ts'
 
 export const durabilityCases: Cases = {
-  'acknowledgements': {
+  acknowledgements: {
     'sessions wait and no acknowledging replica is connected': {
       views: { 'shop-0': { server: { dumpThreads: [], semiSyncSource: { waiting: 4 } } } },
       findings: [
@@ -10,7 +10,14 @@ export const durabilityCases: Cases = {
       ],
     },
     'sessions wait for two and only one acknowledging replica is connected': {
-      views: { 'shop-0': { server: { dumpThreads: [aDumpThreadOf('shop-1'), aDumpThreadOf('shop-2', { semiSync: false })], semiSyncSource: { acks: 2, waiting: 1 } } } },
+      views: {
+        'shop-0': {
+          server: {
+            dumpThreads: [aDumpThreadOf('shop-1'), aDumpThreadOf('shop-2', { semiSync: false })],
+            semiSyncSource: { acks: 2, waiting: 1 },
+          },
+        },
+      },
       expected: { acks: 2 },
       findings: [
         'LockedSemiSyncPrimary critical shop-0: at least 1 session of primary shop-0 waits for 2 acknowledgements, and only 1 acknowledging replica is connected',
@@ -41,9 +48,7 @@ export const durabilityCases: Cases = {
     },
     'a primary that is closed is not yet asked to wait': {
       views: { 'shop-0': { server: { offlineMode: true, semiSyncSource: { enabled: false } } } },
-      findings: [
-        'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: offline_mode is on',
-      ],
+      findings: ['NoWritablePrimary critical shop-0: primary shop-0 takes no writes: offline_mode is on'],
     },
     'a counted replica receives and does not acknowledge': {
       views: { 'shop-1': { server: { channel: { semiSync: false } } } },
@@ -53,7 +58,12 @@ export const durabilityCases: Cases = {
     },
     'a replica that has not heard yet that it counts, or is not connected, is not asked to acknowledge': {
       views: {
-        'shop-1': { stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0' } }, server: { channel: { semiSync: false } } },
+        'shop-1': {
+          stored: {
+            assignment: { epoch: 1, revision: 1, role: 'replica', counted: false, fenced: false, source: 'shop-0' },
+          },
+          server: { channel: { semiSync: false } },
+        },
         'shop-2': { server: { channel: { ioRunning: 'connecting', semiSync: false } } },
       },
       findings: [
@@ -61,7 +71,10 @@ export const durabilityCases: Cases = {
       ],
     },
     'nobody is asked to acknowledge where nothing is waited for': {
-      views: { 'shop-0': { server: { semiSyncSource: { enabled: false } } }, 'shop-1': { server: { channel: { semiSync: false } } } },
+      views: {
+        'shop-0': { server: { semiSyncSource: { enabled: false } } },
+        'shop-1': { server: { channel: { semiSync: false } } },
+      },
       expected: { acks: 0 },
       findings: [
         'NotProtected warning shop-0: writes at primary shop-0 wait for no acknowledgement: a failover may lose them',
@@ -84,7 +97,16 @@ export const durabilityCases: Cases = {
       ],
     },
     'a stranger acknowledges': {
-      views: { 'shop-0': { server: { dumpThreads: [aDumpThreadOf('shop-1'), aDumpThreadOf('shop-2', { user: 'reporting', host: '10.9.9.9', serverUuid: '' })] } } },
+      views: {
+        'shop-0': {
+          server: {
+            dumpThreads: [
+              aDumpThreadOf('shop-1'),
+              aDumpThreadOf('shop-2', { user: 'reporting', host: '10.9.9.9', serverUuid: '' }),
+            ],
+          },
+        },
+      },
       findings: [
         'StrangerAcknowledges critical shop-0: primary shop-0 counts acknowledgements of reporting@10.9.9.9 (no server_uuid announced), which is not in the sync set',
       ],
@@ -97,9 +119,7 @@ export const durabilityCases: Cases = {
     },
     'a member whose server_uuid is not known yet is known by its address': {
       views: { 'shop-2': { unheard: true } },
-      findings: [
-        'InstanceUnreachable warning shop-2: the agent of shop-2 was never heard by this manager',
-      ],
+      findings: ['InstanceUnreachable warning shop-2: the agent of shop-2 was never heard by this manager'],
     },
     'commits went out without acknowledgement and the replicas lack some': {
       views: { 'shop-0': { server: { executed: gtids('shop-0', 110), semiSyncSource: { unacknowledged: 3 } } } },
@@ -108,7 +128,10 @@ export const durabilityCases: Cases = {
       ],
     },
     'commits that went out without acknowledgement are forgotten once enough hold everything': {
-      views: { 'shop-0': { server: { semiSyncSource: { unacknowledged: 3 } } } , 'shop-2': { server: { executed: gtids('shop-0', 50), received: gtids('shop-0', 60) } } },
+      views: {
+        'shop-0': { server: { semiSyncSource: { unacknowledged: 3 } } },
+        'shop-2': { server: { executed: gtids('shop-0', 50), received: gtids('shop-0', 60) } },
+      },
       findings: [],
     },
     'nothing is waited for: nothing is protected': {
@@ -120,9 +143,7 @@ export const durabilityCases: Cases = {
     'a single instance is not protected': {
       expected: { acks: 0, syncSet: [] },
       shape: { instances: 1 },
-      findings: [
-        'NotProtected warning shop-0: shop-0 is the only instance: what it loses is lost',
-      ],
+      findings: ['NotProtected warning shop-0: shop-0 is the only instance: what it loses is lost'],
     },
     'a stop that nobody ordered left its mark, also on an agent that is silent now': {
       views: { 'shop-2': { reachable: false, stored: { unsettled: true } } },

@@ -7,7 +7,11 @@ export const primaryCases: Cases = {
       findings: [],
     },
     'a cluster that has no primary yet says so': {
-      views: { 'shop-0': { ...fresh, server: { superReadOnly: true, readOnly: true } }, 'shop-1': { ...fresh, process: 'absent', processSinceMs: 80 }, 'shop-2': { ...fresh, server: { channel: null } } },
+      views: {
+        'shop-0': { ...fresh, server: { superReadOnly: true, readOnly: true } },
+        'shop-1': { ...fresh, process: 'absent', processSinceMs: 80 },
+        'shop-2': { ...fresh, server: { channel: null } },
+      },
       expected: beforeAnyRecord,
       findings: [
         'NoWritablePrimary critical -: no primary is recorded yet for 3 instances',
@@ -27,18 +31,27 @@ export const primaryCases: Cases = {
       views: { 'shop-0': fresh },
       expected: beforeAnyRecord,
       shape: { instances: 1 },
-      findings: [
-        'NoWritablePrimary critical -: no primary is recorded yet for 1 instance',
-      ],
+      findings: ['NoWritablePrimary critical -: no primary is recorded yet for 1 instance'],
     },
     'a primary that is read-only and offline takes no writes, and what its agent does about it is told': {
-      views: { 'shop-0': { server: { readOnly: true, superReadOnly: true, offlineMode: true }, converged: { revision: 0, done: false, sentence: 'setting the gates' } } },
+      views: {
+        'shop-0': {
+          server: { readOnly: true, superReadOnly: true, offlineMode: true },
+          converged: { revision: 0, done: false, sentence: 'setting the gates' },
+        },
+      },
       findings: [
         'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: read_only, super_read_only, offline_mode are on; its agent: setting the gates',
       ],
     },
     'a primary that was elected and applies what it had received says how much that is, and for how long it goes on': {
-      views: { 'shop-0': { openingMs: 8_400, server: { readOnly: true, superReadOnly: true, offlineMode: true, received: gtids('shop-0', 103) }, converged: { revision: 0, done: false, sentence: 'applying 3 received transactions before opening' } } },
+      views: {
+        'shop-0': {
+          openingMs: 8_400,
+          server: { readOnly: true, superReadOnly: true, offlineMode: true, received: gtids('shop-0', 103) },
+          converged: { revision: 0, done: false, sentence: 'applying 3 received transactions before opening' },
+        },
+      },
       findings: [
         'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: it is elected and applies 3 transactions before it takes writes, for 8 s',
       ],
@@ -61,8 +74,18 @@ export const primaryCases: Cases = {
     },
     'a primary that lacks a part of what it was elected for stays closed, and nobody is errant by what it holds': {
       views: {
-        'shop-0': { lacksElected: '00000000-0000-0000-0000-000000000000:91-100', server: { readOnly: true, superReadOnly: true, offlineMode: true, executed: '00000000-0000-0000-0000-000000000000:1-90' } },
-        'shop-2': { server: { executed: '00000000-0000-0000-0000-000000000000:1-100,00000000-0000-0000-0000-000000000009:1' } },
+        'shop-0': {
+          lacksElected: '00000000-0000-0000-0000-000000000000:91-100',
+          server: {
+            readOnly: true,
+            superReadOnly: true,
+            offlineMode: true,
+            executed: '00000000-0000-0000-0000-000000000000:1-90',
+          },
+        },
+        'shop-2': {
+          server: { executed: '00000000-0000-0000-0000-000000000000:1-100,00000000-0000-0000-0000-000000000009:1' },
+        },
       },
       findings: [
         'ElectedSetLost critical shop-0: primary shop-0 stays closed: it lacks 10 transactions of the set that it was elected for: 00000000-0000-0000-0000-000000000000:91-100',
@@ -70,9 +93,7 @@ export const primaryCases: Cases = {
     },
     'a primary that is only offline takes no writes': {
       views: { 'shop-0': { server: { offlineMode: true } } },
-      findings: [
-        'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: offline_mode is on',
-      ],
+      findings: ['NoWritablePrimary critical shop-0: primary shop-0 takes no writes: offline_mode is on'],
     },
     'a primary that is starting takes no writes and is not dead, and its replicas are not blamed': {
       views: { 'shop-0': { process: 'starting', processSinceMs: 1200, server: null }, 'shop-1': lost, 'shop-2': lost },
@@ -104,7 +125,11 @@ export const primaryCases: Cases = {
   },
   'a primary that died, by its own agent’s word': {
     'mysqld is dead': {
-      views: { 'shop-0': { process: 'dead', processSinceMs: 12, processNote: 'killed by signal 9' }, 'shop-1': lost, 'shop-2': lost },
+      views: {
+        'shop-0': { process: 'dead', processSinceMs: 12, processNote: 'killed by signal 9' },
+        'shop-1': lost,
+        'shop-2': lost,
+      },
       findings: [
         'DeadPrimary critical shop-0: primary shop-0 is dead: its own agent says its mysqld is dead for 12 ms (killed by signal 9); 2 of 2 replicas are alive',
       ],
@@ -136,7 +161,11 @@ export const primaryCases: Cases = {
       ],
     },
     'every replica died or is unreachable': {
-      views: { 'shop-0': { process: 'dead', processSinceMs: 12 }, 'shop-1': { process: 'dead', processSinceMs: 15 }, 'shop-2': { reachable: false } },
+      views: {
+        'shop-0': { process: 'dead', processSinceMs: 12 },
+        'shop-1': { process: 'dead', processSinceMs: 15 },
+        'shop-2': { reachable: false },
+      },
       findings: [
         'DeadPrimaryAndReplicas critical shop-0: primary shop-0 is dead: its own agent says its mysqld is dead for 12 ms; 0 of 2 replicas are alive',
         'NotEnoughSyncReplicas critical shop-0: a write at primary shop-0 needs 1 acknowledgement: 0 of 2 sync replicas (shop-1, shop-2) are known to be alive',
@@ -157,21 +186,15 @@ export const primaryCases: Cases = {
   'a primary that is frozen': {
     'its process is stopped': {
       views: { 'shop-0': { process: 'stopped', processSinceMs: 10, silentMs: 10 } },
-      findings: [
-        'FrozenPrimary critical shop-0: primary shop-0 is frozen: its mysqld is stopped for 10 ms',
-      ],
+      findings: ['FrozenPrimary critical shop-0: primary shop-0 is frozen: its mysqld is stopped for 10 ms'],
     },
     'neither probe nor admin interface answered for as long as the limit allows': {
       views: { 'shop-0': { probe: 'stuck', silentMs: 1200 } },
-      findings: [
-        'FrozenPrimary critical shop-0: primary shop-0 is frozen: its server has not answered for 1200 ms',
-      ],
+      findings: ['FrozenPrimary critical shop-0: primary shop-0 is frozen: its server has not answered for 1200 ms'],
     },
     'a full connection table is no freeze': {
       views: { 'shop-0': { probe: 'tooManyConnections', probeDetail: '151 of 151' } },
-      findings: [
-        'TooManyConnections critical shop-0: primary shop-0: all of its connections are taken (151 of 151)',
-      ],
+      findings: ['TooManyConnections critical shop-0: primary shop-0: all of its connections are taken (151 of 151)'],
     },
   },
   'a primary whose agent is silent': {
@@ -188,7 +211,11 @@ export const primaryCases: Cases = {
       ],
     },
     'one that was told to follow nobody is a witness': {
-      views: { 'shop-0': { unheard: true }, 'shop-1': { server: { channel: null }, stored: { promise: 2 } }, 'shop-2': { unheard: true } },
+      views: {
+        'shop-0': { unheard: true },
+        'shop-1': { server: { channel: null }, stored: { promise: 2 } },
+        'shop-2': { unheard: true },
+      },
       findings: [
         'DeadPrimaryAndSomeReplicas critical shop-0: primary shop-0 is dead: its agent is unreachable, and no replica that can testify (shop-1) receives from it; 1 of 2 replicas is alive',
         'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: it promised epoch 2 and follows nobody until that is decided',
@@ -209,7 +236,11 @@ export const primaryCases: Cases = {
       ],
     },
     'no replica can testify: nobody knows': {
-      views: { 'shop-0': { reachable: false }, 'shop-1': { process: 'dead', processSinceMs: 900 }, 'shop-2': { reachable: false } },
+      views: {
+        'shop-0': { reachable: false },
+        'shop-1': { process: 'dead', processSinceMs: 900 },
+        'shop-2': { reachable: false },
+      },
       findings: [
         'UnreachablePrimary critical shop-0: nobody knows whether primary shop-0 is alive: its agent is unreachable and none of 2 replicas can testify',
         'NotEnoughSyncReplicas critical shop-0: a write at primary shop-0 needs 1 acknowledgement: 0 of 2 sync replicas (shop-1, shop-2) are known to be alive',
@@ -225,7 +256,7 @@ export const primaryCases: Cases = {
       ],
     },
     'the platform does not list it, and a replica receives from an address nobody knows': {
-      views: { 'shop-0': { follows: 'shop-9' } , 'shop-1': { follows: 'shop-9' } },
+      views: { 'shop-0': { follows: 'shop-9' }, 'shop-1': { follows: 'shop-9' } },
       expected: { primary: 'shop-9' },
       shape: { instances: 2 },
       findings: [
@@ -233,7 +264,11 @@ export const primaryCases: Cases = {
       ],
     },
     'this manager reaches nobody: it judges nobody': {
-      views: { 'shop-0': { reachable: false, process: 'dead' }, 'shop-1': { reachable: false }, 'shop-2': { unheard: true } },
+      views: {
+        'shop-0': { reachable: false, process: 'dead' },
+        'shop-1': { reachable: false },
+        'shop-2': { unheard: true },
+      },
       expected: { paused: true },
       findings: [
         'ManagerIsolated critical -: this manager reaches none of 3 agents: it suspects itself and does nothing',

@@ -4,9 +4,7 @@ export const serversCases: Cases = {
   'single servers': {
     'the primary’s disk is full': {
       views: { 'shop-0': { probe: 'diskFull', probeDetail: 'errno 28', freeBytes: 0 } },
-      findings: [
-        'DiskFull critical shop-0: primary shop-0: its disk is full (errno 28); 0.0 MiB are free',
-      ],
+      findings: ['DiskFull critical shop-0: primary shop-0: its disk is full (errno 28); 0.0 MiB are free'],
     },
     'a rolling update to another series is half done': {
       views: { 'shop-0': { server: { version: '8.4.6' } }, 'shop-1': { server: { version: '8.4.6' } } },
@@ -32,7 +30,11 @@ export const serversCases: Cases = {
       ],
     },
     'file systems went read-only, connections ran out, a lock is held': {
-      views: { 'shop-0': { probe: 'readOnlyFilesystem' }, 'shop-1': { probe: 'locked' }, 'shop-2': { probe: 'tooManyConnections' } },
+      views: {
+        'shop-0': { probe: 'readOnlyFilesystem' },
+        'shop-1': { probe: 'locked' },
+        'shop-2': { probe: 'tooManyConnections' },
+      },
       findings: [
         'ReadOnlyFilesystem critical shop-0: primary shop-0: its file system is read-only',
         'GlobalLock warning shop-1: replica shop-1: a lock is in the way of writes, or of what Regent must do',
@@ -40,16 +42,19 @@ export const serversCases: Cases = {
       ],
     },
     'a lock at the primary stands in the way of a gate': {
-      views: { 'shop-0': { probe: 'locked', probeDetail: 'session 12 of admin@10.0.0.7 holds the backup lock for 4 s; ALTER USER waits behind it' } },
+      views: {
+        'shop-0': {
+          probe: 'locked',
+          probeDetail: 'session 12 of admin@10.0.0.7 holds the backup lock for 4 s; ALTER USER waits behind it',
+        },
+      },
       findings: [
         'GlobalLock critical shop-0: primary shop-0: a lock is in the way of writes, or of what Regent must do (session 12 of admin@10.0.0.7 holds the backup lock for 4 s; ALTER USER waits behind it)',
       ],
     },
     'the last probe of a server that is dead says nothing': {
       views: { 'shop-1': { process: 'dead', processSinceMs: 8, probe: 'diskFull' } },
-      findings: [
-        'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is dead for 8 ms',
-      ],
+      findings: ['ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is dead for 8 ms'],
     },
     'a replication filter is set, another was': {
       views: { 'shop-1': { server: { channel: { filtered: true } } }, 'shop-2': { stored: { filterSeen: true } } },
@@ -72,17 +77,29 @@ export const serversCases: Cases = {
       ],
     },
     'mysqld refuses a setting, before it was started and while it runs': {
-      views: { 'shop-0': { settingsRefused: 'unknown variable \'bogus=1\'' }, 'shop-1': { process: 'absent', server: null, settingsRefused: 'unknown variable \'bogus=1\'' } },
+      views: {
+        'shop-0': { settingsRefused: "unknown variable 'bogus=1'" },
+        'shop-1': { process: 'absent', server: null, settingsRefused: "unknown variable 'bogus=1'" },
+      },
       findings: [
         'ReplicaDead warning shop-1: replica shop-1 is dead: its mysqld is absent for 60000 ms',
-        'SettingsRefused warning shop-0: mysqld of shop-0 refuses its settings: unknown variable \'bogus=1\'; it runs on with those of before, and would not start again until that setting is taken out or put right',
-        'SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable \'bogus=1\'; it is not started until that setting is taken out or put right',
+        "SettingsRefused warning shop-0: mysqld of shop-0 refuses its settings: unknown variable 'bogus=1'; it runs on with those of before, and would not start again until that setting is taken out or put right",
+        "SettingsRefused warning shop-1: mysqld of shop-1 refuses its settings: unknown variable 'bogus=1'; it is not started until that setting is taken out or put right",
       ],
     },
     'a replica was told to apply later, and another option of its channel was changed': {
       views: {
         'shop-1': { server: { channel: { changedOptions: [{ name: 'SOURCE_DELAY', seen: '3600', wanted: '0' }] } } },
-        'shop-2': { server: { channel: { changedOptions: [{ name: 'SOURCE_BIND', seen: '10.0.0.9', wanted: '' }, { name: 'SOURCE_RETRY_COUNT', seen: '1', wanted: '1000000000' }] } } },
+        'shop-2': {
+          server: {
+            channel: {
+              changedOptions: [
+                { name: 'SOURCE_BIND', seen: '10.0.0.9', wanted: '' },
+                { name: 'SOURCE_RETRY_COUNT', seen: '1', wanted: '1000000000' },
+              ],
+            },
+          },
+        },
       },
       findings: [
         'ReplicaDelayed warning shop-1: shop-1 was told to apply 3600 s later than it receives (SOURCE_DELAY); its agent ends that',

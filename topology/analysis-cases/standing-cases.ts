@@ -4,9 +4,7 @@ export const standingCases: Cases = {
   'what people and records say': {
     'automatic actions are paused': {
       expected: { paused: true },
-      findings: [
-        'Paused warning -: automatic actions are paused: nothing fails over until they are resumed',
-      ],
+      findings: ['Paused warning -: automatic actions are paused: nothing fails over until they are resumed'],
     },
     'the notes cannot be used': {
       expected: { notesDamage: 'the notes of shop cannot be used' },
@@ -41,13 +39,26 @@ export const standingCases: Cases = {
       ],
     },
     'an agent was given orders of a newer epoch than the record’s': {
-      views: { 'shop-1': { stored: { promise: 2, assignment: { epoch: 2, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } } } },
+      views: {
+        'shop-1': {
+          stored: {
+            promise: 2,
+            assignment: { epoch: 2, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' },
+          },
+        },
+      },
       findings: [
         'RecordFromThePast critical shop-1: the record (epoch 1, revision 1) is older than what shop-1 stored (epoch 2, revision 1): a person must decide',
       ],
     },
     'the record names another primary than the one that was made primary in its epoch': {
-      views: { 'shop-1': { stored: { assignment: { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } } } },
+      views: {
+        'shop-1': {
+          stored: {
+            assignment: { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null },
+          },
+        },
+      },
       findings: [
         'RecordOfAnotherHistory critical shop-1: the record names shop-0 as primary of epoch 1, and shop-1 was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide',
       ],

@@ -12,7 +12,11 @@ import { manager } from '../../kube/manager-names.ts'
 import { secrets, textIn } from '../../kube/secrets.ts'
 
 interface Pod extends KubeObject {
-  readonly spec?: { readonly containers?: readonly { readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[] }[] }
+  readonly spec?: {
+    readonly containers?: readonly {
+      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[]
+    }[]
+  }
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
 }
 
@@ -33,7 +37,10 @@ export interface FoundManagers {
   readonly pods: readonly ManagerPod[]
 }
 
-/** Asks Kubernetes for the managers in a namespace and for what a request to them needs. Throws `REGENT_API_UNREACHABLE` where there is none, `REGENT_KUBE_FORBIDDEN` with the right that is missing. */
+/**
+ * Asks Kubernetes for the managers in a namespace and for what a request to them needs. Throws `REGENT_API_UNREACHABLE`
+ * where there is none, `REGENT_KUBE_FORBIDDEN` with the right that is missing.
+ */
 export async function findManagers(connection: KubeConnection, namespace: string): Promise<FoundManagers> {
   const { tokenSecret, tokenKey, authorityConfigMap, caKey } = manager
   const client = createKubeClient({ connection, world: realWorld, userAgent: `regent/${regentVersion} command` })
@@ -59,13 +66,23 @@ export async function findManagers(connection: KubeConnection, namespace: string
 export function withRights(error: unknown, namespace: string): unknown {
   if (!(error instanceof KubeApiError) || error.status !== 403) return error
   const rights = `get secrets ${manager.tokenSecret}, get configmaps ${manager.authorityConfigMap}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
-  return new RegentError('REGENT_KUBE_FORBIDDEN', `${error.message}. In namespace ${namespace} this command must be allowed to ${rights}`, { cause: error })
+  return new RegentError(
+    'REGENT_KUBE_FORBIDDEN',
+    `${error.message}. In namespace ${namespace} this command must be allowed to ${rights}`,
+    { cause: error },
+  )
 }
 
-async function existing<Kind extends KubeObject>(client: KubeClient, resource: Resource<Kind>, key: ObjectKey): Promise<Kind> {
+async function existing<Kind extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<Kind>,
+  key: ObjectKey,
+): Promise<Kind> {
   const object = await client.get(resource, key, { deadlineMs })
   if (object !== undefined) return object
-  throw unreachable(`there is no ${resource.kind} "${key.name}" in namespace "${key.namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`)
+  throw unreachable(
+    `there is no ${resource.kind} "${key.name}" in namespace "${key.namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`,
+  )
 }
 
 function given(text: string | undefined, where: string, key: string): string {
@@ -87,13 +104,23 @@ async function leaderIn(client: KubeClient, namespace: string): Promise<string> 
 function usable(all: readonly Pod[], namespace: string, leader: string): readonly ManagerPod[] {
   const ready = all.filter(isReady)
   const names = all.map(({ metadata }) => metadata.name).join(', ')
-  if (ready.length === 0) throw unreachable(names === '' ? `there is no manager pod (${manager.podSelector}) in namespace "${namespace}"` : `no manager in namespace "${namespace}" is ready: ${names}`)
+  if (ready.length === 0)
+    throw unreachable(
+      names === ''
+        ? `there is no manager pod (${manager.podSelector}) in namespace "${namespace}"`
+        : `no manager in namespace "${namespace}" is ready: ${names}`,
+    )
   const leads = (pod: Pod): number => (leader.startsWith(`${pod.metadata.name}_`) ? 0 : 1)
-  return ready.toSorted((one, other) => leads(one) - leads(other)).map((pod) => ({ name: pod.metadata.name, port: portOf(pod) }))
+  return ready
+    .toSorted((one, other) => leads(one) - leads(other))
+    .map((pod) => ({ name: pod.metadata.name, port: portOf(pod) }))
 }
 
 function isReady({ metadata, status }: Pod): boolean {
-  return metadata.deletionTimestamp === undefined && status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
+  return (
+    metadata.deletionTimestamp === undefined &&
+    status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
+  )
 }
 
 function portOf({ spec }: Pod): number {

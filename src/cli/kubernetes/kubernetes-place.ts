@@ -10,9 +10,17 @@ import type { Io } from '../io.ts'
 import type { Connection, Place } from '../place.ts'
 import { ManagerRoute } from './manager-route.ts'
 
-/** The clusters of a manager on Kubernetes. Names without a namespace are those of --namespace, else of the kubeconfig's context. */
+/**
+ * The clusters of a manager on Kubernetes. Names without a namespace are those of --namespace, else of the kubeconfig's
+ * context.
+ */
 export async function kubernetesPlace(io: Io, options: KubernetesOptions): Promise<Place> {
-  const connection = await findKubeConnection({ clock: realClock, env: io.env, kubeconfig: options.kubeconfig, context: options.context })
+  const connection = await findKubeConnection({
+    clock: realClock,
+    env: io.env,
+    kubeconfig: options.kubeconfig,
+    context: options.context,
+  })
   const namespace = options.namespace ?? connection.namespace
   const route = await ManagerRoute.find(connection, options.managerNamespace ?? manager.namespace)
   const client = ApiClient.over(route)
@@ -27,8 +35,15 @@ export async function kubernetesPlace(io: Io, options: KubernetesOptions): Promi
     const [first] = here
     if (first !== undefined && here.length === 1) return first
     const names = (here.length === 0 ? all : here).map(clusterName).join(', ')
-    if (here.length > 0) throw new RegentError('REGENT_NOT_FOUND', `namespace ${namespace} has several clusters, so name one of them: ${names}`)
-    throw new RegentError('REGENT_NOT_FOUND', `namespace ${namespace} has no cluster; ${names === '' ? 'neither has any other' : `there is: ${names}`}`)
+    if (here.length > 0)
+      throw new RegentError(
+        'REGENT_NOT_FOUND',
+        `namespace ${namespace} has several clusters, so name one of them: ${names}`,
+      )
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      `namespace ${namespace} has no cluster; ${names === '' ? 'neither has any other' : `there is: ${names}`}`,
+    )
   }
 
   return {

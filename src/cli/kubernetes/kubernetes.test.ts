@@ -10,7 +10,10 @@ const done = { status: 200, body: { done: true, dryRun: false, sentence: 'done i
 /** One manager that knows these clusters and answers everything else with a topology. */
 async function kubernetes(...clusters: readonly string[]): Promise<FakeKubernetes> {
   const kubernetes = await FakeKubernetes.start()
-  await kubernetes.manager('regent-a', ({ path }) => ({ status: 200, body: path.endsWith('/clusters') ? clusters.map((name) => ({ name })) : topology() }))
+  await kubernetes.manager('regent-a', ({ path }) => ({
+    status: 200,
+    body: path.endsWith('/clusters') ? clusters.map((name) => ({ name })) : topology(),
+  }))
   return kubernetes
 }
 
@@ -36,7 +39,10 @@ describe('where a command asks', () => {
     vi.stubEnv('REGENT_HOME', await temporaryFolder())
     const fake = await kubernetes('shops.shop')
     for (const line of ['topology', 'topology shop', 'pause shop', 'recoveries shop']) {
-      expect(await fake.regent(line)).toMatchObject({ code: 1, err: expect.stringContaining('asked for with -n <namespace>') as string })
+      expect(await fake.regent(line)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('asked for with -n <namespace>') as string,
+      })
     }
     expect(fake.api.requests).toEqual([])
     vi.unstubAllEnvs()
@@ -85,14 +91,25 @@ describe('the cluster', () => {
     [[], 'namespace shops has no cluster; neither has any other'],
   ])('must be named where there are %j', async (clusters, message) => {
     const fake = await kubernetes(...clusters)
-    expect(await fake.regent('topology --context main')).toMatchObject({ code: 1, err: expect.stringContaining(message) as string })
+    expect(await fake.regent('topology --context main')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(message) as string,
+    })
   })
 
   test('is told from the id of a recovery', async () => {
     const fake = await FakeKubernetes.start()
-    await fake.manager('regent-a', ({ path }) => ({ status: 200, body: path.endsWith('/clusters') ? [{ name: 'shops.shop' }] : [] }))
-    for (const line of ['recoveries shop -n shops', 'recoveries shops/shop', 'recoveries r1 -n shops -o json']) await fake.regent(line)
-    expect(fake.asked.map(({ path }) => path).filter((path) => path.includes('recoveries'))).toEqual(['/api/v1/clusters/shops.shop/recoveries', '/api/v1/clusters/shops.shop/recoveries', '/api/v1/clusters/shops.shop/recoveries/r1'])
+    await fake.manager('regent-a', ({ path }) => ({
+      status: 200,
+      body: path.endsWith('/clusters') ? [{ name: 'shops.shop' }] : [],
+    }))
+    for (const line of ['recoveries shop -n shops', 'recoveries shops/shop', 'recoveries r1 -n shops -o json'])
+      await fake.regent(line)
+    expect(fake.asked.map(({ path }) => path).filter((path) => path.includes('recoveries'))).toEqual([
+      '/api/v1/clusters/shops.shop/recoveries',
+      '/api/v1/clusters/shops.shop/recoveries',
+      '/api/v1/clusters/shops.shop/recoveries/r1',
+    ])
   })
 
   test('is found from an instance, which the manager knows by its own name', async () => {
@@ -100,7 +117,9 @@ describe('the cluster', () => {
     await fake.manager('regent-a', () => done)
     expect((await fake.regent('fence shop-1 -n shops')).out).toContain('timeline: regent recoveries shops/shop r1')
     await fake.regent('unfence other/shop-1')
-    expect((await fake.regent('switchover shop --to shop-2', { REGENT_KUBECTL_PLUGIN: 'yes' })).out).toContain('timeline: kubectl regent recoveries shops/shop r1')
+    expect((await fake.regent('switchover shop --to shop-2', { REGENT_KUBECTL_PLUGIN: 'yes' })).out).toContain(
+      'timeline: kubectl regent recoveries shops/shop r1',
+    )
     expect(fake.asked.map(({ path, body }) => [path, body])).toEqual([
       ['/api/v1/clusters/shops.shop/fence', { instance: 'shop-1' }],
       ['/api/v1/clusters/other.shop/unfence', { instance: 'shop-1' }],
@@ -128,21 +147,29 @@ describe('the manager', () => {
     // Who may not read the lease is no worse off.
     fake.api.misbehave({ when: ({ path }) => path.includes('leases'), answer: { status: 403 } })
     expect((await fake.regent('pause shop -n shops')).code).toBe(0)
-    expect(fake.asked.map(({ pod, body }) => [pod, body])).toEqual(['regent-a', 'regent-d'].map((pod) => [pod, { reason: 'asked for with regent pause' }]))
+    expect(fake.asked.map(({ pod, body }) => [pod, body])).toEqual(
+      ['regent-a', 'regent-d'].map((pod) => [pod, { reason: 'asked for with regent pause' }]),
+    )
   })
 
   test('is asked once where the answer is lost: what was sent may have been done', async () => {
     const fake = await FakeKubernetes.start()
     await fake.manager('regent-a', (_asked, response) => (response.destroy(), null))
     await fake.manager('regent-b', () => done)
-    expect(await fake.regent('pause shop -n shops')).toMatchObject({ code: 3, err: expect.stringContaining('no manager answers at https://regent.regent.svc') as string })
+    expect(await fake.regent('pause shop -n shops')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('no manager answers at https://regent.regent.svc') as string,
+    })
     expect(fake.asked.map(({ pod }) => pod)).toEqual(['regent-a'])
   })
 
   test('that refuses is quoted, and so are two of which neither leads', async () => {
     const fake = await FakeKubernetes.start()
     for (const pod of ['regent-a', 'regent-b']) await fake.manager(pod, () => notLeader)
-    expect(await fake.regent('pause shop -n shops')).toMatchObject({ code: 1, err: expect.stringContaining('another manager leads') as string })
+    expect(await fake.regent('pause shop -n shops')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('another manager leads') as string,
+    })
     expect(fake.asked).toHaveLength(2)
   })
 
@@ -150,7 +177,8 @@ describe('the manager', () => {
     const fake = await FakeKubernetes.start()
     let streams = 0
     await fake.manager('regent-a', ({ path }, response) => {
-      if (!path.endsWith('/events')) return { status: 200, body: topology({ sentence: `drawing ${fake.asked.length}` }) }
+      if (!path.endsWith('/events'))
+        return { status: 200, body: topology({ sentence: `drawing ${fake.asked.length}` }) }
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: state\ndata: {}\n\n')
       if (++streams === 1) setTimeout(() => response.destroy(), 50)
       return null
@@ -163,22 +191,39 @@ describe('the manager', () => {
 })
 
 describe('what stands in the way is said in a sentence', () => {
-  const forbidden = (part: string) => ({ when: ({ path }: { path: string }) => path.includes(part), times: 9, answer: { status: 403 } })
+  const forbidden = (part: string) => ({
+    when: ({ path }: { path: string }) => path.includes(part),
+    times: 9,
+    answer: { status: 403 },
+  })
 
   test.each(['secrets', 'configmaps', 'pods', 'portforward'])('the right to %s is missing', async (part) => {
     const fake = await kubernetes('shops.shop')
     fake.api.misbehave(forbidden(part))
     const { code, err } = await fake.regent('topology shop -n shops')
-    expect(err).toMatch(/In namespace regent this command must be allowed to get secrets regent-api, get configmaps regent-ca, list pods, get and create pods\/portforward/)
+    expect(err).toMatch(
+      /In namespace regent this command must be allowed to get secrets regent-api, get configmaps regent-ca, list pods, get and create pods\/portforward/,
+    )
     expect([code, err.split('\n').at(-1)?.trim()]).toEqual([1, 'REGENT_KUBE_FORBIDDEN'])
   })
 
   test('there is no Regent in that namespace, or none that is ready', async () => {
     const fake = await FakeKubernetes.start()
-    expect(await fake.regent('topology shop --manager-namespace elsewhere')).toMatchObject({ code: 3, err: expect.stringMatching(/there is no (Secret|ConfigMap) "regent-[a-z]+" in namespace "elsewhere": Regent is not installed there/) as string })
-    expect(await fake.regent('topology shop -n shops')).toMatchObject({ code: 3, err: expect.stringContaining('there is no manager pod (') as string })
+    expect(await fake.regent('topology shop --manager-namespace elsewhere')).toMatchObject({
+      code: 3,
+      err: expect.stringMatching(
+        /there is no (Secret|ConfigMap) "regent-[a-z]+" in namespace "elsewhere": Regent is not installed there/,
+      ) as string,
+    })
+    expect(await fake.regent('topology shop -n shops')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('there is no manager pod (') as string,
+    })
     await fake.manager('regent-a', () => done, { ready: false })
-    expect(await fake.regent('topology shop -n shops')).toMatchObject({ code: 3, err: expect.stringContaining('no manager in namespace "regent" is ready: regent-a') as string })
+    expect(await fake.regent('topology shop -n shops')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('no manager in namespace "regent" is ready: regent-a') as string,
+    })
   })
 
   const [ours, otherName] = [selfSigned('regent.regent.svc'), selfSigned('other.regent.svc')]
@@ -197,12 +242,18 @@ describe('what stands in the way is said in a sentence', () => {
   test('a port-forward that is never answered ends at its deadline', async () => {
     const fake = await kubernetes('shops.shop')
     fake.api.misbehave({ when: ({ path }) => path.includes('portforward'), answer: 'silence' })
-    expect(await fake.regent('topology shop -n shops')).toMatchObject({ code: 3, err: expect.stringContaining('pod regent/regent-a: no connection within 4 s') as string })
+    expect(await fake.regent('topology shop -n shops')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('pod regent/regent-a: no connection within 4 s') as string,
+    })
   })
 
   test('Kubernetes does not answer', async () => {
     const fake = await kubernetes('shops.shop')
     await fake.api[Symbol.asyncDispose]()
-    expect(await fake.regent('topology shop -n shops')).toMatchObject({ code: 3, err: expect.stringContaining('REGENT_KUBE_UNREACHABLE') as string })
+    expect(await fake.regent('topology shop -n shops')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('REGENT_KUBE_UNREACHABLE') as string,
+    })
   })
 })

@@ -13,8 +13,9 @@ import { findManagers, unreachable, withRights, type FoundManagers, type Manager
 const connectMs = 4_000
 
 /**
- * The way to the managers in a namespace: HTTPS within a port-forward. The API server's own proxy would do for neither: it takes the `Authorization` header for itself.
- * Only the leader changes things, so a request goes to the leader first, and on to the next where a pod cannot be reached or does not lead.
+ * The way to the managers in a namespace: HTTPS within a port-forward. The API server's own proxy would do for neither:
+ * it takes the `Authorization` header for itself. Only the leader changes things, so a request goes to the leader
+ * first, and on to the next where a pod cannot be reached or does not lead.
  */
 export class ManagerRoute implements ApiRoute, AsyncDisposable {
   readonly url: string
@@ -56,7 +57,9 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
   async #askInTurn([agent, ...others]: readonly Agent[], url: string, init: RequestInit): Promise<Response> {
     try {
       // Node's own fetch takes no dispatcher of this undici; the two agree on what they are given and give.
-      const response = (await fetch(url, { ...init, dispatcher: agent } as Parameters<typeof fetch>[1])) as unknown as Response
+      const response = (await fetch(url, { ...init, dispatcher: agent } as Parameters<
+        typeof fetch
+      >[1])) as unknown as Response
       if (others.length === 0 || !(await isFollowers(response))) return response
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined
@@ -72,7 +75,16 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
   }
 
   #agentsFor({ pods, ca }: FoundManagers): readonly Agent[] {
-    return pods.map((pod) => new Agent({ connect: (_options, done) => void this.#connect(pod, ca).then((socket) => done(null, socket), (error: Error) => done(error, null)) }))
+    return pods.map(
+      (pod) =>
+        new Agent({
+          connect: (_options, done) =>
+            void this.#connect(pod, ca).then(
+              (socket) => done(null, socket),
+              (error: Error) => done(error, null),
+            ),
+        }),
+    )
   }
 
   async #forget(): Promise<void> {
@@ -84,18 +96,29 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
   async #connect(pod: ManagerPod, ca: string): Promise<TLSSocket> {
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(connectMs)])
     try {
-      const tunnel = await openPortForward(this.#connection, { namespace: this.#namespace, pod: pod.name, port: pod.port }, signal)
+      const tunnel = await openPortForward(
+        this.#connection,
+        { namespace: this.#namespace, pod: pod.name, port: pod.port },
+        signal,
+      )
       return await secured(tunnel, { ca, servername: this.#serverName }, signal)
     } catch (error) {
       if (error instanceof RegentError) throw withRights(error, this.#namespace)
       const expected = `expected is a certificate of the CA in ConfigMap ${manager.authorityConfigMap} for ${this.#serverName}`
-      throw unreachable(`pod ${this.#namespace}/${pod.name}: ${signal.aborted ? `no connection within ${connectMs / 1_000} s` : `${describeError(error)} (${expected})`}`, error)
+      throw unreachable(
+        `pod ${this.#namespace}/${pod.name}: ${signal.aborted ? `no connection within ${connectMs / 1_000} s` : `${describeError(error)} (${expected})`}`,
+        error,
+      )
     }
   }
 }
 
 /** TLS within the port-forward. The name and the CA are Regent's own, whatever host the bytes go through. */
-function secured(tunnel: Duplex, tls: { readonly ca: string; readonly servername: string }, signal: AbortSignal): Promise<TLSSocket> {
+function secured(
+  tunnel: Duplex,
+  tls: { readonly ca: string; readonly servername: string },
+  signal: AbortSignal,
+): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connectTls({ ...tls, socket: tunnel, ALPNProtocols: ['http/1.1'] })
     const giveUp = (): void => void socket.destroy(signal.reason as Error)

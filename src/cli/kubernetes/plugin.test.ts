@@ -10,7 +10,9 @@ const script = join(import.meta.dirname, '../../../bin/kubectl-regent')
 
 async function run(file: string, argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(file, argv, { env: { ...process.env, ...env }, timeout: 25_000 }, (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }))
+    execFile(file, argv, { env: { ...process.env, ...env }, timeout: 25_000 }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    )
   })
 }
 
@@ -21,12 +23,24 @@ test('the plugin, also through a symbolic link, asks Kubernetes, takes kubectlâ€
   await symlink(script, link)
   const env = { KUBECONFIG: fake.kubeconfig }
   expect(await run(script, ['topology', 'shop', '-o', 'json'], env)).toMatchObject({ code: 0, err: '' })
-  expect(await run(link, ['--context=main', '-n', 'other', 'topology', 'shop', '--manager-namespace', 'regent'], env)).toMatchObject({ code: 0, err: '' })
-  expect(fake.asked.map(({ path }) => path)).toEqual(['/api/v1/clusters/shops.shop/topology', '/api/v1/clusters/other.shop/topology'])
+  expect(
+    await run(link, ['--context=main', '-n', 'other', 'topology', 'shop', '--manager-namespace', 'regent'], env),
+  ).toMatchObject({ code: 0, err: '' })
+  expect(fake.asked.map(({ path }) => path)).toEqual([
+    '/api/v1/clusters/shops.shop/topology',
+    '/api/v1/clusters/other.shop/topology',
+  ])
 }, 90_000)
 
 test('the plugin keeps words with blanks whole, and calls itself what a person typed', async () => {
-  const ran = await run(script, ['--context', 'no such context', 'topology'], { KUBECONFIG: (await FakeKubernetes.start()).kubeconfig })
-  expect(ran).toMatchObject({ code: 1, err: expect.stringContaining('there is no context "no such context"') as string })
-  expect((await run(script, ['topology', '--help'], {})).out).toContain('Usage: kubectl regent topology [options] [cluster]')
+  const ran = await run(script, ['--context', 'no such context', 'topology'], {
+    KUBECONFIG: (await FakeKubernetes.start()).kubeconfig,
+  })
+  expect(ran).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('there is no context "no such context"') as string,
+  })
+  expect((await run(script, ['topology', '--help'], {})).out).toContain(
+    'Usage: kubectl regent topology [options] [cluster]',
+  )
 }, 90_000)

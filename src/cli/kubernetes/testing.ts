@@ -19,7 +19,10 @@ export interface ManagerOptions {
 
 type Respond = (asked: Asked, response: ServerResponse) => { readonly status: number; readonly body: unknown } | null
 
-/** A Kubernetes with what Regent publishes in namespace `regent`, and a kubeconfig for it whose current context is namespace `shops`. */
+/**
+ * A Kubernetes with what Regent publishes in namespace `regent`, and a kubeconfig for it whose current context is
+ * namespace `shops`.
+ */
 export class FakeKubernetes {
   readonly api: FakeApiServer
   readonly kubeconfig: string
@@ -39,7 +42,12 @@ export class FakeKubernetes {
     onTestFinished(() => api[Symbol.asyncDispose]())
     const kubeconfig = join(await temporaryFolder(), 'config')
     const context = { cluster: 'here', user: 'me', namespace: 'shops' }
-    const config = { 'current-context': 'main', contexts: [{ name: 'main', context }], clusters: [{ name: 'here', cluster: { server: api.connection.server } }], users: [{ name: 'me', user: {} }] }
+    const config = {
+      'current-context': 'main',
+      contexts: [{ name: 'main', context }],
+      clusters: [{ name: 'here', cluster: { server: api.connection.server } }],
+      users: [{ name: 'me', user: {} }],
+    }
     await writeFile(kubeconfig, JSON.stringify(config))
     return new FakeKubernetes(api, kubeconfig, certificate)
   }
@@ -53,17 +61,31 @@ export class FakeKubernetes {
   async manager(pod: string, respond?: Respond, options: ManagerOptions = {}): Promise<void> {
     const { ready = true, certificate = this.#certificate, port = 9500 } = options
     this.#create('v1/pods', pod, {
-      spec: { containers: [{ ports: [{ name: 'metrics', containerPort: 8080 }, { name: 'api', containerPort: port }] }] },
+      spec: {
+        containers: [
+          {
+            ports: [
+              { name: 'metrics', containerPort: 8080 },
+              { name: 'api', containerPort: port },
+            ],
+          },
+        ],
+      },
       status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
     })
-    if (respond !== undefined) this.api.forwards.set(`regent/${pod}:${port}`, await this.#serve(pod, respond, certificate))
+    if (respond !== undefined)
+      this.api.forwards.set(`regent/${pod}:${port}`, await this.#serve(pod, respond, certificate))
   }
 
   leads(pod: string): void {
     this.#create('coordination.k8s.io/v1/leases', 'regent-manager', { spec: { holderIdentity: `${pod}_7d1f` } })
   }
 
-  #create(kind: string, name: string, content: Pick<StoredObject, 'spec' | 'status'> | { readonly data: object }): void {
+  #create(
+    kind: string,
+    name: string,
+    content: Pick<StoredObject, 'spec' | 'status'> | { readonly data: object },
+  ): void {
     const labels = { 'app.kubernetes.io/name': 'regent', 'app.kubernetes.io/component': 'manager' }
     this.api.state.create(kind, 'regent', { metadata: { name, namespace: 'regent', labels }, ...content })
   }
@@ -73,7 +95,13 @@ export class FakeKubernetes {
       let text = ''
       request.setEncoding('utf8').on('data', (part: string) => (text += part))
       request.on('end', () => {
-        const asked = { pod, method: request.method ?? '', path: request.url ?? '', body: text === '' ? undefined : (JSON.parse(text) as unknown), authorization: request.headers.authorization ?? '' }
+        const asked = {
+          pod,
+          method: request.method ?? '',
+          path: request.url ?? '',
+          body: text === '' ? undefined : (JSON.parse(text) as unknown),
+          authorization: request.headers.authorization ?? '',
+        }
         this.asked.push(asked)
         const answer = respond(asked, response)
         if (answer !== null) response.writeHead(answer.status).end(JSON.stringify(answer.body))

@@ -15,20 +15,30 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
   const { dir, cluster } = await findCluster(wanted).catch((error: unknown) => withoutDescription(wanted, error))
   if (cluster === undefined) return endOrphans(io, dir, { purge, output })
   const { name } = cluster
-  await withFileLock(await commandLock(), () => io.note('waiting for another regent local command …'), async () => {
-    const layout = layoutOf(dir)
-    await stopCluster(layout)
-    if (!purge) return
-    await forgetRecord(io, layout, cluster)
-    await purgeCluster(layout)
-    await rememberFolder(name, undefined)
-  })
+  await withFileLock(
+    await commandLock(),
+    () => io.note('waiting for another regent local command …'),
+    async () => {
+      const layout = layoutOf(dir)
+      await stopCluster(layout)
+      if (!purge) return
+      await forgetRecord(io, layout, cluster)
+      await purgeCluster(layout)
+      await rememberFolder(name, undefined)
+    },
+  )
   const sentence = purge ? `${name} is down and removed` : `${name} is down; its data stays in ${dir}`
   io.out(output === 'json' ? toJson({ name, dir, purged: purge, sentence }) : sentence)
 }
 
-/** The cluster to be ended whose folder or description was removed, or damaged, under its processes; throws `error` where there is none. */
-async function withoutDescription(wanted: string | undefined, error: unknown): Promise<{ readonly dir: string; readonly cluster: undefined }> {
+/**
+ * The cluster to be ended whose folder or description was removed, or damaged, under its processes; throws `error`
+ * where there is none.
+ */
+async function withoutDescription(
+  wanted: string | undefined,
+  error: unknown,
+): Promise<{ readonly dir: string; readonly cluster: undefined }> {
   if (codeOf(error) === 'REGENT_NOT_FOUND') {
     const orphans = (await orphanedClusters()).filter(({ name }) => wanted === undefined || name === wanted)
     const [only] = orphans
@@ -41,14 +51,24 @@ async function withoutDescription(wanted: string | undefined, error: unknown): P
   throw error
 }
 
-async function endOrphans(io: Io, dir: string, { purge, output }: { readonly purge: boolean; readonly output: 'text' | 'json' }): Promise<void> {
+async function endOrphans(
+  io: Io,
+  dir: string,
+  { purge, output }: { readonly purge: boolean; readonly output: 'text' | 'json' },
+): Promise<void> {
   const processes = await processesOf(dir)
   const name = clusterNameOf(processes, dir)
-  await withFileLock(await commandLock(), () => io.note('waiting for another regent local command …'), async () => {
-    await endStrays(dir)
-    if (purge) await purgeCluster(layoutOf(dir))
-  })
-  const rest = purge ? '' : `; what is left there is kept, and "regent local down ${name} --purge" would have removed it`
+  await withFileLock(
+    await commandLock(),
+    () => io.note('waiting for another regent local command …'),
+    async () => {
+      await endStrays(dir)
+      if (purge) await purgeCluster(layoutOf(dir))
+    },
+  )
+  const rest = purge
+    ? ''
+    : `; what is left there is kept, and "regent local down ${name} --purge" would have removed it`
   const sentence = `${processes.length} processes of ${name}, whose description in ${dir} was removed or damaged, are ended${rest}`
   io.out(output === 'json' ? toJson({ name, dir, purged: purge, sentence }) : sentence)
 }
@@ -59,8 +79,9 @@ const otherManagerMs = 6_000
 const purgeMs = 30_000
 
 /**
- * Removes record and notes, as the one that leads: no manager may work on a cluster while it is removed, also none that a person started. Throws `REGENT_REFUSED`
- * while one does. A store that does not answer, or is damaged, must not keep a cluster from being removed.
+ * Removes record and notes, as the one that leads: no manager may work on a cluster while it is removed, also none that
+ * a person started. Throws `REGENT_REFUSED` while one does. A store that does not answer, or is damaged, must not keep
+ * a cluster from being removed.
  */
 async function forgetRecord(io: Io, layout: StateLayout, { name, store: url }: LocalCluster): Promise<void> {
   const purger = `purge-${process.pid}`
@@ -77,14 +98,21 @@ async function forgetRecord(io: Io, layout: StateLayout, { name, store: url }: L
     }
   } catch (error) {
     if (error instanceof RegentError && error.code === 'REGENT_REFUSED') throw error
-    if (inRedis) io.note(`the record of ${name} stays in its Redis (${describeError(error)}); a new cluster ${name} with the same store refuses to begin while it is there: DEL "regent:{${name}}:record" "regent:{${name}}:notes" removes it`)
+    if (inRedis)
+      io.note(
+        `the record of ${name} stays in its Redis (${describeError(error)}); a new cluster ${name} with the same store refuses to begin while it is there: DEL "regent:{${name}}:record" "regent:{${name}}:notes" removes it`,
+      )
   }
 }
 
 async function takeLead(store: LeadingStore, purger: string, name: string): Promise<void> {
   const until = performance.now() + otherManagerMs
   while ((await store.lead(purger, purgeMs)) === undefined) {
-    if (performance.now() > until) throw new RegentError('REGENT_REFUSED', `${name} is down, and not removed: a manager that "regent local up" did not start still leads it; end that one, then purge again`)
+    if (performance.now() > until)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        `${name} is down, and not removed: a manager that "regent local up" did not start still leads it; end that one, then purge again`,
+      )
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

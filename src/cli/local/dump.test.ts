@@ -30,19 +30,27 @@ test('a dump is of one moment, without GTIDs, with all that belongs to people’
   const dir = await shop('app\\nother\\n', 0)
   const file = join(dir, 'all.sql')
   await dump('shop', { on: 'shop-0', file })
-  expect(await readFile(file, 'utf8')).toBe('--single-transaction --set-gtid-purged=OFF --routines --triggers --events --hex-blob --databases app other\n')
+  expect(await readFile(file, 'utf8')).toBe(
+    '--single-transaction --set-gtid-purged=OFF --routines --triggers --events --hex-blob --databases app other\n',
+  )
 })
 
 test('one that fails leaves what was in the file, and nothing beside it', async () => {
   const dir = await shop('app\\n', 2)
   const file = join(dir, 'all.sql')
   await writeFile(file, 'of yesterday')
-  await expect(dump('shop', { on: 'shop-0', file })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: `mysqldump of shop-0 failed, as it says above; ${file} was not written` })
+  await expect(dump('shop', { on: 'shop-0', file })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: `mysqldump of shop-0 failed, as it says above; ${file} was not written`,
+  })
   expect(await readFile(file, 'utf8')).toBe('of yesterday')
   expect((await readdir(dir)).filter((name) => name.endsWith('.new'))).toEqual([])
 })
 
 test('of a server without a database of people’s nothing is dumped, and that is said', async () => {
   const dir = await shop('', 0)
-  await expect(dump('shop', { on: 'shop-0', file: join(dir, 'all.sql') })).rejects.toMatchObject({ code: 'REGENT_REFUSED', message: expect.stringContaining('there is nothing to dump') as string })
+  await expect(dump('shop', { on: 'shop-0', file: join(dir, 'all.sql') })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining('there is nothing to dump') as string,
+  })
 })

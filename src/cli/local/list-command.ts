@@ -5,13 +5,14 @@ import type { Io } from '../io.ts'
 export function addList(local: Command, io: Io): void {
   const command = local.command('list').description('List the clusters on this machine.')
   withOutput(command).action(async (options: OutputOptions) => {
-    const [{ allClusters, orphanedClusters }, { localStatus }, { describeError }, { renderTable }, { toJson }] = await Promise.all([
-      import('../../local/cluster-index.ts'),
-      import('./status.ts'),
-      import('../../common/errors.ts'),
-      import('../table.ts'),
-      import('../json-output.ts'),
-    ])
+    const [{ allClusters, orphanedClusters }, { localStatus }, { describeError }, { renderTable }, { toJson }] =
+      await Promise.all([
+        import('../../local/cluster-index.ts'),
+        import('./status.ts'),
+        import('../../common/errors.ts'),
+        import('../table.ts'),
+        import('../json-output.ts'),
+      ])
     const leftOut = (dir: string, error: unknown) => io.note(`${dir} is left out: ${describeError(error)}`)
     const [found, orphans] = await Promise.all([allClusters(leftOut), orphanedClusters()])
     const known = await Promise.all(
@@ -21,13 +22,24 @@ export function addList(local: Command, io: Io): void {
       }),
     )
     const lost = orphans.map(({ name, dir, processes }) => {
-      io.note(`${dir} was removed under ${processes} processes of ${name}, which still run; "regent local down ${name}" ends them`)
+      io.note(
+        `${dir} was removed under ${processes} processes of ${name}, which still run; "regent local down ${name}" ends them`,
+      )
       return { name, state: 'orphaned' as const, writable: null, api: null, primary: null, instances: null, dir }
     })
     const clusters = [...known, ...lost]
     if (options.output === 'json') return io.out(toJson({ clusters }))
     if (clusters.length === 0) return io.out('there is no local cluster; "regent local up" makes one')
-    const rows = clusters.map((one) => [one.name, one.state, one.writable === null ? '–' : one.writable ? 'yes' : 'no', one.primary ?? '–', String(one.instances ?? '–'), one.api ?? '–', one.dir])
-    for (const line of renderTable(['name', 'state', 'writable', 'primary', 'instances', 'api', 'folder'], rows)) io.out(line)
+    const rows = clusters.map((one) => [
+      one.name,
+      one.state,
+      one.writable === null ? '–' : one.writable ? 'yes' : 'no',
+      one.primary ?? '–',
+      String(one.instances ?? '–'),
+      one.api ?? '–',
+      one.dir,
+    ])
+    for (const line of renderTable(['name', 'state', 'writable', 'primary', 'instances', 'api', 'folder'], rows))
+      io.out(line)
   })
 }

@@ -13,5 +13,6 @@ import { addUp } from './up-command.ts'
 /** Clusters that run on this machine. */
 export function addLocal(program: Command, io: Io): void {
   const local = program.command('local').description('Run clusters on this machine.')
-  for (const add of [addUp, addStatus, addFault, addScale, addDown, addList, addLogs, addSql, addDump, addSupervise]) add(local, io)
+  for (const add of [addUp, addStatus, addFault, addScale, addDown, addList, addLogs, addSql, addDump, addSupervise])
+    add(local, io)
 }

@@ -15,7 +15,11 @@ export function addLogs(local: Command, io: Io): void {
     .argument('[name]', 'name of the cluster')
     .argument('[instance]', 'only this instance’s agent, or manager or supervisor; may also be given alone')
     .option('-f, --follow', 'go on with what is written, until Ctrl-C')
-    .addOption(new Option('-n, --lines <n>', 'lines of each log to begin with, 0 to 10000').argParser(integerFrom(0, 10_000)).default(50))
+    .addOption(
+      new Option('-n, --lines <n>', 'lines of each log to begin with, 0 to 10000')
+        .argParser(integerFrom(0, 10_000))
+        .default(50),
+    )
   withOutput(command).action(async (first: string | undefined, second: string | undefined, options: LogsOptions) => {
     const { logs } = await import('./logs.ts')
     await logs(io, first, second, options)

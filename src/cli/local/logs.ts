@@ -13,24 +13,40 @@ const lookEveryMs = 250
 const others = ['manager', 'supervisor']
 
 /** Prints the end of the logs, oldest line first over all of them, and with --follow what is written after. */
-export async function logs(io: Io, first: string | undefined, second: string | undefined, options: LogsOptions): Promise<void> {
+export async function logs(
+  io: Io,
+  first: string | undefined,
+  second: string | undefined,
+  options: LogsOptions,
+): Promise<void> {
   const { found, processes } = await whichLogs(first, second)
   const format = formatter(io, options)
   const paths = processes.map((process) => logPath(layoutOf(found.dir), process))
   const ends = await Promise.all(paths.map(sizeOf))
-  for (const line of inOrder(await Promise.all(paths.map((path) => lastLines(path, options.lines))))) io.out(format(line))
+  for (const line of inOrder(await Promise.all(paths.map((path) => lastLines(path, options.lines)))))
+    io.out(format(line))
   if (options.follow !== true) return
   await Promise.all(paths.map((path, at) => follow(io, path, ends[at] ?? 0, (line) => io.out(format(line)))))
 }
 
 /** `logs`, `logs demo`, `logs demo demo-1`, `logs demo-1`, `logs demo manager`. */
-async function whichLogs(first: string | undefined, second: string | undefined): Promise<{ found: FoundCluster; processes: readonly string[] }> {
-  const isName = first === undefined || second !== undefined || (await allClusters(() => undefined)).some((one) => one.cluster.name === first)
+async function whichLogs(
+  first: string | undefined,
+  second: string | undefined,
+): Promise<{ found: FoundCluster; processes: readonly string[] }> {
+  const isName =
+    first === undefined ||
+    second !== undefined ||
+    (await allClusters(() => undefined)).some((one) => one.cluster.name === first)
   const process = isName ? second : first
   const found = await findCluster(isName ? first : clusterOf(process))
   const known = [...others, ...found.cluster.instances.map((instance) => instance.name)]
   if (process === undefined) return { found, processes: known }
-  if (!known.includes(process)) throw new RegentError('REGENT_NOT_FOUND', `cluster ${found.cluster.name} has no process "${process.slice(0, 60)}"; it has ${known.join(', ')}`)
+  if (!known.includes(process))
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      `cluster ${found.cluster.name} has no process "${process.slice(0, 60)}"; it has ${known.join(', ')}`,
+    )
   return { found, processes: [process] }
 }
 
@@ -50,7 +66,9 @@ export function inOrder(logs: readonly (readonly string[])[]): readonly string[]
     let time = ''
     return lines.map((line) => ({ line, time: (time = /"time":"([^"]+)"/.exec(line)?.[1] ?? time) }))
   })
-  return timed.sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0)).map((entry) => entry.line)
+  return timed
+    .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0))
+    .map((entry) => entry.line)
 }
 
 /** A log that became shorter was put aside: its new content is read from the beginning. */

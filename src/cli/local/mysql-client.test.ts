@@ -15,30 +15,59 @@ async function shop() {
   await mkdir(layout.run, { recursive: true })
   for (const program of ['mysql', 'mysqldump']) {
     const path = join(dir, program)
-    await writeFile(path, `#!/bin/sh\nfor word; do case $word in --defaults-file=*) file=\${word#*=};; esac; done\necho "$0 $*"\nstat -c 'mode %a' "$file"\ncat "$file"\n`)
+    await writeFile(
+      path,
+      `#!/bin/sh\nfor word; do case $word in --defaults-file=*) file=\${word#*=};; esac; done\necho "$0 $*"\nstat -c 'mode %a' "$file"\ncat "$file"\n`,
+    )
     await chmod(path, 0o700)
   }
   const cluster = clusterIn(dir)
   const [instance = expect.fail('an instance')] = cluster.instances
-  return { dir, layout, instance, found: { dir, cluster: { ...cluster, mysql: { ...cluster.mysql, mysql: [join(dir, 'mysql')] } } } }
+  return {
+    dir,
+    layout,
+    instance,
+    found: { dir, cluster: { ...cluster, mysql: { ...cluster.mysql, mysql: [join(dir, 'mysql')] } } },
+  }
 }
 
-test.each<ClientProgram>(['mysql', 'mysqldump'])('%s logs in through the socket on the instance’s own volume, never at an address that another cluster may have now', async (program) => {
-  const { dir, layout, instance, found } = await shop()
-  const { code, output } = await runClient(found, instance, { program, parameters: ['--batch'], stdio: ['ignore', 'pipe', 'inherit'] })
-  const [called = '', ...options] = output.trim().split('\n')
-  const password = await readSecret(layout.adminPassword)
-  expect(code).toBe(0)
-  expect(called).toMatch(new RegExp(`^${join(dir, program)} --defaults-file=\\S+ --batch$`))
-  expect(options).toEqual(['mode 600', '[client]', 'user=admin', `password="${password}"`, 'protocol=socket', `socket="${volumeLayout(instance.volume).socket}"`])
-  expect(called).not.toContain(password)
-  expect(output).not.toContain(instance.address)
-  expect((await readdir(layout.run)).filter((name) => name.startsWith('sql-'))).toEqual([])
-})
+test.each<ClientProgram>(['mysql', 'mysqldump'])(
+  '%s logs in through the socket on the instance’s own volume, never at an address that another cluster may have now',
+  async (program) => {
+    const { dir, layout, instance, found } = await shop()
+    const { code, output } = await runClient(found, instance, {
+      program,
+      parameters: ['--batch'],
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [called = '', ...options] = output.trim().split('\n')
+    const password = await readSecret(layout.adminPassword)
+    expect(code).toBe(0)
+    expect(called).toMatch(new RegExp(`^${join(dir, program)} --defaults-file=\\S+ --batch$`))
+    expect(options).toEqual([
+      'mode 600',
+      '[client]',
+      'user=admin',
+      `password="${password}"`,
+      'protocol=socket',
+      `socket="${volumeLayout(instance.volume).socket}"`,
+    ])
+    expect(called).not.toContain(password)
+    expect(output).not.toContain(instance.address)
+    expect((await readdir(layout.run)).filter((name) => name.startsWith('sql-'))).toEqual([])
+  },
+)
 
 test('where there is no mysqldump beside the client, that is said', async () => {
   const { instance, found } = await shop()
   const mysql = { ...found.cluster.mysql, mysql: ['/nowhere/mysql'] }
-  const run = runClient({ ...found, cluster: { ...found.cluster, mysql } }, instance, { program: 'mysqldump', parameters: [], stdio: 'ignore' })
-  await expect(run).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING', message: expect.stringContaining('no mysqldump beside /nowhere/mysql') as string })
+  const run = runClient({ ...found, cluster: { ...found.cluster, mysql } }, instance, {
+    program: 'mysqldump',
+    parameters: [],
+    stdio: 'ignore',
+  })
+  await expect(run).rejects.toMatchObject({
+    code: 'REGENT_MYSQL_MISSING',
+    message: expect.stringContaining('no mysqldump beside /nowhere/mysql') as string,
+  })
 })

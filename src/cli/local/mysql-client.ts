@@ -15,15 +15,26 @@ import { localStatus } from './status.ts'
 /** The programs of MySQL that are run for a person. */
 export type ClientProgram = 'mysql' | 'mysqldump'
 
-/** The instance named, else the one that is published as primary, or of which the manager says so where nothing sound is published. */
+/**
+ * The instance named, else the one that is published as primary, or of which the manager says so where nothing sound is
+ * published.
+ */
 export async function instanceFor(found: FoundCluster, on: string | undefined): Promise<LocalInstance> {
   const { cluster, dir } = found
   const names = cluster.instances.map((one) => one.name)
-  const wanted = on ?? (await readRoute(layoutOf(dir).routes).catch(() => undefined))?.instance ?? (await primaryOf(found))
+  const wanted =
+    on ?? (await readRoute(layoutOf(dir).routes).catch(() => undefined))?.instance ?? (await primaryOf(found))
   const instance = cluster.instances.find((one) => one.name === wanted)
   if (instance !== undefined) return instance
-  if (on === undefined) throw new RegentError('REGENT_REFUSED', `no primary of ${cluster.name} is published; name an instance with --on: ${names.join(', ')}`)
-  throw new RegentError('REGENT_NOT_FOUND', `cluster ${cluster.name} has no instance "${on}"; it has ${names.join(', ')}`)
+  if (on === undefined)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `no primary of ${cluster.name} is published; name an instance with --on: ${names.join(', ')}`,
+    )
+  throw new RegentError(
+    'REGENT_NOT_FOUND',
+    `cluster ${cluster.name} has no instance "${on}"; it has ${names.join(', ')}`,
+  )
 }
 
 async function primaryOf(found: FoundCluster): Promise<string | undefined> {
@@ -37,16 +48,25 @@ export interface ClientRun {
 }
 
 /**
- * Runs a client of MySQL as `admin` at an instance, through the Unix socket on its volume: another server that has the same address and port is never logged in to. The password goes through a 0600
- * file that is removed when the client ends: what is in argv can be read by everybody. Resolves to the client's exit code and what it printed where `stdio` pipes it.
+ * Runs a client of MySQL as `admin` at an instance, through the Unix socket on its volume: another server that has the
+ * same address and port is never logged in to. The password goes through a 0600 file that is removed when the client
+ * ends: what is in argv can be read by everybody. Resolves to the client's exit code and what it printed where `stdio`
+ * pipes it.
  */
-export async function runClient(found: FoundCluster, instance: LocalInstance, run: ClientRun): Promise<{ readonly code: number; readonly output: string }> {
+export async function runClient(
+  found: FoundCluster,
+  instance: LocalInstance,
+  run: ClientRun,
+): Promise<{ readonly code: number; readonly output: string }> {
   const layout = layoutOf(found.dir)
   const folder = await mkdtemp(join(layout.run, 'sql-'))
   try {
     const options = join(folder, 'client.cnf')
     const { socket } = volumeLayout(instance.volume)
-    await replaceFile(options, `[client]\nuser=${adminUser}\npassword="${await passwordOf(layout, adminUser)}"\nprotocol=socket\nsocket="${socket}"\n`)
+    await replaceFile(
+      options,
+      `[client]\nuser=${adminUser}\npassword="${await passwordOf(layout, adminUser)}"\nprotocol=socket\nsocket="${socket}"\n`,
+    )
     const [program = '', ...rest] = await commandFor(found, run.program)
     return await untilEnd(program, [...rest, `--defaults-file=${options}`, ...run.parameters], run.stdio)
   } finally {
@@ -60,12 +80,20 @@ async function commandFor({ cluster }: FoundCluster, program: ClientProgram): Pr
   const known = mysql.at(-1) ?? ''
   if (program === 'mysql') return mysql
   const path = join(dirname(known), 'mysqldump')
-  if (basename(known) !== 'mysql' || (await firstExecutable([path])) === undefined) throw new RegentError('REGENT_MYSQL_MISSING', `there is no mysqldump beside ${known}, the mysql of ${cluster.name}; install the client programs of the same MySQL there`)
+  if (basename(known) !== 'mysql' || (await firstExecutable([path])) === undefined)
+    throw new RegentError(
+      'REGENT_MYSQL_MISSING',
+      `there is no mysqldump beside ${known}, the mysql of ${cluster.name}; install the client programs of the same MySQL there`,
+    )
   return [...mysql.slice(0, -1), path]
 }
 
 /** Ctrl-C is the client's to answer. */
-async function untilEnd(program: string, parameters: readonly string[], stdio: StdioOptions): Promise<{ readonly code: number; readonly output: string }> {
+async function untilEnd(
+  program: string,
+  parameters: readonly string[],
+  stdio: StdioOptions,
+): Promise<{ readonly code: number; readonly output: string }> {
   const ignore = () => undefined
   process.on('SIGINT', ignore)
   try {
@@ -73,7 +101,13 @@ async function untilEnd(program: string, parameters: readonly string[], stdio: S
       let output = ''
       const client = spawn(program, parameters, { stdio })
       client.stdout?.setEncoding('utf8').on('data', (part: string) => (output += part))
-      client.once('error', (error) => reject(new RegentError('REGENT_REFUSED', `the client ${program} cannot be started: ${error.message}`, { cause: error })))
+      client.once('error', (error) =>
+        reject(
+          new RegentError('REGENT_REFUSED', `the client ${program} cannot be started: ${error.message}`, {
+            cause: error,
+          }),
+        ),
+      )
       client.once('close', (code) => resolve({ code: code === 0 ? 0 : 1, output }))
     })
   } finally {

@@ -9,10 +9,15 @@ import { agentConfigPath, type StateLayout } from '../../local/state-layout.ts'
 import { readAgentConfig } from '../agent-config-file.ts'
 
 /**
- * Settings that people wrote into the agents' files and this mysqld does not take are refused before anything is written or started: `REGENT_SETTINGS_REFUSED` with mysqld's own words, or `REGENT_BAD_REQUEST` for
- * those that Regent manages.
+ * Settings that people wrote into the agents' files and this mysqld does not take are refused before anything is
+ * written or started: `REGENT_SETTINGS_REFUSED` with mysqld's own words, or `REGENT_BAD_REQUEST` for those that Regent
+ * manages.
  */
-export async function refuseUnknownSettings(layout: StateLayout, { instances }: LocalCluster, { mysqld, pluginDir, shareDir }: MysqlPrograms): Promise<void> {
+export async function refuseUnknownSettings(
+  layout: StateLayout,
+  { instances }: LocalCluster,
+  { mysqld, pluginDir, shareDir }: MysqlPrograms,
+): Promise<void> {
   const asked = new Set<string>()
   const folder = await mkdtemp(join(tmpdir(), 'regent-settings-'))
   try {
@@ -25,7 +30,11 @@ export async function refuseUnknownSettings(layout: StateLayout, { instances }: 
       const file = join(folder, 'my.cnf')
       await writeFile(file, renderServerConfig({ ...config, mysqld, pluginDir, shareDir }), { mode: 0o600 })
       const { words } = await askForSettings(mysqld, file, runHere)
-      if (words !== '') throw new RegentError('REGENT_SETTINGS_REFUSED', `mysqld of ${name} refuses the serverSettings in ${path}: ${words}; nothing was changed`)
+      if (words !== '')
+        throw new RegentError(
+          'REGENT_SETTINGS_REFUSED',
+          `mysqld of ${name} refuses the serverSettings in ${path}: ${words}; nothing was changed`,
+        )
     }
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -9,29 +9,47 @@ const deadlineMs = 600_000
 export function addScale(local: Command, io: Io): void {
   const command = local
     .command('scale')
-    .description('Change the number of instances. A primary among the leavers hands over first; volumes of leavers are kept.')
+    .description(
+      'Change the number of instances. A primary among the leavers hands over first; volumes of leavers are kept.',
+    )
     .argument('[name]', 'name of the cluster')
     .argument('[n]', 'number of instances, 1 to 16; may also be given alone')
-  withOutput(withDryRun(command)).action(async (first: string | undefined, second: string | undefined, options: OutputOptions & { readonly dryRun?: true }) => {
-    const { name, count } = nameAndCount(command, first, second)
-    const [{ findCluster }, { instancesFor }, { operate }] = await Promise.all([
-      import('../../local/cluster-index.ts'),
-      import('../../local/cluster-file.ts'),
-      import('../operate.ts'),
-    ])
-    const { dir, cluster } = await findCluster(name)
-    // Refused here with its reason rather than half-way: --hosts may have named too few.
-    instancesFor(dir, cluster, count)
-    await operate({ ...io, env: {} }, options, cluster.name, { path: '/scale', body: { instances: count, dryRun: options.dryRun }, deadlineMs })
-  })
+  withOutput(withDryRun(command)).action(
+    async (
+      first: string | undefined,
+      second: string | undefined,
+      options: OutputOptions & { readonly dryRun?: true },
+    ) => {
+      const { name, count } = nameAndCount(command, first, second)
+      const [{ findCluster }, { instancesFor }, { operate }] = await Promise.all([
+        import('../../local/cluster-index.ts'),
+        import('../../local/cluster-file.ts'),
+        import('../operate.ts'),
+      ])
+      const { dir, cluster } = await findCluster(name)
+      // Refused here with its reason rather than half-way: --hosts may have named too few.
+      instancesFor(dir, cluster, count)
+      await operate({ ...io, env: {} }, options, cluster.name, {
+        path: '/scale',
+        body: { instances: count, dryRun: options.dryRun },
+        deadlineMs,
+      })
+    },
+  )
 }
 
-function nameAndCount(command: Command, first: string | undefined, second: string | undefined): { name: string | undefined; count: number } {
+function nameAndCount(
+  command: Command,
+  first: string | undefined,
+  second: string | undefined,
+): { name: string | undefined; count: number } {
   const text = second ?? first
   if (text === undefined) return command.error("error: missing required argument 'n', the number of instances")
   try {
     return { name: second === undefined ? undefined : first, count: integerFrom(1, 16)(text) }
   } catch (error) {
-    return command.error(`error: argument value '${text.slice(0, 60)}' is invalid for argument 'n'. ${error instanceof Error ? error.message : ''}`)
+    return command.error(
+      `error: argument value '${text.slice(0, 60)}' is invalid for argument 'n'. ${error instanceof Error ? error.message : ''}`,
+    )
   }
 }

@@ -1,15 +1,20 @@
 import { Option, type Command } from 'commander'
 import { clusterArgument, instanceArgument, pathArgument } from '../arguments.ts'
 
-const onInstance = () => new Option('--on <instance>', 'the instance to connect to (default: the primary)').argParser(instanceArgument)
+const onInstance = () =>
+  new Option('--on <instance>', 'the instance to connect to (default: the primary)').argParser(instanceArgument)
 
 export function addSql(local: Command): void {
   local
     .command('sql')
-    .description('Open the mysql client as admin, at the primary unless told otherwise. Statements can also be piped in.')
+    .description(
+      'Open the mysql client as admin, at the primary unless told otherwise. Statements can also be piped in.',
+    )
     .argument('[name]', 'name of the cluster', clusterArgument)
     .addOption(onInstance())
-    .addOption(new Option('--file <file>', 'run the statements of this file, such as a dump, and end').argParser(pathArgument))
+    .addOption(
+      new Option('--file <file>', 'run the statements of this file, such as a dump, and end').argParser(pathArgument),
+    )
     .action(async (name: string | undefined, options: { readonly on?: string; readonly file?: string }) => {
       const { sql } = await import('./sql.ts')
       await sql(name ?? clusterFrom(options.on), options)
@@ -19,10 +24,16 @@ export function addSql(local: Command): void {
 export function addDump(local: Command): void {
   local
     .command('dump')
-    .description('Write all databases as SQL that "local sql --file" reads in, at this cluster or another: one moment of all tables, without GTIDs and without a lock that writes wait for. Accounts are not in it.')
+    .description(
+      'Write all databases as SQL that "local sql --file" reads in, at this cluster or another: one moment of all tables, without GTIDs and without a lock that writes wait for. Accounts are not in it.',
+    )
     .argument('[name]', 'name of the cluster', clusterArgument)
     .addOption(onInstance())
-    .addOption(new Option('--file <file>', 'where to write it, readable for you alone (default: standard output)').argParser(pathArgument))
+    .addOption(
+      new Option('--file <file>', 'where to write it, readable for you alone (default: standard output)').argParser(
+        pathArgument,
+      ),
+    )
     .action(async (name: string | undefined, options: { readonly on?: string; readonly file?: string }) => {
       const { dump } = await import('./dump.ts')
       await dump(name ?? clusterFrom(options.on), options)

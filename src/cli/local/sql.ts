@@ -21,13 +21,22 @@ export async function sql(name: string | undefined, { on, file }: SqlOptions): P
   const input = await openStatements(file)
   try {
     // Values may hold any byte, also those that end a line elsewhere.
-    process.exitCode = (await runClient(found, instance, { program: 'mysql', parameters: ['--binary-mode'], stdio: [input.fd, 'inherit', 'inherit'] })).code
+    process.exitCode = (
+      await runClient(found, instance, {
+        program: 'mysql',
+        parameters: ['--binary-mode'],
+        stdio: [input.fd, 'inherit', 'inherit'],
+      })
+    ).code
   } finally {
     await input.close()
   }
 }
 
-/** A file, a pipe, a terminal or /dev/null. The client would read a device such as /dev/zero without end, as one line. Throws `REGENT_BAD_FILE`. */
+/**
+ * A file, a pipe, a terminal or /dev/null. The client would read a device such as /dev/zero without end, as one line.
+ * Throws `REGENT_BAD_FILE`.
+ */
 export async function openStatements(file: string): Promise<FileHandle> {
   const called = `the file given with --file, ${file},`
   const input = await open(file, 'r').catch((error: unknown) => {

@@ -9,8 +9,13 @@ export function addStatus(local: Command, io: Io): void {
     .description('Say how to connect to a cluster, and which processes are its.')
     .argument('[name]', 'name of the cluster', clusterArgument)
     .option('--show-password', 'print the password of the client’s account too')
-  withOutput(command).action(async (name: string | undefined, options: OutputOptions & { readonly showPassword?: true }) => {
-    const [{ findCluster }, { printStatus }] = await Promise.all([import('../../local/cluster-index.ts'), import('./status.ts')])
-    await printStatus(io, await findCluster(name), options)
-  })
+  withOutput(command).action(
+    async (name: string | undefined, options: OutputOptions & { readonly showPassword?: true }) => {
+      const [{ findCluster }, { printStatus }] = await Promise.all([
+        import('../../local/cluster-index.ts'),
+        import('./status.ts'),
+      ])
+      await printStatus(io, await findCluster(name), options)
+    },
+  )
 }

@@ -26,7 +26,12 @@ export interface LocalStatus {
   /** `up` · `down` · `unsupervised` when processes run but nothing restarts them. */
   readonly state: 'up' | 'down' | 'unsupervised'
   /** Where the primary is, as it was published last. */
-  readonly primary: { readonly instance: string; readonly host: string; readonly port: number; readonly epoch: number } | null
+  readonly primary: {
+    readonly instance: string
+    readonly host: string
+    readonly port: number
+    readonly epoch: number
+  } | null
   /** Takes writes; null when the manager does not answer. */
   readonly writable: boolean | null
   readonly supervisorPid: number | null
@@ -53,13 +58,23 @@ export async function localStatus(found: FoundCluster, openManager: OpenManager 
   const layout = layoutOf(dir)
   // A published address that a hand damaged is written again by the manager; until then there is none.
   const published = readRoute(layout.routes).catch(() => undefined)
-  const [book, view, route, supervised] = await Promise.all([readBook(layout), viewOf(found, openManager), published, supervisorStatus(layout)])
-  const roleOf = (name: string): InstanceStatus['role'] => (view === undefined ? 'unknown' : (view.instances.find((row) => row.name === name)?.role ?? 'none'))
+  const [book, view, route, supervised] = await Promise.all([
+    readBook(layout),
+    viewOf(found, openManager),
+    published,
+    supervisorStatus(layout),
+  ])
+  const roleOf = (name: string): InstanceStatus['role'] =>
+    view === undefined ? 'unknown' : (view.instances.find((row) => row.name === name)?.role ?? 'none')
   const instances = await Promise.all(
-    cluster.instances.map(async (instance) => ({ ...(await instanceStatus(instance, book.processes[instance.name])), role: roleOf(instance.name) })),
+    cluster.instances.map(async (instance) => ({
+      ...(await instanceStatus(instance, book.processes[instance.name])),
+      role: roleOf(instance.name),
+    })),
   )
   const managerPid = pidOf(book.processes['manager'])
-  const anything = managerPid !== null || instances.some((instance) => instance.pid !== null || instance.agentPid !== null)
+  const anything =
+    managerPid !== null || instances.some((instance) => instance.pid !== null || instance.agentPid !== null)
   const target = localTarget(dir, cluster)
   return {
     name: cluster.name,
@@ -69,7 +84,8 @@ export async function localStatus(found: FoundCluster, openManager: OpenManager 
     instances,
     dir,
     state: supervised !== undefined ? 'up' : anything ? 'unsupervised' : 'down',
-    primary: route === undefined ? null : { instance: route.instance, host: route.host, port: route.port, epoch: route.epoch },
+    primary:
+      route === undefined ? null : { instance: route.instance, host: route.host, port: route.port, epoch: route.epoch },
     writable: view?.writable ?? null,
     supervisorPid: supervised === undefined ? null : pidOf(book.supervisor ?? undefined),
     managerPid,
@@ -77,10 +93,15 @@ export async function localStatus(found: FoundCluster, openManager: OpenManager 
 }
 
 /** Prints a cluster's status: for people where to connect and who is who, as JSON everything. */
-export async function printStatus(io: Io, found: FoundCluster, options: { readonly output: 'text' | 'json'; readonly showPassword?: boolean }): Promise<void> {
+export async function printStatus(
+  io: Io,
+  found: FoundCluster,
+  options: { readonly output: 'text' | 'json'; readonly showPassword?: boolean },
+): Promise<void> {
   const status = await localStatus(found)
   const { client } = status
-  const shown = options.showPassword === true ? { ...client, password: await passwordOf(layoutOf(found.dir), clientUser) } : client
+  const shown =
+    options.showPassword === true ? { ...client, password: await passwordOf(layoutOf(found.dir), clientUser) } : client
   if (options.output === 'json') return io.out(toJson({ ...status, client: shown }))
   for (const line of renderStatus({ ...status, client: shown })) io.out(line)
 }
@@ -88,8 +109,17 @@ export async function printStatus(io: Io, found: FoundCluster, options: { readon
 /** Passwords stay in their files unless asked for: what is on a screen is in a screenshot tomorrow. */
 export function renderStatus(status: LocalStatus): readonly string[] {
   const shown = (pid: number | null) => (pid === null ? '–' : String(pid))
-  const rows = status.instances.map((one) => [one.name, one.role, `${one.host}:${one.port}`, shown(one.pid), shown(one.agentPid)])
-  const primary = status.primary === null ? 'not published yet' : `${status.primary.host}:${status.primary.port}  (${status.primary.instance}, epoch ${status.primary.epoch})`
+  const rows = status.instances.map((one) => [
+    one.name,
+    one.role,
+    `${one.host}:${one.port}`,
+    shown(one.pid),
+    shown(one.agentPid),
+  ])
+  const primary =
+    status.primary === null
+      ? 'not published yet'
+      : `${status.primary.host}:${status.primary.port}  (${status.primary.instance}, epoch ${status.primary.epoch})`
   return [
     `${status.name} is ${stateWords(status)}`,
     ...renderTable(['instance', 'role', 'mysql', 'mysqld pid', 'agent pid'], rows).map((line) => `  ${line}`),

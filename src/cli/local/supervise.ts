@@ -5,7 +5,10 @@ import { readCluster } from '../../local/cluster-file.ts'
 import { frugalNode, regentCommand } from '../../local/regent-command.ts'
 import { Supervisor } from '../../local/supervisor.ts'
 
-/** Runs until it is told to shut down, or by SIGTERM. An error nobody caught ends it; what it ran goes on and is found by the next one. */
+/**
+ * Runs until it is told to shut down, or by SIGTERM. An error nobody caught ends it; what it ran goes on and is found
+ * by the next one.
+ */
 export async function supervise(dir: string): Promise<void> {
   // Whoever runs this by hand on another folder is told so, not a log.
   await readCluster(dir)
@@ -17,7 +20,13 @@ export async function supervise(dir: string): Promise<void> {
   flushCompileCache()
   try {
     const claim = await inheritClaim()
-    const supervisor = await Supervisor.start({ dir, claim, manager: regentCommand(), agent: regentCommand(frugalNode), log: (sentence) => log.info(sentence) })
+    const supervisor = await Supervisor.start({
+      dir,
+      claim,
+      manager: regentCommand(),
+      agent: regentCommand(frugalNode),
+      log: (sentence) => log.info(sentence),
+    })
     process.on('SIGTERM', () => void supervisor.shutdown())
     await supervisor.ended
     log.info('ended')

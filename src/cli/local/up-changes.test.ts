@@ -28,20 +28,29 @@ describe('a second up', () => {
     [{ acks: 2 }, /the default number of acknowledgements, not 2/],
     [{ config: 'x' }, /--config would have no effect/],
   ])('is refused when it asks for something else: %j', async (options, message) => {
-    expect(await refusal(options, true)).toMatchObject({ code: 'REGENT_ALREADY_RUNNING', message: expect.stringMatching(message) as string })
+    expect(await refusal(options, true)).toMatchObject({
+      code: 'REGENT_ALREADY_RUNNING',
+      message: expect.stringMatching(message) as string,
+    })
   })
 
   test('finds its Redis by where it is, and may bring another login to a cluster that is down', async () => {
     const kept = 'redis://:old@127.0.0.1:6379/2'
     expect(await refusal({ store: 'redis://127.0.0.1/2' }, true, kept)).toBeUndefined()
-    expect(await refusal({ store: 'redis://127.0.0.1/3' }, true, kept)).toMatchObject({ message: expect.stringContaining('in another store') as string })
-    expect(await refusal({ store: 'redis://:new@127.0.0.1:6379/2' }, true, kept)).toMatchObject({ message: expect.stringMatching(/another login for its store; "regent local down shop" first/) as string })
+    expect(await refusal({ store: 'redis://127.0.0.1/3' }, true, kept)).toMatchObject({
+      message: expect.stringContaining('in another store') as string,
+    })
+    expect(await refusal({ store: 'redis://:new@127.0.0.1:6379/2' }, true, kept)).toMatchObject({
+      message: expect.stringMatching(/another login for its store; "regent local down shop" first/) as string,
+    })
     expect(await refusal({ store: 'redis://:new@127.0.0.1:6379/2' }, false, kept)).toBeUndefined()
   })
 
   test('of a cluster that is down may change what takes effect at a start, and nothing else', async () => {
     expect(await refusal({ port: 9600, durability: 'available', acks: 2, config: 'x' }, false)).toBeUndefined()
     expect(await refusal({ instances: 5 }, false)).toMatchObject({ code: 'REGENT_REFUSED' })
-    expect(await refusal({ hosts: await fileWith('- address: 10.0.0.1') }, false)).toMatchObject({ code: 'REGENT_REFUSED' })
+    expect(await refusal({ hosts: await fileWith('- address: 10.0.0.1') }, false)).toMatchObject({
+      code: 'REGENT_REFUSED',
+    })
   })
 })

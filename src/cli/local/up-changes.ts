@@ -8,20 +8,29 @@ import { parseRedisAddress } from '../../store/redis-address.ts'
 import type { UpOptions } from './up-command.ts'
 
 /**
- * Refuses options of `up` that contradict a cluster that exists: a second `up` never changes silently what the first one
- * made. Throws `REGENT_ALREADY_RUNNING` for one that is up, `REGENT_REFUSED` for one that is down.
+ * Refuses options of `up` that contradict a cluster that exists: a second `up` never changes silently what the first
+ * one made. Throws `REGENT_ALREADY_RUNNING` for one that is up, `REGENT_REFUSED` for one that is down.
  */
 export async function refuseChanges(found: FoundCluster, options: UpOptions, isUp: boolean): Promise<void> {
   const { name } = found.cluster
-  const change = shapeChange(found, options) ?? (await hostsChange(found, options)) ?? (isUp ? await settingChange(found, options) : undefined)
-  if (change !== undefined) throw new RegentError(isUp ? 'REGENT_ALREADY_RUNNING' : 'REGENT_REFUSED', `${name} ${isUp ? 'is up' : 'exists already'} ${change}`)
+  const change =
+    shapeChange(found, options) ??
+    (await hostsChange(found, options)) ??
+    (isUp ? await settingChange(found, options) : undefined)
+  if (change !== undefined)
+    throw new RegentError(
+      isUp ? 'REGENT_ALREADY_RUNNING' : 'REGENT_REFUSED',
+      `${name} ${isUp ? 'is up' : 'exists already'} ${change}`,
+    )
 }
 
 /** What only a new cluster can have otherwise. */
 function shapeChange({ cluster }: FoundCluster, options: UpOptions): string | undefined {
   const count = cluster.instances.length
-  if (options.instances !== undefined && options.instances !== count) return `with ${count} instances, not ${options.instances}; "regent local scale ${cluster.name} ${options.instances}" changes that once it is up`
-  if (options.store !== undefined && placeOf(options.store) !== placeOf(cluster.store)) return 'with its record in another store than --store names; a record does not move'
+  if (options.instances !== undefined && options.instances !== count)
+    return `with ${count} instances, not ${options.instances}; "regent local scale ${cluster.name} ${options.instances}" changes that once it is up`
+  if (options.store !== undefined && placeOf(options.store) !== placeOf(cluster.store))
+    return 'with its record in another store than --store names; a record does not move'
   return undefined
 }
 
@@ -31,7 +40,8 @@ function placeOf(store: string): string {
 }
 
 async function hostsChange({ cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
-  if (options.hosts === undefined || isDeepStrictEqual(await readHosts(options.hosts, 1), cluster.hosts)) return undefined
+  if (options.hosts === undefined || isDeepStrictEqual(await readHosts(options.hosts, 1), cluster.hosts))
+    return undefined
   return 'with other addresses than --hosts names; instances do not move'
 }
 
@@ -39,10 +49,14 @@ async function hostsChange({ cluster }: FoundCluster, options: UpOptions): Promi
 async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
   const spec = await readSpec(layoutOf(dir), cluster.name)
   const restart = `"regent local down ${cluster.name}" first, then up with it`
-  if (options.store !== undefined && hasLogin(options.store) && options.store !== cluster.store) return `with another login for its store; ${restart}`
-  if (options.port !== undefined && options.port !== cluster.api.port) return `with its API on port ${cluster.api.port}, not ${options.port}; ${restart}`
-  if (options.durability !== undefined && options.durability !== spec.durability) return `with durability ${spec.durability}, not ${options.durability}; ${restart}`
-  if (options.acks !== undefined && options.acks !== spec.acks) return `with ${spec.acks ?? 'the default number of'} acknowledgements, not ${options.acks}; ${restart}`
+  if (options.store !== undefined && hasLogin(options.store) && options.store !== cluster.store)
+    return `with another login for its store; ${restart}`
+  if (options.port !== undefined && options.port !== cluster.api.port)
+    return `with its API on port ${cluster.api.port}, not ${options.port}; ${restart}`
+  if (options.durability !== undefined && options.durability !== spec.durability)
+    return `with durability ${spec.durability}, not ${options.durability}; ${restart}`
+  if (options.acks !== undefined && options.acks !== spec.acks)
+    return `with ${spec.acks ?? 'the default number of'} acknowledgements, not ${options.acks}; ${restart}`
   if (options.config !== undefined) return `so --config would have no effect; ${restart}`
   return undefined
 }

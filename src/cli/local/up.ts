@@ -19,19 +19,30 @@ import { waitUntilWritable } from './wait-until-writable.ts'
 const defaultApiPort = 9500
 
 /**
- * Brings a cluster up and waits until it takes writes. What was never up before and does not get there is stopped again;
- * a cluster with data is left running, for it may only need longer.
+ * Brings a cluster up and waits until it takes writes. What was never up before and does not get there is stopped
+ * again; a cluster with data is left running, for it may only need longer.
  */
 export async function up(io: Io, name: string, options: UpOptions): Promise<void> {
   const dir = options.data === undefined ? await folderOf(name) : resolve(options.data)
   await requireUsableFolder(dir)
   const began = Date.now()
   const before = await existing(name, dir)
-  const was = before !== undefined && (await supervisorStatus(layoutOf(dir))) !== undefined ? 'up' : before === undefined ? 'new' : 'down'
+  const was =
+    before !== undefined && (await supervisorStatus(layoutOf(dir))) !== undefined
+      ? 'up'
+      : before === undefined
+        ? 'new'
+        : 'down'
   if (before !== undefined && was === 'up') await refuseChanges({ dir, cluster: before }, options, true)
-  else await withFileLock(await commandLock(), () => io.note('waiting for another regent local command …'), () => start(io, { name, dir, options }))
+  else
+    await withFileLock(
+      await commandLock(),
+      () => io.note('waiting for another regent local command …'),
+      () => start(io, { name, dir, options }),
+    )
   const cluster = await readClusterIfThere(dir)
-  if (cluster === undefined) throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster any more: somebody took it down meanwhile`)
+  if (cluster === undefined)
+    throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster any more: somebody took it down meanwhile`)
   await settle(io, { dir, cluster }, was === 'new', began)
   if (was === 'up') io.note(`${name} is up already`)
   await printStatus(io, { dir, cluster }, options)
@@ -45,10 +56,17 @@ interface Wanted {
 
 async function existing(name: string, dir: string): Promise<LocalCluster | undefined> {
   const cluster = await readClusterIfThere(dir)
-  if (cluster !== undefined && cluster.name !== name) throw new RegentError('REGENT_REFUSED', `${dir} holds the cluster ${cluster.name}; choose another folder for ${name} with --data`)
+  if (cluster !== undefined && cluster.name !== name)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${dir} holds the cluster ${cluster.name}; choose another folder for ${name} with --data`,
+    )
   const known = await folderOf(name)
   if (cluster === undefined && known !== dir && (await readClusterIfThere(known)) !== undefined) {
-    throw new RegentError('REGENT_REFUSED', `the cluster ${name} lives in ${known}; leave --data out, or remove it first with "regent local down ${name} --purge"`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `the cluster ${name} lives in ${known}; leave --data out, or remove it first with "regent local down ${name} --purge"`,
+    )
   }
   return cluster
 }
@@ -61,7 +79,9 @@ async function start(io: Io, wanted: Wanted): Promise<void> {
   const before = await existing(name, dir)
   const prepared = before === undefined ? await create(io, wanted) : await reopen(io, wanted, before)
   if (options.data !== undefined) await rememberFolder(name, dir)
-  io.note(`${before === undefined ? 'starting' : 'bringing back'} ${name} with ${prepared.cluster.instances.length} instances in ${dir}`)
+  io.note(
+    `${before === undefined ? 'starting' : 'bringing back'} ${name} with ${prepared.cluster.instances.length} instances in ${dir}`,
+  )
   try {
     await startSupervisor(layout, prepared.claim)
   } catch (error) {
@@ -74,14 +94,26 @@ async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedC
   const spec = await composeSpec(name, options.config, options)
   const hosts = options.hosts === undefined ? [] : await readHosts(options.hosts, spec.instances)
   const mysql = await programs(io)
-  return createCluster({ name, dir, spec, hosts, apiPort: options.port ?? defaultApiPort, store: options.store ?? 'file', mysql })
+  return createCluster({
+    name,
+    dir,
+    spec,
+    hosts,
+    apiPort: options.port ?? defaultApiPort,
+    store: options.store ?? 'file',
+    mysql,
+  })
 }
 
 async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalCluster): Promise<PreparedCluster> {
   await refuseChanges({ dir, cluster: before }, options, false)
   const stored = await readSpec(layoutOf(dir), name)
   const said = { instances: stored.instances, acks: options.acks, durability: options.durability }
-  const spec = await composeSpec(name, options.config, options.config === undefined ? { ...stored, ...defined(said) } : said)
+  const spec = await composeSpec(
+    name,
+    options.config,
+    options.config === undefined ? { ...stored, ...defined(said) } : said,
+  )
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
   const mysql = await programs(io)
   await refuseUnknownSettings(layoutOf(dir), before, mysql)
@@ -106,7 +138,9 @@ async function settle(io: Io, found: FoundCluster, isNew: boolean, began: number
       io.note(`${name} goes on in the background; "regent topology ${name}" and "regent explain ${name}" say how it is`)
       throw error
     }
-    io.note(`stopping ${name} again; its logs stay in ${layoutOf(found.dir).logs}, and "regent local down ${name} --purge" removes everything`)
+    io.note(
+      `stopping ${name} again; its logs stay in ${layoutOf(found.dir).logs}, and "regent local down ${name} --purge" removes everything`,
+    )
     await stopCluster(layoutOf(found.dir))
     throw error
   }

@@ -15,8 +15,8 @@ const lookEveryMs = 200
 const hopelessEnds = 3
 
 /**
- * Waits until the cluster takes writes, telling what Regent says it does meanwhile. Throws `REGENT_REFUSED` with the lines
- * of the logs that explain it when a process keeps ending, `REGENT_TIMED_OUT` when it takes too long.
+ * Waits until the cluster takes writes, telling what Regent says it does meanwhile. Throws `REGENT_REFUSED` with the
+ * lines of the logs that explain it when a process keeps ending, `REGENT_TIMED_OUT` when it takes too long.
  */
 export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, began: number): Promise<void> {
   const layout = layoutOf(dir)
@@ -25,10 +25,17 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
   const until = performance.now() + deadlineMs
   for (;;) {
     await refuseHopeless(layout, began)
-    const view = await openLocal(dir, cluster).then((client) => client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000)).catch(waitForManager)
+    const view = await openLocal(dir, cluster)
+      .then((client) => client.get<ClusterView>(`/clusters/${cluster.name}`, 5_000))
+      .catch(waitForManager)
     tell(view === undefined ? 'waiting for the manager' : view.sentence)
     if (view?.writable === true) return
-    if (performance.now() > until) throw await tooLate(layout, cluster.instances.map((instance) => instance.name), began)
+    if (performance.now() > until)
+      throw await tooLate(
+        layout,
+        cluster.instances.map((instance) => instance.name),
+        began,
+      )
     await sleep(lookEveryMs, undefined, { signal }).catch(() => {
       throw new RegentError('REGENT_REFUSED', 'interrupted')
     })
@@ -48,25 +55,56 @@ function teller(io: Io): (sentence: string) => void {
 
 /** A manager that does not listen yet, knows no cluster yet or does not lead yet is not there yet. */
 function waitForManager(error: unknown): undefined {
-  const early = ['REGENT_API_UNREACHABLE', 'REGENT_TIMED_OUT', 'REGENT_NOT_FOUND', 'REGENT_NOT_LEADER', 'REGENT_SHUTTING_DOWN', 'REGENT_STORE_UNAVAILABLE']
+  const early = [
+    'REGENT_API_UNREACHABLE',
+    'REGENT_TIMED_OUT',
+    'REGENT_NOT_FOUND',
+    'REGENT_NOT_LEADER',
+    'REGENT_SHUTTING_DOWN',
+    'REGENT_STORE_UNAVAILABLE',
+  ]
   if (error instanceof RegentError && early.includes(error.code)) return undefined
   throw error
 }
 
 async function refuseHopeless(layout: StateLayout, began: number): Promise<void> {
   const processes = await supervisorStatus(layout)
-  if (processes === undefined) throw new RegentError('REGENT_REFUSED', await explained('the supervisor ended', layout, ['supervisor'], began))
+  if (processes === undefined)
+    throw new RegentError('REGENT_REFUSED', await explained('the supervisor ended', layout, ['supervisor'], began))
   const failing = processes.filter((process) => process.ends >= hopelessEnds)
   if (failing.length === 0) return
   const [first] = failing
-  throw new RegentError('REGENT_REFUSED', await explained(`${first?.name} ended ${first?.ends} times (${first?.lastEnd})`, layout, failing.map((process) => process.name), began))
+  throw new RegentError(
+    'REGENT_REFUSED',
+    await explained(
+      `${first?.name} ended ${first?.ends} times (${first?.lastEnd})`,
+      layout,
+      failing.map((process) => process.name),
+      began,
+    ),
+  )
 }
 
 async function tooLate(layout: StateLayout, instances: readonly string[], began: number): Promise<RegentError> {
-  return new RegentError('REGENT_TIMED_OUT', await explained(`it took no writes within ${deadlineMs / 1000} s`, layout, ['supervisor', 'manager', ...instances], began))
+  return new RegentError(
+    'REGENT_TIMED_OUT',
+    await explained(
+      `it took no writes within ${deadlineMs / 1000} s`,
+      layout,
+      ['supervisor', 'manager', ...instances],
+      began,
+    ),
+  )
 }
 
-async function explained(what: string, layout: StateLayout, processes: readonly string[], began: number): Promise<string> {
+async function explained(
+  what: string,
+  layout: StateLayout,
+  processes: readonly string[],
+  began: number,
+): Promise<string> {
   const lines = await explainingLines(layout, processes, began)
-  return lines.length === 0 ? `${what}; the logs in ${layout.logs} have no error` : [`${what}; the logs say:`, ...lines.map((line) => `  ${line}`)].join('\n')
+  return lines.length === 0
+    ? `${what}; the logs in ${layout.logs} have no error`
+    : [`${what}; the logs say:`, ...lines.map((line) => `  ${line}`)].join('\n')
 }

@@ -3,8 +3,8 @@ import { RegentError } from '../../common/errors.ts'
 import { pathOf } from './errors.ts'
 
 /**
- * Makes every path of this scope answer a method it does not take with 405 and what it takes, instead of "no such route".
- * To be called before the scope's first route; gives the function to be called after its last.
+ * Makes every path of this scope answer a method it does not take with 405 and what it takes, instead of "no such
+ * route". To be called before the scope's first route; gives the function to be called after its last.
  */
 export function refuseOtherMethods(scope: FastifyInstance): () => void {
   const taken = new Map<string, Set<HTTPMethods>>()
@@ -27,7 +27,10 @@ function refuse(scope: FastifyInstance, url: string, taken: readonly HTTPMethods
     // Here, not in the handler: the body of a request that is refused anyway is not to be complained about.
     onRequest: async (request, reply) => {
       void reply.header('allow', taken.join(', '))
-      throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${pathOf(request)} takes ${taken.join(' and ')}, not ${request.method}`)
+      throw new RegentError(
+        'REGENT_METHOD_NOT_ALLOWED',
+        `${pathOf(request)} takes ${taken.join(' and ')}, not ${request.method}`,
+      )
     },
     handler: async () => undefined,
   })

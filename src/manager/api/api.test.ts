@@ -20,7 +20,8 @@ async function start(limits: Parameters<typeof testApi>[0] = {}): Promise<void> 
 afterEach(() => app.close())
 
 const get = async (path: string) => app.inject({ url: `/api/v1${path}`, headers: authorized })
-const post = async (path: string, payload: object) => app.inject({ method: 'POST', url: `/api/v1${path}`, headers: authorized, payload })
+const post = async (path: string, payload: object) =>
+  app.inject({ method: 'POST', url: `/api/v1${path}`, headers: authorized, payload })
 
 const named = { 'InstanceRow#': instanceRowSchema, 'TreeNode#': treeNodeSchema }
 
@@ -29,17 +30,32 @@ function strictly(schema: unknown): TSchema {
   if (Array.isArray(schema)) return schema.map(strictly)
   if (typeof schema !== 'object' || schema === null) return schema as TSchema
   const { $ref } = schema as { $ref?: keyof typeof named }
-  if ($ref === 'TreeNode#') return Type.Object({ name: Type.String(), replicas: Type.Array(Type.Any()) }, { additionalProperties: false })
+  if ($ref === 'TreeNode#')
+    return Type.Object({ name: Type.String(), replicas: Type.Array(Type.Any()) }, { additionalProperties: false })
   if ($ref !== undefined) return strictly(named[$ref])
-  const copy = Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$id').map(([key, value]) => [key, strictly(value)]))
-  return ('properties' in schema ? { additionalProperties: false, ...copy } : copy)
+  const copy = Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key]) => key !== '$id')
+      .map(([key, value]) => [key, strictly(value)]),
+  )
+  return 'properties' in schema ? { additionalProperties: false, ...copy } : copy
 }
 
 describe('reading', () => {
   it.each([
     ['/clusters', Type.Array(clusterViewSchema), [shop]],
     ['/clusters/shop', clusterViewSchema, shop],
-    ['/clusters/shop/topology', topologyViewSchema, { ...shop, tree: [{ name: 'shop-0', replicas: [{ name: 'shop-1', replicas: [] }] }, { name: 'shop-2', replicas: [] }] }],
+    [
+      '/clusters/shop/topology',
+      topologyViewSchema,
+      {
+        ...shop,
+        tree: [
+          { name: 'shop-0', replicas: [{ name: 'shop-1', replicas: [] }] },
+          { name: 'shop-2', replicas: [] },
+        ],
+      },
+    ],
     ['/clusters/shop/explain', explainViewSchema, undefined],
     ['/clusters/shop/recoveries', Type.Array(recoverySchema), [shopRecovery]],
     ['/clusters/shop/recoveries/r1', recoverySchema, shopRecovery],
@@ -62,7 +78,13 @@ describe('reading', () => {
 describe('operations', () => {
   it('answer the result, with the recovery and the plan where there are any', async () => {
     await start()
-    const result: OperationResult = { done: false, dryRun: true, sentence: 'would promote shop-1', recovery: 'r2', plan: ['demote shop-0', 'commit epoch 5'] }
+    const result: OperationResult = {
+      done: false,
+      dryRun: true,
+      sentence: 'would promote shop-1',
+      recovery: 'r2',
+      plan: ['demote shop-0', 'commit epoch 5'],
+    }
     clusters.answer = async () => result
     const answer = await post('/clusters/shop/switchover', { dryRun: true })
     expect(answer.json()).toEqual(result)
@@ -88,7 +110,12 @@ describe('operations', () => {
       throw new RegentError('REGENT_REFUSED', 'shop-2 is 300 s behind')
     }
     const answer = await post('/clusters/shop/switchover', { to: 'shop-2' })
-    expect(answer.json()).toMatchObject({ status: 409, code: 'REGENT_REFUSED', detail: 'shop-2 is 300 s behind', instance: '/api/v1/clusters/shop/switchover' })
+    expect(answer.json()).toMatchObject({
+      status: 409,
+      code: 'REGENT_REFUSED',
+      detail: 'shop-2 is 300 s behind',
+      instance: '/api/v1/clusters/shop/switchover',
+    })
   })
 
   it('hide what an unexpected error says from the client and write it to the log', async () => {
@@ -105,7 +132,9 @@ describe('operations', () => {
   it('are logged with who asked for what, without the token', async () => {
     await start()
     await post('/clusters/shop/fence', { instance: 'shop-1' })
-    expect(logged.map((line) => JSON.parse(line) as object)).toContainEqual(expect.objectContaining({ operation: 'fence', cluster: 'shop', body: { instance: 'shop-1' }, from: '127.0.0.1' }))
+    expect(logged.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({ operation: 'fence', cluster: 'shop', body: { instance: 'shop-1' }, from: '127.0.0.1' }),
+    )
     expect(logged.join('')).not.toContain(authorized.authorization.slice(7))
   })
 })
@@ -136,9 +165,14 @@ describe('the rate limit', () => {
     const refused = answers.find((answer) => answer.statusCode === 429)
     expect(answers.slice(0, 3).map((answer) => answer.statusCode)).toEqual([200, 200, 200])
     expect(refused?.headers['retry-after']).toBe('1')
-    expect(refused?.json()).toMatchObject({ code: 'REGENT_TOO_MANY_REQUESTS', detail: 'more than 3 requests within a second came from 127.0.0.1' })
+    expect(refused?.json()).toMatchObject({
+      code: 'REGENT_TOO_MANY_REQUESTS',
+      detail: 'more than 3 requests within a second came from 127.0.0.1',
+    })
     expect((await app.inject('/healthz')).statusCode).toBe(200)
-    expect((await app.inject({ url: '/api/v1/clusters', headers: authorized, remoteAddress: '127.0.0.9' })).statusCode).toBe(200)
+    expect(
+      (await app.inject({ url: '/api/v1/clusters', headers: authorized, remoteAddress: '127.0.0.9' })).statusCode,
+    ).toBe(200)
   })
 
   it('counts requests with a wrong token and for paths that do not exist', async () => {

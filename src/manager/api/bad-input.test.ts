@@ -26,7 +26,12 @@ async function refusal(request: InjectOptions): Promise<Problem> {
   const answer = await app.inject(request)
   expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8')
   const problem = answer.json<Problem>()
-  expect(problem).toMatchObject({ ...catalogue[problem.code], remedy: remedyOf(problem.code, 'local'), status: answer.statusCode, type: `urn:regent:error:${problem.code}` })
+  expect(problem).toMatchObject({
+    ...catalogue[problem.code],
+    remedy: remedyOf(problem.code, 'local'),
+    status: answer.statusCode,
+    type: `urn:regent:error:${problem.code}`,
+  })
   expect(problem.detail.length).toBeLessThan(600)
   expect(clusters.asked).toEqual([])
   return problem
@@ -41,23 +46,87 @@ interface Route {
 }
 
 const notBoolean = ['true', 1, null, {}]
-const notInstance = [1, '', 'shop', 'shop-', 'Shop-0', 'shop-0@volume', '../shop-0', 'shop-0\n', `a${'b'.repeat(100)}-0`, null, ['shop-0']]
+const notInstance = [
+  1,
+  '',
+  'shop',
+  'shop-',
+  'Shop-0',
+  'shop-0@volume',
+  '../shop-0',
+  'shop-0\n',
+  `a${'b'.repeat(100)}-0`,
+  null,
+  ['shop-0'],
+]
 const notReason = [1, 'two\nlines', '\u0000', 'x'.repeat(201), null]
 
 const operations: readonly Route[] = [
-  { url: `${shop}/switchover`, body: { to: 'shop-1', timeoutMs: 5_000, reason: 'why', dryRun: true }, bad: { to: notInstance, timeoutMs: ['5000', 99, 86_400_001, 1.5, -1, 1e300, null], reason: notReason, dryRun: notBoolean } },
-  { url: `${shop}/failover`, body: { to: 'shop-1', acceptLoss: true, dryRun: true }, bad: { to: notInstance, acceptLoss: notBoolean, dryRun: notBoolean } },
-  { url: `${shop}/fence`, body: { instance: 'shop-1', keepPrimary: true, dryRun: true }, bad: { instance: notInstance, keepPrimary: notBoolean, dryRun: notBoolean } },
-  { url: `${shop}/unfence`, body: { instance: 'shop-1', dryRun: true }, bad: { instance: notInstance, dryRun: notBoolean } },
+  {
+    url: `${shop}/switchover`,
+    body: { to: 'shop-1', timeoutMs: 5_000, reason: 'why', dryRun: true },
+    bad: {
+      to: notInstance,
+      timeoutMs: ['5000', 99, 86_400_001, 1.5, -1, 1e300, null],
+      reason: notReason,
+      dryRun: notBoolean,
+    },
+  },
+  {
+    url: `${shop}/failover`,
+    body: { to: 'shop-1', acceptLoss: true, dryRun: true },
+    bad: { to: notInstance, acceptLoss: notBoolean, dryRun: notBoolean },
+  },
+  {
+    url: `${shop}/fence`,
+    body: { instance: 'shop-1', keepPrimary: true, dryRun: true },
+    bad: { instance: notInstance, keepPrimary: notBoolean, dryRun: notBoolean },
+  },
+  {
+    url: `${shop}/unfence`,
+    body: { instance: 'shop-1', dryRun: true },
+    bad: { instance: notInstance, dryRun: notBoolean },
+  },
   { url: `${shop}/pause`, body: { reason: 'why', dryRun: true }, bad: { reason: notReason, dryRun: notBoolean } },
   { url: `${shop}/resume`, body: { dryRun: true }, bad: { dryRun: notBoolean } },
-  { url: `${shop}/downtime`, body: { instance: 'shop-1', forMs: 7_200_000, reason: 'new disk', owner: 'ann', dryRun: true }, bad: { instance: notInstance, forMs: ['2h', 999, 2_592_000_001, 1.5, -1, null], reason: [...notReason, ''], owner: [1, 'two\nlines', 'x'.repeat(101), null], dryRun: notBoolean } },
-  { url: `${shop}/end-downtime`, body: { instance: 'shop-1', dryRun: true }, bad: { instance: notInstance, dryRun: notBoolean } },
-  { url: `${shop}/scale`, body: { instances: 5, dryRun: true }, bad: { instances: ['5', 0, 17, -3, 2.5, null], dryRun: notBoolean } },
-  { url: `${shop}/replace`, body: { instance: 'shop-1', acceptLoss: true, dryRun: true }, bad: { instance: notInstance, acceptLoss: notBoolean, dryRun: notBoolean } },
+  {
+    url: `${shop}/downtime`,
+    body: { instance: 'shop-1', forMs: 7_200_000, reason: 'new disk', owner: 'ann', dryRun: true },
+    bad: {
+      instance: notInstance,
+      forMs: ['2h', 999, 2_592_000_001, 1.5, -1, null],
+      reason: [...notReason, ''],
+      owner: [1, 'two\nlines', 'x'.repeat(101), null],
+      dryRun: notBoolean,
+    },
+  },
+  {
+    url: `${shop}/end-downtime`,
+    body: { instance: 'shop-1', dryRun: true },
+    bad: { instance: notInstance, dryRun: notBoolean },
+  },
+  {
+    url: `${shop}/scale`,
+    body: { instances: 5, dryRun: true },
+    bad: { instances: ['5', 0, 17, -3, 2.5, null], dryRun: notBoolean },
+  },
+  {
+    url: `${shop}/replace`,
+    body: { instance: 'shop-1', acceptLoss: true, dryRun: true },
+    bad: { instance: notInstance, acceptLoss: notBoolean, dryRun: notBoolean },
+  },
 ]
 
-const reads = ['/clusters', '/clusters/shop', '/clusters/shop/topology', '/clusters/shop/explain', '/clusters/shop/recoveries', '/clusters/shop/recoveries/r1', '/clusters/shop/events', '/openapi.json'].map((path) => api + path)
+const reads = [
+  '/clusters',
+  '/clusters/shop',
+  '/clusters/shop/topology',
+  '/clusters/shop/explain',
+  '/clusters/shop/recoveries',
+  '/clusters/shop/recoveries/r1',
+  '/clusters/shop/events',
+  '/openapi.json',
+].map((path) => api + path)
 
 const post = (url: string, payload: string | Buffer | Readable, contentType = 'application/json'): InjectOptions => ({
   method: 'POST',
@@ -73,15 +142,21 @@ describe.each(operations)('POST $url', ({ url, body, bad }) => {
     expect(clusters.asked).toEqual([{ operation: url.split('/').at(-1), cluster: 'shop', request: body }])
   })
 
-  it.each(Object.entries(bad).flatMap(([key, values]) => values.map((value) => [key, value] as const)))('refuses %s: %j and names both', async (key, value) => {
-    const problem = await refusal(post(url, JSON.stringify({ ...body, [key]: value })))
-    expect(problem.code).toBe('REGENT_BAD_REQUEST')
-    expect(problem.detail).toMatch(new RegExp(`^the body: ${key} is .+; allowed is `, 's'))
-  })
+  it.each(Object.entries(bad).flatMap(([key, values]) => values.map((value) => [key, value] as const)))(
+    'refuses %s: %j and names both',
+    async (key, value) => {
+      const problem = await refusal(post(url, JSON.stringify({ ...body, [key]: value })))
+      expect(problem.code).toBe('REGENT_BAD_REQUEST')
+      expect(problem.detail).toMatch(new RegExp(`^the body: ${key} is .+; allowed is `, 's'))
+    },
+  )
 
   it('refuses a key it does not know, naming those it does', async () => {
     const problem = await refusal(post(url, JSON.stringify({ ...body, dryrun: true })))
-    expect(problem).toMatchObject({ code: 'REGENT_BAD_REQUEST', detail: expect.stringMatching(/unknown key "dryrun"; allowed are .*dryRun/) as string })
+    expect(problem).toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+      detail: expect.stringMatching(/unknown key "dryrun"; allowed are .*dryRun/) as string,
+    })
   })
 
   it.each([
@@ -94,30 +169,56 @@ describe.each(operations)('POST $url', ({ url, body, bad }) => {
     ['thirty thousand lists in each other', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /nested too deeply/],
   ])('refuses %s', async (_, payload, says) => {
     const problem = await refusal(post(url, payload))
-    expect(problem).toMatchObject({ code: 'REGENT_BAD_REQUEST', instance: url, detail: expect.stringMatching(says) as string })
+    expect(problem).toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+      instance: url,
+      detail: expect.stringMatching(says) as string,
+    })
   })
 
   it('refuses bytes that are no UTF-8', async () => {
-    expect(await refusal(post(url, Buffer.from('{"reason":"caf\xe9"}', 'latin1')))).toMatchObject({ code: 'REGENT_BAD_REQUEST', detail: 'the body is not UTF-8' })
+    expect(await refusal(post(url, Buffer.from('{"reason":"caf\xe9"}', 'latin1')))).toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+      detail: 'the body is not UTF-8',
+    })
   })
 
-  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json-patch+json', 'nonsense', '', 'application/json; charset=latin1'])('refuses the content type "%s"', async (contentType) => {
-    expect(await refusal(post(url, '{}', contentType))).toMatchObject({ code: 'REGENT_BAD_REQUEST', detail: expect.stringContaining('content type') as string })
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json-patch+json',
+    'nonsense',
+    '',
+    'application/json; charset=latin1',
+  ])('refuses the content type "%s"', async (contentType) => {
+    expect(await refusal(post(url, '{}', contentType))).toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+      detail: expect.stringContaining('content type') as string,
+    })
   })
 
   it('refuses a body past the limit, announced or not', async () => {
     const huge = JSON.stringify({ reason: 'x'.repeat(65_536) })
     for (const payload of [huge, Readable.from([huge])]) {
-      expect(await refusal(post(url, payload))).toMatchObject({ code: 'REGENT_TOO_LARGE', detail: 'the body is larger than 65536 bytes' })
+      expect(await refusal(post(url, payload))).toMatchObject({
+        code: 'REGENT_TOO_LARGE',
+        detail: 'the body is larger than 65536 bytes',
+      })
     }
   })
 
   it('refuses options in the query, where they would be ignored', async () => {
-    expect(await refusal(post(`${url}?dryRun=true`, JSON.stringify(body)))).toMatchObject({ code: 'REGENT_BAD_REQUEST', detail: expect.stringContaining('"dryRun" in the query') as string })
+    expect(await refusal(post(`${url}?dryRun=true`, JSON.stringify(body)))).toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+      detail: expect.stringContaining('"dryRun" in the query') as string,
+    })
   })
 
   it('knows only clusters that exist', async () => {
-    expect(await refusal(post(url.replace('shop', 'nope'), JSON.stringify(body)))).toMatchObject({ code: 'REGENT_NOT_FOUND', detail: 'there is no cluster "nope"; there is: shop' })
+    expect(await refusal(post(url.replace('shop', 'nope'), JSON.stringify(body)))).toMatchObject({
+      code: 'REGENT_NOT_FOUND',
+      detail: 'there is no cluster "nope"; there is: shop',
+    })
   })
 
   it('is not answered by a manager that does not lead', async () => {
@@ -127,7 +228,10 @@ describe.each(operations)('POST $url', ({ url, body, bad }) => {
   })
 })
 
-const everyRoute = [...reads.map((url) => ['GET', url] as const), ...operations.map(({ url }) => ['POST', url] as const)]
+const everyRoute = [
+  ...reads.map((url) => ['GET', url] as const),
+  ...operations.map(({ url }) => ['POST', url] as const),
+]
 
 describe.each(everyRoute)('%s %s', (method, url) => {
   it.each([
@@ -136,9 +240,18 @@ describe.each(everyRoute)('%s %s', (method, url) => {
     ['another scheme', { authorization: `Basic ${authorized.authorization.slice(7)}` }],
     ['no scheme', { authorization: authorized.authorization.slice(7) }],
   ])('refuses %s before it looks at anything else', async (_, headers) => {
-    const answer = await app.inject({ method, url: `${url}?x=1`, headers, ...(method === 'POST' ? { payload: 'no JSON' } : {}) })
+    const answer = await app.inject({
+      method,
+      url: `${url}?x=1`,
+      headers,
+      ...(method === 'POST' ? { payload: 'no JSON' } : {}),
+    })
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="regent"')
-    expect(answer.json<Problem>()).toMatchObject({ status: 401, code: 'REGENT_UNAUTHORIZED', remedy: expect.stringContaining('Bearer') as string })
+    expect(answer.json<Problem>()).toMatchObject({
+      status: 401,
+      code: 'REGENT_UNAUTHORIZED',
+      remedy: expect.stringContaining('Bearer') as string,
+    })
     expect(answer.body).not.toContain('token-0123456')
   })
 

@@ -10,22 +10,53 @@ import { clusterViewSchema, refTo, topologyViewSchema } from './views.ts'
 export function clusterRoutes(app: FastifyInstance, clusters: ClusterService): void {
   app.get(
     '/clusters',
-    { schema: routeSchema({ operationId: 'listClusters', tag: 'clusters', summary: 'All clusters', answer: Type.Array(refTo(clusterViewSchema)) }) },
+    {
+      schema: routeSchema({
+        operationId: 'listClusters',
+        tag: 'clusters',
+        summary: 'All clusters',
+        answer: Type.Array(refTo(clusterViewSchema)),
+      }),
+    },
     async () => clusters.list(),
   )
   app.get<{ Params: ClusterParams }>(
     '/clusters/:cluster',
-    { schema: routeSchema({ operationId: 'getCluster', tag: 'clusters', summary: 'One cluster', params: clusterParams, answer: refTo(clusterViewSchema) }) },
+    {
+      schema: routeSchema({
+        operationId: 'getCluster',
+        tag: 'clusters',
+        summary: 'One cluster',
+        params: clusterParams,
+        answer: refTo(clusterViewSchema),
+      }),
+    },
     async (request) => clusters.view(request.params.cluster),
   )
   app.get<{ Params: ClusterParams }>(
     '/clusters/:cluster/topology',
-    { schema: routeSchema({ operationId: 'getTopology', tag: 'clusters', summary: 'A cluster and who replicates from whom', params: clusterParams, answer: refTo(topologyViewSchema) }) },
+    {
+      schema: routeSchema({
+        operationId: 'getTopology',
+        tag: 'clusters',
+        summary: 'A cluster and who replicates from whom',
+        params: clusterParams,
+        answer: refTo(topologyViewSchema),
+      }),
+    },
     async (request) => clusters.topology(request.params.cluster),
   )
   app.get<{ Params: ClusterParams }>(
     '/clusters/:cluster/explain',
-    { schema: routeSchema({ operationId: 'explain', tag: 'clusters', summary: 'Why a cluster is as it is', params: clusterParams, answer: refTo(explainViewSchema) }) },
+    {
+      schema: routeSchema({
+        operationId: 'explain',
+        tag: 'clusters',
+        summary: 'Why a cluster is as it is',
+        params: clusterParams,
+        answer: refTo(explainViewSchema),
+      }),
+    },
     async (request) => clusters.explain(request.params.cluster),
   )
 }

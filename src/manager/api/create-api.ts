@@ -1,4 +1,10 @@
-import { fastify, LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyServerFactory } from 'fastify'
+import {
+  fastify,
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyServerFactory,
+} from 'fastify'
 import { carriesToken } from '../../common/bearer-token.ts'
 import { RegentError } from '../../common/errors.ts'
 import type { Logger } from '../../common/logger.ts'
@@ -32,7 +38,13 @@ export interface ApiLimits {
   readonly shutdownMs: number
 }
 
-export const defaultLimits: ApiLimits = { requestsPerSecond: 50, bodyBytes: 65_536, eventStreams: 64, heartbeatMs: 15_000, shutdownMs: 10_000 }
+export const defaultLimits: ApiLimits = {
+  requestsPerSecond: 50,
+  bodyBytes: 65_536,
+  eventStreams: 64,
+  heartbeatMs: 15_000,
+  shutdownMs: 10_000,
+}
 
 const requestTimeoutMs = 10_000
 
@@ -79,26 +91,40 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const refuse = refuseOtherMethods(app)
   healthRoutes(app, options.clusters, options.metrics)
   refuse()
-  await app.register(async (scope) => guardedRoutes(scope, options, { streams, limit: limits.eventStreams }), { prefix: '/api/v1' })
+  await app.register(async (scope) => guardedRoutes(scope, options, { streams, limit: limits.eventStreams }), {
+    prefix: '/api/v1',
+  })
   await app.ready()
   return app
 }
 
 /** Anything may call, a browser too, so not only by the newest TLS. */
 function httpsWith(certificates: CertificateSource): FastifyServerFactory {
-  return (handler) => createTlsServer(certificates, { minVersion: 'TLSv1.2', requestTimeout: requestTimeoutMs }, handler)
+  return (handler) =>
+    createTlsServer(certificates, { minVersion: 'TLSv1.2', requestTimeout: requestTimeoutMs }, handler)
 }
 
-function guardedRoutes(scope: FastifyInstance, { clusters, token }: ApiOptions, events: { streams: EventStreams; limit: number }): void {
+function guardedRoutes(
+  scope: FastifyInstance,
+  { clusters, token }: ApiOptions,
+  events: { streams: EventStreams; limit: number },
+): void {
   scope.addHook('onRequest', async (request) => {
     if (!carriesToken(request.headers.authorization, token)) {
-      throw new RegentError('REGENT_UNAUTHORIZED', request.headers.authorization === undefined ? 'the request carries no token' : 'the token is not the manager’s')
+      throw new RegentError(
+        'REGENT_UNAUTHORIZED',
+        request.headers.authorization === undefined ? 'the request carries no token' : 'the token is not the manager’s',
+      )
     }
   })
   // A query would be ignored; somebody who wrote ?dryRun=true must not be surprised by that.
   scope.addHook('onRequest', async (request) => {
     const [key] = Object.keys(request.query as object)
-    if (key !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `"${key.slice(0, 60)}" in the query is not understood; options go into the body, as JSON`)
+    if (key !== undefined)
+      throw new RegentError(
+        'REGENT_BAD_REQUEST',
+        `"${key.slice(0, 60)}" in the query is not understood; options go into the body, as JSON`,
+      )
   })
   scope.setNotFoundHandler(answerNotFound)
   const refuse = refuseOtherMethods(scope)
@@ -114,6 +140,9 @@ function guardedRoutes(scope: FastifyInstance, { clusters, token }: ApiOptions, 
 function logAnswers(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
     const level = request.method === 'POST' ? 'info' : 'debug'
-    request.log[level]({ method: request.method, path: pathOf(request), status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
+    request.log[level](
+      { method: request.method, path: pathOf(request), status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      'answered',
+    )
   })
 }

@@ -5,17 +5,23 @@ import { codeOf, RegentError } from '../../common/errors.ts'
 import { problemContentType, problemOf } from '../../common/problem.ts'
 
 /** Answers any thrown value with its problem document. What is unexpected is logged with everything known of it. */
-export const answerProblemIn = (where: Place['kind']) => (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-  const error = translated(thrown, request)
-  const problem = problemOf(error, pathOf(request), where)
-  if (codeOf(error) === 'REGENT_INTERNAL') request.log.error({ err: error, method: request.method, path: problem.instance }, 'a request failed unexpectedly')
-  if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="regent"')
-  void reply.status(problem.status).type(problemContentType).send(JSON.stringify(problem))
-}
+export const answerProblemIn =
+  (where: Place['kind']) =>
+  (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const error = translated(thrown, request)
+    const problem = problemOf(error, pathOf(request), where)
+    if (codeOf(error) === 'REGENT_INTERNAL')
+      request.log.error({ err: error, method: request.method, path: problem.instance }, 'a request failed unexpectedly')
+    if (problem.status === 401) void reply.header('www-authenticate', 'Bearer realm="regent"')
+    void reply.status(problem.status).type(problemContentType).send(JSON.stringify(problem))
+  }
 
 /** For requests that no route takes. */
 export function answerNotFound(request: FastifyRequest): never {
-  throw new RegentError('REGENT_NOT_FOUND', `there is no route ${request.method} ${pathOf(request)}; /api/v1/openapi.json lists those there are`)
+  throw new RegentError(
+    'REGENT_NOT_FOUND',
+    `there is no route ${request.method} ${pathOf(request)}; /api/v1/openapi.json lists those there are`,
+  )
 }
 
 /** The path of a request, without its query, shortened where it is huge. */
@@ -28,13 +34,20 @@ function translated(thrown: unknown, request: FastifyRequest): unknown {
   if (thrown instanceof RegentError || !(thrown instanceof Error)) return thrown
   const { code, statusCode } = thrown as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new RegentError('REGENT_TOO_LARGE', `the body is larger than ${request.routeOptions.bodyLimit} bytes`, { cause: thrown })
+    return new RegentError('REGENT_TOO_LARGE', `the body is larger than ${request.routeOptions.bodyLimit} bytes`, {
+      cause: thrown,
+    })
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     const given = request.headers['content-type']?.slice(0, 80)
-    return new RegentError('REGENT_BAD_REQUEST', `the content type is ${given === undefined ? 'missing' : JSON.stringify(given)}; allowed is application/json`, { cause: thrown })
+    return new RegentError(
+      'REGENT_BAD_REQUEST',
+      `the content type is ${given === undefined ? 'missing' : JSON.stringify(given)}; allowed is application/json`,
+      { cause: thrown },
+    )
   }
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new RegentError('REGENT_BAD_REQUEST', thrown.message.slice(0, 300), { cause: thrown })
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
+    return new RegentError('REGENT_BAD_REQUEST', thrown.message.slice(0, 300), { cause: thrown })
   return thrown
 }
 
@@ -45,7 +58,10 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     return
   }
   const code = error.code === 'HPE_HEADER_OVERFLOW' ? 'REGENT_TOO_LARGE' : 'REGENT_BAD_REQUEST'
-  const problem = problemOf(new RegentError(code, `the request could not be read as HTTP (${error.code ?? 'no code'})`), '/')
+  const problem = problemOf(
+    new RegentError(code, `the request could not be read as HTTP (${error.code ?? 'no code'})`),
+    '/',
+  )
   const body = JSON.stringify(problem)
   socket.end(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: ${problemContentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

@@ -6,8 +6,16 @@ import type { EventStreams } from './event-streams.ts'
 import { clusterParams, type ClusterParams } from './requests.ts'
 import { routeSchema } from './route-schema.ts'
 
-/** A cluster's state as server-sent events: the present one at once, then each change. At most `limit` streams at a time. */
-export function eventRoutes(app: FastifyInstance, clusters: ClusterService, streams: EventStreams, limit: number): void {
+/**
+ * A cluster's state as server-sent events: the present one at once, then each change. At most `limit` streams at a
+ * time.
+ */
+export function eventRoutes(
+  app: FastifyInstance,
+  clusters: ClusterService,
+  streams: EventStreams,
+  limit: number,
+): void {
   app.get<{ Params: ClusterParams }>(
     '/clusters/:cluster/events',
     {
@@ -26,7 +34,10 @@ export function eventRoutes(app: FastifyInstance, clusters: ClusterService, stre
       const now = clusters.view(cluster)
       if (streams.size >= limit) {
         void reply.header('retry-after', 5)
-        throw new RegentError('REGENT_TOO_MANY_REQUESTS', `${limit} event streams are open already, as many as there may be`)
+        throw new RegentError(
+          'REGENT_TOO_MANY_REQUESTS',
+          `${limit} event streams are open already, as many as there may be`,
+        )
       }
       reply.hijack()
       const stream = streams.open(reply.raw)

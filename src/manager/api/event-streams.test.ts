@@ -24,7 +24,14 @@ afterEach(async () => {
 })
 
 async function ask(path: string, method = 'GET', body?: string): Promise<IncomingMessage> {
-  const outgoing = request({ host: '127.0.0.1', port, path, method, headers: { ...authorized, 'content-type': 'application/json' }, agent: false })
+  const outgoing = request({
+    host: '127.0.0.1',
+    port,
+    path,
+    method,
+    headers: { ...authorized, 'content-type': 'application/json' },
+    agent: false,
+  })
   open.push(outgoing)
   outgoing.on('error', () => undefined)
   outgoing.end(body)
@@ -50,9 +57,13 @@ describe('an event stream', () => {
     await start()
     const stream = await ask(events)
     expect(stream.headers['content-type']).toBe('text/event-stream; charset=utf-8')
-    expect(await readUntil(stream, (text) => states(text) === 1 && text.endsWith('\n\n'))).toContain(JSON.stringify(shop))
+    expect(await readUntil(stream, (text) => states(text) === 1 && text.endsWith('\n\n'))).toContain(
+      JSON.stringify(shop),
+    )
     for (const listener of clusters.listeners) listener({ type: 'state', view: { ...shop, epoch: 5 } })
-    expect(await readUntil(stream, (text) => text.endsWith('\n\n'))).toMatch(/^event: state\ndata: \{.*"epoch":5,.*\}\n\n$/)
+    expect(await readUntil(stream, (text) => text.endsWith('\n\n'))).toMatch(
+      /^event: state\ndata: \{.*"epoch":5,.*\}\n\n$/,
+    )
   })
 
   it('says that it lives while nothing happens', async () => {
@@ -84,7 +95,8 @@ describe('an event stream', () => {
     await readUntil(stream, (text) => states(text) === 1)
     const large = { ...shop, sentence: 'x'.repeat(100_000) }
     const sent = 500
-    for (let epoch = 1; epoch <= sent; epoch++) for (const listener of clusters.listeners) listener({ type: 'state', view: { ...large, epoch } })
+    for (let epoch = 1; epoch <= sent; epoch++)
+      for (const listener of clusters.listeners) listener({ type: 'state', view: { ...large, epoch } })
     const rest = await readUntil(stream, (text) => text.includes(`"epoch":${sent},`))
     expect(rest).toContain(`"epoch":${sent},`)
     expect(states(rest)).toBeLessThan(sent / 2)
@@ -97,7 +109,8 @@ describe('stopping', () => {
     const stream = await ask(events)
     await readUntil(stream, (text) => states(text) === 1)
     let finish = (): void => undefined
-    clusters.answer = () => new Promise((resolve) => (finish = () => resolve({ done: true, dryRun: false, sentence: 'switched over' })))
+    clusters.answer = () =>
+      new Promise((resolve) => (finish = () => resolve({ done: true, dryRun: false, sentence: 'switched over' })))
     const underWay = ask('/api/v1/clusters/shop/switchover', 'POST', '{}')
     await expect.poll(() => clusters.asked.length).toBe(1)
 
@@ -113,7 +126,11 @@ describe('stopping', () => {
   })
 
   it.each([
-    ['refuses a request that began before, telling when to come again', '/api/v1/clusters', /^HTTP\/1\.1 503 .*retry-after: 1\r\n.*REGENT_SHUTTING_DOWN/is],
+    [
+      'refuses a request that began before, telling when to come again',
+      '/api/v1/clusters',
+      /^HTTP\/1\.1 503 .*retry-after: 1\r\n.*REGENT_SHUTTING_DOWN/is,
+    ],
     ['is not ready', '/readyz', /^HTTP\/1\.1 503 /],
     ['still answers that it is alive', '/healthz', /^HTTP\/1\.1 200 .*"alive":true/s],
   ])('%s', async (_, path, says) => {

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 
-/** Server-sent events to one client. Only the newest state matters: a client that reads slowly misses what lies between. */
+/**
+ * Server-sent events to one client. Only the newest state matters: a client that reads slowly misses what lies between.
+ */
 export interface EventStream {
   send(event: string, data: unknown): void
   /** Calls `ended` once, however the stream ends; at once where it has ended. */
@@ -26,7 +28,11 @@ export function createEventStreams(heartbeatMs: number): EventStreams {
     },
 
     open(response) {
-      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      })
       response.write(': connected\n\n')
       responses.add(response)
       const heartbeat = setInterval(() => response.writableNeedDrain || response.write(': heartbeat\n\n'), heartbeatMs)

@@ -10,7 +10,15 @@ export const openPaths: readonly string[] = ['/healthz', '/readyz', '/metrics']
 export function healthRoutes(app: FastifyInstance, clusters: ClusterService, metrics: ManagerMetrics): void {
   app.get(
     '/healthz',
-    { schema: routeSchema({ operationId: 'healthz', tag: 'manager', summary: 'The process runs', open: true, answer: Type.Object({ alive: Type.Boolean() }) }) },
+    {
+      schema: routeSchema({
+        operationId: 'healthz',
+        tag: 'manager',
+        summary: 'The process runs',
+        open: true,
+        answer: Type.Object({ alive: Type.Boolean() }),
+      }),
+    },
     async () => ({ alive: true }),
   )
   app.get(
@@ -28,7 +36,16 @@ export function healthRoutes(app: FastifyInstance, clusters: ClusterService, met
   )
   app.get(
     '/metrics',
-    { schema: routeSchema({ operationId: 'metrics', tag: 'manager', summary: 'For Prometheus', open: true, answer: Type.String(), answerType: 'text/plain' }) },
+    {
+      schema: routeSchema({
+        operationId: 'metrics',
+        tag: 'manager',
+        summary: 'For Prometheus',
+        open: true,
+        answer: Type.String(),
+        answerType: 'text/plain',
+      }),
+    },
     async (_request, reply) => {
       metrics.collect(clusters.list(), clusters.leads)
       const text = await metrics.text()

@@ -16,7 +16,10 @@ export function acceptJsonOnly(app: FastifyInstance): void {
 function parseBody(contentType: string, body: Buffer): unknown {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-    throw new RegentError('REGENT_BAD_REQUEST', `the content type says charset ${charset.slice(0, 40)}; bodies are UTF-8`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `the content type says charset ${charset.slice(0, 40)}; bodies are UTF-8`,
+    )
   }
   if (body.length === 0) return undefined
   return parseJson(decode(body))

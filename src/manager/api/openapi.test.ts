@@ -7,7 +7,12 @@ interface Operation {
   readonly summary?: string
   readonly tags?: readonly string[]
   readonly security?: readonly unknown[]
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema?: object }[]
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required?: boolean
+    readonly schema?: object
+  }[]
   readonly requestBody?: object
   readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: object }>>
 }
@@ -57,7 +62,9 @@ const routes = [
 ]
 
 function operations(): readonly (readonly [string, string, Operation])[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => [method, path, operation] as const))
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => [method, path, operation] as const),
+  )
 }
 
 function everyReference(value: unknown): readonly string[] {
@@ -67,7 +74,11 @@ function everyReference(value: unknown): readonly string[] {
 
 describe('the OpenAPI document', () => {
   it('lists exactly the routes there are', () => {
-    expect(operations().map(([method, path]) => `${method} ${path}`).sort()).toEqual(routes)
+    expect(
+      operations()
+        .map(([method, path]) => `${method} ${path}`)
+        .sort(),
+    ).toEqual(routes)
     for (const route of routes) {
       const [method = '', path = ''] = route.split(' ')
       expect(app.hasRoute({ method: method.toUpperCase(), url: path.replace(/\{(\w+)\}/g, ':$1') })).toBe(true)
@@ -98,7 +109,8 @@ describe('the OpenAPI document', () => {
       const where = `${method} ${path}`
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
       expect(parameters.map((parameter) => parameter.name).sort(), where).toEqual(inPath.sort())
-      for (const parameter of parameters) expect(parameter, where).toMatchObject({ in: 'path', required: true, schema: { type: 'string' } })
+      for (const parameter of parameters)
+        expect(parameter, where).toMatchObject({ in: 'path', required: true, schema: { type: 'string' } })
     }
   })
 
@@ -107,7 +119,9 @@ describe('the OpenAPI document', () => {
       const where = `${method} ${path}`
       expect(Object.keys(responses).sort(), where).toEqual(['200', '4XX', '5XX'])
       for (const response of Object.values(responses)) expect(response.description, where).toBeTruthy()
-      expect(responses['4XX']?.content, where).toEqual({ 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } })
+      expect(responses['4XX']?.content, where).toEqual({
+        'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+      })
     }
   })
 
@@ -116,7 +130,10 @@ describe('the OpenAPI document', () => {
     expect(document.security).toEqual([{ token: [] }])
     for (const [method, path, operation] of operations()) {
       expect(operation.security, path).toEqual(path.startsWith('/api/') ? undefined : [])
-      const strictJson = { required: true, content: { 'application/json': { schema: { type: 'object', additionalProperties: false } } } }
+      const strictJson = {
+        required: true,
+        content: { 'application/json': { schema: { type: 'object', additionalProperties: false } } },
+      }
       if (method === 'post') expect(operation.requestBody, path).toMatchObject(strictJson)
     }
   })

@@ -7,7 +7,16 @@ import { recoverySchema } from './recovery-view.ts'
 import { problemSchema, routeSchema } from './route-schema.ts'
 import { clusterViewSchema, instanceRowSchema, topologyViewSchema, treeNodeSchema } from './views.ts'
 
-const named = [instanceRowSchema, clusterViewSchema, treeNodeSchema, topologyViewSchema, explainViewSchema, recoverySchema, operationResultSchema, problemSchema]
+const named = [
+  instanceRowSchema,
+  clusterViewSchema,
+  treeNodeSchema,
+  topologyViewSchema,
+  explainViewSchema,
+  recoverySchema,
+  operationResultSchema,
+  problemSchema,
+]
 
 /** Collects the document from every route that is added afterwards. */
 export async function documentRoutes(app: FastifyInstance): Promise<void> {
@@ -15,7 +24,11 @@ export async function documentRoutes(app: FastifyInstance): Promise<void> {
   await app.register(fastifySwagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Regent manager', version: '1', description: 'Keeps MySQL clusters highly available. Every error is a Problem.' },
+      info: {
+        title: 'Regent manager',
+        version: '1',
+        description: 'Keeps MySQL clusters highly available. Every error is a Problem.',
+      },
       tags: [
         { name: 'clusters', description: 'What there is, how it is and why' },
         { name: 'operations', description: 'What changes something; each takes dryRun' },
@@ -24,7 +37,10 @@ export async function documentRoutes(app: FastifyInstance): Promise<void> {
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{ token: [] }],
     },
-    refResolver: { buildLocalReference: (schema, _base, _fragment, index) => (typeof schema.$id === 'string' ? schema.$id : `Schema${index}`) },
+    refResolver: {
+      buildLocalReference: (schema, _base, _fragment, index) =>
+        typeof schema.$id === 'string' ? schema.$id : `Schema${index}`,
+    },
   })
 }
 

@@ -3,7 +3,20 @@ import type { Static, TSchema } from 'typebox'
 import { RegentError } from '../../common/errors.ts'
 import type { ClusterService } from '../cluster-service.ts'
 import { operationResultSchema, type OperationResult } from './operation-result.ts'
-import { clusterParams, downtimeBody, endDowntimeBody, failoverBody, fenceBody, pauseBody, replaceBody, resumeBody, scaleBody, switchoverBody, unfenceBody, type ClusterParams } from './requests.ts'
+import {
+  clusterParams,
+  downtimeBody,
+  endDowntimeBody,
+  failoverBody,
+  fenceBody,
+  pauseBody,
+  replaceBody,
+  resumeBody,
+  scaleBody,
+  switchoverBody,
+  unfenceBody,
+  type ClusterParams,
+} from './requests.ts'
 import { routeSchema } from './route-schema.ts'
 import { refTo } from './views.ts'
 
@@ -20,19 +33,22 @@ export function operationRoutes(app: FastifyInstance, clusters: ClusterService):
     name: 'switchover',
     summary: 'Make another instance primary, planned: no write is lost, the pause is short',
     body: switchoverBody,
-    run: (cluster, { to, timeoutMs, reason = '', dryRun = false }) => clusters.switchover(cluster, { to, timeoutMs, reason, dryRun }),
+    run: (cluster, { to, timeoutMs, reason = '', dryRun = false }) =>
+      clusters.switchover(cluster, { to, timeoutMs, reason, dryRun }),
   })
   operation(app, clusters, {
     name: 'failover',
     summary: 'Make another instance primary although the present one does not answer',
     body: failoverBody,
-    run: (cluster, { to, acceptLoss = false, dryRun = false }) => clusters.failover(cluster, { to, acceptLoss, dryRun }),
+    run: (cluster, { to, acceptLoss = false, dryRun = false }) =>
+      clusters.failover(cluster, { to, acceptLoss, dryRun }),
   })
   operation(app, clusters, {
     name: 'fence',
     summary: 'Take an instance away from clients until it is unfenced',
     body: fenceBody,
-    run: (cluster, { instance, keepPrimary = false, dryRun = false }) => clusters.fence(cluster, { instance, keepPrimary, dryRun }),
+    run: (cluster, { instance, keepPrimary = false, dryRun = false }) =>
+      clusters.fence(cluster, { instance, keepPrimary, dryRun }),
   })
   operation(app, clusters, {
     name: 'unfence',
@@ -56,7 +72,8 @@ export function operationRoutes(app: FastifyInstance, clusters: ClusterService):
     name: 'downtime',
     summary: 'Expect trouble of an instance for a while: it calls nobody, and another one is preferred as primary',
     body: downtimeBody,
-    run: (cluster, { instance, forMs, reason, owner = '', dryRun = false }) => clusters.downtime(cluster, { instance, forMs, reason, owner, dryRun }),
+    run: (cluster, { instance, forMs, reason, owner = '', dryRun = false }) =>
+      clusters.downtime(cluster, { instance, forMs, reason, owner, dryRun }),
   })
   operation(app, clusters, {
     name: 'end-downtime',
@@ -74,21 +91,38 @@ export function operationRoutes(app: FastifyInstance, clusters: ClusterService):
     name: 'replace',
     summary: 'Give up a lost instance with its volume, and have it made anew elsewhere',
     body: replaceBody,
-    run: (cluster, { instance, acceptLoss = false, dryRun = false }) => clusters.replace(cluster, { instance, acceptLoss, dryRun }),
+    run: (cluster, { instance, acceptLoss = false, dryRun = false }) =>
+      clusters.replace(cluster, { instance, acceptLoss, dryRun }),
   })
 }
 
-function operation<Body extends TSchema>(app: FastifyInstance, clusters: ClusterService, { name, summary, body, run }: Operation<Body>): void {
+function operation<Body extends TSchema>(
+  app: FastifyInstance,
+  clusters: ClusterService,
+  { name, summary, body, run }: Operation<Body>,
+): void {
   app.post<{ Params: ClusterParams; Body: Static<Body> }>(
     `/clusters/:cluster/${name}`,
-    { schema: routeSchema({ operationId: name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()), tag: 'operations', summary, params: clusterParams, body, answer: refTo(operationResultSchema) }) },
+    {
+      schema: routeSchema({
+        operationId: name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+        tag: 'operations',
+        summary,
+        params: clusterParams,
+        body,
+        answer: refTo(operationResultSchema),
+      }),
+    },
     async (request, reply) => {
       if (!clusters.leads) {
         void reply.header('retry-after', 1)
         throw new RegentError('REGENT_NOT_LEADER', `another manager leads; this one does not take ${name}`)
       }
       const { cluster } = request.params
-      request.log.info({ operation: name, cluster, body: request.body, from: request.ip }, `${name} of ${cluster} was asked for`)
+      request.log.info(
+        { operation: name, cluster, body: request.body, from: request.ip },
+        `${name} of ${cluster} was asked for`,
+      )
       return run(cluster, request.body as Static<Body>)
     },
   )

@@ -14,6 +14,9 @@ export async function limitRate(app: FastifyInstance, perSecond: number, exempt:
     const used = await count(request)
     if (used.isAllowed || !used.isExceeded) return
     void reply.header('retry-after', Math.max(1, used.ttlInSeconds))
-    throw new RegentError('REGENT_TOO_MANY_REQUESTS', `more than ${perSecond} requests within a second came from ${used.key}`)
+    throw new RegentError(
+      'REGENT_TOO_MANY_REQUESTS',
+      `more than ${perSecond} requests within a second came from ${used.key}`,
+    )
   })
 }

@@ -10,12 +10,28 @@ import { refTo } from './views.ts'
 export function recoveryRoutes(app: FastifyInstance, clusters: ClusterService): void {
   app.get<{ Params: ClusterParams }>(
     '/clusters/:cluster/recoveries',
-    { schema: routeSchema({ operationId: 'listRecoveries', tag: 'clusters', summary: 'Recoveries, newest first', params: clusterParams, answer: Type.Array(refTo(recoverySchema)) }) },
+    {
+      schema: routeSchema({
+        operationId: 'listRecoveries',
+        tag: 'clusters',
+        summary: 'Recoveries, newest first',
+        params: clusterParams,
+        answer: Type.Array(refTo(recoverySchema)),
+      }),
+    },
     async (request) => clusters.recoveries(request.params.cluster),
   )
   app.get<{ Params: RecoveryParams }>(
     '/clusters/:cluster/recoveries/:id',
-    { schema: routeSchema({ operationId: 'getRecovery', tag: 'clusters', summary: 'One recovery with its timeline', params: recoveryParams, answer: refTo(recoverySchema) }) },
+    {
+      schema: routeSchema({
+        operationId: 'getRecovery',
+        tag: 'clusters',
+        summary: 'One recovery with its timeline',
+        params: recoveryParams,
+        answer: refTo(recoverySchema),
+      }),
+    },
     async (request) => clusters.recovery(request.params.cluster, request.params.id),
   )
 }

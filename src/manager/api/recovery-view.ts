@@ -16,7 +16,9 @@ export const recoverySchema = Type.Unsafe<Recovery>(
       fromEpoch: Type.Integer(),
       toEpoch: nullable(Type.Integer()),
       outcome: Type.Enum(['running', 'succeeded', 'undone', 'abandoned']),
-      timeline: Type.Array(Type.Object({ atMs: Type.Number({ description: 'Since detection, monotonic.' }), what: Type.String() })),
+      timeline: Type.Array(
+        Type.Object({ atMs: Type.Number({ description: 'Since detection, monotonic.' }), what: Type.String() }),
+      ),
     },
     { $id: 'Recovery', description: 'One recorded episode from detection to routed writes.' },
   ),

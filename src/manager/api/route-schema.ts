@@ -15,7 +15,10 @@ export const problemSchema = Type.Object(
   { $id: 'Problem', description: 'RFC 9457 problem details.' },
 )
 
-const problemResponse = (description: string) => ({ description, content: { 'application/problem+json': { schema: refTo(problemSchema) } } })
+const problemResponse = (description: string) => ({
+  description,
+  content: { 'application/problem+json': { schema: refTo(problemSchema) } },
+})
 
 export interface RouteDescription {
   readonly operationId: string

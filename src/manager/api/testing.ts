@@ -59,16 +59,39 @@ export const shop: ClusterView = {
   sentence: 'no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set',
   blocked: false,
   paused: false,
-  instances: [shopInstance(0), shopInstance(1), shopInstance(2, { role: 'none', process: 'unknown', reachable: false, lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null, problems: ['never heard'] })],
+  instances: [
+    shopInstance(0),
+    shopInstance(1),
+    shopInstance(2, {
+      role: 'none',
+      process: 'unknown',
+      reachable: false,
+      lagSeconds: null,
+      backlog: null,
+      readOnly: null,
+      offline: null,
+      version: null,
+      executed: null,
+      problems: ['never heard'],
+    }),
+  ],
 }
 
-const shopTopology: TopologyView = { ...shop, tree: [{ name: 'shop-0', replicas: [{ name: 'shop-1', replicas: [] }] }, { name: 'shop-2', replicas: [] }] }
+const shopTopology: TopologyView = {
+  ...shop,
+  tree: [
+    { name: 'shop-0', replicas: [{ name: 'shop-1', replicas: [] }] },
+    { name: 'shop-2', replicas: [] },
+  ],
+}
 
 const shopExplained: ExplainView = {
   sentence: shop.sentence,
   blocked: false,
   reasons: ['shop-2 was not chosen: never heard'],
-  analyses: [{ code: 'InstanceUnreachable', severity: 'warning', instance: 'shop-2', sentence: 'shop-2 was never heard' }],
+  analyses: [
+    { code: 'InstanceUnreachable', severity: 'warning', instance: 'shop-2', sentence: 'shop-2 was never heard' },
+  ],
   record: {
     version: 1,
     cluster: 'shop',
@@ -79,7 +102,14 @@ const shopExplained: ExplainView = {
     leaving: [],
     acks: 1,
     acksWanted: 1,
-    intent: { kind: 'switchover', by: 'run', candidate: 'shop-1@b', request: 'r', deadlineWallMs: 1_700_000_000_000.5, reason: '' },
+    intent: {
+      kind: 'switchover',
+      by: 'run',
+      candidate: 'shop-1@b',
+      request: 'r',
+      deadlineWallMs: 1_700_000_000_000.5,
+      reason: '',
+    },
   },
 }
 
@@ -94,22 +124,30 @@ export const shopRecovery: Recovery = {
   fromEpoch: 3,
   toEpoch: 4,
   outcome: 'succeeded',
-  timeline: [{ atMs: 0, what: 'noticed' }, { atMs: 12.375, what: 'committed' }],
+  timeline: [
+    { atMs: 0, what: 'noticed' },
+    { atMs: 12.375, what: 'committed' },
+  ],
 }
 
 export function memoryClusters(): MemoryClusters {
   const known = (cluster: string): void => {
-    if (cluster !== 'shop') throw new RegentError('REGENT_NOT_FOUND', `there is no cluster "${cluster}"; there is: shop`)
+    if (cluster !== 'shop')
+      throw new RegentError('REGENT_NOT_FOUND', `there is no cluster "${cluster}"; there is: shop`)
   }
-  const get = <View>(view: View) => (cluster: string): View => {
-    known(cluster)
-    return view
-  }
-  const operate = (operation: string) => async (cluster: string, request: unknown): Promise<OperationResult> => {
-    known(cluster)
-    service.asked.push({ operation, cluster, request })
-    return service.answer()
-  }
+  const get =
+    <View>(view: View) =>
+    (cluster: string): View => {
+      known(cluster)
+      return view
+    }
+  const operate =
+    (operation: string) =>
+    async (cluster: string, request: unknown): Promise<OperationResult> => {
+      known(cluster)
+      service.asked.push({ operation, cluster, request })
+      return service.answer()
+    }
   const service: MemoryClusters = {
     leads: true,
     asked: [],
@@ -122,7 +160,8 @@ export function memoryClusters(): MemoryClusters {
     recoveries: get([shopRecovery]),
     recovery(cluster, id) {
       known(cluster)
-      if (id !== shopRecovery.id) throw new RegentError('REGENT_NOT_FOUND', `there is no recovery "${id}" of shop; there is: r1`)
+      if (id !== shopRecovery.id)
+        throw new RegentError('REGENT_NOT_FOUND', `there is no recovery "${id}" of shop; there is: r1`)
       return shopRecovery
     },
     switchover: operate('switchover'),
@@ -145,10 +184,22 @@ export function memoryClusters(): MemoryClusters {
 }
 
 /** The API over such a service, and the lines it logs. */
-export async function testApi(limits: Partial<ApiLimits> = {}): Promise<{ app: FastifyInstance; clusters: MemoryClusters; logged: string[] }> {
+export async function testApi(
+  limits: Partial<ApiLimits> = {},
+): Promise<{ app: FastifyInstance; clusters: MemoryClusters; logged: string[] }> {
   const clusters = memoryClusters()
   const logged: string[] = []
-  const log = createLogger({ level: 'debug', name: 'manager', destination: { write: (line) => void logged.push(line) } })
-  const app = await createApi({ clusters, token: testToken, log, metrics: createMetrics(), limits: { requestsPerSecond: 100_000, ...limits } })
+  const log = createLogger({
+    level: 'debug',
+    name: 'manager',
+    destination: { write: (line) => void logged.push(line) },
+  })
+  const app = await createApi({
+    clusters,
+    token: testToken,
+    log,
+    metrics: createMetrics(),
+    limits: { requestsPerSecond: 100_000, ...limits },
+  })
   return { app, clusters, logged }
 }

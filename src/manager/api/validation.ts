@@ -10,9 +10,15 @@ import { complaintAbout } from '../../common/schema-complaint.ts'
 export const validateAsItCame: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const isBody = httpPart === 'body'
   return (data: unknown) => {
-    const complaint = isBody && (data ?? null) === null ? 'is empty; send a JSON object, {} at least' : complaintOf(schema, data)
+    const complaint =
+      isBody && (data ?? null) === null ? 'is empty; send a JSON object, {} at least' : complaintOf(schema, data)
     if (complaint === undefined) return { value: data }
-    return { error: new RegentError(isBody ? 'REGENT_BAD_REQUEST' : 'REGENT_BAD_NAME', `the ${isBody ? 'body' : 'path'}: ${complaint}`) }
+    return {
+      error: new RegentError(
+        isBody ? 'REGENT_BAD_REQUEST' : 'REGENT_BAD_NAME',
+        `the ${isBody ? 'body' : 'path'}: ${complaint}`,
+      ),
+    }
   }
 }
 

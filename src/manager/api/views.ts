@@ -6,7 +6,11 @@ import { Type, type Static, type TSchema } from 'typebox'
  */
 
 /** Everything in it readonly, at any depth. */
-type Frozen<T> = T extends readonly (infer Item)[] ? readonly Frozen<Item>[] : T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T
+type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T
 
 /** That, or null where it is not known or there is none. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -30,7 +34,9 @@ export const instanceRowSchema = Type.Object(
     name: Type.String(),
     host: Type.String(),
     port: Type.Integer(),
-    role: Type.Enum(['primary', 'replica', 'none'], { description: 'none: the record does not name it, or it has no assignment.' }),
+    role: Type.Enum(['primary', 'replica', 'none'], {
+      description: 'none: the record does not name it, or it has no assignment.',
+    }),
     process: Type.Enum(['absent', 'starting', 'running', 'stopped', 'exiting', 'dead', 'unknown'], {
       description: 'The operating system’s view of mysqld; unknown: its agent was never heard.',
     }),
@@ -39,14 +45,19 @@ export const instanceRowSchema = Type.Object(
     acknowledging: Type.Boolean({ description: 'It follows and acknowledges what it receives, as it was last seen.' }),
     lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
     backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
-    behind: Type.Boolean({ description: 'It follows, and is further behind than maxLagSeconds allows; its acknowledgement may count all the same.' }),
+    behind: Type.Boolean({
+      description:
+        'It follows, and is further behind than maxLagSeconds allows; its acknowledgement may count all the same.',
+    }),
     readOnly: nullable(Type.Boolean()),
     offline: nullable(Type.Boolean({ description: 'offline_mode: clients are refused.' })),
     fenced: Type.Boolean({ description: 'By a person.' }),
     downtime: Type.Optional(downtimeSchema),
     version: nullable(Type.String({ description: 'Of MySQL.' })),
     executed: nullable(Type.String({ description: 'gtid_executed.' })),
-    settingsRefused: Type.Optional(Type.String({ description: 'Settings that its mysqld refuses, in mysqld’s own words; absent otherwise.' })),
+    settingsRefused: Type.Optional(
+      Type.String({ description: 'Settings that its mysqld refuses, in mysqld’s own words; absent otherwise.' }),
+    ),
     problems: Type.Array(Type.String()),
   },
   { $id: 'InstanceRow', description: 'One instance as its agent last reported it.' },
@@ -69,7 +80,10 @@ const clusterFields = {
   instances: Type.Array(refTo(instanceRowSchema)),
 }
 
-export const clusterViewSchema = Type.Object(clusterFields, { $id: 'ClusterView', description: 'One cluster at a glance.' })
+export const clusterViewSchema = Type.Object(clusterFields, {
+  $id: 'ClusterView',
+  description: 'One cluster at a glance.',
+})
 
 /** A server and those that replicate from it. */
 export interface TreeNode {
@@ -85,7 +99,12 @@ export const treeNodeSchema = Type.Unsafe<TreeNode>(
 )
 
 export const topologyViewSchema = Type.Object(
-  { ...clusterFields, tree: Type.Array(Type.Unsafe<TreeNode>({ $ref: 'TreeNode#' }), { description: 'Roots: servers that follow none of the cluster.' }) },
+  {
+    ...clusterFields,
+    tree: Type.Array(Type.Unsafe<TreeNode>({ $ref: 'TreeNode#' }), {
+      description: 'Roots: servers that follow none of the cluster.',
+    }),
+  },
   { $id: 'TopologyView', description: 'A cluster and who replicates from whom.' },
 )
 

@@ -9,15 +9,40 @@ const key = { namespace: 'shops', name: 'shop' }
 const well = { blocked: false, sentence: 'no action: primary shop-0 is healthy' }
 
 function aRecovery(overrides: Partial<Recovery> = {}): Recovery {
-  return { ...{ id: 'r1', kind: 'failover', startedWallMs: 0, analysis: 'DeadPrimary', sentence: 'shop-0 is dead', from: null, to: null, fromEpoch: 1, toEpoch: null, outcome: 'running', timeline: [] }, ...overrides }
+  return {
+    ...{
+      id: 'r1',
+      kind: 'failover',
+      startedWallMs: 0,
+      analysis: 'DeadPrimary',
+      sentence: 'shop-0 is dead',
+      from: null,
+      to: null,
+      fromEpoch: 1,
+      toEpoch: null,
+      outcome: 'running',
+      timeline: [],
+    },
+    ...overrides,
+  }
 }
 
 function events(leads = true) {
   const happenings: Happening[] = []
   const lines: string[] = []
   const debug = (line: string): void => void lines.push(line)
-  const made = new ClusterEvents({ debug, recorder: { record: (happening) => void happenings.push(happening) }, clusters: testingInformer('mysqlclusters', [aCluster()]), leads: () => leads })
-  return { events: made, debugged: () => lines.splice(0), told: () => happenings.splice(0).map(({ type, reason, action, note }) => `${type} ${reason} ${action}: ${note}`), happenings }
+  const made = new ClusterEvents({
+    debug,
+    recorder: { record: (happening) => void happenings.push(happening) },
+    clusters: testingInformer('mysqlclusters', [aCluster()]),
+    leads: () => leads,
+  })
+  return {
+    events: made,
+    debugged: () => lines.splice(0),
+    told: () => happenings.splice(0).map(({ type, reason, action, note }) => `${type} ${reason} ${action}: ${note}`),
+    happenings,
+  }
 }
 
 describe('the Events of a cluster', () => {
@@ -25,30 +50,52 @@ describe('the Events of a cluster', () => {
     const { events: all, told } = events()
     for (let decision = 0; decision < 3; decision++) all.decided(key, well, aRecovery())
     expect(told()).toEqual(['Warning FailoverBegan Failover: shop-0 is dead'])
-    all.ended(key, aRecovery({ outcome: 'succeeded', sentence: 'shop-1 leads epoch 2', timeline: [{ atMs: 81.4, what: 'ended' }] }))
+    all.ended(
+      key,
+      aRecovery({ outcome: 'succeeded', sentence: 'shop-1 leads epoch 2', timeline: [{ atMs: 81.4, what: 'ended' }] }),
+    )
     expect(told()).toEqual(['Normal FailoverSucceeded Failover: after 81 ms: shop-1 leads epoch 2'])
     all.decided(key, well, aRecovery({ id: 'r2', kind: 'switchover', sentence: 'asked by a person' }))
     all.ended(key, aRecovery({ id: 'r2', kind: 'switchover', outcome: 'undone', sentence: 'its deadline passed' }))
-    expect(told()).toEqual(['Normal SwitchoverBegan Switchover: asked by a person', 'Warning SwitchoverUndone Switchover: after 0 ms: its deadline passed'])
+    expect(told()).toEqual([
+      'Normal SwitchoverBegan Switchover: asked by a person',
+      'Warning SwitchoverUndone Switchover: after 0 ms: its deadline passed',
+    ])
   })
 
   it('tell the whole story of a recovery in the one that ends it, and its steps nowhere else but in the debug log', () => {
     const { events: all, told, debugged } = events()
-    const timeline = [{ atMs: 0, what: 'noticed: failing over: shop-0 is dead' }, { atMs: 41.6, what: 'promise shop-1: 41.4 ms' }]
+    const timeline = [
+      { atMs: 0, what: 'noticed: failing over: shop-0 is dead' },
+      { atMs: 41.6, what: 'promise shop-1: 41.4 ms' },
+    ]
     all.decided(key, well, aRecovery({ timeline }))
     all.decided(key, well, aRecovery({ timeline }))
     expect(told()).toEqual(['Warning FailoverBegan Failover: shop-0 is dead'])
-    expect(debugged()).toEqual(['shops/shop: failover at 0 ms: noticed: failing over: shop-0 is dead', 'shops/shop: failover at 42 ms: promise shop-1: 41.4 ms'])
-    const whole = [...timeline, { atMs: 49.7, what: 'committed revision 9, epoch 2' }, { atMs: 80, what: 'ended: succeeded' }]
+    expect(debugged()).toEqual([
+      'shops/shop: failover at 0 ms: noticed: failing over: shop-0 is dead',
+      'shops/shop: failover at 42 ms: promise shop-1: 41.4 ms',
+    ])
+    const whole = [
+      ...timeline,
+      { atMs: 49.7, what: 'committed revision 9, epoch 2' },
+      { atMs: 80, what: 'ended: succeeded' },
+    ]
     all.ended(key, aRecovery({ outcome: 'succeeded', sentence: 'shop-1 leads epoch 2', timeline: whole }))
-    const story = 'after 80 ms: shop-1 leads epoch 2. At 42 ms promise shop-1: 41.4 ms; at 50 ms committed revision 9, epoch 2'
+    const story =
+      'after 80 ms: shop-1 leads epoch 2. At 42 ms promise shop-1: 41.4 ms; at 50 ms committed revision 9, epoch 2'
     expect(told()).toEqual([`Normal FailoverSucceeded Failover: ${story}`])
     expect(debugged()).toEqual(['shops/shop: failover at 50 ms: committed revision 9, epoch 2'])
   })
 
   it('name the setting that a mysqld refuses, once', () => {
     const { events: all, told } = events()
-    const refused = { code: 'SettingsRefused', severity: 'warning', instance: 'shop-2', sentence: "mysqld of shop-2 refuses its settings: unknown variable 'bogus=1'" } as const
+    const refused = {
+      code: 'SettingsRefused',
+      severity: 'warning',
+      instance: 'shop-2',
+      sentence: "mysqld of shop-2 refuses its settings: unknown variable 'bogus=1'",
+    } as const
     for (let decision = 0; decision < 3; decision++) all.decided(key, { ...well, analyses: [refused] }, null)
     expect(told()).toEqual([`Warning SettingsRefused Start: ${refused.sentence}`])
     all.decided(key, { ...well, analyses: [] }, null)
@@ -58,7 +105,10 @@ describe('the Events of a cluster', () => {
 
   it('leave out steps in the middle of a story that is longer than an Event may be', () => {
     const { events: all, told } = events()
-    const steps = Array.from({ length: 60 }, (_, step) => ({ atMs: step, what: `promise shop-1 once more, for the time ${step}` }))
+    const steps = Array.from({ length: 60 }, (_, step) => ({
+      atMs: step,
+      what: `promise shop-1 once more, for the time ${step}`,
+    }))
     all.ended(key, aRecovery({ outcome: 'abandoned', sentence: 'nobody answers', timeline: steps }))
     const [story = ''] = told()
     const note = story.slice(story.indexOf(': ') + 2)
@@ -75,7 +125,8 @@ describe('the Events of a cluster', () => {
   it('say why something stands still, again only when the reason is another one', () => {
     const { events: all, told } = events()
     const blocked = (sentence: string) => all.decided(key, { blocked: true, sentence }, null)
-    for (let seconds = 1; seconds < 20; seconds++) blocked(`shop-0 has been silent for ${seconds}.5 s; shop-1 must come back`)
+    for (let seconds = 1; seconds < 20; seconds++)
+      blocked(`shop-0 has been silent for ${seconds}.5 s; shop-1 must come back`)
     expect(told()).toEqual(['Warning Blocked Wait: shop-0 has been silent for 1.5 s; shop-1 must come back'])
     blocked('shop-0 has been silent for 30 s; shop-2 must come back')
     expect(told()).toHaveLength(1)

@@ -16,15 +16,25 @@ export interface ClusterEventsParts {
 }
 
 /** The word for a recovery in the reason of an Event: `FailoverBegan`. */
-const words: Readonly<Record<FlowKind, string>> = { bootstrap: 'Bootstrap', failover: 'Failover', switchover: 'Switchover', restart: 'Restart' }
-const ends: Readonly<Record<Recovery['outcome'], string>> = { running: 'Began', succeeded: 'Succeeded', undone: 'Undone', abandoned: 'Abandoned' }
+const words: Readonly<Record<FlowKind, string>> = {
+  bootstrap: 'Bootstrap',
+  failover: 'Failover',
+  switchover: 'Switchover',
+  restart: 'Restart',
+}
+const ends: Readonly<Record<Recovery['outcome'], string>> = {
+  running: 'Began',
+  succeeded: 'Succeeded',
+  undone: 'Undone',
+  abandoned: 'Abandoned',
+}
 
 /** Of `events.k8s.io/v1`, in bytes: the API server refuses a longer note. */
 const longestNote = 1_024
 
 /**
- * Tells `kubectl describe` what became of a cluster: of each recovery one Event as it begins, and one with the whole story as it
- * ended; what was refused; and why something stands still, once for each reason.
+ * Tells `kubectl describe` what became of a cluster: of each recovery one Event as it begins, and one with the whole
+ * story as it ended; what was refused; and why something stands still, once for each reason.
  */
 export class ClusterEvents {
   readonly #parts: ClusterEventsParts
@@ -38,12 +48,22 @@ export class ClusterEvents {
   }
 
   /** @param recovery the one that is under way */
-  decided(key: ObjectKey, { blocked, sentence, analyses = [] }: Pick<Decision, 'blocked' | 'sentence'> & Partial<Pick<Decision, 'analyses'>>, recovery: Recovery | null): void {
-    if (recovery !== null && this.#isNews(key, 'recovery', recovery.id)) this.#recovery(key, recovery, recovery.sentence)
+  decided(
+    key: ObjectKey,
+    { blocked, sentence, analyses = [] }: Pick<Decision, 'blocked' | 'sentence'> & Partial<Pick<Decision, 'analyses'>>,
+    recovery: Recovery | null,
+  ): void {
+    if (recovery !== null && this.#isNews(key, 'recovery', recovery.id))
+      this.#recovery(key, recovery, recovery.sentence)
     if (recovery !== null) this.#logSteps(key, recovery)
-    if (this.#isNews(key, 'blocked', blocked ? gistOfSentence(sentence) : '') && blocked) this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
-    const refused = analyses.filter(({ code }) => code === 'SettingsRefused').map((analysis) => analysis.sentence).join('; ')
-    if (this.#isNews(key, 'settings', refused) && refused !== '') this.#tell(key, { type: 'Warning', reason: 'SettingsRefused', action: 'Start', note: refused })
+    if (this.#isNews(key, 'blocked', blocked ? gistOfSentence(sentence) : '') && blocked)
+      this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
+    const refused = analyses
+      .filter(({ code }) => code === 'SettingsRefused')
+      .map((analysis) => analysis.sentence)
+      .join('; ')
+    if (this.#isNews(key, 'settings', refused) && refused !== '')
+      this.#tell(key, { type: 'Warning', reason: 'SettingsRefused', action: 'Start', note: refused })
   }
 
   ended(key: ObjectKey, recovery: Recovery): void {
@@ -53,10 +73,14 @@ export class ClusterEvents {
 
   /** The spec cannot be followed, and why; '' where it can. */
   refused(key: ObjectKey, trouble: string): void {
-    if (this.#isNews(key, 'refused', gistOfSentence(trouble)) && trouble !== '') this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
+    if (this.#isNews(key, 'refused', gistOfSentence(trouble)) && trouble !== '')
+      this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
   }
 
-  /** What somebody asked for, through the API or a webhook, is refused. A webhook is any manager's, not only the one's that leads. */
+  /**
+   * What somebody asked for, through the API or a webhook, is refused. A webhook is any manager's, not only the one's
+   * that leads.
+   */
   declined(key: ObjectKey, sentence: string): void {
     this.#record(key, { type: 'Warning', reason: 'RequestRefused', action: 'Refuse', note: sentence })
   }
@@ -68,11 +92,13 @@ export class ClusterEvents {
 
   /** How far a rotation of passwords is; what it waits for is told once. */
   passwords(key: ObjectKey, what: 'Began' | 'Waits' | 'Changed' | 'Ended', note: string): void {
-    if (this.#isNews(key, 'passwords', `${what} ${note}`)) this.#tell(key, { type: 'Normal', reason: `PasswordRotation${what}`, action: 'RotatePasswords', note })
+    if (this.#isNews(key, 'passwords', `${what} ${note}`))
+      this.#tell(key, { type: 'Normal', reason: `PasswordRotation${what}`, action: 'RotatePasswords', note })
   }
 
   forget(key: ObjectKey): void {
-    for (const what of ['recovery', 'blocked', 'settings', 'refused', 'passwords']) this.#told.delete(`${keyText(key)} ${what}`)
+    for (const what of ['recovery', 'blocked', 'settings', 'refused', 'passwords'])
+      this.#told.delete(`${keyText(key)} ${what}`)
     this.#steps.delete(keyText(key))
   }
 
@@ -87,7 +113,12 @@ export class ClusterEvents {
 
   #recovery(key: ObjectKey, { kind, outcome }: Recovery, note: string): void {
     const isGood = outcome === 'succeeded' || (outcome === 'running' && kind !== 'failover')
-    this.#tell(key, { type: isGood ? 'Normal' : 'Warning', reason: `${words[kind]}${ends[outcome]}`, action: words[kind], note })
+    this.#tell(key, {
+      type: isGood ? 'Normal' : 'Warning',
+      reason: `${words[kind]}${ends[outcome]}`,
+      action: words[kind],
+      note,
+    })
   }
 
   #isNews(key: ObjectKey, what: string, now: string): boolean {
@@ -120,6 +151,7 @@ function storyOf({ sentence, timeline }: Recovery): string {
     const words = [...steps.slice(0, first), ...gap, ...steps.slice(steps.length - (keep - first))].join('; ')
     return words === '' ? end : `${end}. ${words.charAt(0).toUpperCase()}${words.slice(1)}`
   }
-  for (let left = 0; left <= steps.length; left += 1) if (Buffer.byteLength(told(left)) <= longestNote) return told(left)
+  for (let left = 0; left <= steps.length; left += 1)
+    if (Buffer.byteLength(told(left)) <= longestNote) return told(left)
   return end
 }

@@ -19,7 +19,14 @@ import { quantityOf } from '../../kube/quantity.ts'
 import { passwordGeneration, secrets, secretsOf, textIn, type Secret } from '../../kube/secrets.ts'
 import { serviceAccountOf, serviceAccounts } from '../../kube/service-account.ts'
 import { services, servicesOf, type Service } from '../../kube/services.ts'
-import { scaleManager, scaleOf, statefulSetOf, statefulSets, volumeClaims, type PersistentVolumeClaim } from '../../kube/stateful-set.ts'
+import {
+  scaleManager,
+  scaleOf,
+  statefulSetOf,
+  statefulSets,
+  volumeClaims,
+  type PersistentVolumeClaim,
+} from '../../kube/stateful-set.ts'
 import type { TemplateKeeper } from './keep-template.ts'
 import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
 import type { Capability } from '../options/schema.ts'
@@ -41,12 +48,21 @@ export interface ClusterObjectsParts {
 }
 
 /** Brings everything a cluster becomes in step with its spec. In this order: what pods need comes before them. */
-export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+export async function applyClusterObjects(
+  parts: ClusterObjectsParts,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<void> {
   await refuseNewCertificate({ client: parts.client, clock: parts.world.clock }, cluster, signal)
   await ensureSecrets(parts, cluster, signal)
   await keepCertificates(parts, cluster, signal)
-  const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) => applyOne(parts, resource, object, { signal })
-  await Promise.all([apply(serviceAccounts, serviceAccountOf(cluster)), apply(configMaps, agentConfigOf(cluster)), ...servicesOf(cluster).map((service) => applyService(parts, service, signal))])
+  const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) =>
+    applyOne(parts, resource, object, { signal })
+  await Promise.all([
+    apply(serviceAccounts, serviceAccountOf(cluster)),
+    apply(configMaps, agentConfigOf(cluster)),
+    ...servicesOf(cluster).map((service) => applyService(parts, service, signal)),
+  ])
   await removeStrangers(parts, cluster, signal)
   await applyStatefulSet(parts, cluster, signal)
   await Promise.all([growVolumes(parts.client, cluster, signal), applyOptional(parts, cluster, signal)])
@@ -56,14 +72,28 @@ export async function applyClusterObjects(parts: ClusterObjectsParts, cluster: M
 async function applyOptional(parts: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
   const { disabled, managerNamespace } = parts
   const { networkPolicy, podMonitor } = cluster.spec
-  if (!disabled.has('disruptionBudgets')) await applyOne(parts, podDisruptionBudgets, disruptionBudgetOf(cluster), { signal })
-  if (!disabled.has('networkPolicies')) await applyOrRemove(parts, networkPolicies, networkPolicyOf(cluster, managerNamespace), { cluster, signal, wanted: networkPolicy })
-  if (!disabled.has('podMonitors')) await applyOrRemove(parts, podMonitors, podMonitorOf(cluster), { cluster, signal, wanted: podMonitor })
+  if (!disabled.has('disruptionBudgets'))
+    await applyOne(parts, podDisruptionBudgets, disruptionBudgetOf(cluster), { signal })
+  if (!disabled.has('networkPolicies'))
+    await applyOrRemove(parts, networkPolicies, networkPolicyOf(cluster, managerNamespace), {
+      cluster,
+      signal,
+      wanted: networkPolicy,
+    })
+  if (!disabled.has('podMonitors'))
+    await applyOrRemove(parts, podMonitors, podMonitorOf(cluster), { cluster, signal, wanted: podMonitor })
 }
 
 /** The bearer token of a cluster's agents; undefined while it is not made yet. */
-export async function agentTokenOf(client: Pick<KubeClient, 'get'>, cluster: MySQLCluster, signal: AbortSignal): Promise<string | undefined> {
-  return textIn(await client.get(secrets, { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }, { signal }), 'agent-token')
+export async function agentTokenOf(
+  client: Pick<KubeClient, 'get'>,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return textIn(
+    await client.get(secrets, { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }, { signal }),
+    'agent-token',
+  )
 }
 
 interface Applying {
@@ -72,7 +102,12 @@ interface Applying {
 }
 
 /** What it is then; undefined where it is left as others made it. */
-async function applyOne<Kind extends KubeObject>({ client, yields }: Pick<ClusterObjectsParts, 'client' | 'yields'>, resource: Resource<Kind>, object: KubeObject, { signal }: Pick<Applying, 'signal'>): Promise<Kind | undefined> {
+async function applyOne<Kind extends KubeObject>(
+  { client, yields }: Pick<ClusterObjectsParts, 'client' | 'yields'>,
+  resource: Resource<Kind>,
+  object: KubeObject,
+  { signal }: Pick<Applying, 'signal'>,
+): Promise<Kind | undefined> {
   if (yields && (await client.get(resource, keyOf(object), { signal })) === undefined) return undefined
   try {
     return await applyObject(client, resource, object, { fieldManager, force: !yields, signal })
@@ -82,27 +117,42 @@ async function applyOne<Kind extends KubeObject>({ client, yields }: Pick<Cluste
   }
 }
 
-/** An apply takes nothing away that others added: a selector on the primary's Service would lead its clients to replicas. */
+/**
+ * An apply takes nothing away that others added: a selector on the primary's Service would lead its clients to
+ * replicas.
+ */
 async function applyService(parts: ClusterObjectsParts, service: Service, signal: AbortSignal): Promise<void> {
   const { client, yields, putRight } = parts
   const live = await appliedService(parts, service, signal)
   const added = live === undefined || yields ? undefined : addedToService(service, live)
   if (added === undefined) return
   await client.patch(services, keyOf(service), { spec: added.spec }, { fieldManager, signal })
-  putRight(`Service ${service.metadata.name} had what is not Regent’s, and clients would have been led by it: ${added.what}. It is taken away`)
+  putRight(
+    `Service ${service.metadata.name} had what is not Regent’s, and clients would have been led by it: ${added.what}. It is taken away`,
+  )
 }
 
 /**
- * Some of what others add cannot stand beside what is ours: ports are told apart by their numbers, and where a hand changed one, the apply puts ours beside it, and two of one name are refused. Then that is written first.
+ * Some of what others add cannot stand beside what is ours: ports are told apart by their numbers, and where a hand
+ * changed one, the apply puts ours beside it, and two of one name are refused. Then that is written first.
  */
-async function appliedService(parts: ClusterObjectsParts, service: Service, signal: AbortSignal): Promise<Service | undefined> {
+async function appliedService(
+  parts: ClusterObjectsParts,
+  service: Service,
+  signal: AbortSignal,
+): Promise<Service | undefined> {
   try {
     return await applyOne(parts, services, service, { signal })
   } catch (error) {
     if (!isInvalid(error)) throw error
     if (parts.yields) return undefined
     const { ports, sessionAffinity } = service.spec
-    await parts.client.patch(services, keyOf(service), { spec: { ports, sessionAffinity, sessionAffinityConfig: null } }, { fieldManager, signal })
+    await parts.client.patch(
+      services,
+      keyOf(service),
+      { spec: { ports, sessionAffinity, sessionAffinityConfig: null } },
+      { fieldManager, signal },
+    )
     return applyOne(parts, services, service, { signal })
   }
 }
@@ -111,18 +161,30 @@ async function appliedService(parts: ClusterObjectsParts, service: Service, sign
 const endpoints: Resource = { group: '', version: 'v1', kind: 'Endpoints', plural: 'endpoints', namespaced: true }
 
 /** Whoever is among the endpoints of the primary's Service beside the primary. */
-async function removeStrangers({ client, yields, putRight }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+async function removeStrangers(
+  { client, yields, putRight }: ClusterObjectsParts,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<void> {
   if (yields) return
   const { routing } = cluster.spec.services
   const key = { ...keyOf(cluster), name: namesOf(cluster.metadata.name).primary }
-  const { items } = await client.list(endpointSlices, { namespace: key.namespace, labelSelector: `${serviceName}=${key.name}`, signal })
+  const { items } = await client.list(endpointSlices, {
+    namespace: key.namespace,
+    labelSelector: `${serviceName}=${key.name}`,
+    signal,
+  })
   // First: its slices would be made again.
   const mirrored = routing === 'labels' ? undefined : await client.get(endpoints, key, { signal })
   if (mirrored !== undefined) await deleteObject(client, endpoints, mirrored, { signal })
   const strangers = strangersAmong(items, key.name, routing)
   for (const stranger of strangers) await deleteObject(client, endpointSlices, stranger, { signal })
-  const names = [...(mirrored === undefined ? [] : [`Endpoints ${key.name}`]), ...strangers.map(({ metadata }) => `EndpointSlice ${metadata.name}`)]
-  if (names.length > 0) putRight(`${names.join(', ')} led clients of Service ${key.name} elsewhere than to the primary: deleted`)
+  const names = [
+    ...(mirrored === undefined ? [] : [`Endpoints ${key.name}`]),
+    ...strangers.map(({ metadata }) => `EndpointSlice ${metadata.name}`),
+  ]
+  if (names.length > 0)
+    putRight(`${names.join(', ')} led clients of Service ${key.name} elsewhere than to the primary: deleted`)
 }
 
 /** Read from etcd, never from a cache: a password that is made a second time locks everybody out. */
@@ -130,24 +192,41 @@ async function ensureSecrets(parts: ClusterObjectsParts, cluster: MySQLCluster, 
   const { client } = parts
   const { internal } = namesOf(cluster.metadata.name)
   const key = { ...keyOf(cluster), name: internal }
-  const found = (await client.get(secrets, key, { signal })) ?? (await createInternal(parts, cluster, signal)) ?? (await client.get(secrets, key, { signal }))
+  const found =
+    (await client.get(secrets, key, { signal })) ??
+    (await createInternal(parts, cluster, signal)) ??
+    (await client.get(secrets, key, { signal }))
   if (found === undefined) return
   await applySecrets(parts, cluster, { internal: found, signal })
 }
 
 /** @param internal as it is in etcd: the other Secrets follow from it */
-export async function applySecrets(parts: Pick<ClusterObjectsParts, 'client' | 'world' | 'yields'>, cluster: MySQLCluster, { internal, signal }: { readonly internal: Secret; readonly signal: AbortSignal }): Promise<void> {
-  const known = [internal, await clientCertificateOf(parts.client, cluster, signal)].flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const]))
-  for (const secret of secretsOf(cluster, new Map(known), parts.world.random)) await applyOne(parts, secrets, secret, { signal })
+export async function applySecrets(
+  parts: Pick<ClusterObjectsParts, 'client' | 'world' | 'yields'>,
+  cluster: MySQLCluster,
+  { internal, signal }: { readonly internal: Secret; readonly signal: AbortSignal },
+): Promise<void> {
+  const known = [internal, await clientCertificateOf(parts.client, cluster, signal)].flatMap((secret) =>
+    secret === undefined ? [] : [[secret.metadata.name, secret] as const],
+  )
+  for (const secret of secretsOf(cluster, new Map(known), parts.world.random))
+    await applyOne(parts, secrets, secret, { signal })
 }
 
 /** Undefined where somebody else made it at this moment. */
-async function createInternal({ client, world }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<Secret | undefined> {
+async function createInternal(
+  { client, world }: ClusterObjectsParts,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<Secret | undefined> {
   const { namespace, name } = cluster.metadata
   const claims = await claimsOf(client, cluster, signal)
   if ((cluster.status?.epoch ?? 0) > 0 || claims.some(({ metadata }) => metadata.deletionTimestamp === undefined)) {
     const inPods = `kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it; ${passwordGeneration} only from a backup`
-    throw new RegentError('REGENT_REFUSED', `Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`,
+    )
   }
   const [secret] = secretsOf(cluster, new Map(), world.random)
   if (secret === undefined) return undefined
@@ -160,14 +239,28 @@ async function createInternal({ client, world }: ClusterObjectsParts, cluster: M
 }
 
 /** Made once, renewed when due; agents take new ones without a restart. */
-export async function keepCertificates({ client, world, authorities }: ClusterObjectsParts, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
+export async function keepCertificates(
+  { client, world, authorities }: ClusterObjectsParts,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<void> {
   const { authority, certificates } = namesOf(cluster.metadata.name)
-  const found = await Promise.all([authority, certificates].map((name) => client.get(secrets, { ...keyOf(cluster), name }, { signal })))
-  const existing = new Map(found.flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const])))
+  const found = await Promise.all(
+    [authority, certificates].map((name) => client.get(secrets, { ...keyOf(cluster), name }, { signal })),
+  )
+  const existing = new Map(
+    found.flatMap((secret) => (secret === undefined ? [] : [[secret.metadata.name, secret] as const])),
+  )
   const text = keyText(keyOf(cluster))
-  const isOfIt = ({ metadata }: Secret): boolean => metadata.ownerReferences?.some(({ uid }) => uid === cluster.metadata.uid) ?? false
+  const isOfIt = ({ metadata }: Secret): boolean =>
+    metadata.ownerReferences?.some(({ uid }) => uid === cluster.metadata.uid) ?? false
   const moment = { wallMs: world.clock.wallMs(), random: world.random }
-  const wanted = await certificatesOf(cluster, existing, moment, [authorities.get(text)].find((one) => one !== undefined && isOfIt(one)))
+  const wanted = await certificatesOf(
+    cluster,
+    existing,
+    moment,
+    [authorities.get(text)].find((one) => one !== undefined && isOfIt(one)),
+  )
   for (const secret of wanted) if (secret.metadata.name === authority) authorities.set(text, secret)
   for (const secret of wanted) await applyObject(client, secrets, secret, { fieldManager, signal })
 }
@@ -187,26 +280,50 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
   const scaled = { ...set, spec: { ...set.spec, replicas: cluster.spec.instances } }
   await applyObject(client, statefulSets, scaled, { fieldManager: scaleManager, signal })
   await applyObject(client, statefulSets, set, { fieldManager, signal })
-  await applyObject(client, statefulSets, scaleOf({ namespace: key.namespace, name: cluster.metadata.name }, cluster.spec.instances), { fieldManager: scaleManager, signal })
+  await applyObject(
+    client,
+    statefulSets,
+    scaleOf({ namespace: key.namespace, name: cluster.metadata.name }, cluster.spec.instances),
+    { fieldManager: scaleManager, signal },
+  )
 }
 
-async function applyOrRemove<Kind extends KubeObject>(parts: ClusterObjectsParts, resource: Resource<Kind>, object: KubeObject, { wanted, ...how }: Applying & { readonly wanted: boolean }): Promise<unknown> {
+async function applyOrRemove<Kind extends KubeObject>(
+  parts: ClusterObjectsParts,
+  resource: Resource<Kind>,
+  object: KubeObject,
+  { wanted, ...how }: Applying & { readonly wanted: boolean },
+): Promise<unknown> {
   if (wanted) return applyOne(parts, resource, object, how)
   const { client } = parts
   const found = await client.get(resource, keyOf(object), { signal: how.signal })
-  if (found?.metadata.ownerReferences?.some(({ uid }) => uid === how.cluster.metadata.uid)) await deleteObject(client, resource, found, { signal: how.signal })
+  if (found?.metadata.ownerReferences?.some(({ uid }) => uid === how.cluster.metadata.uid))
+    await deleteObject(client, resource, found, { signal: how.signal })
 }
 
-/** Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change, so a claim that is made later begins small: it is asked once it is bound, as it may not be before. */
+/**
+ * Claims ask for more; whether their volumes grow is for the storage class. The set's own template cannot change, so a
+ * claim that is made later begins small: it is asked once it is bound, as it may not be before.
+ */
 async function growVolumes(client: KubeClient, cluster: MySQLCluster, signal: AbortSignal): Promise<void> {
   const { spec } = cluster
   for (const claim of await claimsOf(client, cluster, signal)) {
     const now = claim.spec?.resources?.requests?.storage
-    if (now === undefined || claim.status?.phase === 'Pending' || quantityOf(now) >= quantityOf(spec.storage.size)) continue
-    await client.patch(volumeClaims, keyOf(claim), { spec: { resources: { requests: { storage: spec.storage.size } } } }, { signal })
+    if (now === undefined || claim.status?.phase === 'Pending' || quantityOf(now) >= quantityOf(spec.storage.size))
+      continue
+    await client.patch(
+      volumeClaims,
+      keyOf(claim),
+      { spec: { resources: { requests: { storage: spec.storage.size } } } },
+      { signal },
+    )
   }
 }
 
-async function claimsOf(client: KubeClient, { metadata: { namespace = '', name } }: MySQLCluster, signal: AbortSignal): Promise<readonly PersistentVolumeClaim[]> {
+async function claimsOf(
+  client: KubeClient,
+  { metadata: { namespace = '', name } }: MySQLCluster,
+  signal: AbortSignal,
+): Promise<readonly PersistentVolumeClaim[]> {
   return (await client.list(volumeClaims, { namespace, labelSelector: selectorTextOf(name), signal })).items
 }

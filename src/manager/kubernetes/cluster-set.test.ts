@@ -13,7 +13,8 @@ import { createMetrics } from '../metrics.ts'
 import { ClusterSet } from './cluster-set.ts'
 
 const key = { namespace: 'shops', name: 'shop' }
-const cluster = (spec: object = {}, metadata: object = {}) => aCluster({ instances: 3, ...spec }, { generation: 1, ...metadata })
+const cluster = (spec: object = {}, metadata: object = {}) =>
+  aCluster({ instances: 3, ...spec }, { generation: 1, ...metadata })
 
 /** Clusters without instances: nothing is connected to. */
 function clusters({ leads = false }: { leads?: boolean } = {}) {
@@ -24,11 +25,32 @@ function clusters({ leads = false }: { leads?: boolean } = {}) {
   const slices = testingInformer<EndpointSlice>('endpointslices')
   const records = testingInformer<ConfigMap>('configmaps')
   const lines: string[] = []
-  const log = createLogger({ level: 'info', name: 'manager', destination: { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) } })
+  const log = createLogger({
+    level: 'info',
+    name: 'manager',
+    destination: { write: (line) => void lines.push((JSON.parse(line) as { msg: string }).msg) },
+  })
   const leading = { now: leads }
   const set = new ClusterSet({
-    ...{ world, client, pods, statefulSets, slices, configMaps: records, secrets: testingInformer<Secret>('secrets'), manager: 'm1', log, metrics: createMetrics() },
-    ...{ leads: () => leading.now, changed: () => undefined, decided: () => undefined, recovered: () => undefined, declined: () => undefined },
+    ...{
+      world,
+      client,
+      pods,
+      statefulSets,
+      slices,
+      configMaps: records,
+      secrets: testingInformer<Secret>('secrets'),
+      manager: 'm1',
+      log,
+      metrics: createMetrics(),
+    },
+    ...{
+      leads: () => leading.now,
+      changed: () => undefined,
+      decided: () => undefined,
+      recovered: () => undefined,
+      declined: () => undefined,
+    },
   })
   onTestFinished(() => set.removeAll())
   return { world, client, pods, statefulSets, slices, records, lines, leading, set }
@@ -87,13 +109,16 @@ describe('the loops of all clusters', () => {
     const { set } = clusters()
     const { loop } = await set.ensure(cluster(), 'token')
     const nonsense = cluster({ instances: 5, primary: { never: ['other-0'] } }, { generation: 2 })
-    for (let time = 0; time < 2; time += 1) await expect(set.ensure(nonsense, 'token')).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    for (let time = 0; time < 2; time += 1)
+      await expect(set.ensure(nonsense, 'token')).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
     expect(loop.spec.instances).toBe(3)
   })
 
   it('are not begun for a spec that cannot be followed, and leave nothing behind', async () => {
     const { set, pods } = clusters()
-    await expect(set.ensure(cluster({ primary: { never: ['other-0'] } }), 'token')).rejects.toMatchObject({ code: 'REGENT_BAD_REQUEST' })
+    await expect(set.ensure(cluster({ primary: { never: ['other-0'] } }), 'token')).rejects.toMatchObject({
+      code: 'REGENT_BAD_REQUEST',
+    })
     expect([set.all(), pods.handlers]).toEqual([[], 0])
   })
 
@@ -151,7 +176,9 @@ describe('the loops of all clusters', () => {
     slices.put(await client.create(endpointSlices, published))
     await loop.reread()
     expect(loop.input().published?.host).toBe('10.0.0.1')
-    slices.put(await client.patch(endpointSlices, { ...key, name: 'shop-primary' }, { endpoints: aSlice('10.9.9.9').endpoints }))
+    slices.put(
+      await client.patch(endpointSlices, { ...key, name: 'shop-primary' }, { endpoints: aSlice('10.9.9.9').endpoints }),
+    )
     await world.settle()
     expect(loop.input().published?.host).toBe('10.9.9.9')
     await client.delete(endpointSlices, { ...key, name: 'shop-primary' })
@@ -165,8 +192,24 @@ describe('the loops of all clusters', () => {
     const { loop } = await set.ensure(cluster(), 'token')
     await world.settle()
     const name = namesOf('shop').record
-    const record = { version: 1, cluster: 'shop', epoch: 4, revision: 7, primary: 'shop-0@v', syncSet: [], leaving: [], acks: 1, acksWanted: 1, intent: null }
-    const forged = await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...key, name }, data: { revision: '7', text: JSON.stringify(record) } })
+    const record = {
+      version: 1,
+      cluster: 'shop',
+      epoch: 4,
+      revision: 7,
+      primary: 'shop-0@v',
+      syncSet: [],
+      leaving: [],
+      acks: 1,
+      acksWanted: 1,
+      intent: null,
+    }
+    const forged = await client.create(configMaps, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { ...key, name },
+      data: { revision: '7', text: JSON.stringify(record) },
+    })
     records.put(forged)
     await world.advance(1_000)
     expect(loop.record).toMatchObject({ epoch: 4, revision: 7 })
@@ -190,7 +233,16 @@ describe('the loops of all clusters', () => {
     await set.remove(key)
     // A view that was planned already is shown to nobody.
     await world.advance(100)
-    expect([set.all(), set.get(key), loop.leads, pods.handlers, statefulSets.handlers, slices.handlers, records.handlers, world.pending]).toEqual([[], undefined, false, 0, 0, 0, 0, 0])
+    expect([
+      set.all(),
+      set.get(key),
+      loop.leads,
+      pods.handlers,
+      statefulSets.handlers,
+      slices.handlers,
+      records.handlers,
+      world.pending,
+    ]).toEqual([[], undefined, false, 0, 0, 0, 0, 0])
     expect(lines.filter((line) => line === 'shops.shop is managed no longer')).toHaveLength(1)
   })
 

@@ -66,7 +66,10 @@ interface Held {
 /** So long until a cluster whose record could not be read by a new leader is tried again. */
 const leadAgainMs = 500
 
-/** A loop for every `MySQLCluster`, in every manager: those that do not lead see all of it and decide nothing, so that whoever leads next begins warm. */
+/**
+ * A loop for every `MySQLCluster`, in every manager: those that do not lead see all of it and decide nothing, so that
+ * whoever leads next begins warm.
+ */
 export class ClusterSet {
   readonly #parts: ClusterSetParts
   readonly #held = new Map<string, Held>()
@@ -94,7 +97,11 @@ export class ClusterSet {
     return this.#held.get(keyText(key))?.committedEpoch()
   }
 
-  /** Makes the loop of a cluster where there is none, and tells it what is wanted; throws `REGENT_BAD_REQUEST` where that cannot be followed, and what was wanted before stays. A cluster made anew under the name of a deleted one is another cluster. */
+  /**
+   * Makes the loop of a cluster where there is none, and tells it what is wanted; throws `REGENT_BAD_REQUEST` where
+   * that cannot be followed, and what was wanted before stays. A cluster made anew under the name of a deleted one is
+   * another cluster.
+   */
   async ensure(cluster: MySQLCluster, token: string): Promise<ManagedCluster> {
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
@@ -140,25 +147,77 @@ export class ClusterSet {
   }
 
   async #take(cluster: MySQLCluster, token: string): Promise<Held> {
-    const { world, client, pods, statefulSets, slices, secrets, configMaps, manager, log, metrics, changed, decided, recovered, declined, leads } = this.#parts
+    const {
+      world,
+      client,
+      pods,
+      statefulSets,
+      slices,
+      secrets,
+      configMaps,
+      manager,
+      log,
+      metrics,
+      changed,
+      decided,
+      recovered,
+      declined,
+      leads,
+    } = this.#parts
     const key = keyOf(cluster)
     const { uid = '', generation = 0 } = cluster.metadata
     const spec = coreSpecOf(key.name, cluster.spec)
     const owner = ownerOf(cluster)
     const store = kubeStore(client, { namespace: key.namespace, owner })
     const committedEpoch = async () => (await store.readRecord(key.name))?.epoch
-    const platform = kubePlatform({ client, pods, statefulSets, slices, cluster: key, owner, routing: cluster.spec.services.routing, committedEpoch })
+    const platform = kubePlatform({
+      client,
+      pods,
+      statefulSets,
+      slices,
+      cluster: key,
+      owner,
+      routing: cluster.spec.services.routing,
+      committedEpoch,
+    })
     const authority = { namespace: key.namespace, name: namesOf(key.name).authority }
     const secured = { token, tls: managerTlsFor(key.name, key.namespace, () => secrets.get(authority)) }
     const transport = createHttpTransport(secured)
     const name = `${key.namespace}.${key.name}`
     const trust = watchTrust(createHttpFeed(secured), () => changed(key))
     const ports = { world, transport, store, platform, feed: trust.feed }
-    const told: Told = { decided: (decision) => decided(key, decision), recovered: (recovery) => recovered(key, recovery), declined: (sentence) => declined(key, sentence) }
-    const config = { cluster: key.name, place: { kind: 'kubernetes' as const, namespace: key.namespace, cluster: key.name }, spec, timings: defaultTimings, manager }
+    const told: Told = {
+      decided: (decision) => decided(key, decision),
+      recovered: (recovery) => recovered(key, recovery),
+      declined: (sentence) => declined(key, sentence),
+    }
+    const config = {
+      cluster: key.name,
+      place: { kind: 'kubernetes' as const, namespace: key.namespace, cluster: key.name },
+      spec,
+      timings: defaultTimings,
+      manager,
+    }
     const managed = new ManagedCluster(ports, config, { log: log.child({ cluster: name }), metrics, name, told })
-    const endRecordWatch = watchRecord({ records: configMaps, timers: world.timers, cluster: key, revision: () => managed.loop.record?.revision ?? 0, meddled: () => void this.#lookAgain(managed) })
-    const held: Held = { uid, token, managed, platform, transport, store, trust, committedEpoch, endRecordWatch, generation }
+    const endRecordWatch = watchRecord({
+      records: configMaps,
+      timers: world.timers,
+      cluster: key,
+      revision: () => managed.loop.record?.revision ?? 0,
+      meddled: () => void this.#lookAgain(managed),
+    })
+    const held: Held = {
+      uid,
+      token,
+      managed,
+      platform,
+      transport,
+      store,
+      trust,
+      committedEpoch,
+      endRecordWatch,
+      generation,
+    }
     this.#held.set(keyText(key), held)
     managed.subscribe(() => changed(key))
     platform.onMeddling(() => void this.#lookAgain(managed))
@@ -173,7 +232,10 @@ export class ClusterSet {
       await loop.reread()
       loop.wake()
     } catch (error) {
-      this.#parts.log.warn({ cluster: name }, `looking at the record of ${name} and at what is published: ${describeError(error)}`)
+      this.#parts.log.warn(
+        { cluster: name },
+        `looking at the record of ${name} and at what is published: ${describeError(error)}`,
+      )
     }
   }
 
@@ -184,7 +246,10 @@ export class ClusterSet {
       await managed.loop.lead(leads)
     } catch (error) {
       log.warn({ cluster: managed.name }, `taking the lead of ${managed.name}: ${describeError(error)}`)
-      world.timers.after(leadAgainMs, () => void (this.#parts.leads() && this.all().includes(managed) && this.#tell(managed, true)))
+      world.timers.after(
+        leadAgainMs,
+        () => void (this.#parts.leads() && this.all().includes(managed) && this.#tell(managed, true)),
+      )
     }
   }
 }

@@ -7,7 +7,14 @@ import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import type { InformerSet } from '../../controller-runtime/informer-set.ts'
 import type { KubeClient } from '../../controller-runtime/kube-client.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
-import { annotationsChanged, anyOf, generationChanged, objectsThat, resourceVersionChanged, type Predicate } from '../../controller-runtime/predicates.ts'
+import {
+  annotationsChanged,
+  anyOf,
+  generationChanged,
+  objectsThat,
+  resourceVersionChanged,
+  type Predicate,
+} from '../../controller-runtime/predicates.ts'
 import type { RuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
 import { ofController, strangersAmong } from '../../kube/added-by-others.ts'
 import type { ConfigMap } from '../../kube/agent-config.ts'
@@ -58,21 +65,61 @@ export interface ClusterControllers {
 /** What is Regent's, of any cluster. */
 export const ours = { labelSelector: `${labels.managedBy}=regent` }
 
-/** Slices that neither Regent wrote nor Kubernetes' own controller, which copies Regent's label to those it makes for a Service of Regent's. They are few. */
+/**
+ * Slices that neither Regent wrote nor Kubernetes' own controller, which copies Regent's label to those it makes for a
+ * Service of Regent's. They are few.
+ */
 const strangers = { as: 'of strangers', labelSelector: `${serviceName},${managedBy} notin (${ofController})` }
 
 /** The controllers of clusters, which run until they are told to stop. */
 export function createControllers(parts: ControllerParts): ClusterControllers {
-  const { client, world, log, metrics, informers, clusters, pods, statefulSets, secrets, configMaps, set, events, leads, options, managerNamespace } = parts
+  const {
+    client,
+    world,
+    log,
+    metrics,
+    informers,
+    clusters,
+    pods,
+    statefulSets,
+    secrets,
+    configMaps,
+    set,
+    events,
+    leads,
+    options,
+    managerNamespace,
+  } = parts
   const disabled = new Set(options.reconcile.disabledCapabilities)
-  const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) => watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
+  const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
+    watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
   const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
-    new Controller({ ...rest, world, failed: failureLogger(log), workers: options.reconcile.concurrent, metrics, reconcileDeadlineMs: 120_000 })
+    new Controller({
+      ...rest,
+      world,
+      failed: failureLogger(log),
+      workers: options.reconcile.concurrent,
+      metrics,
+      reconcileDeadlineMs: 120_000,
+    })
 
   const status = controller({
     name: 'status',
-    sources: [watchFor(clusters, generationChanged), watchOwned(statefulSets, mysqlClusters, generationChanged), watchMapped(pods, clusterOfLabel)],
-    reconcile: reconcileStatus({ client, clock: world.clock, clusters, pods, statefulSets, set, leads, putRight: (key, sentence) => events.putRight(key, sentence) }),
+    sources: [
+      watchFor(clusters, generationChanged),
+      watchOwned(statefulSets, mysqlClusters, generationChanged),
+      watchMapped(pods, clusterOfLabel),
+    ],
+    reconcile: reconcileStatus({
+      client,
+      clock: world.clock,
+      clusters,
+      pods,
+      statefulSets,
+      set,
+      leads,
+      putRight: (key, sentence) => events.putRight(key, sentence),
+    }),
   })
   const cluster = controller({
     name: 'mysqlcluster',
@@ -96,7 +143,14 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       set,
       leads,
       options,
-      objects: { client, world, managerNamespace, disabled, templates: new TemplateKeeper({ client, clock: world.clock }), authorities: new Map() },
+      objects: {
+        client,
+        world,
+        managerNamespace,
+        disabled,
+        templates: new TemplateKeeper({ client, clock: world.clock }),
+        authorities: new Map(),
+      },
       events,
       applied: (applied) => status.enqueue(keyOf(applied)),
     }),
@@ -119,12 +173,17 @@ function clusterOfLabel({ metadata: { namespace, labels: worn } }: KubeObject): 
   return namespace === undefined || name === undefined ? [] : [{ namespace, name }]
 }
 
-/** The cluster whose primary's Service has endpoints in this slice that are not its own. A failover, which writes the one that is, passes here unnoticed. */
+/**
+ * The cluster whose primary's Service has endpoints in this slice that are not its own. A failover, which writes the
+ * one that is, passes here unnoticed.
+ */
 function ledAstrayBy(clusters: InformerPort<MySQLCluster>): (slice: EndpointSlice) => readonly ObjectKey[] {
   return (slice) => {
     const { namespace, labels: worn } = slice.metadata
     const service = worn?.[serviceName] ?? ''
-    const cluster = clusters.list().find(({ metadata }) => metadata.namespace === namespace && namesOf(metadata.name).primary === service)
+    const cluster = clusters
+      .list()
+      .find(({ metadata }) => metadata.namespace === namespace && namesOf(metadata.name).primary === service)
     if (cluster === undefined) return []
     return strangersAmong([slice], service, cluster.spec.services.routing).length > 0 ? [keyOf(cluster)] : []
   }
@@ -133,5 +192,9 @@ function ledAstrayBy(clusters: InformerPort<MySQLCluster>): (slice: EndpointSlic
 const isNoRecord = objectsThat(({ metadata: { name } }) => !/-(record|notes|recoveries)$/.test(name))
 
 function failureLogger(log: Logger): ControllerOptions['failed'] {
-  return ({ key, error, failures, willRetry }) => log.warn({ err: error, cluster: keyText(key), failures }, `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`)
+  return ({ key, error, failures, willRetry }) =>
+    log.warn(
+      { err: error, cluster: keyText(key), failures },
+      `${keyText(key)}: ${describeError(error)}${willRetry ? '; tried again' : ''}`,
+    )
 }

@@ -13,7 +13,9 @@ export interface KeepTemplateParts {
   readonly clock: Clock
 }
 
-/** Who puts the same back each time is not fought: after so many times within this time it is left, and that is said. */
+/**
+ * Who puts the same back each time is not fought: after so many times within this time it is left, and that is said.
+ */
 const mostTimes = 3
 const withinMs = 600_000
 
@@ -21,7 +23,10 @@ type Kept = Pick<V1StatefulSetSpec, 'template' | 'ordinals' | 'minReadySeconds'>
 
 interface Known {
   readonly uid: string | undefined
-  /** What was wanted when the API server was asked last, and what that is with its defaults, and with what admission adds. */
+  /**
+   * What was wanted when the API server was asked last, and what that is with its defaults, and with what admission
+   * adds.
+   */
   readonly wanted: V1PodTemplateSpec
   readonly stored: Kept
   /** When something was taken away. */
@@ -30,10 +35,10 @@ interface Known {
 }
 
 /**
- * Keeps what pods are made of to what the spec says. An apply removes nothing that others added beside it: an environment
- * variable, a container, a label. What the API server fills in, and what a webhook adds to a write of Regent's, is not taken
- * away: it comes with each write. Annotations of others stay: `kubectl rollout restart` and tools leave theirs there, and nothing
- * of Regent's reads them.
+ * Keeps what pods are made of to what the spec says. An apply removes nothing that others added beside it: an
+ * environment variable, a container, a label. What the API server fills in, and what a webhook adds to a write of
+ * Regent's, is not taken away: it comes with each write. Annotations of others stay: `kubectl rollout restart` and
+ * tools leave theirs there, and nothing of Regent's reads them.
  */
 export class TemplateKeeper {
   readonly #parts: KeepTemplateParts
@@ -59,7 +64,13 @@ export class TemplateKeeper {
     const added = additionsIn(live.spec, after.spec)
     const { uid } = live.metadata
     const stored = keptOf(after)
-    this.#known.set(textOf(live), { uid, wanted: wanted.spec.template, stored, times: added === '' ? times : [...times, now], isLeft: false })
+    this.#known.set(textOf(live), {
+      uid,
+      wanted: wanted.spec.template,
+      stored,
+      times: added === '' ? times : [...times, now],
+      isLeft: false,
+    })
     const then = 'It is taken away; pods that were made with it keep it until they are made again'
     return added === '' ? '' : `StatefulSet ${live.metadata.name} had what the spec does not say: ${added}. ${then}`
   }
@@ -77,7 +88,10 @@ export class TemplateKeeper {
     return `StatefulSet ${live.metadata.name} is changed again and again by somebody else, ${mostTimes} times within ${minutes} min: it is left as it is for so long`
   }
 
-  /** Undefined where somebody wrote meanwhile: that is heard of. What was there before the write is what `live` says, or nothing is written. */
+  /**
+   * Undefined where somebody wrote meanwhile: that is heard of. What was there before the write is what `live` says, or
+   * nothing is written.
+   */
   async #write(wanted: StatefulSet, live: StatefulSet, signal: AbortSignal): Promise<StatefulSet | undefined> {
     try {
       return await this.#parts.client.patch(statefulSets, keyOf(live), patchOf(wanted, live), { fieldManager, signal })
@@ -103,7 +117,11 @@ function patchOf({ spec: { template } }: StatefulSet, { metadata, spec }: Statef
 
 function keptOf({ spec: { template, ordinals, minReadySeconds } }: StatefulSet): Kept {
   const { annotations: _others, ...metadata } = template.metadata ?? {}
-  return { template: { ...template, metadata }, ...(ordinals && { ordinals }), ...(minReadySeconds && { minReadySeconds }) }
+  return {
+    template: { ...template, metadata },
+    ...(ordinals && { ordinals }),
+    ...(minReadySeconds && { minReadySeconds }),
+  }
 }
 
 function textOf(set: StatefulSet): string {

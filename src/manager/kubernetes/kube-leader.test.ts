@@ -20,18 +20,35 @@ function leader() {
       signal.addEventListener('abort', end, { once: true })
       waiting.push({ lead: (term) => lead(term).then(end), fail: reject })
     })
-  const made = new KubeLeader({ elector: { run }, timers: world.timers, changed: (leads) => told.push(leads), failed: (sentence) => told.push(sentence) })
+  const made = new KubeLeader({
+    elector: { run },
+    timers: world.timers,
+    changed: (leads) => told.push(leads),
+    failed: (sentence) => told.push(sentence),
+  })
   const running = made.run(stop.signal)
   onTestFinished(async () => {
     stop.abort()
     await running
   })
-  return { world, told, leader: made, stop, running, next: () => waiting.shift() ?? expect.fail('nobody waits to lead') }
+  return {
+    world,
+    told,
+    leader: made,
+    stop,
+    running,
+    next: () => waiting.shift() ?? expect.fail('nobody waits to lead'),
+  }
 }
 
 function aTerm(): Term {
   const lost = new AbortController()
-  const term: Term = { holding: true, lost: lost.signal, holds: () => term.holding, lose: () => ((term.holding = false), lost.abort()) }
+  const term: Term = {
+    holding: true,
+    lost: lost.signal,
+    holds: () => term.holding,
+    lose: () => ((term.holding = false), lost.abort()),
+  }
   return term
 }
 

@@ -15,8 +15,9 @@ export interface KubeLeaderParts {
 const againMs = 1_000
 
 /**
- * This process's claim to lead, term after term. A manager that loses it does not end: it goes on seeing every cluster, says what it sees, and takes over again without a start. What it writes asks `holds` right
- * before it is sent; safety rests on the record in any case.
+ * This process's claim to lead, term after term. A manager that loses it does not end: it goes on seeing every cluster,
+ * says what it sees, and takes over again without a start. What it writes asks `holds` right before it is sent; safety
+ * rests on the record in any case.
  */
 export class KubeLeader implements Leadership {
   readonly #parts: KubeLeaderParts

@@ -41,9 +41,9 @@ interface Missing {
 }
 
 /**
- * Looks after what the set's controller does not: pods whose labels somebody took away, which the set then lets go of and no
- * Service finds; and pods that it does not make although it could. A pod that could not be made is tried again after up to 1,000 s,
- * and the end of a pod of an earlier set of the same name wakes nobody.
+ * Looks after what the set's controller does not: pods whose labels somebody took away, which the set then lets go of
+ * and no Service finds; and pods that it does not make although it could. A pod that could not be made is tried again
+ * after up to 1,000 s, and the end of a pod of an earlier set of the same name wakes nobody.
  */
 export class PodKeeper {
   readonly #parts: PodKeeperParts
@@ -58,7 +58,9 @@ export class PodKeeper {
     const found = await this.#podsOf(cluster, set, signal)
     for (const { pod } of found) if (pod !== undefined) await this.#keepLabels(cluster, pod, signal)
     const missing = found.filter(({ pod }) => pod === undefined).map(({ name }) => name)
-    const earlier = found.flatMap(({ pod }) => (pod !== undefined && isOfEarlierSet(pod, set) ? [pod.metadata.name] : []))
+    const earlier = found.flatMap(({ pod }) =>
+      pod !== undefined && isOfEarlierSet(pod, set) ? [pod.metadata.name] : [],
+    )
     const requeueAfterMs = await this.#wake(set, missing, signal)
     return { sentence: sentenceOf(earlier), ...(requeueAfterMs !== undefined && { requeueAfterMs }) }
   }
@@ -67,7 +69,9 @@ export class PodKeeper {
     this.#missing.delete(keyText(key))
   }
 
-  /** A cache that selects by label has lost sight of one that lost its labels: where a pod is missing, etcd is asked. */
+  /**
+   * A cache that selects by label has lost sight of one that lost its labels: where a pod is missing, etcd is asked.
+   */
   async #podsOf(cluster: string, { metadata, spec }: StatefulSet, signal: AbortSignal): Promise<readonly Found[]> {
     const { namespace = '' } = metadata
     const names = Array.from({ length: spec.replicas ?? 0 }, (_, ordinal) => instanceName(cluster, ordinal))
@@ -90,10 +94,16 @@ export class PodKeeper {
       throw error
     }
     const words = Object.keys(lost).join(', ')
-    this.#parts.putRight({ namespace, name: cluster }, `pod ${name} had lost what its set and the Services know it by: ${words} put back`)
+    this.#parts.putRight(
+      { namespace, name: cluster },
+      `pod ${name} had lost what its set and the Services know it by: ${words} put back`,
+    )
   }
 
-  /** Touches the set while it does not make a pod that is missing: its controller looks at what is touched, whatever it waits for. */
+  /**
+   * Touches the set while it does not make a pod that is missing: its controller looks at what is touched, whatever it
+   * waits for.
+   */
   async #wake(set: StatefulSet, names: readonly string[], signal: AbortSignal): Promise<number | undefined> {
     const text = keyText(keyOf(set))
     const { uid } = set.metadata
@@ -107,7 +117,9 @@ export class PodKeeper {
     if (leftMs > 0) return leftMs
     const patience = Math.min(mostPatienceMs, 2 * since.patienceMs)
     this.#missing.set(text, { uid, sinceMs: nowMs, patienceMs: patience })
-    const touched = { metadata: { uid, annotations: { [annotations.lookedAt]: new Date(clock.wallMs()).toISOString() } } }
+    const touched = {
+      metadata: { uid, annotations: { [annotations.lookedAt]: new Date(clock.wallMs()).toISOString() } },
+    }
     await client.patch(statefulSets, keyOf(set), touched, { fieldManager, signal }).catch((error: unknown) => {
       if (!isNotFound(error) && !isConflict(error)) throw error
     })

@@ -40,8 +40,8 @@ const certificatesMs = 86_400_000
 const monitoredMs = 600_000
 
 /**
- * Gives every `MySQLCluster` a loop, in every manager, and all its objects, in the one that leads. The loop comes first where it can: an object that cannot be applied must not keep a dead primary from being
- * replaced.
+ * Gives every `MySQLCluster` a loop, in every manager, and all its objects, in the one that leads. The loop comes first
+ * where it can: an object that cannot be applied must not keep a dead primary from being replaced.
  */
 export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
   const { clusters, set, leads, events, applied } = parts
@@ -64,17 +64,25 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
       events.refused(key, describeError(error))
       applied(cluster)
       if (codeOf(error) === 'REGENT_BAD_CERTIFICATE') return { requeueAfterMs: mendedMs }
-      throw codeOf(error) === 'REGENT_BAD_REQUEST' ? new TerminalError('REGENT_BAD_REQUEST', describeError(error), { cause: error }) : error
+      throw codeOf(error) === 'REGENT_BAD_REQUEST'
+        ? new TerminalError('REGENT_BAD_REQUEST', describeError(error), { cause: error })
+        : error
     }
   }
 }
 
 /** It says nothing about the spec: something was read too early, or the API server has no time. */
 function isPassing(error: unknown): boolean {
-  return error instanceof KubeApiError ? [409, 429, 503, 504].includes(error.status) : codeOf(error) === 'REGENT_KUBE_UNREACHABLE'
+  return error instanceof KubeApiError
+    ? [409, 429, 503, 504].includes(error.status)
+    : codeOf(error) === 'REGENT_KUBE_UNREACHABLE'
 }
 
-async function bringAbout(parts: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<ReconcileResult> {
+async function bringAbout(
+  parts: ReconcileClusterParts,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
   const { leads, applied, clock } = parts
   const known = await managed(parts, cluster, signal)
   if (leads() && !(await keepInStep(parts, cluster, signal))) return {}
@@ -91,11 +99,19 @@ async function bringAbout(parts: ReconcileClusterParts, cluster: MySQLCluster, s
 
 /** How long a cluster that is in step is left alone while nothing is heard. */
 export function restMs({ tls, podMonitor }: MySQLCluster['spec']): number {
-  return Math.min(certificatesMs, tls.secretName === undefined ? certificatesMs : renewedMs, podMonitor ? monitoredMs : certificatesMs)
+  return Math.min(
+    certificatesMs,
+    tls.secretName === undefined ? certificatesMs : renewedMs,
+    podMonitor ? monitoredMs : certificatesMs,
+  )
 }
 
 /** Undefined while the Secret with its agents' token is not made. */
-async function managed({ client, set }: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<ManagedCluster | undefined> {
+async function managed(
+  { client, set }: ReconcileClusterParts,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<ManagedCluster | undefined> {
   const token = await agentTokenOf(client, cluster, signal)
   return token === undefined ? undefined : set.ensure(cluster, token)
 }
@@ -107,28 +123,58 @@ async function keepInStep(parts: ReconcileClusterParts, cluster: MySQLCluster, s
   const { image, paused } = cluster.spec
   if (image === undefined) return chooseImage(parts, cluster, signal)
   const { generation } = set.progress.of(cluster)
-  const objects = { ...parts.objects, images: { mysql: image, regent: options.images.regent }, yields: applyOnce === 'force' && generation !== undefined, putRight: (sentence: string) => parts.events.putRight(keyOf(cluster), sentence) }
-  const isDue = generation === undefined || (!paused && (applyOnce === 'off' || generation !== cluster.metadata.generation))
+  const objects = {
+    ...parts.objects,
+    images: { mysql: image, regent: options.images.regent },
+    yields: applyOnce === 'force' && generation !== undefined,
+    putRight: (sentence: string) => parts.events.putRight(keyOf(cluster), sentence),
+  }
+  const isDue =
+    generation === undefined || (!paused && (applyOnce === 'off' || generation !== cluster.metadata.generation))
   const unfollowable = whyUnfollowable(cluster)
   if (isDue && unfollowable === '') {
     await applyClusterObjects(objects, cluster, signal)
     set.progress.applied(cluster)
   } else await keepCertificates(objects, cluster, signal)
-  if (unfollowable !== '') throw new RegentError('REGENT_BAD_REQUEST', `${unfollowable}; until that is mended nothing of this spec is applied`)
+  if (unfollowable !== '')
+    throw new RegentError('REGENT_BAD_REQUEST', `${unfollowable}; until that is mended nothing of this spec is applied`)
   return true
 }
 
 /** Once, and into the resource: another default, which comes with the next chart, must not restart anything. */
-async function chooseImage({ client, options }: ReconcileClusterParts, cluster: MySQLCluster, signal: AbortSignal): Promise<false> {
+async function chooseImage(
+  { client, options }: ReconcileClusterParts,
+  cluster: MySQLCluster,
+  signal: AbortSignal,
+): Promise<false> {
   const { mysql } = options.images
-  if (mysql === undefined) throw new RegentError('REGENT_BAD_REQUEST', 'spec.image is not given, and this manager has no default (images.mysql, --images-mysql): name an image with mysqld')
-  await client.patch(mysqlClusters, keyOf(cluster), { metadata: { resourceVersion: cluster.metadata.resourceVersion }, spec: { image: mysql } }, { signal })
+  if (mysql === undefined)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      'spec.image is not given, and this manager has no default (images.mysql, --images-mysql): name an image with mysqld',
+    )
+  await client.patch(
+    mysqlClusters,
+    keyOf(cluster),
+    { metadata: { resourceVersion: cluster.metadata.resourceVersion }, spec: { image: mysql } },
+    { signal },
+  )
   return false
 }
 
-/** A pause that a person asked for through the API is neither replaced nor ended by a resource that never said anything. */
+/**
+ * A pause that a person asked for through the API is neither replaced nor ended by a resource that never said anything.
+ */
 async function followPause({ loop }: ManagedCluster, { spec }: MySQLCluster, clock: Clock): Promise<void> {
   const { paused } = loop.notes
-  if (spec.paused && paused === null) await loop.changeNotes((notes) => ({ ...notes, paused: notes.paused ?? { reason: pausedBySpec, wallMs: clock.wallMs() } }))
-  if (!spec.paused && paused?.reason === pausedBySpec) await loop.changeNotes((notes) => ({ ...notes, paused: notes.paused?.reason === pausedBySpec ? null : notes.paused }))
+  if (spec.paused && paused === null)
+    await loop.changeNotes((notes) => ({
+      ...notes,
+      paused: notes.paused ?? { reason: pausedBySpec, wallMs: clock.wallMs() },
+    }))
+  if (!spec.paused && paused?.reason === pausedBySpec)
+    await loop.changeNotes((notes) => ({
+      ...notes,
+      paused: notes.paused?.reason === pausedBySpec ? null : notes.paused,
+    }))
 }

@@ -4,8 +4,13 @@ import { reconcileStatus, type ReconcileStatusParts } from './reconcile-status.t
 const now = 1_790_000_000_000
 const shop = { namespace: 'shops', name: 'shop' }
 
-/** A status reconcile of a cluster in the middle of a recovery; `shown` grows when it looks at the cluster to show it. */
-function during(recovery: { readonly startedWallMs: number } | null, recoveries: readonly { readonly startedWallMs: number }[] = []) {
+/**
+ * A status reconcile of a cluster in the middle of a recovery; `shown` grows when it looks at the cluster to show it.
+ */
+function during(
+  recovery: { readonly startedWallMs: number } | null,
+  recoveries: readonly { readonly startedWallMs: number }[] = [],
+) {
   const seen = { shown: 0 }
   const managed = {
     loop: { decision: {}, recovery, notes: { recoveries } },

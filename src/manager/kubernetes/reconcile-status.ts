@@ -31,14 +31,19 @@ export interface ReconcileStatusParts {
 const statusManager = 'regent-status'
 /** GTID sets and lag move all the time, and each write of them is an event for everybody who watches. */
 const figuresMs = 30_000
-/** Each renewal of the time is a write to etcd and an event for everybody who watches, also of a cluster that is quiet. */
+/**
+ * Each renewal of the time is a write to etcd and an event for everybody who watches, also of a cluster that is quiet.
+ */
 const observedMs = 60_000
 /** Longer than most recoveries take; one that is not through by then is shown while it goes on. */
 const recoveryFirstMs = 1_000
 /** What a decision says may be outdated a moment later. */
 const settleMs = 250
 
-/** Shows what a cluster is: role labels first, since replicas are routed by them, then the status; and restarts what a changed spec wants restarted. */
+/**
+ * Shows what a cluster is: role labels first, since replicas are routed by them, then the status; and restarts what a
+ * changed spec wants restarted.
+ */
 export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
   const { client, clock, clusters, pods, statefulSets, set, leads } = parts
   const show = statusWriter(client, clock)
@@ -53,27 +58,44 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     const managed = set.get(key)
     const progress = set.progress.of(cluster)
     const wallMs = clock.wallMs()
-    if (managed === undefined) return progress.trouble === '' ? undefined : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
+    if (managed === undefined)
+      return progress.trouble === ''
+        ? undefined
+        : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
     if (managed.loop.decision === null) return
     const { recovery, notes } = managed.loop
     const holdMs = heldUp(recovery ?? notes.recoveries[0], wallMs)
     if (holdMs > 0) return { requeueAfterMs: holdMs }
     const view = managed.view()
     const ours = await allWithinRecord(podsOf(pods, key), view.epoch, () => set.committedEpoch(key))
-    await moveRoles(client, ours, { epoch: view.epoch, primary: view.primary, replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name) }, signal)
+    await moveRoles(
+      client,
+      ours,
+      {
+        epoch: view.epoch,
+        primary: view.primary,
+        replicas: view.instances.filter(({ role }) => role === 'replica').map(({ name }) => name),
+      },
+      signal,
+    )
     const madeBy = statefulSets.get({ ...key, name: namesOf(key.name).statefulSet })
     const kept = await keeper.keep(key.name, madeBy, signal)
     const update = nextRestart(cluster, view, ours, revisionOf(madeBy?.spec.template))
     const sentence = kept.sentence === '' ? update.sentence : kept.sentence
-    const result = await show.write(cluster, statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs, distrust: set.distrust(key) }), signal)
+    const result = await show.write(
+      cluster,
+      statusOf({ cluster, view, pods: ours, update: sentence, progress, wallMs, distrust: set.distrust(key) }),
+      signal,
+    )
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
     return { requeueAfterMs: Math.min(result?.requeueAfterMs ?? Infinity, kept.requeueAfterMs ?? Infinity) }
   }
 }
 
 /**
- * How long everything here stands back for a recovery: what it writes costs the API server, its controllers and kube-proxy the time in which they could move the primary's Service, and mysqld the time in which the first
- * replica connects to a primary that is open already.
+ * How long everything here stands back for a recovery: what it writes costs the API server, its controllers and
+ * kube-proxy the time in which they could move the primary's Service, and mysqld the time in which the first replica
+ * connects to a primary that is open already.
  */
 function heldUp(newest: Recovery | undefined, wallMs: number): number {
   const sinceMs = wallMs - (newest?.startedWallMs ?? 0)
@@ -101,7 +123,12 @@ function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
       written.set(text, { gist, atMs: nowMs })
       const observedAt = isNews ? status.observedAt : observedTime(cluster.status, status)
       const { apiVersion, kind, metadata } = cluster
-      await applyStatus(client, mysqlClusters, { apiVersion, kind, metadata, status: { ...status, ...(observedAt !== undefined && { observedAt }) } }, { fieldManager: statusManager, signal })
+      await applyStatus(
+        client,
+        mysqlClusters,
+        { apiVersion, kind, metadata, status: { ...status, ...(observedAt !== undefined && { observedAt }) } },
+        { fieldManager: statusManager, signal },
+      )
       return { requeueAfterMs: figuresMs }
     },
     forget: (key) => void written.delete(keyText(key)),
@@ -115,5 +142,7 @@ function observedTime(before: MySQLClusterStatus | undefined, { observedAt }: My
 }
 
 function podsOf(pods: InformerPort<Pod>, { namespace, name }: ObjectKey): readonly Pod[] {
-  return pods.list().filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)
+  return pods
+    .list()
+    .filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name)
 }

@@ -18,7 +18,8 @@ export interface WatchedRecord {
 const settleMs = 1_000
 
 /**
- * Tells when a cluster's record is not the one its manager committed. Else nobody looks at it before the next commit, and that may be the one that a dead primary waits for.
+ * Tells when a cluster's record is not the one its manager committed. Else nobody looks at it before the next commit,
+ * and that may be the one that a dead primary waits for.
  * @returns what ends it
  */
 export function watchRecord({ records, timers, cluster, revision, meddled }: WatchedRecord): () => void {
@@ -35,7 +36,11 @@ export function watchRecord({ records, timers, cluster, revision, meddled }: Wat
     if (metadata.namespace === key.namespace && metadata.name === key.name) settling ??= timers.after(settleMs, settled)
   }
 
-  const handler: InformerHandler<ConfigMap> = { added: changed, updated: (_before, after) => changed(after), deleted: changed }
+  const handler: InformerHandler<ConfigMap> = {
+    added: changed,
+    updated: (_before, after) => changed(after),
+    deleted: changed,
+  }
   const end = records.addHandler(handler)
   return () => {
     settling?.cancel()

@@ -26,7 +26,14 @@ describe('a rolling update', () => {
   })
 
   it('takes the primary last whatever its ordinal', () => {
-    const view = { primary: 'shop-2', instances: [aRow(0, { role: 'replica', inSyncSet: true, acknowledging: true }), aRow(1), aRow(2, { role: 'primary', inSyncSet: false })] }
+    const view = {
+      primary: 'shop-2',
+      instances: [
+        aRow(0, { role: 'replica', inSyncSet: true, acknowledging: true }),
+        aRow(1),
+        aRow(2, { role: 'primary', inSyncSet: false }),
+      ],
+    }
     expect(step(all, view)[0]).toBe('shop-1')
     expect(step([updated(0), updated(1), outdated(2)], view)[0]).toBe('shop-2')
   })
@@ -42,27 +49,54 @@ describe('a rolling update', () => {
     ['its agent', { reachable: false }],
     ['its place in the sync set', { inSyncSet: false }],
   ])('waits for one that was restarted until it has back %s', (_what, row) => {
-    expect(step([outdated(0), outdated(1), updated(2)], { instances: [aRow(0), aRow(1), aRow(2, row)] })).toEqual([undefined, 'rolling update waits: shop-2 is not back in the sync set; 2 of 3 pods are not as the spec says'])
+    expect(step([outdated(0), outdated(1), updated(2)], { instances: [aRow(0), aRow(1), aRow(2, row)] })).toEqual([
+      undefined,
+      'rolling update waits: shop-2 is not back in the sync set; 2 of 3 pods are not as the spec says',
+    ])
   })
 
   it('waits for one that was restarted until it acknowledges: to be in the sync set is not enough for writes to go on with the next one away', () => {
-    expect(step([outdated(0), outdated(1), updated(2)], { instances: [aRow(0), aRow(1), aRow(2, { acknowledging: false })] })).toEqual([undefined, 'rolling update waits: shop-2 does not acknowledge yet; 2 of 3 pods are not as the spec says'])
+    expect(
+      step([outdated(0), outdated(1), updated(2)], {
+        instances: [aRow(0), aRow(1), aRow(2, { acknowledging: false })],
+      }),
+    ).toEqual([
+      undefined,
+      'rolling update waits: shop-2 does not acknowledge yet; 2 of 3 pods are not as the spec says',
+    ])
   })
 
   it('waits for the pod of one that was restarted: until it is ready, agents may still speak of the one before', () => {
-    expect(step([outdated(0), outdated(1), updated(2, { ready: false })])).toEqual([undefined, 'rolling update waits: the pod of shop-2 is not ready; 2 of 3 pods are not as the spec says'])
-    expect(step([outdated(0), outdated(1)])).toEqual([undefined, 'rolling update waits: the pod of shop-2 is not ready; 2 of 2 pods are not as the spec says'])
+    expect(step([outdated(0), outdated(1), updated(2, { ready: false })])).toEqual([
+      undefined,
+      'rolling update waits: the pod of shop-2 is not ready; 2 of 3 pods are not as the spec says',
+    ])
+    expect(step([outdated(0), outdated(1)])).toEqual([
+      undefined,
+      'rolling update waits: the pod of shop-2 is not ready; 2 of 2 pods are not as the spec says',
+    ])
   })
 
   it('goes no further than one whose mysqld refuses the changed settings, and takes that one first once they are put right', () => {
-    const instances = [aRow(0), aRow(1), aRow(2, { process: 'absent', inSyncSet: false, settingsRefused: "unknown variable 'bogus=1'" })]
-    const says = "rolling update waits: mysqld of shop-2 refuses its settings: unknown variable 'bogus=1'; 2 of 3 pods are not as the spec says"
+    const instances = [
+      aRow(0),
+      aRow(1),
+      aRow(2, { process: 'absent', inSyncSet: false, settingsRefused: "unknown variable 'bogus=1'" }),
+    ]
+    const says =
+      "rolling update waits: mysqld of shop-2 refuses its settings: unknown variable 'bogus=1'; 2 of 3 pods are not as the spec says"
     expect(step([outdated(0), outdated(1), updated(2)], { instances })).toEqual([undefined, says])
     expect(step(all, { instances })[0]).toBe('shop-2')
   })
 
   it('waits while a pod ends', () => {
-    expect(step([outdated(0), outdated(1), outdated(2, { metadata: { name: 'shop-2', deletionTimestamp: '2026-11-21T00:00:00Z', annotations: {} } })])).toEqual([undefined, 'rolling update waits: shop-2 is ending; 3 of 3 pods are not as the spec says'])
+    expect(
+      step([
+        outdated(0),
+        outdated(1),
+        outdated(2, { metadata: { name: 'shop-2', deletionTimestamp: '2026-11-21T00:00:00Z', annotations: {} } }),
+      ]),
+    ).toEqual([undefined, 'rolling update waits: shop-2 is ending; 3 of 3 pods are not as the spec says'])
   })
 
   it('waits while nothing can be written, and while instances are still to come or to go', () => {
@@ -71,8 +105,14 @@ describe('a rolling update', () => {
   })
 
   it('leaves it to people where they want that, and waits for the end of a pause', () => {
-    expect(step(all, {}, { update: { strategy: 'manual' } })).toEqual([undefined, '3 of 3 pods are not as the spec says; the update strategy is manual: each takes the change when it is deleted'])
-    expect(step(all, { paused: true })).toEqual([undefined, '3 of 3 pods are not as the spec says; the cluster is paused'])
+    expect(step(all, {}, { update: { strategy: 'manual' } })).toEqual([
+      undefined,
+      '3 of 3 pods are not as the spec says; the update strategy is manual: each takes the change when it is deleted',
+    ])
+    expect(step(all, { paused: true })).toEqual([
+      undefined,
+      '3 of 3 pods are not as the spec says; the cluster is paused',
+    ])
   })
 
   it('takes one that is broken before those that are well: the change may mend it, and two would be away', () => {
@@ -82,7 +122,11 @@ describe('a rolling update', () => {
   })
 
   it('replaces at once a pod that never ran, though nothing can be written: a cluster made with a wrong image gets the right one', () => {
-    const pending = [outdated(0, { phase: 'Pending' }), outdated(1, { phase: 'Pending' }), outdated(2, { phase: 'Pending' })]
+    const pending = [
+      outdated(0, { phase: 'Pending' }),
+      outdated(1, { phase: 'Pending' }),
+      outdated(2, { phase: 'Pending' }),
+    ]
     const view = { epoch: 0, primary: null, writable: false, instances: [] }
     expect(step(pending, view)[0]).toBe('shop-0')
     expect(step(pending, { ...view, paused: true })[0]).toBeUndefined()

@@ -14,18 +14,35 @@ export interface RollingUpdateStep {
 }
 
 /**
- * The next step of bringing every pod to what its cluster's spec says: first what is broken, then replicas, the highest ordinal before others, each back in the sync set before the next; the primary last, and its
- * pod's end hands it over (`failover/hand-over.ts`).
- * @param wanted the revision of the pods that their set makes now. Not the one that the spec asks for: until the set knows of that, a pod would be deleted for nothing, again and again
+ * The next step of bringing every pod to what its cluster's spec says: first what is broken, then replicas, the highest
+ * ordinal before others, each back in the sync set before the next; the primary last, and its pod's end hands it over
+ * (`failover/hand-over.ts`).
+ * @param wanted the revision of the pods that their set makes now. Not the one that the spec asks for: until the set
+ * knows of that, a pod would be deleted for nothing, again and again
  */
-export function nextRestart(cluster: MySQLCluster, view: ClusterView, pods: readonly Pod[], wanted: string | undefined): RollingUpdateStep {
+export function nextRestart(
+  cluster: MySQLCluster,
+  view: ClusterView,
+  pods: readonly Pod[],
+  wanted: string | undefined,
+): RollingUpdateStep {
   const outdated = pods.filter((pod) => wanted !== undefined && revisionOf(pod) !== wanted)
   if (outdated.length === 0) return { restart: undefined, sentence: '' }
   const behind = `${outdated.length} of ${pods.length} pods are not as the spec says`
-  if (cluster.spec.update.strategy === 'manual') return { restart: undefined, sentence: `${behind}; the update strategy is manual: each takes the change when it is deleted` }
+  if (cluster.spec.update.strategy === 'manual')
+    return {
+      restart: undefined,
+      sentence: `${behind}; the update strategy is manual: each takes the change when it is deleted`,
+    }
   if (view.paused) return { restart: undefined, sentence: `${behind}; the cluster is paused` }
-  const waits = (why: string): RollingUpdateStep => ({ restart: undefined, sentence: `rolling update waits: ${why}; ${behind}` })
-  const restarts = (pod: Pod): RollingUpdateStep => ({ restart: pod, sentence: `rolling update: ${pod.metadata.name} restarts; ${behind}` })
+  const waits = (why: string): RollingUpdateStep => ({
+    restart: undefined,
+    sentence: `rolling update waits: ${why}; ${behind}`,
+  })
+  const restarts = (pod: Pod): RollingUpdateStep => ({
+    restart: pod,
+    sentence: `rolling update: ${pod.metadata.name} restarts; ${behind}`,
+  })
   const ending = pods.find(({ metadata }) => metadata.deletionTimestamp !== undefined)
   if (ending !== undefined) return waits(`${ending.metadata.name} is ending`)
   // It runs nothing that could be lost, and the change may be what it waits for: an image that there is, less memory.
@@ -37,14 +54,24 @@ export function nextRestart(cluster: MySQLCluster, view: ClusterView, pods: read
 }
 
 /** Which of the things that only a restart brings it was made with, or its set makes pods with. */
-export function revisionOf(of: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } } | undefined): string | undefined {
+export function revisionOf(
+  of: { readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> } } | undefined,
+): string | undefined {
   return of?.metadata?.annotations?.[annotations.podRevision]
 }
 
-/** One that has the change must be back before the next goes, or two would be away. One that is broken without it keeps nobody waiting: it is the next. */
-function whyNotNow({ spec }: MySQLCluster, view: ClusterView, { pods, outdated }: { readonly pods: readonly Pod[]; readonly outdated: readonly Pod[] }): string {
+/**
+ * One that has the change must be back before the next goes, or two would be away. One that is broken without it keeps
+ * nobody waiting: it is the next.
+ */
+function whyNotNow(
+  { spec }: MySQLCluster,
+  view: ClusterView,
+  { pods, outdated }: { readonly pods: readonly Pod[]; readonly outdated: readonly Pod[] },
+): string {
   if (!view.writable) return 'the cluster takes no writes'
-  if (view.instances.length !== spec.instances) return `there are ${view.instances.length} of ${spec.instances} instances`
+  if (view.instances.length !== spec.instances)
+    return `there are ${view.instances.length} of ${spec.instances} instances`
   const names = new Set(outdated.map(({ metadata }) => metadata.name))
   const refusing = view.instances.find(({ name, settingsRefused }) => !names.has(name) && settingsRefused !== undefined)
   if (refusing?.settingsRefused !== undefined) return refusesSettings(refusing.name, refusing.settingsRefused)
@@ -59,7 +86,10 @@ function inOrder(view: ClusterView, pods: readonly Pod[], outdated: readonly Pod
   return outdated.toSorted((a, b) => rank(a) - rank(b) || ordinalOf(b.metadata.name) - ordinalOf(a.metadata.name))
 }
 
-/** A member of the sync set counts before its first acknowledgement; were another away by then, writes would wait for it. */
+/**
+ * A member of the sync set counts before its first acknowledgement; were another away by then, writes would wait for
+ * it.
+ */
 function acknowledges(view: ClusterView, row: InstanceRow): boolean {
   return row.name === view.primary || row.acknowledging
 }
@@ -68,5 +98,10 @@ function acknowledges(view: ClusterView, row: InstanceRow): boolean {
 function isBack(view: ClusterView, pods: readonly Pod[], name: string): boolean {
   const row = view.instances.find((instance) => instance.name === name)
   const pod = pods.find(({ metadata }) => metadata.name === name)
-  return row !== undefined && takesPart(view, row) && acknowledges(view, row) && pod?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+  return (
+    row !== undefined &&
+    takesPart(view, row) &&
+    acknowledges(view, row) &&
+    pod?.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+  )
 }

@@ -21,26 +21,44 @@ async function rig(made = aCluster()) {
   const told: string[] = []
   const mysql = { generation: '', old: undefined as string | undefined, writable: true, obeys: true }
   let requests: readonly Request[] = []
-  const server = () => ({ passwords: users.map((user) => ({ user, generation: mysql.generation, keepsOld: mysql.old !== undefined })) })
+  const server = () => ({
+    passwords: users.map((user) => ({ user, generation: mysql.generation, keepsOld: mysql.old !== undefined })),
+  })
   const loop = {
-    input: () => aSituation({ requests, views: { 'shop-0': { server: { ...server(), ...(mysql.writable ? {} : { dumpThreads: [] }) } }, 'shop-1': { server: server() }, 'shop-2': { server: server() } } }),
+    input: () =>
+      aSituation({
+        requests,
+        views: {
+          'shop-0': { server: { ...server(), ...(mysql.writable ? {} : { dumpThreads: [] }) } },
+          'shop-1': { server: server() },
+          'shop-2': { server: server() },
+        },
+      }),
     addRequest: (request: Request) => void (requests = [...requests, request]),
     dropRequest: (id: string) => void (requests = requests.filter((one) => one.id !== id)),
   }
-  const passwords = (_key: object, what: string, note: string) => void (told.at(-1) !== `${what}: ${note}` && told.push(`${what}: ${note}`))
-  const parts = { client, objects: { client, world, managerNamespace: 'regent', disabled: new Set<never>() }, events: { passwords } }
+  const passwords = (_key: object, what: string, note: string) =>
+    void (told.at(-1) !== `${what}: ${note}` && told.push(`${what}: ${note}`))
+  const parts = {
+    client,
+    objects: { client, world, managerNamespace: 'regent', disabled: new Set<never>() },
+    events: { passwords },
+  }
   /** What the loop makes of the request. */
   const obey = () => {
     const [request] = requests
     if (request?.kind !== 'passwords' || !mysql.obeys || !mysql.writable) return
-    if (request.generation !== mysql.generation) Object.assign(mysql, { old: mysql.generation, generation: request.generation })
+    if (request.generation !== mysql.generation)
+      Object.assign(mysql, { old: mysql.generation, generation: request.generation })
     else if (request.old === 'discarded') mysql.old = undefined
   }
   const accepted = async () => [mysql.generation, mysql.old].filter((generation) => generation !== undefined)
   const found = async () => {
     const internal = await client.get(secrets, key('shop-internal'))
     const secret = textIn(internal, 'account-secret') ?? ''
-    const shown = await Promise.all(users.map(async (user) => textIn(await client.get(secrets, key(`shop-${user}`)), 'password')))
+    const shown = await Promise.all(
+      users.map(async (user) => textIn(await client.get(secrets, key(`shop-${user}`)), 'password')),
+    )
     return { internal, secret, shown }
   }
   return {
@@ -62,7 +80,9 @@ async function rig(made = aCluster()) {
     isRight: async () => {
       const { secret, shown } = await found()
       const right = await accepted()
-      return users.every((user, index) => right.some((generation) => passwordFor(secret, user, generation) === shown[index]))
+      return users.every((user, index) =>
+        right.some((generation) => passwordFor(secret, user, generation) === shown[index]),
+      )
     },
   }
 }
@@ -84,7 +104,10 @@ describe('a rotation of passwords', () => {
     const { shown, internal } = await one.found()
     expect(shown).toHaveLength(2)
     expect(shown.filter((password) => before.includes(password))).toEqual([])
-    expect(internal?.metadata.annotations).toMatchObject({ 'regent.dev/rotate-passwords': '1', 'regent.dev/old-passwords-until': '2026-01-01T01:00:00.000Z' })
+    expect(internal?.metadata.annotations).toMatchObject({
+      'regent.dev/rotate-passwords': '1',
+      'regent.dev/old-passwords-until': '2026-01-01T01:00:00.000Z',
+    })
     expect(one.mysql.old).toBe('')
     await one.world.advance(hour - 1)
     await run(one)
@@ -116,7 +139,9 @@ describe('a rotation of passwords', () => {
     const { shown } = await one.found()
     await run(one, 6, asking('2'))
     expect((await one.found()).shown).toEqual(shown)
-    expect(one.told.at(-1)).toBe('Waits: the passwords before are accepted until 2026-01-01T01:00:00.000Z, and MySQL keeps no more than two')
+    expect(one.told.at(-1)).toBe(
+      'Waits: the passwords before are accepted until 2026-01-01T01:00:00.000Z, and MySQL keeps no more than two',
+    )
     await one.world.advance(hour)
     await run(one, 8, asking('2'))
     expect((await one.found()).shown).not.toEqual(shown)

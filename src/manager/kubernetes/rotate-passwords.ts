@@ -23,25 +23,45 @@ type Loop = Pick<ClusterLoop, 'input' | 'addRequest' | 'dropRequest'>
 const soonMs = 2_000
 /** And where it takes no writes now, or does not say what it has. */
 const laterMs = 20_000
-/** And where nothing is under way, but passwords were rotated once: a failover that accepted losses may have lost that. */
+/**
+ * And where nothing is under way, but passwords were rotated once: a failover that accepted losses may have lost that.
+ */
 const steadyMs = 600_000
 const requestId = 'passwords'
 
 /**
- * The next step towards the passwords that the resource's annotation asks for: new ones in MySQL at every instance, the old ones accepted too; then in the Secrets; an hour later the old ones end. At no moment is
- * what a Secret shows wrong. Where nothing is asked for it sees to it that MySQL has what the Secrets show: both may have come from elsewhere.
+ * The next step towards the passwords that the resource's annotation asks for: new ones in MySQL at every instance, the
+ * old ones accepted too; then in the Secrets; an hour later the old ones end. At no moment is what a Secret shows
+ * wrong. Where nothing is asked for it sees to it that MySQL has what the Secrets show: both may have come from
+ * elsewhere.
  * @returns after how many milliseconds to look again
  */
-export async function rotatePasswords(parts: RotatePasswordsParts, cluster: MySQLCluster, loop: Loop, signal: AbortSignal): Promise<number> {
+export async function rotatePasswords(
+  parts: RotatePasswordsParts,
+  cluster: MySQLCluster,
+  loop: Loop,
+  signal: AbortSignal,
+): Promise<number> {
   const { client, objects, events } = parts
   const { clock, random } = objects.world
-  const internal = await client.get(secrets, { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal }, { signal })
+  const internal = await client.get(
+    secrets,
+    { ...keyOf(cluster), name: namesOf(cluster.metadata.name).internal },
+    { signal },
+  )
   if (internal === undefined) return laterMs
   const now = rotationIn(internal)
   const asked = newlyAsked(cluster, now)
   if (asked !== undefined && now.next === undefined && now.oldUntilMs === undefined) {
-    await client.patch(secrets, keyOf(internal), patchOf({ ...now, asked, next: random.hex(32) }, internal), { fieldManager, signal })
-    events.passwords(keyOf(cluster), 'Began', `new passwords for client and admin: first in MySQL, beside the old ones, then in ${shownIn(cluster)}`)
+    await client.patch(secrets, keyOf(internal), patchOf({ ...now, asked, next: random.hex(32) }, internal), {
+      fieldManager,
+      signal,
+    })
+    events.passwords(
+      keyOf(cluster),
+      'Began',
+      `new passwords for client and admin: first in MySQL, beside the old ones, then in ${shownIn(cluster)}`,
+    )
     return soonMs
   }
   const wish = wishOf(now, clock.wallMs())
@@ -65,33 +85,66 @@ interface Reached {
 }
 
 /** MySQL is as wished. */
-async function goOn(parts: RotatePasswordsParts, cluster: MySQLCluster, { internal, wish }: Reached, signal: AbortSignal): Promise<number> {
+async function goOn(
+  parts: RotatePasswordsParts,
+  cluster: MySQLCluster,
+  { internal, wish }: Reached,
+  signal: AbortSignal,
+): Promise<number> {
   const { client, objects, events } = parts
   const { clock } = objects.world
   const now = rotationIn(internal)
   if (now.next !== undefined) {
     await show(parts, cluster, { internal, next: now.next }, signal)
-    events.passwords(keyOf(cluster), 'Changed', `${shownIn(cluster)} have the new passwords; the old ones are accepted for another ${oldPasswordsMs / 60_000} min`)
+    events.passwords(
+      keyOf(cluster),
+      'Changed',
+      `${shownIn(cluster)} have the new passwords; the old ones are accepted for another ${oldPasswordsMs / 60_000} min`,
+    )
     return soonMs
   }
   if (wish.old === 'discarded') {
-    await client.patch(secrets, keyOf(internal), patchOf({ ...now, oldUntilMs: undefined }, internal), { fieldManager, signal })
+    await client.patch(secrets, keyOf(internal), patchOf({ ...now, oldUntilMs: undefined }, internal), {
+      fieldManager,
+      signal,
+    })
     events.passwords(keyOf(cluster), 'Ended', 'the old passwords are not accepted any more')
     return soonMs
   }
   if (now.oldUntilMs === undefined) return now.generation === '' ? Infinity : steadyMs
-  if (newlyAsked(cluster, now) !== undefined) events.passwords(keyOf(cluster), 'Waits', `the passwords before are accepted until ${new Date(now.oldUntilMs).toISOString()}, and MySQL keeps no more than two`)
+  if (newlyAsked(cluster, now) !== undefined)
+    events.passwords(
+      keyOf(cluster),
+      'Waits',
+      `the passwords before are accepted until ${new Date(now.oldUntilMs).toISOString()}, and MySQL keeps no more than two`,
+    )
   return Math.min(steadyMs, Math.max(soonMs, now.oldUntilMs - clock.wallMs()))
 }
 
-/** The Secrets first, and only then is the time of the old passwords counted. Whoever dies in between leaves `next`, and all of it is done again. */
-async function show({ client, objects }: RotatePasswordsParts, cluster: MySQLCluster, { internal, next }: { readonly internal: Secret; readonly next: string }, signal: AbortSignal): Promise<void> {
-  const written = await client.patch(secrets, keyOf(internal), patchOf({ ...rotationIn(internal), generation: next }, internal), { fieldManager, signal })
+/**
+ * The Secrets first, and only then is the time of the old passwords counted. Whoever dies in between leaves `next`, and
+ * all of it is done again.
+ */
+async function show(
+  { client, objects }: RotatePasswordsParts,
+  cluster: MySQLCluster,
+  { internal, next }: { readonly internal: Secret; readonly next: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const written = await client.patch(
+    secrets,
+    keyOf(internal),
+    patchOf({ ...rotationIn(internal), generation: next }, internal),
+    { fieldManager, signal },
+  )
   await applySecrets({ ...objects, yields: false }, cluster, { internal: written, signal })
   const shown = await client.get(secrets, keyOf(internal), { signal })
   if (shown === undefined || rotationIn(shown).next !== next) return
   const oldUntilMs = objects.world.clock.wallMs() + oldPasswordsMs
-  await client.patch(secrets, keyOf(shown), patchOf({ ...rotationIn(shown), next: undefined, oldUntilMs }, shown), { fieldManager, signal })
+  await client.patch(secrets, keyOf(shown), patchOf({ ...rotationIn(shown), next: undefined, oldUntilMs }, shown), {
+    fieldManager,
+    signal,
+  })
 }
 
 function shownIn({ metadata: { name } }: MySQLCluster): string {

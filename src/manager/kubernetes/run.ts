@@ -43,10 +43,16 @@ import { KubeLeader } from './kube-leader.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
-/** An autoscaler that is refused asks again every 15 s, and a cluster that flaps has two Events each time: neither keeps the next recovery from being told. */
+/**
+ * An autoscaler that is refused asks again every 15 s, and a cluster that flaps has two Events each time: neither keeps
+ * the next recovery from being told.
+ */
 const eventLimits = { ...defaultLimits, burst: 100, refillMs: 10_000 }
 
-/** Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step, the API served. Primaries stay writable without it. */
+/**
+ * Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step,
+ * the API served. Primaries stay writable without it.
+ */
 export async function runKubernetesManager(options: KubernetesManagerOptions): Promise<void> {
   const world = realWorld
   const log = managerLogger(options.log)
@@ -64,12 +70,30 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   // What a failover waits for never queues behind reconciles, nor does the lease.
   const urgentClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
 
-  const informers = new InformerSet({ client, world, logger: log, resyncMs: options.watch.resyncSeconds * 1_000, ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }) })
+  const informers = new InformerSet({
+    client,
+    world,
+    logger: log,
+    resyncMs: options.watch.resyncSeconds * 1_000,
+    ...(options.watch.namespaces.length > 0 && { namespaces: options.watch.namespaces }),
+  })
   const clusters = informers.of(mysqlClusters)
-  const cached = { pods: informers.of(pods, ours), statefulSets: informers.of(statefulSets, ours), secrets: informers.of(secrets, ours), configMaps: informers.of(configMaps, ours) }
+  const cached = {
+    pods: informers.of(pods, ours),
+    statefulSets: informers.of(statefulSets, ours),
+    secrets: informers.of(secrets, ours),
+    configMaps: informers.of(configMaps, ours),
+  }
 
   const { webhook } = options
-  const ownCertificates = followCertificates({ client, world, log, namespace, waitForSecretMs: webhook.waitForSecretSeconds * 1_000, webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '' })
+  const ownCertificates = followCertificates({
+    client,
+    world,
+    log,
+    namespace,
+    waitForSecretMs: webhook.waitForSecretSeconds * 1_000,
+    webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '',
+  })
   const elector = new LeaseElector({
     client: noting(urgentClient, (trouble) => set.storeIs(trouble)),
     lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },
@@ -93,8 +117,21 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   })
   const leads = (): boolean => leader.holds()
 
-  const recorder = new EventRecorder({ client, world, controller: 'regent.dev/manager', instance, limits: eventLimits, settleMs: eventsSettleMs, failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`) })
-  const clusterEvents = new ClusterEvents({ recorder: options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder, clusters, leads, debug: (line) => log.debug(line) })
+  const recorder = new EventRecorder({
+    client,
+    world,
+    controller: 'regent.dev/manager',
+    instance,
+    limits: eventLimits,
+    settleMs: eventsSettleMs,
+    failed: ({ reason }, error) => log.debug({ err: error }, `event ${reason} is not written`),
+  })
+  const clusterEvents = new ClusterEvents({
+    recorder: options.reconcile.disabledCapabilities.includes('events') ? { record: () => undefined } : recorder,
+    clusters,
+    leads,
+    debug: (line) => log.debug(line),
+  })
 
   const set: ClusterSet = new ClusterSet({
     world,
@@ -114,13 +151,36 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     declined: (key, sentence) => clusterEvents.declined(key, sentence),
   })
 
-  const controllers: ClusterControllers = createControllers({ client: leaderClient(client, leader), world, log, metrics: runtimeMetrics, informers, clusters, ...cached, set, events: clusterEvents, leads, options, managerNamespace: namespace })
+  const controllers: ClusterControllers = createControllers({
+    client: leaderClient(client, leader),
+    world,
+    log,
+    metrics: runtimeMetrics,
+    informers,
+    clusters,
+    ...cached,
+    set,
+    events: clusterEvents,
+    leads,
+    options,
+    managerNamespace: namespace,
+  })
 
   await refuseOlderDefinition(client)
   const service = serviceFor(() => set.all(), leads)
-  const token = options.api.tokenFile === undefined ? await tokenFromSecret(client, namespace) : await readTokenFile(options.api.tokenFile)
-  const given = webhook.certificateFolder === undefined ? undefined : await followCertificateFolder({ folder: webhook.certificateFolder, world, log, checksPeers: false })
-  const routes = admissionRoutes({ defaults: { image: options.images.mysql }, clusterOf: (key) => clusters.get(key), declined: (key, sentence) => clusterEvents.declined(key, sentence) })
+  const token =
+    options.api.tokenFile === undefined
+      ? await tokenFromSecret(client, namespace)
+      : await readTokenFile(options.api.tokenFile)
+  const given =
+    webhook.certificateFolder === undefined
+      ? undefined
+      : await followCertificateFolder({ folder: webhook.certificateFolder, world, log, checksPeers: false })
+  const routes = admissionRoutes({
+    defaults: { image: options.images.mysql },
+    clusterOf: (key) => clusters.get(key),
+    declined: (key, sentence) => clusterEvents.declined(key, sentence),
+  })
   const signal = toldToStop()
   const profiling = parseListenAddress(options.profiling.address ?? '')
   log.info({ identity, namespace }, `manager ${instance} begins`)
@@ -131,21 +191,58 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
         election: { run: async (until) => leader.run(until).then(() => 'stopped' as const) },
         groups: {
           http: [
-            healthServer({ address: options.health, alive: [], ready: [{ name: 'caches', check: () => (informers.hasSynced() ? undefined : `waiting for ${informers.unsynced().join(', ')}`) }], timers: world.timers, log }),
-            metricsServer({ address: options.metrics, registries: [{ metrics: async () => (metrics.collect(service.list(), service.leads), metrics.text()) }, registry], log }),
+            healthServer({
+              address: options.health,
+              alive: [],
+              ready: [
+                {
+                  name: 'caches',
+                  check: () => (informers.hasSynced() ? undefined : `waiting for ${informers.unsynced().join(', ')}`),
+                },
+              ],
+              timers: world.timers,
+              log,
+            }),
+            metricsServer({
+              address: options.metrics,
+              registries: [
+                { metrics: async () => (metrics.collect(service.list(), service.leads), metrics.text()) },
+                registry,
+              ],
+              log,
+            }),
             ...(profiling ? [profilingServer({ address: profiling, world, log })] : []),
           ],
           webhooks: [
-            { name: 'certificates', run: (until) => ownCertificates.run(until, leads), ready: (until) => ownCertificates.ready(until) },
-            ...(webhook.enabled ? [webhookServer({ address: webhook, certificates: given ?? ownCertificates, routes, log })] : []),
+            {
+              name: 'certificates',
+              run: (until) => ownCertificates.run(until, leads),
+              ready: (until) => ownCertificates.ready(until),
+            },
+            ...(webhook.enabled
+              ? [webhookServer({ address: webhook, certificates: given ?? ownCertificates, routes, log })]
+              : []),
           ],
-          informers: [{ name: 'informers', run: (until) => informers.run(until), ready: (until) => informers.synced(until) }],
+          informers: [
+            { name: 'informers', run: (until) => informers.run(until), ready: (until) => informers.synced(until) },
+          ],
           others: [
             { name: 'clusters', run: async (until) => (await aborted(until), set.removeAll()) },
             { name: 'events', run: async (until) => (await aborted(until), recorder.close(2_000)) },
             { name: 'mysqlcluster controller', run: (until) => controllers.cluster.run(until) },
             { name: 'status controller', run: (until) => controllers.status.run(until) },
-            apiServer(() => createApi({ clusters: service, where: 'kubernetes', token, log, metrics, certificates: ownCertificates }), options),
+            apiServer(
+              () =>
+                createApi({
+                  clusters: service,
+                  where: 'kubernetes',
+                  token,
+                  log,
+                  metrics,
+                  certificates: ownCertificates,
+                }),
+              options,
+            ),
           ],
         },
       },
@@ -163,7 +260,9 @@ function apiServer(create: () => ReturnType<typeof createApi>, { api }: Kubernet
     async run(signal) {
       const app = await create()
       await app.listen({ host: api.host, port: api.port }).catch((error: NodeJS.ErrnoException) => {
-        throw error.code === 'EADDRINUSE' ? new RegentError('REGENT_ADDRESS_IN_USE', `${api.host}:${api.port} (--api-port) is taken`, { cause: error }) : error
+        throw error.code === 'EADDRINUSE'
+          ? new RegentError('REGENT_ADDRESS_IN_USE', `${api.host}:${api.port} (--api-port) is taken`, { cause: error })
+          : error
       })
       await aborted(signal)
       await app.close()
@@ -178,7 +277,11 @@ function durationsOf({ leaseSeconds, renewDeadlineSeconds, retrySeconds }: Kuber
 async function tokenFromSecret(client: KubeClient, namespace: string): Promise<string> {
   const found = await client.get(secrets, { namespace, name: names.tokenSecret })
   const token = textIn(found, names.tokenKey)?.trim() ?? ''
-  if (token === '') throw new RegentError('REGENT_BAD_FILE', `Secret ${namespace}/${names.tokenSecret} with the API's token under "token" is not there: the chart makes it; or give --api-token-file`)
+  if (token === '')
+    throw new RegentError(
+      'REGENT_BAD_FILE',
+      `Secret ${namespace}/${names.tokenSecret} with the API's token under "token" is not there: the chart makes it; or give --api-token-file`,
+    )
   return token
 }
 

@@ -3,7 +3,10 @@ import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
 import { aCluster } from '../../kube/testing.ts'
 import { SpecProgress } from './spec-progress.ts'
 
-const cluster = (generation: number, status?: MySQLClusterStatus, uid = 'u1') => ({ ...aCluster({}, { generation, uid }), ...(status && { status }) })
+const cluster = (generation: number, status?: MySQLClusterStatus, uid = 'u1') => ({
+  ...aCluster({}, { generation, uid }),
+  ...(status && { status }),
+})
 
 describe('how far a spec is followed', () => {
   it('is what the status says, where this manager did nothing', () => {

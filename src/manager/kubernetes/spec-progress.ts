@@ -9,8 +9,9 @@ export interface Progress {
 }
 
 /**
- * How far the specs of clusters are followed. What is applied whole is kept in the status (`observedGeneration`), so that the next manager knows what is still to be done; what this manager did since, and what
- * stands in its way, is here.
+ * How far the specs of clusters are followed. What is applied whole is kept in the status (`observedGeneration`), so
+ * that the next manager knows what is still to be done; what this manager did since, and what stands in its way, is
+ * here.
  */
 export class SpecProgress {
   readonly #known = new Map<string, Progress & { readonly uid: string | undefined }>()

@@ -46,17 +46,39 @@ export function statusOf(input: StatusInput): MySQLClusterStatus {
 }
 
 /** Of a cluster that has no loop, because its spec cannot be followed. What was said of it before stays. */
-export function refusedStatusOf({ cluster, progress, wallMs }: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>): MySQLClusterStatus {
+export function refusedStatusOf({
+  cluster,
+  progress,
+  wallMs,
+}: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>): MySQLClusterStatus {
   const message = progress.trouble
-  const conditions = { Ready: no('SpecNotFollowed', message), Available: no('NotManaged', message), Progressing: no('SpecNotFollowed', message), Degraded: yes('SpecNotFollowed', message), Paused: no('NotAsked', 'Regent acts by itself') }
+  const conditions = {
+    Ready: no('SpecNotFollowed', message),
+    Available: no('NotManaged', message),
+    Progressing: no('SpecNotFollowed', message),
+    Degraded: yes('SpecNotFollowed', message),
+    Paused: no('NotAsked', 'Regent acts by itself'),
+  }
   return { ...cluster.status, ...told({ cluster, progress, wallMs }, conditions), sentence: message }
 }
 
 type Conditions = Readonly<Record<(typeof conditionTypes)[number], Said>>
 
-function told({ cluster, progress, wallMs }: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>, said: Conditions): Pick<MySQLClusterStatus, 'observedGeneration' | 'observedAt' | 'conditions'> {
+function told(
+  { cluster, progress, wallMs }: Pick<StatusInput, 'cluster' | 'progress' | 'wallMs'>,
+  said: Conditions,
+): Pick<MySQLClusterStatus, 'observedGeneration' | 'observedAt' | 'conditions'> {
   const generation = progress.generation === undefined ? {} : { observedGeneration: progress.generation }
-  return { ...generation, observedAt: timeOf(wallMs), conditions: conditionTypes.map((type) => ({ type, ...said[type], lastTransitionTime: transitionOf(cluster, type, said[type], wallMs), ...generation })) }
+  return {
+    ...generation,
+    observedAt: timeOf(wallMs),
+    conditions: conditionTypes.map((type) => ({
+      type,
+      ...said[type],
+      lastTransitionTime: transitionOf(cluster, type, said[type], wallMs),
+      ...generation,
+    })),
+  }
 }
 
 function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MySQLClusterStatus['instances']>[number] {
@@ -88,16 +110,36 @@ function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }
   const isWhole = isComplete && behind.length === 0
   const progress = progressOf(spec.instances, view, update)
   return {
-    Ready: isWhole ? yes('Whole', message) : no(isComplete ? 'ReplicasLagging' : writable ? 'NotWhole' : 'NotWritable', message),
-    Available: writable ? yes('Writable', `${view.primary} takes writes`) : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
-    Progressing: trouble !== '' ? no('SpecNotFollowed', trouble) : progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress),
-    Degraded: untrusted ?? settingsSentence(view) ?? degradationOf(view, missing, behind, trouble) ?? notDegraded(view, isWhole),
+    Ready: isWhole
+      ? yes('Whole', message)
+      : no(isComplete ? 'ReplicasLagging' : writable ? 'NotWhole' : 'NotWritable', message),
+    Available: writable
+      ? yes('Writable', `${view.primary} takes writes`)
+      : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
+    Progressing:
+      trouble !== ''
+        ? no('SpecNotFollowed', trouble)
+        : progress === ''
+          ? no('Settled', 'nothing is under way')
+          : yes('Changing', progress),
+    Degraded:
+      untrusted ??
+      settingsSentence(view) ??
+      degradationOf(view, missing, behind, trouble) ??
+      notDegraded(view, isWhole),
     Paused: view.paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
   }
 }
 
-/** Said before all else: a manager that is not trusted can do nothing, and what it says of the instances is what it does not see. */
-function untrustedSentence(cluster: string, { instances }: ClusterView, distrust: StatusInput['distrust']): Said | undefined {
+/**
+ * Said before all else: a manager that is not trusted can do nothing, and what it says of the instances is what it does
+ * not see.
+ */
+function untrustedSentence(
+  cluster: string,
+  { instances }: ClusterView,
+  distrust: StatusInput['distrust'],
+): Said | undefined {
   const refusing = instances.filter(({ host }) => host !== '' && distrust?.has(agentAddress(host)))
   if (refusing.length === 0) return undefined
   const [first] = refusing
@@ -105,37 +147,64 @@ function untrustedSentence(cluster: string, { instances }: ClusterView, distrust
   const names = refusing.map(({ name }) => name).join(', ')
   const { authority, certificates } = namesOf(cluster)
   const cure = `The kubelets bring the files of Secret ${certificates} to the pods within a minute or two; the authority is in Secret ${authority}`
-  return yes('NotTrusted', `${names}: the agents and this manager do not trust each other, and no failover to or from there is possible until they do. ${cure}. ${why}`)
+  return yes(
+    'NotTrusted',
+    `${names}: the agents and this manager do not trust each other, and no failover to or from there is possible until they do. ${cure}. ${why}`,
+  )
 }
 
-/** A setting that mysqld does not know stops more than the instance that is restarted with it: the others are not restarted, and the cluster stays as it is until a person puts it right. */
+/**
+ * A setting that mysqld does not know stops more than the instance that is restarted with it: the others are not
+ * restarted, and the cluster stays as it is until a person puts it right.
+ */
 function settingsSentence({ instances, sentence }: ClusterView): Said | undefined {
-  const refusing = instances.flatMap(({ name, settingsRefused }) => (settingsRefused === undefined ? [] : [refusesSettings(name, settingsRefused)]))
-  return refusing.length === 0 ? undefined : yes('SettingsRefused', `${refusing.join('; ')}. Put spec.settings right; ${sentence}`)
+  const refusing = instances.flatMap(({ name, settingsRefused }) =>
+    settingsRefused === undefined ? [] : [refusesSettings(name, settingsRefused)],
+  )
+  return refusing.length === 0
+    ? undefined
+    : yes('SettingsRefused', `${refusing.join('; ')}. Put spec.settings right; ${sentence}`)
 }
 
 /** Nobody is called for what a person expects. */
 function notDegraded({ instances, sentence }: ClusterView, isWhole: boolean): Said {
   if (isWhole) return no('Whole', sentence)
-  const words = instances.flatMap(({ name, downtime }) => (downtime === undefined ? [] : [`${name}: ${describeDowntime(downtime)}`]))
+  const words = instances.flatMap(({ name, downtime }) =>
+    downtime === undefined ? [] : [`${name}: ${describeDowntime(downtime)}`],
+  )
   return words.length === 0 ? no('Changing', sentence) : no('Downtime', words.join('; '))
 }
 
-function degradationOf(view: ClusterView, missingOnes: readonly string[], behindOnes: readonly InstanceRow[], trouble: string): Said | undefined {
+function degradationOf(
+  view: ClusterView,
+  missingOnes: readonly string[],
+  behindOnes: readonly InstanceRow[],
+  trouble: string,
+): Said | undefined {
   const { sentence, blocked, writable, instances } = view
   const expected = instances.filter(({ downtime }) => downtime !== undefined).map(({ name }) => name)
   const missing = missingOnes.filter((name) => !expected.includes(name))
   const behind = behindOnes.filter(({ name }) => !expected.includes(name))
   if (blocked) return yes('Blocked', sentence)
-  if (writable && missing.length > 0) return yes('InstancesMissing', `${missing.join(', ')} ${missing.length === 1 ? 'does' : 'do'} not take part; ${sentence}`)
-  if (writable && behind.length > 0) return yes('ReplicasLagging', `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 })}`).join(', ')}; ${sentence}`)
+  if (writable && missing.length > 0)
+    return yes(
+      'InstancesMissing',
+      `${missing.join(', ')} ${missing.length === 1 ? 'does' : 'do'} not take part; ${sentence}`,
+    )
+  if (writable && behind.length > 0)
+    return yes(
+      'ReplicasLagging',
+      `${behind.map(({ name, lagSeconds, backlog }) => `${name} is ${describeLag({ lagSeconds, backlogTransactions: backlog ?? 0 })}`).join(', ')}; ${sentence}`,
+    )
   return trouble === '' ? undefined : yes('SpecNotFollowed', trouble)
 }
 
 function progressOf(wanted: number, view: ClusterView, update: string): string {
   if (update !== '') return update
   if (view.epoch === 0) return view.sentence
-  return view.instances.length === wanted ? '' : `from ${view.instances.length} to ${wanted} instances: ${view.sentence}`
+  return view.instances.length === wanted
+    ? ''
+    : `from ${view.instances.length} to ${wanted} instances: ${view.sentence}`
 }
 
 function yes(reason: string, message: string): Said {
@@ -160,7 +229,9 @@ function timeOf(wallMs: number): string {
 export function gistOf(status: MySQLClusterStatus | undefined): string {
   if (status === undefined) return ''
   const instances = status.instances?.map(({ executed: _executed, lagSeconds: _lag, ...rest }) => rest)
-  return JSON.stringify({ ...status, instances, observedAt: undefined }, (key, value: unknown) => (isSentence(key, value) ? gistOfSentence(value) : isObject(value) ? sorted(value) : value))
+  return JSON.stringify({ ...status, instances, observedAt: undefined }, (key, value: unknown) =>
+    isSentence(key, value) ? gistOfSentence(value) : isObject(value) ? sorted(value) : value,
+  )
 }
 
 /** Without its figures; those in the names of instances stay. */

@@ -10,7 +10,10 @@ function following() {
   let tell: FeedListener | undefined
   const changed = vi.fn()
   const listener = { heard: vi.fn(), alive: vi.fn(), lost: vi.fn() }
-  const { feed, distrust } = watchTrust({ follow: (_address, _whom, given) => ((tell = given), () => undefined) }, changed)
+  const { feed, distrust } = watchTrust(
+    { follow: (_address, _whom, given) => ((tell = given), () => undefined) },
+    changed,
+  )
   const unfollow = feed.follow(address, { cluster: 'shop', instance: 'shop-1' }, listener)
   return { tell: tell ?? expect.fail('nobody listens'), changed, listener, distrust, unfollow }
 }

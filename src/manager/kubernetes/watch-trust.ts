@@ -7,7 +7,10 @@ export interface WatchedTrust {
   readonly distrust: ReadonlyMap<string, string>
 }
 
-/** Keeps apart who is silent and who is there and refuses: the first is perhaps dead, the second only has other certificates. */
+/**
+ * Keeps apart who is silent and who is there and refuses: the first is perhaps dead, the second only has other
+ * certificates.
+ */
 export function watchTrust(feed: AgentFeed, changed: () => void): WatchedTrust {
   const distrust = new Map<string, string>()
   const is = (address: string, why: string | undefined): void => {

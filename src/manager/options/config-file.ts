@@ -12,8 +12,8 @@ export interface FileValue {
 }
 
 /**
- * What the configuration file says, by key (`log.level`); whether the values are allowed is not looked at. Throws `REGENT_BAD_FILE` for unknown keys and what is no
- * mapping, `REGENT_NEWER_VERSION`.
+ * What the configuration file says, by key (`log.level`); whether the values are allowed is not looked at. Throws
+ * `REGENT_BAD_FILE` for unknown keys and what is no mapping, `REGENT_NEWER_VERSION`.
  */
 export async function readConfigFile(path: string): Promise<ReadonlyMap<string, FileValue>> {
   const { value: file, lineOf } = await readYamlWithLines(path, 'the configuration of the manager')
@@ -21,17 +21,20 @@ export async function readConfigFile(path: string): Promise<ReadonlyMap<string, 
   if (!isMapping(file)) throw bad(path, 'the top level must be a mapping')
   refuseNewer(path, file, configFileVersion)
   const { version = configFileVersion, ...rest } = file
-  if (version !== configFileVersion) throw bad(at('version'), `version is ${shown(version)}; allowed is ${configFileVersion}`)
+  if (version !== configFileVersion)
+    throw bad(at('version'), `version is ${shown(version)}; allowed is ${configFileVersion}`)
   const allowed = Object.fromEntries(concerns.map(([concern, { properties }]) => [concern, Object.keys(properties)]))
   const values = new Map<string, FileValue>()
   for (const [concern, mapping] of Object.entries(rest)) {
     const names = allowed[concern]
-    if (names === undefined) throw bad(at(concern), `unknown key ${shown(concern)}; allowed are version, ${Object.keys(allowed).join(', ')}`)
+    if (names === undefined)
+      throw bad(at(concern), `unknown key ${shown(concern)}; allowed are version, ${Object.keys(allowed).join(', ')}`)
     // A concern whose keys are all commented out.
     if (mapping === null) continue
     if (!isMapping(mapping)) throw bad(at(concern), `${concern} is ${shown(mapping)}; allowed is a mapping`)
     for (const [name, value] of Object.entries(mapping)) {
-      if (!names.includes(name)) throw bad(at(concern, name), `${concern} has the unknown key ${shown(name)}; allowed are ${names.join(', ')}`)
+      if (!names.includes(name))
+        throw bad(at(concern, name), `${concern} has the unknown key ${shown(name)}; allowed are ${names.join(', ')}`)
       values.set(`${concern}.${name}`, { value, where: at(concern, name) })
     }
   }

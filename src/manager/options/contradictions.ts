@@ -12,16 +12,25 @@ export function contradictionIn(options: KubernetesManagerOptions, where: WhereS
 
 function leaderElection({ leaderElection }: KubernetesManagerOptions, where: WhereSaid): string | undefined {
   const { leaseSeconds, renewDeadlineSeconds, retrySeconds } = leaderElection
-  const contradiction = contradictionInDurations({ leaseMs: leaseSeconds * 1_000, renewDeadlineMs: renewDeadlineSeconds * 1_000, retryMs: retrySeconds * 1_000 })
-  const said = ['leaseSeconds', 'renewDeadlineSeconds', 'retrySeconds'].map((name) => `${name} (${where(`leaderElection.${name}`)})`)
+  const contradiction = contradictionInDurations({
+    leaseMs: leaseSeconds * 1_000,
+    renewDeadlineMs: renewDeadlineSeconds * 1_000,
+    retryMs: retrySeconds * 1_000,
+  })
+  const said = ['leaseSeconds', 'renewDeadlineSeconds', 'retrySeconds'].map(
+    (name) => `${name} (${where(`leaderElection.${name}`)})`,
+  )
   return contradiction && `leaderElection: ${contradiction}; change ${said.join(', ')}`
 }
 
 function webhooks({ webhook, reconcile }: KubernetesManagerOptions, where: WhereSaid): string | undefined {
   const disabled = reconcile.disabledCapabilities.includes('webhooks')
-  if (disabled && webhook.enabled) return `reconcile.disabledCapabilities (${where('reconcile.disabledCapabilities')}) has webhooks, and webhook.enabled (${where('webhook.enabled')}) is true`
+  if (disabled && webhook.enabled)
+    return `reconcile.disabledCapabilities (${where('reconcile.disabledCapabilities')}) has webhooks, and webhook.enabled (${where('webhook.enabled')}) is true`
   if (webhook.enabled || webhook.certificateFolder === undefined) return undefined
-  const off = disabled ? `reconcile.disabledCapabilities (${where('reconcile.disabledCapabilities')}) has webhooks` : `webhook.enabled (${where('webhook.enabled')}) is false`
+  const off = disabled
+    ? `reconcile.disabledCapabilities (${where('reconcile.disabledCapabilities')}) has webhooks`
+    : `webhook.enabled (${where('webhook.enabled')}) is false`
   return `webhook.certificateFolder (${where('webhook.certificateFolder')}) is ${webhook.certificateFolder}, but ${off}: nothing would use the certificate`
 }
 

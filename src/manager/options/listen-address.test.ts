@@ -7,6 +7,17 @@ test('an address to listen on is this machine’s own unless it names another', 
   expect(parseListenAddress('[::1]:1')).toEqual({ host: '::1', port: 1 })
 })
 
-test.each(['', '6060', ':0', ':65536', ':', 'localhost:6060', '[127.0.0.1]:6060', '::1:6060', '300.0.0.1:6060', '127.0.0.1:6060/debug'])('"%s" is no address to listen on', (text) => {
+test.each([
+  '',
+  '6060',
+  ':0',
+  ':65536',
+  ':',
+  'localhost:6060',
+  '[127.0.0.1]:6060',
+  '::1:6060',
+  '300.0.0.1:6060',
+  '127.0.0.1:6060/debug',
+])('"%s" is no address to listen on', (text) => {
   expect(parseListenAddress(text)).toBeUndefined()
 })

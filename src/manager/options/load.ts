@@ -24,15 +24,20 @@ interface Said {
 }
 
 /**
- * The options of a manager on Kubernetes: a flag wins over a variable, that over the file, that over the default. Throws `REGENT_BAD_REQUEST` and `REGENT_BAD_FILE`
- * with the key, where it was said, the value and what is allowed; also for a value that another one wins over.
+ * The options of a manager on Kubernetes: a flag wins over a variable, that over the file, that over the default.
+ * Throws `REGENT_BAD_REQUEST` and `REGENT_BAD_FILE` with the key, where it was said, the value and what is allowed;
+ * also for a value that another one wins over.
  */
 export async function loadKubernetesOptions(sources: OptionSources): Promise<KubernetesManagerOptions> {
   const inFile = sources.file === undefined ? new Map<string, never>() : await readConfigFile(sources.file)
   const winners = new Map<string, Said>()
   for (const setting of settings) {
     const fromFile = inFile.get(setting.key)
-    const said = [fromFlag(setting, sources), fromVariable(setting, sources), fromFile && { ...fromFile, code: 'REGENT_BAD_FILE' as const }].filter((one) => one !== undefined)
+    const said = [
+      fromFlag(setting, sources),
+      fromVariable(setting, sources),
+      fromFile && { ...fromFile, code: 'REGENT_BAD_FILE' as const },
+    ].filter((one) => one !== undefined)
     for (const one of said) check(setting, one)
     const [winner] = said
     if (winner !== undefined && !isUnset(setting, winner.value)) winners.set(setting.key, winner)
@@ -40,7 +45,8 @@ export async function loadKubernetesOptions(sources: OptionSources): Promise<Kub
   }
   const options = assembled(winners)
   const contradiction = contradictionIn(options, (key) => winners.get(key)?.where ?? 'default')
-  if (contradiction !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `options contradict each other: ${contradiction}`)
+  if (contradiction !== undefined)
+    throw new RegentError('REGENT_BAD_REQUEST', `options contradict each other: ${contradiction}`)
   return options
 }
 
@@ -73,7 +79,10 @@ function check(setting: Setting, { value, where, code }: Said): void {
 }
 
 function missing({ key, flag, variable, schema }: Setting): RegentError {
-  return new RegentError('REGENT_BAD_REQUEST', `${key} is not said, and has no default: give ${flag}, ${variable} or ${key} in the file of --config. ${schema.description}`)
+  return new RegentError(
+    'REGENT_BAD_REQUEST',
+    `${key} is not said, and has no default: give ${flag}, ${variable} or ${key} in the file of --config. ${schema.description}`,
+  )
 }
 
 function assembled(winners: ReadonlyMap<string, Said>): KubernetesManagerOptions {
@@ -83,6 +92,10 @@ function assembled(winners: ReadonlyMap<string, Said>): KubernetesManagerOptions
     said[concern] = { ...said[concern], [name]: value }
   }
   // Said once is enough to switch them off.
-  if (!winners.has('webhook.enabled') && (winners.get('reconcile.disabledCapabilities')?.value as readonly unknown[] | undefined)?.includes('webhooks')) said['webhook'] = { ...said['webhook'], enabled: false }
+  if (
+    !winners.has('webhook.enabled') &&
+    (winners.get('reconcile.disabledCapabilities')?.value as readonly unknown[] | undefined)?.includes('webhooks')
+  )
+    said['webhook'] = { ...said['webhook'], enabled: false }
   return Value.Default(kubernetesManagerOptionsSchema, said) as KubernetesManagerOptions
 }

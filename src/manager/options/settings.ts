@@ -14,14 +14,21 @@ export interface Setting {
   readonly isOptional: boolean
 }
 
-export type SettingSchema = TSchema & { readonly type: string; readonly description: string; readonly default?: unknown; readonly flag?: string }
+export type SettingSchema = TSchema & {
+  readonly type: string
+  readonly description: string
+  readonly default?: unknown
+  readonly flag?: string
+}
 
 interface Concern {
   readonly properties: Readonly<Record<string, SettingSchema>>
   readonly required?: readonly string[]
 }
 
-export const concerns = Object.entries(kubernetesManagerOptionsSchema.properties as unknown as Readonly<Record<string, Concern>>)
+export const concerns = Object.entries(
+  kubernetesManagerOptionsSchema.properties as unknown as Readonly<Record<string, Concern>>,
+)
 
 export const settings: readonly Setting[] = concerns.flatMap(([concern, { properties, required = [] }]) =>
   Object.entries(properties).map(([name, schema]) => {
@@ -31,9 +38,16 @@ export const settings: readonly Setting[] = concerns.flatMap(([concern, { proper
   }),
 )
 
-/** The value that a text of the command line or the environment stands for; a text that stands for none is given back, for the schema to refuse. */
+/**
+ * The value that a text of the command line or the environment stands for; a text that stands for none is given back,
+ * for the schema to refuse.
+ */
 export function valueOf(text: string, { type }: SettingSchema): unknown {
-  if (type === 'array') return text.split(',').map((item) => item.trim()).filter((item) => item !== '')
+  if (type === 'array')
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : text
   if (type === 'integer' || type === 'number') return /^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text
   return text

@@ -18,7 +18,10 @@ it('kubectl regent switchover hands the primary over, there and back', async () 
     expect(await outageSince(writer, 'switchover', atMs)).toBeLessThan(5_000)
   }
   await cluster.whole()
-  const sessions = await cluster.value(other, `select count(*) from performance_schema.threads where processlist_user = 'client'`)
+  const sessions = await cluster.value(
+    other,
+    `select count(*) from performance_schema.threads where processlist_user = 'client'`,
+  )
   expect(sessions, 'sessions left behind on the old primary').toBe('0')
   await expectNothingLost(writer)
 })

@@ -13,7 +13,10 @@ it('kubectl scale goes from 3 to 5, by copies, and back to 3, with the primary a
   const writer = await Writer.start(cluster)
   await cluster.kubectl('scale', 'mysql', cluster.name, '--replicas', '5')
   await cluster.whole(5, 180_000)
-  for (const added of [3, 4]) expect(await cluster.kubectl('logs', `${cluster.name}-${added}`, '--container', agentContainer)).toContain(`seeded from ${cluster.name}-`)
+  for (const added of [3, 4])
+    expect(await cluster.kubectl('logs', `${cluster.name}-${added}`, '--container', agentContainer)).toContain(
+      `seeded from ${cluster.name}-`,
+    )
   await cluster.handOver(`${cluster.name}-4`)
   await cluster.whole(5)
   const atMs = monotonicMs()
@@ -23,9 +26,17 @@ it('kubectl scale goes from 3 to 5, by copies, and back to 3, with the primary a
   await cluster.whole(3)
   await cluster.until(
     () => 'three pods',
-    async () => (await cluster.client.list(pods, { namespace: cluster.namespace, labelSelector: `regent.dev/cluster=${cluster.name}` })).items.length === 3,
+    async () =>
+      (
+        await cluster.client.list(pods, {
+          namespace: cluster.namespace,
+          labelSelector: `regent.dev/cluster=${cluster.name}`,
+        })
+      ).items.length === 3,
   )
-  const claims = (await cluster.client.list(volumeClaims, { namespace: cluster.namespace })).items.map(({ metadata }) => metadata.name)
+  const claims = (await cluster.client.list(volumeClaims, { namespace: cluster.namespace })).items.map(
+    ({ metadata }) => metadata.name,
+  )
   for (const gone of [3, 4]) expect(claims).toContain(`data-${cluster.name}-${gone}`)
   await expectNothingLost(writer)
 })
