@@ -2,15 +2,10 @@ import { basename } from 'node:path'
 import { describeError } from '../src/common/errors.ts'
 import { mebibytes } from '../src/common/mebibytes.ts'
 import type { Parts } from './parts.ts'
+import type { ArchiveSize } from './volume-port.ts'
 
 /** In a notice. */
 const mostNamed = 5
-
-/** An archive as its folder shows it. */
-export interface ArchiveSize {
-  readonly folder: string
-  readonly bytes: number
-}
 
 /**
  * The archives that are too many for `archiveBytes`, oldest first as they are given. Never the newest, nor one of

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { ArchiveSize } from './archive-keeping.ts'
+import type { ArchiveSize } from './volume-port.ts'
 import { readAt, withWindow } from './binlog-file.ts'
 
 /** A part of a binlog file: from `offset` up to `end`. */

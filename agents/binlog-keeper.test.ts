@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { LeaseVote } from '../failover/order.ts'
 import { gtids } from '../topology/testing.ts'
 import { BinlogKeeper } from './binlog-keeper.ts'
-import type { BinlogFile } from './binlog-keeping.ts'
+import type { BinlogFile } from './volume-port.ts'
 import type { Parts } from './parts.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 

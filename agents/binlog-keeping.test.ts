@@ -6,10 +6,10 @@ import {
   membersLacking,
   sentenceAboutForced,
   sentenceAboutHeld,
-  type BinlogFile,
   type DueBinlog,
   type KeepingLimits,
 } from './binlog-keeping.ts'
+import type { BinlogFile } from './volume-port.ts'
 
 const mib = 1_048_576
 const limits: KeepingLimits = { keepBinlogsSeconds: 100, heldBinlogsBytes: 30 * mib, lowSpaceBytes: 10 * mib }

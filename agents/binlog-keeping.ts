@@ -2,14 +2,7 @@ import { mebibytes } from '../src/common/mebibytes.ts'
 import type { InstanceName } from '../topology/member.ts'
 import type { GtidText } from '../topology/observation.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
-
-/** A binlog file as the folder shows it. */
-export interface BinlogFile {
-  readonly name: string
-  readonly bytes: number
-  /** Wall clock of its last write. */
-  readonly writtenAtMs: number
-}
+import type { BinlogFile } from './volume-port.ts'
 
 export interface KeepingLimits {
   /** So long after its last write a binlog is kept in any case. */

@@ -1,6 +1,4 @@
 import type { GtidText } from '../topology/observation.ts'
-import type { ArchiveSize } from './archive-keeping.ts'
-import type { BinlogFile } from './binlog-keeping.ts'
 
 /**
  * How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been
@@ -16,6 +14,20 @@ export type TailJudgement =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'trim'; readonly gtids: GtidText; readonly sentence: string }
   | { readonly kind: 'refuse'; readonly gtids: GtidText; readonly sentence: string }
+
+/** An archive as its folder shows it. */
+export interface ArchiveSize {
+  readonly folder: string
+  readonly bytes: number
+}
+
+/** A binlog file as the folder shows it. */
+export interface BinlogFile {
+  readonly name: string
+  readonly bytes: number
+  /** Wall clock of its last write. */
+  readonly writtenAtMs: number
+}
 
 /** The instance's volume while mysqld may be dead: binlogs, relay logs, archives, free space. */
 export interface VolumePort {

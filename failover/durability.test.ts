@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { gtids } from '../topology/testing.ts'
-import { isUnsettled, promisedBy, revocation, revocationQuorum } from './durability.ts'
+import { isUnsettled, revocation, revocationQuorum } from './durability.ts'
+import { promisedBy } from './promised.ts'
 import {
   aSituation,
   deadServer,

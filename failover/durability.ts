@@ -1,31 +1,21 @@
 import { counted } from '../topology/analysis-input.ts'
-import { parseGtidSet, type GtidSet } from '../topology/gtid-set.ts'
-import type { MemberId } from '../topology/member.ts'
-import type { PromiseReport } from '../topology/observation.ts'
+import type { GtidSet } from '../topology/gtid-set.ts'
 import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'
 import type { ClusterRecord } from './record.ts'
-import { liveView, type LiveView, type Situation } from './situation.ts'
+import { promisedBy, type Promised } from './promised.ts'
+import type { Situation } from './situation.ts'
 import { isNotedUnsettled } from './unsettled.ts'
 
 /**
  * The arithmetic of design §5. Invariant: while |S| ≥ k, every acknowledged write is held by the primary and by at
- * least k members of S; so any
- * |S| − k + 1 members of S include a holder of everything acknowledged.
+ * least k members of S; so any |S| − k + 1 members of S include a holder of everything acknowledged.
  */
 
 /** How many members of S must promise before an epoch is revoked through S; null when S alone can never do it. */
 export function revocationQuorum(record: Pick<ClusterRecord, 'syncSet' | 'acks'>): number | null {
   const { syncSet, acks } = record
   return syncSet.length >= acks && acks > 0 ? syncSet.length - acks + 1 : null
-}
-
-/** A member that promised the next epoch, stopped, and said what it holds. */
-export interface Promised {
-  readonly member: MemberId
-  readonly view: LiveView
-  readonly report: PromiseReport
-  readonly holds: GtidSet
 }
 
 export interface Revocation {
@@ -39,26 +29,6 @@ export interface Revocation {
   readonly union: GtidSet
   /** What is missing, as a sentence; '' when revoked. */
   readonly missing: string
-}
-
-/**
- * Its report under the promise of `epoch`, if it gave one that counts: at the record's revision. One given at an older
- * revision could still be changed by a fetch that an earlier intent ordered and that is late; who promised again at
- * this revision refuses that fetch (model: NO_INTENT).
- */
-export function promisedBy(situation: Situation, member: MemberId, epoch: number): Promised | undefined {
-  const view = liveView(situation.snapshot, member)
-  if (view === undefined) return undefined
-  const { promiseReport: report, stored } = view.observation
-  if (
-    report === null ||
-    report.epoch !== epoch ||
-    stored.promise !== epoch ||
-    stored.revision < situation.record.revision ||
-    stored.seeding
-  )
-    return undefined
-  return { member, view, report, holds: parseGtidSet(report.holds) }
 }
 
 /**

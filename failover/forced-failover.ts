@@ -1,6 +1,7 @@
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { commitTo, failoverStep, promiseAction, step, type FlowStep } from './crash-failover.ts'
-import { promisedBy, revocation, type Promised } from './durability.ts'
+import { revocation } from './durability.ts'
+import { promisedBy, type Promised } from './promised.ts'
 import { elect } from './election.ts'
 import { GtidSet } from '../topology/gtid-set.ts'
 import { isServing, liveViews, names, type Situation } from './situation.ts'

@@ -1,11 +1,7 @@
 import type { MemberId } from '../topology/member.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView, Snapshot } from '../topology/snapshot.ts'
-import type { Action } from './decision.ts'
 import type { ClusterNotes } from './notes.ts'
-import { orderVersion } from './order.ts'
-import { isLive, type Situation } from './situation.ts'
-import { judgePrimary } from './verdict.ts'
 
 /**
  * A volume that went back in time (a snapshot put back) forgot what it promised and received, and does not know it. So
@@ -87,27 +83,4 @@ function asNobody(view: InstanceView, observation: Observation): InstanceView {
 export function withoutIncarnations(notes: ClusterNotes, member: MemberId): ClusterNotes {
   const { [member]: _, ...incarnations } = notes.incarnations
   return { ...notes, incarnations }
-}
-
-/**
- * Tells those who went back in time that they are new members, which cannot be taken back: only while somebody else
- * leads. Else they may be all there is, and a person decides. A paused cluster leaves them as they are: a person may be
- * about to put the right volume back.
- */
-export function renounceOrders(situation: Situation): readonly Action[] {
-  const { snapshot, record, notes, cluster } = situation
-  if (notes.paused || judgePrimary(situation).kind !== 'well') return []
-  return snapshot.instances.flatMap((view): readonly Action[] => {
-    if (!isLive(view) || view.past === undefined) return []
-    const { promise, revision, incarnation } = view.observation.stored
-    const order = {
-      version: orderVersion,
-      cluster,
-      member: view.past,
-      epoch: Math.max(record.epoch, promise),
-      revision: Math.max(record.revision, revision),
-      incarnation,
-    }
-    return [{ kind: 'renounce', to: view.name, order }]
-  })
 }

@@ -5,6 +5,7 @@ import { RegentError } from '../common/errors.ts'
 import { logLevels } from '../common/log-levels.ts'
 import { addressArgument, integerFrom, oneOf, pathArgument, storeArgument } from './arguments.ts'
 import type { Io } from './io.ts'
+import { kubernetesGroup, localGroup } from './manager-groups.ts'
 
 interface LocalFlags {
   readonly clusterDir: string
@@ -20,9 +21,6 @@ interface LocalFlags {
 interface ManagerFlags extends Partial<LocalFlags> {
   readonly config?: string
 }
-
-export const kubernetesGroup = 'On Kubernetes:'
-const localGroup = 'Of a local cluster:'
 
 /** The flags of a manager on Kubernetes are added by `addKubernetesFlags`. */
 export function addManager(program: Command, io: Io): void {

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { settings, type Setting } from '../manager/options/settings.ts'
-import { kubernetesGroup } from './manager-command.ts'
+import { kubernetesGroup } from './manager-groups.ts'
 
 /**
  * Adds the flags of a manager on Kubernetes, as the schema of its options has them. Values are checked with those of

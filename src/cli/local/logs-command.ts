@@ -1,12 +1,8 @@
 import { Option, type Command } from 'commander'
 import { integerFrom } from '../arguments.ts'
-import { withOutput, type OutputOptions } from '../common-options.ts'
+import { withOutput } from '../common-options.ts'
 import type { Io } from '../io.ts'
-
-export interface LogsOptions extends OutputOptions {
-  readonly follow?: true
-  readonly lines: number
-}
+import type { LogsOptions } from './logs.ts'
 
 export function addLogs(local: Command, io: Io): void {
   const command = local

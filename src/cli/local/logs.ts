@@ -6,8 +6,13 @@ import { allClusters, findCluster, type FoundCluster } from '../../local/cluster
 import { isMissing } from '../../local/input-file.ts'
 import { lastLines } from '../../local/log-tail.ts'
 import { layoutOf, logPath } from '../../local/state-layout.ts'
+import type { OutputOptions } from '../common-options.ts'
 import type { Io } from '../io.ts'
-import type { LogsOptions } from './logs-command.ts'
+
+export interface LogsOptions extends OutputOptions {
+  readonly follow?: true
+  readonly lines: number
+}
 
 const lookEveryMs = 250
 const others = ['manager', 'supervisor']

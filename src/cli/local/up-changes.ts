@@ -5,7 +5,7 @@ import { readHosts } from '../../local/hosts-file.ts'
 import { readSpec } from '../../local/spec-file.ts'
 import { layoutOf } from '../../local/state-layout.ts'
 import { parseRedisAddress } from '../../store/redis-address.ts'
-import type { UpOptions } from './up-command.ts'
+import type { UpOptions } from './up-options.ts'
 
 /**
  * Refuses options of `up` that contradict a cluster that exists: a second `up` never changes silently what the first

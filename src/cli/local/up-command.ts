@@ -1,19 +1,8 @@
 import { Option, type Command } from 'commander'
 import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../arguments.ts'
-import { withOutput, type OutputOptions } from '../common-options.ts'
+import { withOutput } from '../common-options.ts'
 import type { Io } from '../io.ts'
-
-export interface UpOptions extends OutputOptions {
-  readonly instances?: number
-  readonly mode?: 'semisync'
-  readonly acks?: number
-  readonly durability?: 'strict' | 'available'
-  readonly data?: string
-  readonly port?: number
-  readonly hosts?: string
-  readonly config?: string
-  readonly store?: string
-}
+import type { UpOptions } from './up-options.ts'
 
 export function addUp(local: Command, io: Io): void {
   const command = local

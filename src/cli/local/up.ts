@@ -13,7 +13,7 @@ import type { Io } from '../io.ts'
 import { printStatus } from './status.ts'
 import { refuseUnknownSettings } from './refuse-settings.ts'
 import { hasLogin, refuseChanges } from './up-changes.ts'
-import type { UpOptions } from './up-command.ts'
+import type { UpOptions } from './up-options.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
 
 const defaultApiPort = 9500
