@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, inject } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import type { KubeObject } from '../../src/controller-runtime/objects.ts'
 import { runCommand, type CommandResult } from '../../src/local/run-command.ts'
 import { findHelm } from './find-helm.ts'
@@ -81,6 +81,15 @@ export function only(objects: readonly Rendered[], kind: string, name?: string):
   if (found === undefined || more.length > 0)
     throw new Error(`${more.length + Number(found !== undefined)} objects are ${kind} ${name ?? ''}`)
   return found
+}
+
+/** The text of the configuration file that the chart `regent` writes for the managers. */
+export function configurationFileIn(objects: readonly Rendered[]): string {
+  return (only(objects, 'ConfigMap', 'regent')['data'] as Readonly<Record<string, string>>)['manager.yaml'] ?? ''
+}
+
+export function configurationOf(objects: readonly Rendered[]): Values {
+  return parse(configurationFileIn(objects)) as Values
 }
 
 const kubeVersion = '1.34.0'

@@ -1,3 +1,4 @@
+import { expect, onTestFinished } from 'vitest'
 import { createLogger } from '../../src/common/logger.ts'
 import { realWorld } from '../../src/common/real-world.ts'
 import type { KubeClient } from '../../src/controller-runtime/kube-client.ts'
@@ -17,6 +18,7 @@ import { reconcileCluster } from '../../src/manager/kubernetes/reconcile-cluster
 import { reconcileStatus } from '../../src/manager/kubernetes/reconcile-status.ts'
 import { createMetrics } from '../../src/manager/metrics.ts'
 import type { Capability, KubernetesManagerOptions } from '../../src/manager/options/schema.ts'
+import type { OnApiServer } from './on-api-server.ts'
 
 export interface ManagerShape {
   readonly leads?: boolean
@@ -156,6 +158,28 @@ export function aManager(
       return show(key, signal)
     },
     close: () => set.removeAll(),
+  }
+}
+
+/** The MySQLCluster `shop` in the namespace of a test, and managers of it, which are closed when that test ends. */
+export function shopOn(api: OnApiServer) {
+  const key = (name = 'shop') => ({ namespace: api.namespace, name })
+  return {
+    key,
+    manager: (shape?: ManagerShape) => {
+      const made = aManager(api.client, api.namespace, shape)
+      onTestFinished(() => made.close())
+      return made
+    },
+    cluster: (spec: object = {}) =>
+      api.client.create(mysqlClusters, {
+        apiVersion: 'regent.dev/v1alpha1',
+        kind: 'MySQLCluster',
+        metadata: key(),
+        spec: { instances: 3, storage: { size: '1Gi' }, ...spec } as MySQLCluster['spec'],
+      }),
+    change: (spec: object) => api.client.patch(mysqlClusters, key(), { spec }),
+    stored: async () => (await api.client.get(mysqlClusters, key())) ?? expect.fail('no cluster'),
   }
 }
 

@@ -34,6 +34,13 @@ export function podTemplates(objects: readonly Rendered[]): readonly PodTemplate
   })
 }
 
+/** The pod that an object is, or makes. */
+export function podOf(object: Rendered): PodTemplate {
+  const [pod] = podTemplates([object])
+  if (pod === undefined) throw new Error(`${object.kind} has no pods`)
+  return pod
+}
+
 export function containersOf({ spec }: PodTemplate): readonly V1Container[] {
   return [...(spec.initContainers ?? []), ...spec.containers]
 }

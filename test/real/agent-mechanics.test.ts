@@ -1,134 +1,30 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createMysqldProcess } from '../../agents/mysqld-process.ts'
 import { replicationUser } from '../../agents/server-port.ts'
 import { volumeLayout } from '../../agents/volume-layout.ts'
-import { passwordFor } from '../../src/common/account-password.ts'
-import { realWorld } from '../../src/common/real-world.ts'
-import { BareInstance, secret, until } from '../support/bare-instance.ts'
-import { queryWithin } from '../support/sql-session.ts'
+import { until, type BareInstance } from '../support/bare-instance.ts'
+import { elapsed } from '../support/monotonic.ts'
+import { SourceAndReplica } from '../support/source-and-replica.ts'
+import { firstValue, queryWithin } from '../support/sql-session.ts'
 
+let servers: SourceAndReplica
 let source: BareInstance
 let replica: BareInstance
-const value = async (session: Connection, statement: string): Promise<string> =>
-  String(Object.values((await queryWithin(session, statement, 2_000))[0] ?? {})[0])
-const elapsed = async (work: Promise<unknown>): Promise<number> => {
-  const began = performance.now()
-  await work.catch(() => undefined)
-  return performance.now() - began
-}
 
 beforeAll(async () => {
-  source = await BareInstance.create('bare-0', '127.24.211.1')
-  replica = await BareInstance.create('bare-1', '127.24.211.2')
-  await Promise.all([source.process.initialise(), replica.process.initialise()])
+  servers = await SourceAndReplica.create(211)
+  ;({ source, replica } = servers)
+  await servers.initialise()
+  await servers.start()
 })
 
-afterAll(async () => {
-  await source.remove()
-  await replica.remove()
-})
-
-/** Opens `source` for writes that wait for one acknowledgement, and lets `replica` follow and acknowledge. */
-async function openWithReplica(): Promise<void> {
-  await source.server.setReadOnly('accounts')
-  await source.server.setGates([replica.name])
-  await source.server.setSemiSyncSource(1)
-  await source.server.open()
-  await follow()
-}
-
-async function follow(): Promise<void> {
-  await replica.server.stopReceiver()
-  await replica.server.setSemiSyncReplica(true)
-  await replica.server.pointTo(source.sourceFor(replica))
-  await replica.server.startApplier()
-  await replica.server.startReceiver()
-  await until(async () => (await replica.server.readState()).channel?.semiSync === true, 'the replica acknowledges')
-  await until(
-    async () => (await source.server.readState()).dumpThreads.some((thread) => thread.semiSync),
-    'the source counts it',
-  )
-}
-
-describe('a new server', () => {
-  it('has data, and was never initialised by halves', async () => {
-    expect(await source.process.isEmpty()).toBe(false)
-    expect(source.process.state).toBe('absent')
-    await expect(source.process.initialise()).rejects.toMatchObject({ code: 'REGENT_REFUSED' })
-    expect((await readdir(source.config.volume)).toSorted()).toEqual(['agent', 'data', 'run'])
-  })
-
-  it('leaves no password in a file', async () => {
-    const { runDir } = volumeLayout(source.config.volume)
-    for (const name of await readdir(runDir)) {
-      const text = await readFile(join(runDir, name), 'latin1')
-      expect(text).not.toContain(passwordFor(secret, 'regent'))
-    }
-  })
-
-  it('starts closed: read-only, offline, semi-sync off, following nobody, with an empty GTID set', async () => {
-    await Promise.all([source.start(), replica.start()])
-    for (const { server } of [source, replica]) {
-      expect(await server.readState()).toMatchObject({
-        readOnly: true,
-        superReadOnly: true,
-        offlineMode: true,
-        executed: '',
-        owned: '',
-        purged: '',
-        received: '',
-        channel: null,
-        dumpThreads: [],
-        semiSyncSource: { enabled: false, waiting: 0 },
-        foreignTables: [],
-        persisted: [],
-        binlogNumber: 1,
-      })
-    }
-  })
-
-  it('runs without its agent’s terminal and without a supervisor to restart it', async () => {
-    const { pid } = source.process
-    const words = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
-    expect(words[3]).toBe(String(pid))
-    expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('MYSQLD_PARENT_PID')
-    expect(await readFile(`/proc/${pid}/environ`, 'utf8')).toContain(
-      `SSL_CERT_FILE=${process.env['SSL_CERT_FILE'] ?? '/dev/null'}`,
-    )
-    expect(await readFile(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(passwordFor(secret, 'regent'))
-  })
-
-  it('refuses clients while it is offline, and root always', async () => {
-    await expect(source.session('client')).rejects.toMatchObject({ errno: 3032 })
-    const admin = await source.session('admin')
-    expect(
-      await value(
-        admin,
-        "SELECT COUNT(*) FROM mysql.user WHERE user = 'root' OR (authentication_string = '' AND account_locked = 'N')",
-      ),
-    ).toBe('0')
-  })
-
-  it('has an admin who cannot touch Regent’s own account', async () => {
-    const admin = await source.session('admin')
-    await source.server.setReadOnly('accounts')
-    await expect(admin.query("ALTER USER 'regent'@'localhost' ACCOUNT LOCK")).rejects.toMatchObject({ errno: 1227 })
-    await source.server.setReadOnly('closed')
-  })
-
-  it('is read in milliseconds rather than seconds', async () => {
-    const took: number[] = []
-    for (let turn = 0; turn < 40; turn += 1) took.push(await elapsed(source.server.readState()))
-    expect(took.toSorted((a, b) => a - b)[4]).toBeLessThan(200)
-  })
-})
+afterAll(() => servers.remove())
 
 describe('a source and its replica', () => {
   it('wait for each other’s acknowledgement, and name each other', async () => {
-    await openWithReplica()
+    await servers.openWithReplica()
     const client = await source.session('client', 'app')
     await client.query('CREATE TABLE t (id INT PRIMARY KEY)')
     await client.query('INSERT INTO t VALUES (1)')
@@ -161,7 +57,7 @@ describe('a source and its replica', () => {
     expect((await replica.server.readState()).channel?.ioRunning).toBe('yes')
     expect(await elapsed(replica.server.stopReceiver())).toBeLessThan(2_000)
     process.kill(source.process.pid ?? 0, 'SIGCONT')
-    await follow()
+    await servers.follow()
     await until(
       async () => ((await replica.server.readState()).channel?.silentMs ?? 9_999) < 700,
       'a heartbeat came again',
@@ -186,7 +82,7 @@ describe('a source and its replica', () => {
     const after = await replica.server.readState()
     expect(after.channel?.sourcePort).toBe(3999)
     expect(await replica.server.waitExecuted(before.received, 2_000)).toBe(true)
-    await follow()
+    await servers.follow()
   })
 
   it('refuse to be pointed elsewhere rather than throw away what cannot be applied', async () => {
@@ -204,7 +100,7 @@ describe('a source and its replica', () => {
     expect(await replica.server.readHolds()).toEqual(before)
     await root.query('DELETE FROM t WHERE id = 4')
     await replica.server.setReadOnly('closed')
-    await follow()
+    await servers.follow()
   })
 
   it('lose a filter that was set by hand', async () => {
@@ -229,7 +125,7 @@ describe('a source and its replica', () => {
       'the replica is refused',
     )
     await source.server.setGates([replica.name])
-    await follow()
+    await servers.follow()
     expect((await source.server.readHolds()).executed).toBe(executed)
   })
 
@@ -239,7 +135,7 @@ describe('a source and its replica', () => {
     await queryWithin(admin, "ALTER USER 'regent_r_1'@'%' IDENTIFIED BY 'something else'", 1_000)
     await source.server.setGates([replica.name, 'bare-12'])
     expect((await source.server.readState()).openGates).toEqual(['bare-1', 'bare-12'])
-    await follow()
+    await servers.follow()
     await source.server.setGates([replica.name])
     expect((await source.server.readState()).openGates).toEqual(['bare-1'])
   })
@@ -252,9 +148,9 @@ describe('a source and its replica', () => {
     await source.server.setGates([replica.name])
     await source.server.setGates([replica.name])
     expect(
-      await value(admin, `SELECT COUNT(*) FROM regent.account WHERE user = '${replicationUser(replica.name)}'`),
+      await firstValue(admin, `SELECT COUNT(*) FROM regent.account WHERE user = '${replicationUser(replica.name)}'`),
     ).toBe('1')
-    expect(await value(admin, 'SELECT COUNT(*) FROM regent.marker')).toBe('32')
+    expect(await firstValue(admin, 'SELECT COUNT(*) FROM regent.marker')).toBe('32')
     expect(await source.server.readState()).toMatchObject({ openGates: ['bare-1'], executed })
     admin.destroy()
   })
@@ -267,16 +163,16 @@ describe('a source and its replica', () => {
     await replica.server.waitExecuted((await source.server.readHolds()).executed, 2_000)
     const admin = await replica.session('admin')
     const event = "SELECT CONCAT(STATUS, ' ', DEFINER) FROM information_schema.EVENTS WHERE EVENT_NAME = 'e'"
-    expect(await value(admin, event)).toMatch(/SIDE_DISABLED client@%$/)
+    expect(await firstValue(admin, event)).toMatch(/SIDE_DISABLED client@%$/)
     const before = (await replica.server.readHolds()).executed
     await replica.server.setReadOnly('accounts')
     await replica.server.setEvents(true)
-    expect(await value(admin, 'SELECT @@event_scheduler')).toBe('ON')
+    expect(await firstValue(admin, 'SELECT @@event_scheduler')).toBe('ON')
     await replica.server.setEvents(false)
     await replica.server.setReadOnly('closed')
-    expect(await value(admin, event)).toBe('ENABLED client@%')
+    expect(await firstValue(admin, event)).toBe('ENABLED client@%')
     expect((await replica.server.readHolds()).executed).toBe(before)
-    expect(await value(admin, 'SELECT @@event_scheduler')).toBe('OFF')
+    expect(await firstValue(admin, 'SELECT @@event_scheduler')).toBe('OFF')
   })
 })
 
@@ -293,9 +189,9 @@ describe('a source whose acknowledgements have stopped', () => {
     await expect(source.server.setReadOnly('closed', 300)).rejects.toMatchObject({ code: 'REGENT_SERVER_TIMEOUT' })
     const admin = await source.session('admin')
     expect(
-      await value(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'"),
+      await firstValue(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'"),
     ).toBe('0')
-    expect(await value(admin, 'SELECT @@global.super_read_only')).toBe('0')
+    expect(await firstValue(admin, 'SELECT @@global.super_read_only')).toBe('0')
     expect(await elapsed(source.server.setGates([replica.name, 'bare-2']))).toBeLessThan(2_000)
 
     const former = source.anotherServerPort()
@@ -305,7 +201,7 @@ describe('a source whose acknowledgements have stopped', () => {
     await given
     const marked = Promise.all([source.server.writeMarker('bbbb', 1), source.server.writeMarker('cccc', 2)])
     await until(async () => (await source.server.waitingSessions()) === 4, 'new markers wait beside it, not behind it')
-    await follow()
+    await servers.follow()
     await Promise.all([waiting, marked])
     expect(await source.server.waitingSessions()).toBe(0)
     expect((await source.server.readState()).semiSyncSource.unacknowledged).toBe(0)
@@ -321,7 +217,7 @@ describe('a locked, crowded or closing server', () => {
       message: 'no answer within 300 ms: SET GLOBAL super_read_only = ON',
     })
     expect(
-      await value(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'"),
+      await firstValue(admin, "SELECT COUNT(*) FROM performance_schema.processlist WHERE INFO LIKE 'SET GLOBAL%'"),
     ).toBe('0')
     expect((await source.server.readState()).readOnly).toBe(false)
     await holder.query('UNLOCK TABLES')
@@ -441,84 +337,5 @@ describe('a copy', () => {
     expect((await replica.server.readState()).channel).toBeNull()
     await replica.server.forgetSource()
     await replica.server.stopReceiver()
-  })
-})
-
-describe('the process', () => {
-  it('is found again by the next agent', async () => {
-    const next = createMysqldProcess(source.config, realWorld)
-    await next.adopt()
-    expect(next).toMatchObject({ state: 'running', pid: source.process.pid, note: '' })
-  })
-
-  it('is found also when the agent died before it could write down which it is', async () => {
-    const { pidFile } = volumeLayout(source.config.volume)
-    await rm(pidFile)
-    const next = createMysqldProcess(source.config, realWorld)
-    await next.adopt()
-    expect(next).toMatchObject({ state: 'running', pid: source.process.pid })
-    expect(await readFile(pidFile, 'utf8')).toContain(`"pid":${source.process.pid}`)
-    const other = createMysqldProcess({ ...source.config, volume: join(source.config.volume, 'other') }, realWorld)
-    await other.adopt()
-    expect(other).toMatchObject({ state: 'absent', pid: null })
-  })
-
-  it('is seen stopped and continued; its server is silent meanwhile and nothing hangs', async () => {
-    const pid = source.process.pid ?? 0
-    process.kill(pid, 'SIGSTOP')
-    const began = performance.now()
-    await until(() => source.process.state === 'stopped', 'it is seen')
-    expect(performance.now() - began).toBeLessThan(2_000)
-    expect(await elapsed(source.server.readState())).toBeLessThan(5_000)
-    await expect(source.server.readState()).rejects.toMatchObject({ code: 'REGENT_SERVER_TIMEOUT' })
-    expect(await elapsed(source.server.setOffline(false))).toBeLessThan(8_000)
-    expect((await source.server.probeWrite(300)).result).toBe('stuck')
-    process.kill(pid, 'SIGCONT')
-    await until(() => source.process.state === 'running', 'it runs again')
-    await until(
-      async () =>
-        source.server.readState().then(
-          () => true,
-          () => false,
-        ),
-      'it answers again',
-    )
-  })
-
-  it('is gone when it was killed, says so at once, and starts closed again', async () => {
-    const { pid } = source.process
-    const before = await source.server.readState()
-    await source.process.kill()
-    expect(source.process.state).toBe('dead')
-    await until(() => source.process.note === `mysqld ${pid} was ended by SIGKILL`, 'how it ended is told')
-    await expect(source.server.readState()).rejects.toMatchObject({ code: 'REGENT_SERVER_DOWN' })
-    expect((await source.server.probeWrite(300)).result).toBe('unknown')
-    const late = createMysqldProcess(source.config, realWorld)
-    await late.adopt()
-    expect(late).toMatchObject({ state: 'dead', pid })
-    await source.start()
-    expect(source.process.pid).not.toBe(pid)
-    expect(await source.server.readState()).toMatchObject({
-      uuid: before.uuid,
-      executed: before.executed,
-      superReadOnly: true,
-      offlineMode: true,
-      semiSyncSource: { enabled: false },
-      openGates: before.openGates,
-    })
-  })
-
-  it('that cannot start says why', async () => {
-    const wrong = createMysqldProcess(
-      { ...source.config, serverSettings: { innodb_page_size: '65536' }, instance: 'bare-0' },
-      realWorld,
-    )
-    await source.process.kill()
-    await wrong.start()
-    await until(() => wrong.state === 'dead' && wrong.note.includes('[ERROR]'), 'the reason is told')
-    expect(wrong.note).toMatch(/ended with status 1 before it was up: \[ERROR\]/)
-    await expect(
-      createMysqldProcess({ ...source.config, mysqld: ['/nowhere/mysqld'] }, realWorld).start(),
-    ).rejects.toMatchObject({ code: 'REGENT_MYSQL_MISSING' })
   })
 })

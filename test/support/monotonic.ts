@@ -2,3 +2,10 @@
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
+
+/** Milliseconds until `work` ends, in whatever way. */
+export async function elapsed(work: Promise<unknown>): Promise<number> {
+  const began = monotonicMs()
+  await work.catch(() => undefined)
+  return monotonicMs() - began
+}

@@ -43,3 +43,8 @@ export async function queryWithin(
     clearTimeout(timer)
   }
 }
+
+/** The first column of the first row of one query, as text. Rejects as `queryWithin` does. */
+export async function firstValue(connection: Connection, statement: string, deadlineMs = 2_000): Promise<string> {
+  return String(Object.values((await queryWithin(connection, statement, deadlineMs))[0] ?? {})[0])
+}
