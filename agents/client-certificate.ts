@@ -5,6 +5,7 @@ import { watchCertificateFolder, type WatchedFolder } from '../src/common/certif
 import { codeOf, describeError } from '../src/common/errors.ts'
 import type { Clock, Timers } from '../src/common/ports.ts'
 import type { TlsMaterial } from '../src/common/tls.ts'
+import type { CertificatePort } from './certificate-port.ts'
 import type { Notices } from './notices.ts'
 import type { ProcessPort } from './process-port.ts'
 import type { CertificateFiles, ServerPort } from './server-port.ts'
@@ -23,12 +24,8 @@ interface Ports {
   readonly world: { readonly clock: Clock; readonly timers: Timers }
 }
 
-/**
- * Has mysqld show clients the certificate of a folder. mysqld reads only copies of what was found to fit together, at
- * the agent's word, and none when it starts: with files that it cannot use it would not start, or without TLS. So it
- * begins with its own certificate, closed to everybody, and is given this one before it is opened.
- */
-export class ClientCertificate {
+/** Shows what a folder of files holds, as Kubernetes or cert-manager puts them there. */
+export class ClientCertificate implements CertificatePort {
   readonly #folders: CertificateFolders
   readonly #ports: Ports
   readonly #wake: () => void
@@ -48,7 +45,6 @@ export class ClientCertificate {
     this.#wake = wake
   }
 
-  /** Resolves when the folder was read once, whatever is in it. */
   async start(): Promise<void> {
     const { world } = this.#ports
     const log = { info: () => this.#read(''), warn: (sentence: string) => this.#read(sentence) }
@@ -59,22 +55,16 @@ export class ClientCertificate {
     this.#watched?.close()
   }
 
-  /** Why clients are shown another certificate than the newest of the folder; '' where they are not. */
   get trouble(): string {
     return this.#refused || this.#unreadable
   }
 
-  /** Whether `show` would do something. */
   get isDue(): boolean {
     const { pid } = this.#ports.process
     const wanted = this.#watched?.current()
     return pid !== null && wanted !== undefined && (this.#asked?.pid !== pid || this.#asked.material !== wanted)
   }
 
-  /**
-   * Asks once for each mysqld and each certificate. Never rejects: a server without its certificate is better than
-   * none.
-   */
   async show(): Promise<void> {
     const { pid } = this.#ports.process
     const wanted = this.#watched?.current()

@@ -6,7 +6,7 @@ import type { Assignment } from '../failover/order.ts'
 import type { ServerState } from '../topology/observation.ts'
 import type { Parts, Pass } from './parts.ts'
 import { isPreparedFor } from './preparation.ts'
-import { rememberStop, stopUnderPromise } from './promise.ts'
+import { rememberStop, stopUnderPromise } from './under-promise.ts'
 import { passStartGate } from './start-gate.ts'
 import { takeBack } from './unproven-copy.ts'
 

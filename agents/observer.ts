@@ -2,7 +2,8 @@ import { describeError, RegentError } from '../src/common/errors.ts'
 import type { Clock, Timer, Timers } from '../src/common/ports.ts'
 import type { Timings } from '../failover/timings.ts'
 import { parseGtidSet } from '../topology/gtid-set.ts'
-import type { GtidText, ServerState, WriteProbe } from '../topology/observation.ts'
+import type { GtidText, ServerState } from '../topology/observation.ts'
+import type { ObserverPort, Probe } from './observer-port.ts'
 import type { ProcessPort } from './process-port.ts'
 import type { ServerPort } from './server-port.ts'
 import type { VolumePort } from './volume-port.ts'
@@ -15,11 +16,6 @@ const diskEvery = 3
  */
 const waitsForSpaceMs = 65_000
 
-interface Probe {
-  readonly result: WriteProbe
-  readonly detail: string
-}
-
 export interface ObserverPorts {
   readonly process: ProcessPort
   readonly server: ServerPort
@@ -29,11 +25,8 @@ export interface ObserverPorts {
   readonly timings: Timings
 }
 
-/**
- * Keeps looking at the server: everything it says, and whether a write goes through. A query that does not answer in
- * time is itself what was observed, never a hang.
- */
-export class Observer {
+/** Asks the server everything every `observeMs`, and tries a write every `writeProbeMs`. */
+export class Observer implements ObserverPort {
   readonly #ports: ObserverPorts
   readonly #changed: () => void
   #server: ServerState | null = null
@@ -77,7 +70,6 @@ export class Observer {
     return this.#server
   }
 
-  /** What `server` shows was said after all that the agent did to it. */
   get isFresh(): boolean {
     return this.#server !== null && !this.#unanswered && this.#serverGeneration === this.#generation
   }
@@ -90,12 +82,10 @@ export class Observer {
     return this.#freeBytes
   }
 
-  /** Milliseconds since the server last answered everything; 0 while it answers. */
   get silentMs(): number {
     return this.#unanswered ? this.#ports.clock.monotonicMs() - this.#answeredAtMs : 0
   }
 
-  /** Reads the server now and resolves to what it says; rejects as the server port does. */
   async refresh(): Promise<ServerState> {
     if (this.#reading !== null) return this.#reading
     const reading = this.#read().finally(() => {
@@ -105,22 +95,16 @@ export class Observer {
     return reading
   }
 
-  /** What the server said at most `maxAgeMs` ago and after all that the agent changed, else what it says now. */
   async recent(maxAgeMs: number): Promise<ServerState> {
     const fresh = this.isFresh && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
     return fresh && this.#server ? this.#server : this.refresh()
   }
 
-  /** The agent changed the server: the next look is a new one, and one that began before shows nothing any more. */
   outdate(): void {
     this.#generation += 1
     this.#reading = null
   }
 
-  /**
-   * The server is known to hold this. Shown at once: else a promoted server would seem, for a moment, to lack what it
-   * was promoted for.
-   */
   knownToHold(holds: GtidText): void {
     this.outdate()
     if (this.#server)
@@ -130,7 +114,6 @@ export class Observer {
       }
   }
 
-  /** The process ended: what was read of it is over. */
   forget(): void {
     this.#server = null
     this.#seen = ''

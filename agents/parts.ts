@@ -4,10 +4,10 @@ import type { Timings } from '../failover/timings.ts'
 import type { Transport, World } from '../src/common/ports.ts'
 import type { InstanceName } from '../topology/member.ts'
 import type { PromiseReport } from '../topology/observation.ts'
-import type { ClientCertificate } from './client-certificate.ts'
+import type { CertificatePort } from './certificate-port.ts'
 import type { AgentConfig } from './config.ts'
 import type { Notices } from './notices.ts'
-import type { Observer } from './observer.ts'
+import type { ObserverPort } from './observer-port.ts'
 import type { ProcessPort } from './process-port.ts'
 import type { ServerPort } from './server-port.ts'
 import type { StoredStateFile } from './stored-state.ts'
@@ -42,8 +42,8 @@ export interface Parts {
   readonly volume: VolumePort
   readonly notices: Notices
   /** Null where mysqld's own certificate will do. */
-  readonly clientCertificate: ClientCertificate | null
-  readonly observer: Observer
+  readonly clientCertificate: CertificatePort | null
+  readonly observer: ObserverPort
   /** Something that is reported is different now. */
   readonly changed: () => void
   /** What is true only for this run of the agent. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { orderVersion, type PromiseOrder } from '../failover/order.ts'
 import { memberOf } from '../topology/testing.ts'
-import { promise as givePromise, rememberStop, stopUnderPromise } from './promise.ts'
+import { promise as givePromise } from './promise.ts'
+import { rememberStop, stopUnderPromise } from './under-promise.ts'
 import type { Parts } from './parts.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from './testing.ts'
 

@@ -3,7 +3,7 @@ import { orderVersion, type Endpoint, type ReseedOrder } from '../failover/order
 import { gtids, memberOf, uuidOf } from '../topology/testing.ts'
 import { Seeding } from './seeding.ts'
 import { aServerState, ScriptedServer, testParts } from './testing.ts'
-import { stopUnderPromise } from './promise.ts'
+import { stopUnderPromise } from './under-promise.ts'
 
 const primary: Endpoint = { instance: 'shop-1', host: '127.24.1.2', port: 3306, agent: '127.24.1.2:9000' }
 const common = gtids('shop-1', 5)

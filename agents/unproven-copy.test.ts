@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { orderVersion, type Assignment, type Endpoint, type ReseedOrder } from '../failover/order.ts'
 import { gtids, memberOf, uuidOf } from '../topology/testing.ts'
 import { Converger } from './converger.ts'
-import { stopUnderPromise } from './promise.ts'
+import { stopUnderPromise } from './under-promise.ts'
 import { Seeding } from './seeding.ts'
 import { aServerState, ScriptedServer, testParts } from './testing.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import type { MemberId } from '../topology/member.ts'
 import { gtids, type ViewOverrides } from '../topology/testing.ts'
-import { fetchKey } from './crash-failover.ts'
+import { fetchKey } from './order.ts'
 import { decide } from './decide.ts'
 import type { FetchIntent } from './record.ts'
 import {

@@ -3,29 +3,17 @@ import { counted } from '../topology/analysis-input.ts'
 import { holdsOf } from '../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { orderFor, assignmentOrders } from './assignments.ts'
-import type { Action, FlowKind } from './decision.ts'
+import type { Action } from './decision.ts'
 import { isUnsettled, revocation, revocationQuorum, type Revocation } from './durability.ts'
 import { promisedBy, type Promised } from './promised.ts'
 import { elect, preferredOf, whyUnfit, type Election } from './election.ts'
-import { electedFor, electedSetOf, outsiders, standsStill } from './elected-set.ts'
-import type { PromiseOrder } from './order.ts'
+import { electedSetOf, outsiders, standsStill } from './elected-set.ts'
+import { fetchKey, type PromiseOrder } from './order.ts'
 import type { ClusterRecord } from './record.ts'
 import { departing, endpointOf, isLive, isServing, liveView, names, viewNamed, type Situation } from './situation.ts'
 import type { Verdict } from './verdict.ts'
-
-/** What a step of a flow wants: actions, a sentence, and whether the flow stands still. */
-export interface FlowStep {
-  readonly sentence: string
-  readonly flow: FlowKind | null
-  readonly actions: readonly Action[]
-  readonly blocked: boolean
-  readonly reasons: readonly string[]
-  readonly revisitMs: number | null
-}
-
-export function step(sentence: string, actions: readonly Action[] = [], more: Partial<FlowStep> = {}): FlowStep {
-  return { sentence, actions, flow: null, blocked: false, reasons: [], revisitMs: null, ...more }
-}
+import { step, type FlowStep } from './step.ts'
+import { bump, commitTo, dropIntent } from './commit.ts'
 
 function failing(sentence: string, actions: readonly Action[], more: Partial<FlowStep> = {}): FlowStep {
   return step(sentence, actions, { ...more, flow: 'failover' })
@@ -140,14 +128,6 @@ function sourceFor(
       member !== candidate.member && isServing(view, situation.timings) && holds.contains(lacking),
   )
   return able.find(({ member }) => !situation.failedRequests.has(fetchKey(candidate.member, member)))
-}
-
-/**
- * What a fetch that failed is remembered by in `failedRequests`: without a revision, which each further attempt would
- * raise.
- */
-export function fetchKey(candidate: MemberId, source: MemberId): string {
-  return `fetch by ${candidate} from ${source}`
 }
 
 /** Fetches of this candidate that failed, as a sentence; '' when none did. */
@@ -269,61 +249,11 @@ function isFetching({ inFlight }: Situation): boolean {
   return [...inFlight.values()].some(({ order }) => order === 'fetch')
 }
 
-/**
- * An intent that no longer leads anywhere is taken out of the record. That raises the revision, so that promises must
- * be given again: whoever does refuses what was ordered under the intent.
- */
-export function dropIntent(situation: Situation, because: string): FlowStep {
-  const { record } = situation
-  const why = `the ${record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`
-  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, intent: null } }])
-}
-
 /** Taken out before promises are asked for: another manager's intent, and a switchover whose primary is lost. */
 export function withoutForeignIntent(situation: Situation): FlowStep | undefined {
   const { intent } = situation.record
   const inTheWay = intent !== null && (intent.by !== situation.manager || intent.kind === 'switchover')
   return inTheWay ? dropIntent(situation, 'the primary is lost') : undefined
-}
-
-/**
- * The record after a change of primary. S′ are members that promised, forgot nothing and have no errant transactions,
- * if at least k of them hold the candidate's whole set; else it is empty and writes wait until they do. If the primary
- * stays the same, S and k stay.
- * @param elected what the election was held for: with less the candidate does not open
- */
-export function commitTo(
-  situation: Situation,
-  candidate: Promised,
-  promised: readonly Promised[],
-  elected: GtidSet,
-): ClusterRecord {
-  const { elected: _before, ...record } = situation.record
-  const base = {
-    ...record,
-    ...electedFor(elected),
-    epoch: record.epoch + 1,
-    revision: record.revision + 1,
-    primary: candidate.member,
-    leaving: [],
-    acks: record.acks,
-    acksWanted: record.acks,
-    intent: null,
-  }
-  const others = promised.filter(
-    ({ member, view }) => member !== candidate.member && !view.observation.stored.forgetful,
-  )
-  const pool = others.filter(
-    ({ holds, report, view }) =>
-      candidate.holds.contains(holds) && canFollow(report.asPrimary, view.observation.process),
-  )
-  const whole = pool.filter(({ holds }) => holds.contains(candidate.holds))
-  return { ...base, syncSet: whole.length >= record.acks ? pool.map(({ member }) => member) : [] }
-}
-
-/** A dead old primary has a tail to be trimmed first: it is no member of S′. */
-function canFollow(asPrimary: boolean, process: string): boolean {
-  return !asPrimary || process === 'running'
 }
 
 /** Milliseconds a commit still waits for promises under way; null when there is nothing to wait for. */
@@ -424,14 +354,6 @@ export function restartInPlace(
 /** A restart gives nothing back of what an elected primary lacks. */
 function standStill(situation: Situation, verdict: Verdict, reasons: readonly string[]): FlowStep {
   return step(standsStill(situation, verdict.sentence), [], { blocked: true, reasons, revisitMs: 1_000 })
-}
-
-/** The same primary, S and k in the next epoch: for members that promised in vain. */
-export function bump(situation: Situation, why: string): FlowStep {
-  const { record } = situation
-  const promised = situation.snapshot.instances.filter(isLive).map((view) => view.observation.stored.promise)
-  const epoch = Math.max(record.epoch + 1, ...promised)
-  return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1, intent: null } }])
 }
 
 /**

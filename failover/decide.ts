@@ -1,17 +1,20 @@
 import type { Decision } from './decision.ts'
 import { inPlace, type Place } from '../src/common/commands.ts'
-import { decideSemisync } from './semisync.ts'
+import type { Mode } from './mode.ts'
+import { semisync } from './semisync.ts'
 import type { DecisionInput } from './situation.ts'
+import type { ClusterSpec } from './spec.ts'
 
 /** What to do now and why, for the cluster's mode. Pure: the same input always gives the same decision. */
 export function decide(input: DecisionInput): Decision {
-  return said(decided(input), input.place)
+  return said(modeOf(input.spec).decide(input), input.place)
 }
 
-function decided(input: DecisionInput): Decision {
-  switch (input.spec.mode) {
+/** The one place that knows the modes by name. */
+export function modeOf({ mode }: Pick<ClusterSpec, 'mode'>): Mode {
+  switch (mode) {
     case 'semisync':
-      return decideSemisync(input)
+      return semisync
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '../topology/testing.ts'
-import { bump } from './crash-failover.ts'
+import { bump } from './commit.ts'
 import { decide } from './decide.ts'
 import {
   aSituation,

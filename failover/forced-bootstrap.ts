@@ -4,6 +4,7 @@ import { describeProcess } from '../topology/instance-state.ts'
 import { ordinalOf, type InstanceName } from '../topology/member.ts'
 import type { Observation } from '../topology/observation.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
+import type { ForcedBootstrap } from './mode.ts'
 import {
   isLive,
   isServing,
@@ -13,17 +14,6 @@ import {
   type DecisionInput,
   type LiveView,
 } from './situation.ts'
-
-/** Who leads a cluster without a record because a person says so, and what is given up by that. */
-export interface ForcedBootstrap {
-  readonly leader: LiveView
-  /** Who is asked to promise. */
-  readonly asked: readonly LiveView[]
-  /** Nothing is known of what these stored. */
-  readonly unknown: readonly InstanceName[]
-  /** In words; 'nothing' where the leader holds all that is known, and everybody answers. */
-  readonly givenUp: string
-}
 
 /** How a command makes a blocked bootstrap go on, as the end of a sentence. */
 export const forcedAdvice =

@@ -1,5 +1,7 @@
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
-import { commitTo, failoverStep, promiseAction, step, type FlowStep } from './crash-failover.ts'
+import { failoverStep, promiseAction } from './crash-failover.ts'
+import { commitTo } from './commit.ts'
+import { step, type FlowStep } from './step.ts'
 import { revocation } from './durability.ts'
 import { promisedBy, type Promised } from './promised.ts'
 import { elect } from './election.ts'

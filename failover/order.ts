@@ -215,3 +215,11 @@ export interface Step {
   readonly name: string
   readonly ms: number
 }
+
+/**
+ * What a fetch that failed is remembered by in `failedRequests`: without a revision, which each further attempt would
+ * raise.
+ */
+export function fetchKey(candidate: MemberId, source: MemberId): string {
+  return `fetch by ${candidate} from ${source}`
+}

@@ -1,6 +1,6 @@
 import { holdsOf } from '../topology/holdings.ts'
 import { orderFor, peersOf } from './assignments.ts'
-import { step, type FlowStep } from './crash-failover.ts'
+import { step, type FlowStep } from './step.ts'
 import { failedBefore, whyNoDonor, type Donor } from './donor.ts'
 import type { ReseedOrder } from './order.ts'
 import {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from './decide.ts'
 import { planScale } from './scaling.ts'
+import { semisync } from './semisync.ts'
 import { aSituation, committed, shop1, shop2, type SituationOverrides } from './testing.ts'
 
 function scaled(instances: number, given: SituationOverrides = {}) {
@@ -139,24 +140,25 @@ describe('a dry run of scaling', () => {
     ],
     [2, ['shop-2 leaves the sync set', 'then what leaves is taken away; its volume is kept']],
   ])('to %i says what it would do', (count, steps) => {
-    expect(planScale(aSituation(), count)).toEqual({ steps })
+    expect(planScale(aSituation(), count, semisync)).toEqual({ steps })
   })
 
   it('says that the primary would move', () => {
     const plan = planScale(
       aSituation({ shape: { primary: 'shop-2' }, record: { primary: shop2, syncSet: ['shop-0@volume-0', shop1] } }),
       2,
+      semisync,
     )
     expect('steps' in plan && plan.steps[0]).toBe('switch over from shop-2 to shop-0')
   })
 
   it('is refused with the reason why the primary cannot move', () => {
-    expect(planScale(aSituation({ shape: { primary: 'shop-2' }, record: { primary: shop2, syncSet: [] } }), 2)).toEqual(
-      {
-        refusal: expect.stringContaining(
-          'shop-2 is primary and would have to go, but no replica can take over',
-        ) as string,
-      },
-    )
+    expect(
+      planScale(aSituation({ shape: { primary: 'shop-2' }, record: { primary: shop2, syncSet: [] } }), 2, semisync),
+    ).toEqual({
+      refusal: expect.stringContaining(
+        'shop-2 is primary and would have to go, but no replica can take over',
+      ) as string,
+    })
   })
 })

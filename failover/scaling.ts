@@ -1,15 +1,15 @@
 import { counted } from '../topology/analysis-input.ts'
 import { allOf } from '../topology/words.ts'
 import { instanceOf, type InstanceName } from '../topology/member.ts'
-import { step, type FlowStep } from './crash-failover.ts'
-import { beginSwitchover, planSwitchover } from './switchover.ts'
+import type { Switches } from './mode.ts'
+import { step, type FlowStep } from './step.ts'
 import { leavers, wantedInstances, type Situation } from './situation.ts'
 
 /**
  * The next step towards the number of instances asked for. Scale-in: the primary moves to one that stays, leavers leave
  * the sync set (`sync-set.ts` sees to that), and only then the platform takes them away.
  */
-export function scalingStep(situation: Situation): FlowStep | undefined {
+export function scalingStep(situation: Situation, mode: Switches): FlowStep | undefined {
   const { record, snapshot, wallMs, spec } = situation
   const wanted = wantedInstances(situation)
   if (snapshot.instances.length < wanted) {
@@ -21,13 +21,13 @@ export function scalingStep(situation: Situation): FlowStep | undefined {
   if (going.length === 0) return undefined
   const primary = instanceOf(record.primary)
   if (going.includes(primary)) {
-    const plan = planSwitchover(situation, null)
+    const plan = mode.planSwitchover(situation, null)
     if ('refusal' in plan)
       return step(`scale-in to ${wanted} waits: ${primary} is primary and ${plan.refusal}`, [], {
         blocked: true,
         revisitMs: 1_000,
       })
-    return beginSwitchover(situation, plan.candidate, {
+    return mode.beginSwitchover(situation, plan.candidate, {
       request: `scale-in-${wanted}-${record.revision}`,
       deadlineWallMs: wallMs + spec.switchover.timeoutMs,
       reason: `scale-in to ${wanted}: ${primary} is to go`,
@@ -45,6 +45,7 @@ export function scalingStep(situation: Situation): FlowStep | undefined {
 export function planScale(
   situation: Situation,
   count: number,
+  mode: Switches,
 ): { readonly steps: readonly string[] } | { readonly refusal: string } {
   const now = wantedInstances(situation)
   if (count === now) return { steps: [`there ${now === 1 ? 'is' : 'are'} ${counted(now, 'instance')} already`] }
@@ -59,7 +60,7 @@ export function planScale(
   const scaled: Situation = { ...situation, notes: { ...situation.notes, instances: count } }
   const primary = instanceOf(situation.record.primary)
   const moves = leavers(scaled).includes(primary)
-  const plan = moves ? planSwitchover(scaled, null) : undefined
+  const plan = moves ? mode.planSwitchover(scaled, null) : undefined
   if (plan && 'refusal' in plan) return { refusal: `${primary} is primary and would have to go, but ${plan.refusal}` }
   const lead = plan ? [`switch over from ${primary} to ${instanceOf(plan.candidate)}`] : []
   return {

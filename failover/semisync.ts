@@ -1,15 +1,20 @@
 import { analyse } from '../topology/analyse.ts'
 import type { Analysis } from '../topology/analysis.ts'
 import { describeLag, isBehind } from '../topology/lag.ts'
-import { instanceOf } from '../topology/member.ts'
+import { instanceOf, type InstanceName } from '../topology/member.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
-import { bump, failoverStep, restartInPlace, step, withoutForeignIntent, type FlowStep } from './crash-failover.ts'
+import { failoverStep, restartInPlace, withoutForeignIntent } from './crash-failover.ts'
+import { bump } from './commit.ts'
+import { step, type FlowStep } from './step.ts'
 import type { Action, Decision } from './decision.ts'
-import { revocation } from './durability.ts'
+import { revocation, revocationQuorum } from './durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from './downtime.ts'
 import { isToBeStarted } from './elected-set.ts'
 import { budgetSentence, failoverBudget, whySpent } from './failover-budget.ts'
+import { isSafePossible, whyNeverTo } from './failover-target.ts'
+import { planForcedBootstrap } from './forced-bootstrap.ts'
+import type { Mode } from './mode.ts'
 import type { Intent } from './record.ts'
 import { handOverStep, handOverWaits } from './hand-over.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
@@ -33,11 +38,30 @@ import { syncSetShortfall, syncSetStep } from './sync-set.ts'
 import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
 import { callsForFailover, isWell, judgePrimary, type Verdict } from './verdict.ts'
 
+/** What Regent decides and plans for a cluster that replicates semi-synchronously. */
+export const semisync: Mode = {
+  decide: decideSemisync,
+  planSwitchover,
+  beginSwitchover,
+  stepsOfFailover,
+  whyNeverTo,
+  isSafePossible,
+  planForcedBootstrap,
+}
+
+function stepsOfFailover({ record }: Situation, to: InstanceName | null): readonly string[] {
+  return [
+    `${revocationQuorum(record) ?? 'the primary’s agent'} of the sync set must promise epoch ${record.epoch + 1}`,
+    `${to ?? 'the one that holds everything acknowledged'} is committed as primary`,
+    'it opens, the others follow, the route moves',
+  ]
+}
+
 /**
  * The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything
  * else.
  */
-export function decideSemisync(input: DecisionInput): Decision {
+function decideSemisync(input: DecisionInput): Decision {
   const analyses = analyseInput(input)
   return { analyses, ...revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), flowStep(input)) }
 }
@@ -228,10 +252,10 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
   )
     return undefined
   return (
-    handOverStep(situation) ??
+    handOverStep(situation, semisync) ??
     syncSetStep(situation, primary) ??
-    besides(scalingStep(situation), reseedStep(situation, primary)) ??
-    handOverWaits(situation)
+    besides(scalingStep(situation, semisync), reseedStep(situation, primary)) ??
+    handOverWaits(situation, semisync)
   )
 }
 

@@ -5,7 +5,10 @@ import { maxBacklog } from '../topology/lag.ts'
 import { compareSeries, seriesOf } from '../topology/series.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../topology/member.ts'
 import { assignmentOrders, orderFor, peersOf } from './assignments.ts'
-import { bump, commitTo, promiseAction, step, stragglers, type FlowStep } from './crash-failover.ts'
+import { promiseAction, stragglers } from './crash-failover.ts'
+import { bump, commitTo } from './commit.ts'
+import type { SwitchoverPlan } from './mode.ts'
+import { step, type FlowStep } from './step.ts'
 import { promisedBy } from './promised.ts'
 import { preferredOf } from './election.ts'
 import type { PromiseOrder } from './order.ts'
@@ -22,10 +25,6 @@ import {
   type Situation,
 } from './situation.ts'
 import { judgePrimary } from './verdict.ts'
-
-/** Who would take over, or why nobody can. */
-export type SwitchoverPlan =
-  { readonly candidate: MemberId; readonly steps: readonly string[] } | { readonly refusal: string }
 
 /** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
 export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {

@@ -2,7 +2,7 @@ import { errantOf, holdsOf } from '../topology/holdings.ts'
 import { eachOf } from '../topology/words.ts'
 import { instanceOf, type MemberId } from '../topology/member.ts'
 import type { InstanceView } from '../topology/snapshot.ts'
-import { step, type FlowStep } from './crash-failover.ts'
+import { step, type FlowStep } from './step.ts'
 import { countedMembers, type ClusterRecord } from './record.ts'
 import {
   departing,

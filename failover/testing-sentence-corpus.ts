@@ -5,6 +5,7 @@ import { decide } from './decide.ts'
 import { planForcedBootstrap } from './forced-bootstrap.ts'
 import { planReplace } from './replace.ts'
 import { planScale } from './scaling.ts'
+import { semisync } from './semisync.ts'
 import { planSwitchover } from './switchover.ts'
 import {
   aSituation,
@@ -148,7 +149,7 @@ export function spokenIn(place: Place): Spoken {
     ...['shop-0', 'shop-1'].flatMap((instance) =>
       [true, false].map((acceptLoss) => planReplace(input, instance, acceptLoss, [])),
     ),
-    ...[1, 2, 3, 4].map((count) => planScale(input, count)),
+    ...[1, 2, 3, 4].map((count) => planScale(input, count, semisync)),
     planForcedBootstrap({ ...input, record: undefined }, 'shop-1'),
   ])
   return {

@@ -16,16 +16,12 @@ import type {
   UnfenceRequest,
 } from './cluster-service.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
-import { decide } from '../../failover/decide.ts'
+import { decide, modeOf } from '../../failover/decide.ts'
 import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../failover/downtime.ts'
-import { revocationQuorum } from '../../failover/durability.ts'
-import { isSafePossible, whyNeverTo } from '../../failover/failover-target.ts'
 import { withoutIncarnations } from '../../failover/incarnations.ts'
-import { planForcedBootstrap } from '../../failover/forced-bootstrap.ts'
 import { isFenced, viewNamed, type DecisionInput, type Situation } from '../../failover/situation.ts'
 import { planReplace } from '../../failover/replace.ts'
 import { planScale } from '../../failover/scaling.ts'
-import { planSwitchover } from '../../failover/switchover.ts'
 import { isWell, judgePrimary } from '../../failover/verdict.ts'
 import { allOf } from '../../topology/words.ts'
 import type { Recovery } from '../../failover/notes.ts'
@@ -69,7 +65,7 @@ export class Operations {
   async switchover(request: SwitchoverRequest): Promise<OperationResult> {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
-    const plan = planSwitchover(situation, request.to ?? null)
+    const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null)
     if ('refusal' in plan) throw this.#refusal(request, `no switchover: ${plan.refusal}`)
     const to = instanceOf(plan.candidate)
     if (request.dryRun)
@@ -108,23 +104,19 @@ export class Operations {
     if (isWell(verdict)) throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
     const past = viewNamed(situation.snapshot, request.to ?? '')?.past
     if (past !== undefined) return this.#vouchFor(past, request)
-    const never = request.to === undefined ? null : whyNeverTo(situation, request.to, request.acceptLoss)
+    const never =
+      request.to === undefined ? null : modeOf(situation.spec).whyNeverTo(situation, request.to, request.acceptLoss)
     if (never !== null) throw this.#refusal(request, `no failover: ${never}`)
     const asked = { kind: 'failover', id: 'trial', to: request.to ?? null, acceptLoss: request.acceptLoss } as const
     const trial = decide({ ...situation, requests: [asked] })
     if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)
     const loss = request.acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
     if (request.dryRun) {
-      const quorum = revocationQuorum(situation.record)
       return {
         done: false,
         dryRun: true,
         sentence: `would fail over: ${verdict.sentence}${loss}`,
-        plan: [
-          `${quorum ?? 'the primary’s agent'} of the sync set must promise epoch ${situation.record.epoch + 1}`,
-          `${request.to ?? 'the one that holds everything acknowledged'} is committed as primary`,
-          'it opens, the others follow, the route moves',
-        ],
+        plan: modeOf(situation.spec).stepsOfFailover(situation, request.to ?? null),
       }
     }
     const id = this.#world.random.hex(12)
@@ -172,7 +164,7 @@ export class Operations {
         `no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${input.snapshot.instances.map(({ name }) => name).join(', ')}`,
       )
     this.#mustExist(input, to)
-    const plan = planForcedBootstrap(input, to)
+    const plan = modeOf(input.spec).planForcedBootstrap(input, to)
     if ('refusal' in plan) throw this.#refusal(request, `no failover: ${plan.refusal}`)
     const asked = plan.asked.map(({ name }) => name).join(', ')
     if (dryRun)
@@ -292,7 +284,7 @@ export class Operations {
         request,
         `no scaling to ${request.instances}: the cluster is paused (${situation.notes.paused.reason}); regent resume first`,
       )
-    const plan = planScale(situation, request.instances)
+    const plan = planScale(situation, request.instances, modeOf(situation.spec))
     if ('refusal' in plan) throw this.#refusal(request, `no scaling to ${request.instances}: ${plan.refusal}`)
     const steps = [...plan.steps, ...protectionAfter(request.instances)]
     if (request.dryRun)
@@ -371,7 +363,9 @@ export class Operations {
     const { record, snapshot } = situation
     // A primary that does not take writes yet runs, and is not asked.
     const gone =
-      judgePrimary(situation).opening !== undefined && !isSafePossible(situation) ? [instanceOf(record.primary)] : []
+      judgePrimary(situation).opening !== undefined && !modeOf(situation.spec).isSafePossible(situation)
+        ? [instanceOf(record.primary)]
+        : []
     const silent = [record.primary, ...record.syncSet]
       .map(instanceOf)
       .filter(
