@@ -1,17 +1,5 @@
 import tseslint from 'typescript-eslint'
-
-/** Rooms and what they may import, as in docs/architecture.md: down the list, never up, never sideways. */
-const noRoom = (...patterns) => ({
-  'no-restricted-imports': [
-    'error',
-    {
-      patterns: patterns.map((group) => ({
-        group: [group],
-        message: 'Imports go down the floors only: docs/architecture.md.',
-      })),
-    },
-  ],
-})
+import { roomsRule } from './scripts/lint/rooms.js'
 
 const outsideWorld = [
   { selector: "NewExpression[callee.name='Date']", message: 'Use the Clock port.' },
@@ -26,7 +14,7 @@ const outsideWorld = [
 ]
 
 export default tseslint.config(
-  { ignores: ['node_modules/', '.cache/', 'eslint.config.js', 'vitest.config.ts'] },
+  { ignores: ['node_modules/', '.cache/', 'eslint.config.js', 'scripts/lint/', 'vitest.config.ts'] },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
@@ -37,7 +25,10 @@ export default tseslint.config(
       'max-depth': ['error', 3],
       'max-params': ['error', 4],
       'max-lines': ['error', { max: 450, skipBlankLines: true, skipComments: true }],
-      'max-len': ['error', { code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreUrls: true, ignoreRegExpLiterals: true }],
+      'max-len': [
+        'error',
+        { code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreUrls: true, ignoreRegExpLiterals: true },
+      ],
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true } }],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/only-throw-error': 'error',
@@ -46,111 +37,18 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/common/**'],
-    rules: noRoom(
-      '**/topology/**',
-      '**/failover/**',
-      '**/agents/**',
-      '**/certificates/**',
-      '**/controller-runtime/**',
-      '**/store/**',
-      '**/local/**',
-      '**/kube/**',
-      '**/manager/**',
-      '**/cli/**',
-    ),
+    files: ['{agents,failover,src,topology}/**/*.ts'],
+    plugins: { regent: { rules: { rooms: roomsRule(import.meta.dirname) } } },
+    rules: { 'regent/rooms': 'error' },
   },
-  {
-    files: ['topology/**'],
-    rules: noRoom(
-      '**/failover/**',
-      '**/agents/**',
-      '**/certificates/**',
-      '**/controller-runtime/**',
-      '**/store/**',
-      '**/local/**',
-      '**/kube/**',
-      '**/manager/**',
-      '**/cli/**',
-    ),
-  },
-  {
-    files: ['failover/**'],
-    rules: noRoom(
-      '**/agents/**',
-      '**/certificates/**',
-      '**/controller-runtime/**',
-      '**/store/**',
-      '**/local/**',
-      '**/kube/**',
-      '**/manager/**',
-      '**/cli/**',
-    ),
-  },
-  {
-    files: ['src/controller-runtime/**'],
-    rules: noRoom(
-      '**/topology/**',
-      '**/failover/**',
-      '**/agents/**',
-      '**/certificates/**',
-      '**/store/**',
-      '**/local/**',
-      '**/kube/**',
-      '**/manager/**',
-      '**/cli/**',
-    ),
-  },
-  {
-    files: ['src/certificates/**'],
-    rules: noRoom(
-      '**/topology/**',
-      '**/failover/**',
-      '**/agents/**',
-      '**/controller-runtime/**',
-      '**/store/**',
-      '**/local/**',
-      '**/kube/**',
-      '**/manager/**',
-      '**/cli/**',
-    ),
-  },
-  {
-    files: ['agents/**'],
-    rules: noRoom(
-      '**/certificates/**',
-      '**/controller-runtime/**',
-      '**/store/**',
-      '**/local/**',
-      '**/kube/**',
-      '**/manager/**',
-      '**/cli/**',
-    ),
-  },
-  {
-    files: ['src/store/**'],
-    rules: noRoom('**/agents/**', '**/certificates/**', '**/local/**', '**/kube/**', '**/manager/**', '**/cli/**'),
-  },
-  {
-    files: ['src/local/**'],
-    rules: noRoom(
-      '**/agents/**',
-      '**/certificates/**',
-      '**/controller-runtime/**',
-      '**/store/**',
-      '**/kube/**',
-      '**/manager/**',
-      '**/cli/**',
-    ),
-  },
-  { files: ['src/kube/**'], rules: noRoom('**/agents/**', '**/store/**', '**/local/**', '**/manager/**', '**/cli/**') },
-  { files: ['src/manager/**'], rules: noRoom('**/cli/**') },
   {
     files: [
       'topology/**',
       'failover/**',
-      'agents/{converger,converge-*,promise,demotion,fetching,lease,marker,start-gate,order-checks,orders,observer,stored-state}.ts',
-      'src/manager/cluster-loop.ts',
+      'agents/{converge,observe,orders,ports,semisync}/**',
+      'agents/guard/lease.ts',
+      'agents/instance/stored-state.ts',
+      'src/manager/loop/cluster-loop.ts',
     ],
     ignores: ['**/*.test.ts'],
     rules: { 'no-restricted-syntax': ['error', ...outsideWorld] },

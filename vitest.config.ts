@@ -28,8 +28,8 @@ export default defineConfig({
           testTimeout: 30_000,
         },
       },
-      { test: { ...real, name: 'real', include: ['test/real/**/*.test.ts'] } },
-      { test: { ...real, name: 'long', include: ['test/long/**/*.test.ts'] } },
+      { test: { ...real, name: 'real', include: ['test/servers/short/**/*.test.ts'] } },
+      { test: { ...real, name: 'long', include: ['test/servers/long/**/*.test.ts'] } },
       {
         test: {
           ...real,

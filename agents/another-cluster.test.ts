@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHttpTransport } from '../src/common/http-transport.ts'
-import { agentRoutes, orderVersion } from '../failover/order.ts'
+import { agentRoutes, orderVersion } from '../failover/protocol/order.ts'
 import { memberId } from '../topology/member.ts'
 import { Agent } from './agent.ts'
 import { createAgentServer } from './http.ts'

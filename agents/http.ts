@@ -7,7 +7,7 @@ import { createTlsServer } from '../src/common/tls-server.ts'
 import { mayCall, ownTlsName } from '../src/common/tls-names.ts'
 import { complaintAboutPeer, type CertificateSource } from '../src/common/tls.ts'
 import { problemContentType, problemOf, type Problem } from '../src/common/problem.ts'
-import { agentRoutes } from '../failover/order.ts'
+import { agentRoutes } from '../failover/protocol/order.ts'
 import type { Observation } from '../topology/observation.ts'
 
 /** Gets every new observation, and null as often as a heartbeat is due. */

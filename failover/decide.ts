@@ -1,9 +1,9 @@
-import type { Decision } from './decision.ts'
+import type { Decision } from './protocol/decision.ts'
 import { inPlace, type Place } from '../src/common/commands.ts'
-import type { Mode } from './mode.ts'
-import { semisync } from './semisync.ts'
-import type { DecisionInput } from './situation.ts'
-import type { ClusterSpec } from './spec.ts'
+import type { Mode } from './flows/mode.ts'
+import { semisync } from './semisync/decide-semisync.ts'
+import type { DecisionInput } from './judge/situation.ts'
+import type { ClusterSpec } from './protocol/spec.ts'
 
 /** What to do now and why, for the cluster's mode. Pure: the same input always gives the same decision. */
 export function decide(input: DecisionInput): Decision {

@@ -2,11 +2,11 @@ import type { ViewOverrides } from '../topology/testing.ts'
 import { aDumpThreadOf, gtids } from '../topology/testing.ts'
 import { inPlace, type Place } from '../src/common/commands.ts'
 import { decide } from './decide.ts'
-import { planForcedBootstrap } from './forced-bootstrap.ts'
-import { planReplace } from './replace.ts'
-import { planScale } from './scaling.ts'
-import { semisync } from './semisync.ts'
-import { planSwitchover } from './switchover.ts'
+import { planForcedBootstrap } from './semisync/forced-bootstrap.ts'
+import { planReplace } from './flows/replace.ts'
+import { planScale } from './flows/scaling.ts'
+import { semisync } from './semisync/decide-semisync.ts'
+import { planSwitchover } from './semisync/switchover.ts'
 import {
   aSituation,
   deadServer,

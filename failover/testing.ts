@@ -2,12 +2,12 @@ import { Value } from 'typebox/value'
 import { memberId, type InstanceName, type MemberId } from '../topology/member.ts'
 import type { Snapshot } from '../topology/snapshot.ts'
 import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '../topology/testing.ts'
-import type { Action, Decision } from './decision.ts'
-import { emptyNotes, type ClusterNotes } from './notes.ts'
-import { recordVersion, type ClusterRecord, type SwitchoverIntent } from './record.ts'
-import type { DecisionInput, Situation } from './situation.ts'
-import { clusterSpecSchema, type ClusterSpec } from './spec.ts'
-import { defaultTimings } from './timings.ts'
+import type { Action, Decision } from './protocol/decision.ts'
+import { emptyNotes, type ClusterNotes } from './protocol/notes.ts'
+import { recordVersion, type ClusterRecord, type SwitchoverIntent } from './protocol/record.ts'
+import type { DecisionInput, Situation } from './judge/situation.ts'
+import { clusterSpecSchema, type ClusterSpec } from './protocol/spec.ts'
+import { defaultTimings } from './protocol/timings.ts'
 
 /**
  * Situations for tests: the healthy cluster `shop` of `topology/testing.ts` with its record, except for what a test

@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
-import { exitCodeMeanings } from '../../src/cli/exit-codes.ts'
-import { processIo } from '../../src/cli/io.ts'
+import { exitCodeMeanings } from '../../src/cli/terminal/exit-codes.ts'
+import { processIo } from '../../src/cli/terminal/io.ts'
 import { buildWholeProgram } from '../../src/cli/program.ts'
 import { manager } from '../../src/kube/manager-names.ts'
 import { faults } from '../../src/local/fault-names.ts'

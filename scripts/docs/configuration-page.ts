@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { serverSettings } from '../../failover/server-settings.ts'
-import { clusterSpecSchema, instancePolicySchema } from '../../failover/spec.ts'
-import { defaultTimings } from '../../failover/timings.ts'
+import { serverSettings } from '../../failover/protocol/server-settings.ts'
+import { clusterSpecSchema, instancePolicySchema } from '../../failover/protocol/spec.ts'
+import { defaultTimings } from '../../failover/protocol/timings.ts'
 import { stringify } from 'yaml'
 import { Value } from 'typebox/value'
-import { agentConfigSchema } from '../../src/cli/agent-config-file.ts'
+import { agentConfigSchema } from '../../src/cli/commands/agent-config-file.ts'
 import { describeSchema } from '../../src/common/schema-complaint.ts'
 import { regentVersion } from '../../src/common/version.ts'
 import { configFileVersion } from '../../src/manager/options/config-file.ts'
@@ -19,7 +19,7 @@ import { descriptionOf, schemaTable } from './schema-table.ts'
 export async function configurationPage(): Promise<string> {
   return page(
     'Configuration',
-    '`failover/spec.ts`, `failover/timings.ts`, `failover/server-settings.ts`, `src/cli/agent-config-file.ts` and `src/manager/options/schema.ts`',
+    '`failover/protocol/spec.ts`, `failover/protocol/timings.ts`, `failover/protocol/server-settings.ts`, `src/cli/commands/agent-config-file.ts` and `src/manager/options/schema.ts`',
     '## The cluster’s spec',
     'Given to `regent local up` with `--config` as YAML; options of the command line win over it. Unknown keys are refused.',
     schemaTable(clusterSpecSchema),

@@ -1,6 +1,6 @@
 import { catalogue, remedyOf } from '../../src/common/error-catalogue.ts'
 import { RegentError } from '../../src/common/errors.ts'
-import { exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { exitCodeOf } from '../../src/cli/terminal/exit-codes.ts'
 import { code, page, table } from './markdown.ts'
 
 /** docs/errors.md */

@@ -1,21 +1,21 @@
 import { Command } from 'commander'
 import { regentVersion } from '../common/version.ts'
-import { addAgent } from './agent-command.ts'
-import { addCompletion } from './completion-command.ts'
-import { exitCodeMeanings } from './exit-codes.ts'
-import { addDowntime } from './downtime-command.ts'
-import { addExplain } from './explain-command.ts'
-import { addFailover } from './failover-command.ts'
-import { addFence } from './fence-command.ts'
-import { commandName, type Io } from './io.ts'
+import { addAgent } from './commands/agent.ts'
+import { addCompletion } from './commands/completion.ts'
+import { exitCodeMeanings } from './terminal/exit-codes.ts'
+import { addDowntime } from './commands/downtime.ts'
+import { addExplain } from './commands/explain.ts'
+import { addFailover } from './commands/failover.ts'
+import { addFence } from './commands/fence.ts'
+import { commandName, type Io } from './terminal/io.ts'
 import { addLocal } from './local/local-command.ts'
-import { addManager } from './manager-command.ts'
-import { addPause } from './pause-command.ts'
-import { printable } from './printable.ts'
-import { addRecoveries } from './recoveries-command.ts'
-import { addReplace } from './replace-command.ts'
-import { addSwitchover } from './switchover-command.ts'
-import { addTopology } from './topology-command.ts'
+import { addManager } from './commands/manager.ts'
+import { addPause } from './commands/pause.ts'
+import { printable } from './terminal/printable.ts'
+import { addRecoveries } from './commands/recoveries.ts'
+import { addReplace } from './commands/replace.ts'
+import { addSwitchover } from './commands/switchover.ts'
+import { addTopology } from './commands/topology.ts'
 
 /**
  * The whole command line. Building it loads definitions only: what a command needs to do its work it imports when it
@@ -63,7 +63,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
  */
 export async function buildWholeProgram(io: Io, jsonErrors = false): Promise<Command> {
   const program = buildProgram(io, jsonErrors)
-  const { addKubernetesFlags } = await import('./manager-flags.ts')
+  const { addKubernetesFlags } = await import('./commands/manager-flags.ts')
   const manager = program.commands.find((command) => command.name() === 'manager')
   if (manager) addKubernetesFlags(manager)
   return program

@@ -1,13 +1,13 @@
 import { CommanderError } from 'commander'
 import { anyOnKubernetes, inPlace, localPlace, type Place } from '../common/commands.ts'
 import { codeOf, describeError, RegentError } from '../common/errors.ts'
-import { exitCodeOf, exitCodes } from './exit-codes.ts'
-import { isKubectlPlugin, type Io } from './io.ts'
-import { paintFor } from './paint.ts'
-import { toJson } from './json-output.ts'
-import { printable } from './printable.ts'
+import { exitCodeOf, exitCodes } from './terminal/exit-codes.ts'
+import { isKubectlPlugin, type Io } from './terminal/io.ts'
+import { paintFor } from './terminal/paint.ts'
+import { toJson } from './terminal/json-output.ts'
+import { printable } from './terminal/printable.ts'
 import { buildProgram, buildWholeProgram } from './program.ts'
-import { verbFirst } from './verb-first.ts'
+import { verbFirst } from './terminal/verb-first.ts'
 
 /** Runs one command line (without node and script) and resolves to the exit code. Errors are told on standard error. */
 export async function run(given: readonly string[], io: Io): Promise<number> {

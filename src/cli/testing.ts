@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { InstanceRow, TopologyView } from '../manager/api/views.ts'
-import type { Io } from './io.ts'
+import type { InstanceRow, TopologyView } from '../api-contract/views.ts'
+import type { Io } from './terminal/io.ts'
 import { run } from './run.ts'
 
 export interface Ran {

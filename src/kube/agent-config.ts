@@ -1,4 +1,4 @@
-import { defaultArchiveBytes } from '../../failover/archive-default.ts'
+import { defaultArchiveBytes } from '../../failover/protocol/archive-default.ts'
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { namesOf } from './names.ts'

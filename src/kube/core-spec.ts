@@ -1,6 +1,6 @@
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'
-import { clusterSpecSchema, type ClusterSpec, type InstancePolicy } from '../../failover/spec.ts'
+import { clusterSpecSchema, type ClusterSpec, type InstancePolicy } from '../../failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '../../topology/member.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 

@@ -62,7 +62,7 @@ describe('a pod of a cluster', () => {
     ])
     expect(container('launcher').command?.at(-1)).toContain(podPaths.launcher)
     expect(container('mysql').command?.slice(0, 3)).toEqual(['sh', podPaths.launcher, podPaths.launcherDir])
-    // Where the agent has mysqld write its error log (`agents/volume-layout.ts`).
+    // Where the agent has mysqld write its error log (`agents/instance/volume-layout.ts`).
     expect(container('mysql').command?.at(-1)).toBe('/var/lib/regent/run/mysqld-error.log')
     for (const name of ['launcher', 'agent', 'mysql']) expect(mountsOf(name)).toContain(podPaths.regent)
   })

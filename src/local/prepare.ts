@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, mkdir, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { ClusterSpec } from '../../failover/spec.ts'
+import type { ClusterSpec } from '../../failover/protocol/spec.ts'
 import { RegentError } from '../common/errors.ts'
 import { claimFreeNumber, claimNumber, requireFreeApi, requireFreeInstances, type NumberClaim } from './addresses.ts'
 import { writeAgentConfigs } from './agent-config.ts'

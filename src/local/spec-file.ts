@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../../failover/spec.ts'
+import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../../failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '../../topology/member.ts'
 import { RegentError } from '../common/errors.ts'
 import { complaintAbout } from '../common/schema-complaint.ts'

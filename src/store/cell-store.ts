@@ -1,5 +1,5 @@
-import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
-import type { ClusterRecord } from '../../failover/record.ts'
+import { emptyNotes, type ClusterNotes } from '../../failover/protocol/notes.ts'
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { codeOf, describeError, RegentError } from '../common/errors.ts'
 import type { Timers } from '../common/ports.ts'
 import type { Cells, Lease } from './cells.ts'

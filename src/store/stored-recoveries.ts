@@ -1,4 +1,4 @@
-import { recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/notes.ts'
+import { recoveriesKept, type ClusterNotes, type Recovery } from '../../failover/protocol/notes.ts'
 import { codeOf } from '../common/errors.ts'
 import type { Cells } from './cells.ts'
 import { parseRecoveries, printRecoveries } from './wire.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
+import { emptyNotes, type ClusterNotes } from '../../failover/protocol/notes.ts'
 import { codeOf, describeError } from '../common/errors.ts'
 import { shop } from './contract.ts'
 import { decodeText } from './shape.ts'

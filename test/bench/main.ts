@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { integerFrom } from '../../src/cli/arguments.ts'
+import { integerFrom } from '../../src/cli/terminal/arguments.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { findMysql } from '../../src/local/mysql-binaries.ts'
 import { startCluster } from '../support/cluster.ts'

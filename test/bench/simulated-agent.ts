@@ -1,15 +1,15 @@
 import { createAgentServer, type AgentHandlers, type StreamListener } from '../../agents/http.ts'
-import { checkWire, type WireName } from '../../agents/order-wire.ts'
-import { checkOrder } from '../../agents/order-checks.ts'
-import { freshState, newIncarnation, summaryOf, type StoredState } from '../../agents/stored-state.ts'
+import { checkWire, type WireName } from '../../agents/orders/wire.ts'
+import { checkOrder } from '../../agents/orders/checks.ts'
+import { freshState, newIncarnation, summaryOf, type StoredState } from '../../agents/instance/stored-state.ts'
 import {
   agentRoutes,
   type Assignment,
   type Endpoint,
   type LeaseConfirmation,
   type PromiseOrder,
-} from '../../failover/order.ts'
-import { defaultTimings } from '../../failover/timings.ts'
+} from '../../failover/protocol/order.ts'
+import { defaultTimings } from '../../failover/protocol/timings.ts'
 import { realRandom } from '../../src/common/real-world.ts'
 import { HeldCertificates, type TlsMaterial } from '../../src/common/tls.ts'
 import { memberId } from '../../topology/member.ts'

@@ -1,5 +1,5 @@
-import type { Recovery } from '../../failover/notes.ts'
-import type { ClusterRecord } from '../../failover/record.ts'
+import type { Recovery } from '../../failover/protocol/notes.ts'
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { describeError } from '../../src/common/errors.ts'
 import type { KubeClient } from '../../src/controller-runtime/kube-client.ts'
 import { keyOf, type ObjectKey } from '../../src/controller-runtime/objects.ts'

@@ -1,4 +1,4 @@
-import type { Recovery } from '../../failover/notes.ts'
+import type { Recovery } from '../../failover/protocol/notes.ts'
 import { instanceOf, type MemberId } from '../../topology/member.ts'
 
 /**

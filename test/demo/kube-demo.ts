@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../src/common/errors.ts'
-import type { ClusterView } from '../../src/manager/api/views.ts'
+import type { ClusterView } from '../../src/api-contract/views.ts'
 import { KubeCluster } from '../e2e/kube-cluster.ts'
 import { isOwnCluster } from '../e2e/own-cluster.ts'
 import { monotonicMs } from '../support/monotonic.ts'

@@ -1,5 +1,5 @@
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { findManagers } from '../../src/cli/kubernetes/find-managers.ts'
+import { findManagers } from '../../src/cli/connection/find-managers.ts'
 import { realWorld } from '../../src/common/real-world.ts'
 import type { Resource } from '../../src/controller-runtime/objects.ts'
 import { configMaps } from '../../src/kube/agent-config.ts'

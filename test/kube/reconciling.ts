@@ -16,7 +16,7 @@ import { ours } from '../../src/manager/kubernetes/controllers.ts'
 import { TemplateKeeper } from '../../src/manager/kubernetes/keep-template.ts'
 import { reconcileCluster } from '../../src/manager/kubernetes/reconcile-cluster.ts'
 import { reconcileStatus } from '../../src/manager/kubernetes/reconcile-status.ts'
-import { createMetrics } from '../../src/manager/metrics.ts'
+import { createMetrics } from '../../src/manager/clusters/metrics.ts'
 import type { Capability, KubernetesManagerOptions } from '../../src/manager/options/schema.ts'
 import type { OnApiServer } from './on-api-server.ts'
 

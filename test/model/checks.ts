@@ -1,5 +1,5 @@
-import type { ClusterRecord } from '../../failover/record.ts'
-import { isNotedUnsettled } from '../../failover/unsettled.ts'
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { ableToAcknowledge, isConnected, isPast, memberOf, waitingOf, type Instance } from './instance.ts'
 import { isWithin, type Writes } from './ledger.ts'

@@ -1,5 +1,5 @@
-import type { Request } from '../../failover/situation.ts'
-import { isNotedUnsettled } from '../../failover/unsettled.ts'
+import type { Request } from '../../failover/judge/situation.ts'
+import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { isHeldBack, killMysqld, memberOf, waitingOf, type Instance } from './instance.ts'
 import { converge, finishSeeding } from './model-agent.ts'

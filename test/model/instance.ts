@@ -1,6 +1,6 @@
-import type { StoredState } from '../../agents/stored-state.ts'
+import type { StoredState } from '../../agents/instance/stored-state.ts'
 import type { InstanceName, MemberId } from '../../topology/member.ts'
-import type { ReseedOrder } from '../../failover/order.ts'
+import type { ReseedOrder } from '../../failover/protocol/order.ts'
 import type { PromiseReport } from '../../topology/observation.ts'
 import { memberId, ordinalOf } from '../../topology/member.ts'
 import { countOf, firstOf, isWithin, type Writes } from './ledger.ts'
@@ -134,7 +134,7 @@ export function freshMemory(): AgentMemory {
   }
 }
 
-/** `agents/forgetful.ts`. */
+/** `agents/semisync/forgetful.ts`. */
 export function forgetfulAs(instance: Pick<Instance, 'name' | 'agentRun' | 'memory'>): string {
   return `${runOf(instance)}.${instance.memory.timesForgotten}`
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ClusterRecord } from '../../failover/record.ts'
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import type { Observation } from '../../topology/observation.ts'
 import { Checker } from './checks.ts'
 import { killMysqld } from './instance.ts'

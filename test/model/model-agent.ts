@@ -1,5 +1,5 @@
-import { checkOrder, type AnyOrder } from '../../agents/order-checks.ts'
-import { notedNow, promisedIncarnation, type StoredState } from '../../agents/stored-state.ts'
+import { checkOrder, type AnyOrder } from '../../agents/orders/checks.ts'
+import { notedNow, promisedIncarnation, type StoredState } from '../../agents/instance/stored-state.ts'
 import type {
   Assignment,
   DemoteOrder,
@@ -8,7 +8,7 @@ import type {
   PromiseOrder,
   RenounceOrder,
   ReseedOrder,
-} from '../../failover/order.ts'
+} from '../../failover/protocol/order.ts'
 import { convergePrimary } from './model-primary.ts'
 import { convergeReplica } from './model-replica.ts'
 import {
@@ -40,8 +40,8 @@ export type SentOrder =
   | { readonly kind: 'renounce'; readonly order: RenounceOrder }
 
 /**
- * Carries out one order as `agents/orders.ts` does: checked by the agent's own `checkOrder`, written to disk, done.
- * Throws what refuses it.
+ * Carries out one order as `agents/orders/desk.ts` does: checked by the agent's own `checkOrder`, written to disk,
+ * done. Throws what refuses it.
  */
 export function obey(world: ModelWorld, instance: Instance, sent: SentOrder): void {
   instance.memory.alone = false
@@ -169,7 +169,7 @@ function followsAlready(
   )
 }
 
-/** Makes true what a promise newer than the assignment says (`agents/promise.ts`). */
+/** Makes true what a promise newer than the assignment says (`agents/orders/promise.ts`). */
 export function stopUnderPromise(world: ModelWorld, instance: Instance): void {
   const { memory, disk } = instance
   if (memory.report?.epoch === disk.promise) return
@@ -194,7 +194,7 @@ function reportOf({ ledger }: ModelWorld, instance: Instance, asPrimary: boolean
   return { epoch: disk.promise, holds, executed: ledger.textOf(committed), asPrimary }
 }
 
-/** `agents/thrown-away.ts`. */
+/** `agents/semisync/thrown-away.ts`. */
 export function noticeThrownAway(world: ModelWorld, instance: Instance): void {
   const { memory, held } = instance
   const missing = (memory.seenToHold ?? 0) & ~held
@@ -245,7 +245,7 @@ function reseed(world: ModelWorld, instance: Instance, order: ReseedOrder): void
   instance.beside = order.beside === true ? order : null
 }
 
-/** `agents/renouncing.ts`. */
+/** `agents/orders/renouncing.ts`. */
 function renounce(world: ModelWorld, instance: Instance, order: RenounceOrder): void {
   const { memory, disk } = instance
   if (disk.assignment?.role === 'primary') killMysqld(instance)
@@ -296,7 +296,7 @@ export function finishSeeding(world: ModelWorld, instance: Instance): void {
   })
 }
 
-/** `agents/unproven-copy.ts`; whoever dies in the middle has what was there before. */
+/** `agents/semisync/unproven-copy.ts`; whoever dies in the middle has what was there before. */
 function finishBeside(
   world: ModelWorld,
   instance: Instance,
@@ -326,7 +326,7 @@ function isCopying({ seedsFrom, beside, disk }: Instance): boolean {
   return seedsFrom !== null && (beside === null || beside.epoch === disk.promise)
 }
 
-/** One pass (`agents/converger.ts`). */
+/** One pass (`agents/converge/converger.ts`). */
 export function converge(world: ModelWorld, instance: Instance): void {
   if (!instance.agentUp || isCopying(instance)) return
   const ahead = () => instance.disk.promise > (instance.disk.assignment?.epoch ?? 0)

@@ -1,12 +1,12 @@
-import { leads } from '../../agents/stored-state.ts'
-import type { Decision } from '../../failover/decision.ts'
-import type { ClusterNotes } from '../../failover/notes.ts'
-import type { ClusterRecord } from '../../failover/record.ts'
-import { fetchKey } from '../../failover/order.ts'
-import { believed, standingOf, unnoted, withIncarnation } from '../../failover/incarnations.ts'
-import { isFollowing, type DecisionInput, type Request } from '../../failover/situation.ts'
-import { defaultTimings } from '../../failover/timings.ts'
-import { saysUnsettled, withUnsettled } from '../../failover/unsettled.ts'
+import { leads } from '../../agents/instance/stored-state.ts'
+import type { Decision } from '../../failover/protocol/decision.ts'
+import type { ClusterNotes } from '../../failover/protocol/notes.ts'
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { fetchKey } from '../../failover/protocol/order.ts'
+import { believed, standingOf, unnoted, withIncarnation } from '../../failover/judge/incarnations.ts'
+import { isFollowing, type DecisionInput, type Request } from '../../failover/judge/situation.ts'
+import { defaultTimings } from '../../failover/protocol/timings.ts'
+import { saysUnsettled, withUnsettled } from '../../failover/judge/unsettled.ts'
 import type { InstanceName } from '../../topology/member.ts'
 import type { InstanceView, Snapshot } from '../../topology/snapshot.ts'
 import { hostOf } from '../../topology/testing.ts'
@@ -89,7 +89,7 @@ export class ModelManager {
     })
   }
 
-  /** With the confirmation of its lease, before it says anything more (`src/manager/lease-desk.ts`). */
+  /** With the confirmation of its lease, before it says anything more (`src/manager/loop/lease-desk.ts`). */
   #tellOfForgetful({ memory, mysqld }: Instance): void {
     const told = [...this.views.values()].flatMap(({ name, observation }) =>
       observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs] as const],
@@ -166,7 +166,7 @@ export class ModelManager {
       .map(([key]) => [key, 'refused'])
   }
 
-  /** As `src/manager/run-book.ts` does, from notes that may be old. */
+  /** As `src/manager/loop/run-book.ts` does, from notes that may be old. */
   #believed(): Snapshot {
     const heard = this.#heard()
     if (this.#world.flaws.believesThePast) return heard

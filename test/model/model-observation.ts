@@ -1,4 +1,4 @@
-import { summaryOf } from '../../agents/stored-state.ts'
+import { summaryOf } from '../../agents/instance/stored-state.ts'
 import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
 import {
@@ -17,7 +17,7 @@ import type { ModelWorld } from './model-world.ts'
 /** What the agent of `instance` says now. */
 export function observe(world: ModelWorld, instance: Instance): Observation {
   const { name, memory, mysqld, ending } = instance
-  // The look into the log comes before the silence is shown (`agents/ending.ts`).
+  // The look into the log comes before the silence is shown (`agents/semisync/ending.ts`).
   if (ending && !world.flaws.showsSilenceFirst) noticeEnding(instance)
   const stored = storedSummary(world, instance)
   return {
@@ -61,7 +61,7 @@ export function observe(world: ModelWorld, instance: Instance): Observation {
   }
 }
 
-/** `agents/agent-observation.ts`. */
+/** `agents/observe/observation.ts`. */
 function openingOf(
   { disk: { assignment }, memory: { openingSince } }: Instance,
   nowMs: number,
@@ -73,7 +73,7 @@ function openingOf(
 
 /**
  * A replica that must know what its source holds, and does not, says that it acts on no revision
- * (`agents/agent-observation.ts`).
+ * (`agents/observe/observation.ts`).
  */
 function storedSummary(world: ModelWorld, { disk, memory, mysqld }: Instance): StoredSummary {
   const summary = summaryOf(disk)

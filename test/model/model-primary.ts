@@ -1,10 +1,10 @@
-import type { PrimaryAssignment } from '../../failover/order.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
 import { ableToAcknowledge, killMysqld, waitingOf, type Instance } from './instance.ts'
 import { store } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
 /**
- * One pass towards being primary (`agents/converge-primary.ts`): gates and k exactly as assigned, then open; a marker
+ * One pass towards being primary (`agents/semisync/primary.ts`): gates and k exactly as assigned, then open; a marker
  * for the revision.
  */
 export function convergePrimary(world: ModelWorld, instance: Instance, assignment: PrimaryAssignment): void {
@@ -60,7 +60,7 @@ function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignme
   keepMarked(world, instance, assignment)
 }
 
-/** `agents/elected-set.ts`. */
+/** `agents/semisync/elected-set.ts`. */
 function lacksElected(
   world: ModelWorld,
   { memory, committed }: Instance,

@@ -1,11 +1,11 @@
-import type { ReplicaAssignment } from '../../failover/order.ts'
+import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
 import { isConnected, type Instance } from './instance.ts'
 import { isWithin } from './ledger.ts'
 import { noticeThrownAway, store } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
-/** One pass towards following (`agents/converge-replica.ts`). */
+/** One pass towards following (`agents/semisync/replica.ts`). */
 export function convergeReplica(world: ModelWorld, instance: Instance, assignment: ReplicaAssignment): void {
   const { server, memory } = instance
   memory.openedPid = null

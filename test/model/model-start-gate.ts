@@ -2,7 +2,7 @@ import { killMysqld, startMysqld, type Instance } from './instance.ts'
 import { store } from './model-agent.ts'
 import type { ModelWorld } from './model-world.ts'
 
-/** mysqld runs only when its agent says so (`agents/start-gate.ts`). */
+/** mysqld runs only when its agent says so (`agents/converge/start-gate.ts`). */
 export function passStartGate(world: ModelWorld, instance: Instance): void {
   if (instance.ending) killMysqld(instance)
   const { disk, memory } = instance

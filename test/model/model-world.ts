@@ -1,11 +1,11 @@
-import { freshState, newIncarnation, type StoredState } from '../../agents/stored-state.ts'
+import { freshState, newIncarnation, type StoredState } from '../../agents/instance/stored-state.ts'
 import { decide } from '../../failover/decide.ts'
-import type { Decision } from '../../failover/decision.ts'
-import { emptyNotes, type ClusterNotes } from '../../failover/notes.ts'
-import type { Assignment } from '../../failover/order.ts'
-import { countedMembers, type ClusterRecord } from '../../failover/record.ts'
-import type { DecisionInput } from '../../failover/situation.ts'
-import type { ClusterSpec } from '../../failover/spec.ts'
+import type { Decision } from '../../failover/protocol/decision.ts'
+import { emptyNotes, type ClusterNotes } from '../../failover/protocol/notes.ts'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import { countedMembers, type ClusterRecord } from '../../failover/protocol/record.ts'
+import type { DecisionInput } from '../../failover/judge/situation.ts'
+import type { ClusterSpec } from '../../failover/protocol/spec.ts'
 import {
   instanceName,
   instanceOf,

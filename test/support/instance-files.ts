@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ArchiveDescription } from '../../agents/binlog-archive.ts'
+import type { ArchiveDescription } from '../../agents/binlog/archive.ts'
 import { runCommand } from '../../src/local/run-command.ts'
 import { readCluster } from '../../src/local/cluster-file.ts'
 import { logPath } from '../../src/local/state-layout.ts'

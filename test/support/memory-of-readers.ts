@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { archiveErrant } from '../../agents/errant-archive.ts'
-import { readBinlogSet } from '../../agents/binlog-set.ts'
-import { readTrimPlan } from '../../agents/unacknowledged-tail.ts'
+import { archiveErrant } from '../../agents/binlog/errant-archive.ts'
+import { readBinlogSet } from '../../agents/binlog/set.ts'
+import { readTrimPlan } from '../../agents/binlog/unacknowledged-tail.ts'
 import { GtidSet } from '../../topology/gtid-set.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { volumeLayout } from '../../agents/volume-layout.ts'
+import { volumeLayout } from '../../agents/instance/volume-layout.ts'
 import { agentConfigPath } from '../../src/local/state-layout.ts'
 import type { TestCluster } from './cluster.ts'
 

@@ -1,4 +1,4 @@
-import type { ClusterView } from '../../src/manager/api/views.ts'
+import type { ClusterView } from '../../src/api-contract/views.ts'
 
 /** Every instance is up and followed by its manager, every replica counts, and the primary takes writes. */
 export function isWhole(view: ClusterView, instances: number): boolean {

@@ -7,8 +7,8 @@ import { withFileLock } from '../../local/file-lock.ts'
 import { layoutOf, type StateLayout } from '../../local/state-layout.ts'
 import { openStore } from '../../store/open.ts'
 import type { LeadingStore } from '../../store/store.ts'
-import type { Io } from '../io.ts'
-import { toJson } from '../json-output.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
 
 /** Stops a cluster, and removes it with `purge`. */
 export async function down(io: Io, wanted: string | undefined, purge: boolean, output: 'text' | 'json'): Promise<void> {

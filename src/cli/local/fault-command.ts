@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander'
 import { faults, isFault } from '../../local/fault-names.ts'
-import { instanceArgument } from '../arguments.ts'
-import { withOutput, type OutputOptions } from '../common-options.ts'
-import type { Io } from '../io.ts'
-import { toJson } from '../json-output.ts'
+import { instanceArgument } from '../terminal/arguments.ts'
+import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
 
 export function addFault(local: Command, io: Io): void {
   const explained = Object.entries(faults).map(([name, what]) => `  ${name.padEnd(13)} ${what}`)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withOutput, type OutputOptions } from '../common-options.ts'
-import type { Io } from '../io.ts'
+import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
 
 export function addList(local: Command, io: Io): void {
   const command = local.command('list').description('List the clusters on this machine.')
@@ -10,8 +10,8 @@ export function addList(local: Command, io: Io): void {
         import('../../local/cluster-index.ts'),
         import('./status.ts'),
         import('../../common/errors.ts'),
-        import('../table.ts'),
-        import('../json-output.ts'),
+        import('../terminal/table.ts'),
+        import('../terminal/json-output.ts'),
       ])
     const leftOut = (dir: string, error: unknown) => io.note(`${dir} is left out: ${describeError(error)}`)
     const [found, orphans] = await Promise.all([allClusters(leftOut), orphanedClusters()])

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Io } from '../io.ts'
+import type { Io } from '../terminal/io.ts'
 import { addDown } from './down-command.ts'
 import { addFault } from './fault-command.ts'
 import { addList } from './list-command.ts'

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
-import { integerFrom } from '../arguments.ts'
-import { withOutput } from '../common-options.ts'
-import type { Io } from '../io.ts'
+import { integerFrom } from '../terminal/arguments.ts'
+import { withOutput } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
 import type { LogsOptions } from './logs.ts'
 
 export function addLogs(local: Command, io: Io): void {

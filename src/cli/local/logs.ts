@@ -6,8 +6,8 @@ import { allClusters, findCluster, type FoundCluster } from '../../local/cluster
 import { isMissing } from '../../local/input-file.ts'
 import { lastLines } from '../../local/log-tail.ts'
 import { layoutOf, logPath } from '../../local/state-layout.ts'
-import type { OutputOptions } from '../common-options.ts'
-import type { Io } from '../io.ts'
+import type { OutputOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
 
 export interface LogsOptions extends OutputOptions {
   readonly follow?: true

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { volumeLayout } from '../../../agents/volume-layout.ts'
+import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
 import { ensureSecrets, readSecret } from '../../local/secrets.ts'
 import { layoutOf } from '../../local/state-layout.ts'
 import { clusterIn, temporaryFolder } from '../../local/testing.ts'

@@ -1,7 +1,7 @@
 import { spawn, type StdioOptions } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { volumeLayout } from '../../../agents/volume-layout.ts'
+import { volumeLayout } from '../../../agents/instance/volume-layout.ts'
 import { RegentError } from '../../common/errors.ts'
 import type { FoundCluster } from '../../local/cluster-index.ts'
 import type { LocalInstance } from '../../local/cluster-file.ts'

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { renderServerConfig } from '../../../agents/server-config.ts'
-import { askForSettings, runHere } from '../../../agents/settings-check.ts'
+import { renderServerConfig } from '../../../agents/mysqld/my-cnf.ts'
+import { askForSettings, runHere } from '../../../agents/mysqld/settings-check.ts'
 import { RegentError } from '../../common/errors.ts'
 import type { LocalCluster, MysqlPrograms } from '../../local/cluster-file.ts'
 import { agentConfigPath, type StateLayout } from '../../local/state-layout.ts'
-import { readAgentConfig } from '../agent-config-file.ts'
+import { readAgentConfig } from '../commands/agent-config-file.ts'
 
 /**
  * Settings that people wrote into the agents' files and this mysqld does not take are refused before anything is

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { integerFrom } from '../arguments.ts'
-import { withDryRun, withOutput, type OutputOptions } from '../common-options.ts'
-import type { Io } from '../io.ts'
+import { integerFrom } from '../terminal/arguments.ts'
+import { withDryRun, withOutput, type OutputOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** A scale-out seeds new instances; the manager answers when they have joined. */
 const deadlineMs = 600_000
@@ -24,7 +24,7 @@ export function addScale(local: Command, io: Io): void {
       const [{ findCluster }, { instancesFor }, { operate }] = await Promise.all([
         import('../../local/cluster-index.ts'),
         import('../../local/cluster-file.ts'),
-        import('../operate.ts'),
+        import('../commands/operate.ts'),
       ])
       const { dir, cluster } = await findCluster(name)
       // Refused here with its reason rather than half-way: --hosts may have named too few.

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { clusterArgument } from '../arguments.ts'
-import { withOutput, type OutputOptions } from '../common-options.ts'
-import type { Io } from '../io.ts'
+import { clusterArgument } from '../terminal/arguments.ts'
+import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
 
 export function addStatus(local: Command, io: Io): void {
   const command = local

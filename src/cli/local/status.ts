@@ -7,12 +7,12 @@ import { isAlive } from '../../local/process-identity.ts'
 import { readRoute } from '../../local/routes.ts'
 import { clientUser, passwordOf } from '../../local/secrets.ts'
 import { layoutOf } from '../../local/state-layout.ts'
-import type { ClusterView } from '../../manager/api/views.ts'
-import type { ApiClient } from '../api-client.ts'
-import { localTarget, openLocal } from '../connect.ts'
-import type { Io } from '../io.ts'
-import { toJson } from '../json-output.ts'
-import { renderTable } from '../table.ts'
+import type { ClusterView } from '../../api-contract/views.ts'
+import type { ApiClient } from '../connection/api-client.ts'
+import { localTarget, openLocal } from '../connection/connect.ts'
+import type { Io } from '../terminal/io.ts'
+import { toJson } from '../terminal/json-output.ts'
+import { renderTable } from '../terminal/table.ts'
 
 /** What `local status -o json` prints; scripts rely on it. */
 export interface LocalStatus {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { pathArgument } from '../arguments.ts'
+import { pathArgument } from '../terminal/arguments.ts'
 
 /** What `local up` starts in the background; hidden, since nobody else has a reason to. */
 export function addSupervise(local: Command): void {

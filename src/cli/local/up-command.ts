@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
-import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../arguments.ts'
-import { withOutput } from '../common-options.ts'
-import type { Io } from '../io.ts'
+import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../terminal/arguments.ts'
+import { withOutput } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
 import type { UpOptions } from './up-options.ts'
 
 export function addUp(local: Command, io: Io): void {

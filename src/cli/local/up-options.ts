@@ -1,4 +1,4 @@
-import type { OutputOptions } from '../common-options.ts'
+import type { OutputOptions } from '../terminal/common-options.ts'
 
 /** What the command line says of a local cluster that is to be up. */
 export interface UpOptions extends OutputOptions {

@@ -4,9 +4,9 @@ import { supervisorStatus } from '../../local/background.ts'
 import type { FoundCluster } from '../../local/cluster-index.ts'
 import { explainingLines } from '../../local/log-tail.ts'
 import { layoutOf, type StateLayout } from '../../local/state-layout.ts'
-import type { ClusterView } from '../../manager/api/views.ts'
-import { openLocal } from '../connect.ts'
-import type { Io } from '../io.ts'
+import type { ClusterView } from '../../api-contract/views.ts'
+import { openLocal } from '../connection/connect.ts'
+import type { Io } from '../terminal/io.ts'
 
 /** Initialising sixteen servers on two cores takes minutes. */
 const deadlineMs = 300_000

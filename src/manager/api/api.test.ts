@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { Value } from 'typebox/value'
 import { Type, type TSchema } from 'typebox'
 import { RegentError } from '../../common/errors.ts'
-import { explainViewSchema } from './explain-view.ts'
-import { operationResultSchema, type OperationResult } from './operation-result.ts'
-import { recoverySchema } from './recovery-view.ts'
+import { explainViewSchema } from '../../api-contract/explain-view.ts'
+import { operationResultSchema, type OperationResult } from '../../api-contract/operation-result.ts'
+import { recoverySchema } from '../../api-contract/recovery-view.ts'
 import { authorized, shop, shopRecovery, testApi, type MemoryClusters } from './testing.ts'
-import { clusterViewSchema, instanceRowSchema, topologyViewSchema, treeNodeSchema } from './views.ts'
+import { clusterViewSchema, instanceRowSchema, topologyViewSchema, treeNodeSchema } from '../../api-contract/views.ts'
 
 let app: FastifyInstance
 let clusters: MemoryClusters

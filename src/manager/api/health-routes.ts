@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { ClusterService } from '../cluster-service.ts'
-import type { ManagerMetrics } from '../metrics.ts'
+import type { ClusterService } from '../clusters/cluster-service.ts'
+import type { ManagerMetrics } from '../clusters/metrics.ts'
 import { routeSchema } from './route-schema.ts'
 
 /** Answered without a token and without a limit: probes and Prometheus have neither, and nothing here is secret. */

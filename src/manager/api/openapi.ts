@@ -1,11 +1,11 @@
 import { fastifySwagger } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { explainViewSchema } from './explain-view.ts'
-import { operationResultSchema } from './operation-result.ts'
-import { recoverySchema } from './recovery-view.ts'
+import { explainViewSchema } from '../../api-contract/explain-view.ts'
+import { operationResultSchema } from '../../api-contract/operation-result.ts'
+import { recoverySchema } from '../../api-contract/recovery-view.ts'
 import { problemSchema, routeSchema } from './route-schema.ts'
-import { clusterViewSchema, instanceRowSchema, topologyViewSchema, treeNodeSchema } from './views.ts'
+import { clusterViewSchema, instanceRowSchema, topologyViewSchema, treeNodeSchema } from '../../api-contract/views.ts'
 
 const named = [
   instanceRowSchema,

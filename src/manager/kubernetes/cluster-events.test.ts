@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Happening } from '../../controller-runtime/event-correlator.ts'
 import { testingInformer } from '../../controller-runtime/testing-informer.ts'
 import { aCluster } from '../../kube/testing.ts'
-import type { Recovery } from '../../../failover/notes.ts'
+import type { Recovery } from '../../../failover/protocol/notes.ts'
 import { ClusterEvents } from './cluster-events.ts'
 
 const key = { namespace: 'shops', name: 'shop' }

@@ -3,8 +3,8 @@ import type { Happening } from '../../controller-runtime/event-correlator.ts'
 import type { InformerPort } from '../../controller-runtime/informer-port.ts'
 import { keyText, type ObjectKey } from '../../controller-runtime/objects.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
-import type { Decision, FlowKind } from '../../../failover/decision.ts'
-import type { Recovery } from '../../../failover/notes.ts'
+import type { Decision, FlowKind } from '../../../failover/protocol/decision.ts'
+import type { Recovery } from '../../../failover/protocol/notes.ts'
 import { gistOfSentence } from './status.ts'
 
 export interface ClusterEventsParts {

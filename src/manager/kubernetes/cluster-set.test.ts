@@ -9,7 +9,7 @@ import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '../.
 import type { Secret } from '../../kube/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/stateful-set.ts'
 import { aCluster } from '../../kube/testing.ts'
-import { createMetrics } from '../metrics.ts'
+import { createMetrics } from '../clusters/metrics.ts'
 import { ClusterSet } from './cluster-set.ts'
 
 const key = { namespace: 'shops', name: 'shop' }

@@ -3,7 +3,7 @@ import { annotations } from '../../kube/names.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { ordinalOf } from '../../../topology/member.ts'
 import { refusesSettings } from '../../../topology/words.ts'
-import type { ClusterView, InstanceRow } from '../api/views.ts'
+import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
 import { takesPart } from './status.ts'
 
 export interface RollingUpdateStep {
@@ -16,7 +16,7 @@ export interface RollingUpdateStep {
 /**
  * The next step of bringing every pod to what its cluster's spec says: first what is broken, then replicas, the highest
  * ordinal before others, each back in the sync set before the next; the primary last, and its pod's end hands it over
- * (`failover/hand-over.ts`).
+ * (`failover/flows/hand-over.ts`).
  * @param wanted the revision of the pods that their set makes now. Not the one that the spec asks for: until the set
  * knows of that, a pod would be deleted for nothing, again and again
  */

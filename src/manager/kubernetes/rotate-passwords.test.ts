@@ -4,7 +4,7 @@ import { ScriptedClient } from '../../controller-runtime/testing-kube-client.ts'
 import { virtualWorld } from '../../controller-runtime/testing-world.ts'
 import { secrets, secretsOf, textIn } from '../../kube/secrets.ts'
 import { aCluster } from '../../kube/testing.ts'
-import type { Request } from '../../../failover/situation.ts'
+import type { Request } from '../../../failover/judge/situation.ts'
 import { aSituation } from '../../../failover/testing.ts'
 import { rotatePasswords } from './rotate-passwords.ts'
 

@@ -1,4 +1,4 @@
-import { describeDowntime } from '../../../failover/downtime.ts'
+import { describeDowntime } from '../../../failover/judge/downtime.ts'
 import { describeLag } from '../../../topology/lag.ts'
 import { refusesSettings } from '../../../topology/words.ts'
 import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
@@ -6,7 +6,7 @@ import { namesOf, selectorTextOf } from '../../kube/names.ts'
 import { agentAddress } from '../../kube/services.ts'
 import type { Pod } from '../../kube/stateful-set.ts'
 import { conditionTypes, type MySQLClusterStatus } from '../../kube/status-schema.ts'
-import type { ClusterView, InstanceRow } from '../api/views.ts'
+import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
 import type { Progress } from './spec-progress.ts'
 
 export interface StatusInput {

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import type { Observation } from '../../../topology/observation.ts'
-import type { FeedListener } from '../agent-feed.ts'
+import type { FeedListener } from '../loop/agent-feed.ts'
 import { watchTrust } from './watch-trust.ts'
 
 const address = '10.0.0.2:9400'

@@ -1,0 +1,128 @@
+import { RegentError } from '../../src/common/errors.ts'
+import { GtidSet } from '../../topology/gtid-set.ts'
+import type { GtidText } from '../../topology/observation.ts'
+import { archivesOf, archiveVersion, writeArchive, type ArchiveSource, type ByteRange } from './archive.ts'
+import { scanBinlog, type ScanOptions } from './file.ts'
+import { GroupFold } from './groups.ts'
+import { binlogFiles, readBinlogHead, readFileSets, relayLogFiles, type BinlogHead } from './set.ts'
+import { GtidCollector, GtidMatcher } from './gtid-collector.ts'
+
+export interface ErrantArchiveRequest {
+  readonly dataDir: string
+  readonly archiveDir: string
+  readonly instance: string
+  /** What is to be archived, whole. */
+  readonly gtids: GtidText
+  readonly wallMs: number
+}
+
+/**
+ * Copies transactions that the primary does not have out of the binlogs, and what was received and not yet applied out
+ * of the relay logs, of a server that runs or not, before the instance is seeded again (safety rule 8). What an earlier
+ * archive of this instance holds, a tail that was cut off and yet had been committed, is not looked for again. Resolves
+ * to the folders, a new one first, in which `mysqlbinlog` reads every file.
+ *
+ * Throws `REGENT_REFUSED`, naming them, where transactions are nowhere (purged, cloned); `REGENT_BINLOG_UNREADABLE`
+ * where a file that may have them cannot be read. Nothing is archived then.
+ */
+export async function archiveErrant(request: ErrantArchiveRequest, signal?: AbortSignal): Promise<readonly string[]> {
+  const { dataDir, archiveDir, instance, wallMs } = request
+  const wanted = GtidSet.parse(request.gtids)
+  const search = new Search(wanted, signal)
+  await search.addFiles(await binlogFiles(dataDir), false)
+  if (!search.missing().isEmpty()) await search.addFiles(await relayLogFiles(dataDir), true)
+  const earlier = await archivesWith(search.missing(), archiveDir, instance)
+  const missing = search.missing().subtract(earlier.set)
+  if (!missing.isEmpty()) {
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `${instance}: ${missing.toString()} cannot be archived: not in its binlogs (${missing.count()} of ${wanted.count()} transactions)`,
+    )
+  }
+  if (search.sources.length === 0) return earlier.folders
+  const reason = 'not on the primary, taken from the logs before the instance is seeded again'
+  const description = {
+    version: archiveVersion,
+    kind: 'errant',
+    instance,
+    gtids: search.found.set().toString(),
+    wallMs,
+    reason,
+  } as const
+  return [await writeArchive(archiveDir, search.sources, description), ...earlier.folders]
+}
+
+interface FileAndHead extends BinlogHead {
+  readonly path: string
+}
+
+/** Looks for transactions in one file after the other. */
+class Search {
+  readonly sources: ArchiveSource[] = []
+  readonly found = new GtidCollector()
+  readonly #wanted: GtidSet
+  readonly #signal: AbortSignal | undefined
+
+  constructor(wanted: GtidSet, signal?: AbortSignal) {
+    this.#wanted = wanted
+    this.#signal = signal
+  }
+
+  missing(): GtidSet {
+    return this.#wanted.subtract(this.found.set())
+  }
+
+  /** Files of one kind, oldest first. What a file has lies between its own Previous_gtids and the next file's. */
+  async addFiles(paths: readonly string[], isRelayLog: boolean): Promise<void> {
+    const heads: FileAndHead[] = []
+    for (const path of paths) heads.push({ path, ...(await readBinlogHead(path)) })
+    const wanted = this.missing()
+    for (const [index, head] of heads.entries()) {
+      const next = heads[index + 1]
+      const here = wanted.subtract(head.previous)
+      const mayHave = next === undefined ? here : here.intersect(next.previous)
+      const ranges = mayHave.isEmpty()
+        ? []
+        : await this.#rangesIn(head.path, mayHave, { isRelayLog, signal: this.#signal })
+      if (ranges.length > 0) this.sources.push({ path: head.path, headEnd: head.end, ranges })
+    }
+  }
+
+  /** Where transactions lie in a file; neighbours are joined. */
+  async #rangesIn(path: string, wanted: GtidSet, options: ScanOptions): Promise<readonly ByteRange[]> {
+    const isWanted = new GtidMatcher(wanted)
+    const ranges: ByteRange[] = []
+    const fold = new GroupFold(({ gtid, offset, end, ending }) => {
+      if (gtid === null || ending.kind === 'incomplete' || !isWanted.has(gtid)) return
+      this.found.add(gtid)
+      const last = ranges.at(-1)
+      if (last?.end === offset) ranges[ranges.length - 1] = { offset: last.offset, end }
+      else ranges.push({ offset, end })
+    })
+    await scanBinlog(path, (event) => fold.add(event), options)
+    fold.finish()
+    return ranges
+  }
+}
+
+/**
+ * Earlier archives of this instance that hold some of these transactions: by what their files hold, not by what they
+ * say.
+ */
+async function archivesWith(
+  gtids: GtidSet,
+  archiveDir: string,
+  instance: string,
+): Promise<{ readonly set: GtidSet; readonly folders: readonly string[] }> {
+  const folders: string[] = []
+  let set = GtidSet.empty
+  for (const archive of gtids.isEmpty() ? [] : await archivesOf(archiveDir, instance)) {
+    for (const file of archive.files) {
+      const held = (await readFileSets(file)).own.intersect(gtids)
+      if (held.isEmpty()) continue
+      set = set.union(held)
+      if (!folders.includes(archive.folder)) folders.push(archive.folder)
+    }
+  }
+  return { set, folders }
+}

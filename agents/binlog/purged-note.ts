@@ -1,0 +1,88 @@
+import { open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeError } from '../../src/common/errors.ts'
+import { GtidSet } from '../../topology/gtid-set.ts'
+import type { GtidText } from '../../topology/observation.ts'
+import { syncFolder } from './archive.ts'
+import { unreadable } from './events.ts'
+import { serverLife, type Parts } from '../instance/parts.ts'
+
+/** In the data folder itself: a copy that takes the place of that folder brings no note of another server. */
+const fileName = 'regent-purged-gtids'
+
+/**
+ * What a server executed and no binlog of it names (`gtid_purged`), as it was when the server was last seen up. After a
+ * CLONE that is everything that was copied: the server knows it from its table `mysql.gtid_executed`, which nobody can
+ * read once the server is dead. '' where nothing was noted.
+ */
+export async function readPurgedNote(dataDir: string): Promise<GtidSet> {
+  const path = join(dataDir, fileName)
+  try {
+    return GtidSet.parse(await readFile(path, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return GtidSet.empty
+    throw unreadable(`${path} cannot be read: ${describeError(error)}`)
+  }
+}
+
+/** On the disk once it resolves. Whoever dies in the middle of it leaves the note before. */
+export async function writePurgedNote(dataDir: string, gtids: GtidText): Promise<void> {
+  const path = join(dataDir, fileName)
+  const file = await open(`${path}.new`, 'w')
+  try {
+    await file.writeFile(gtids)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.new`, path)
+  await syncFolder(dataDir)
+}
+
+interface Noted {
+  /** `serverLife`. */
+  readonly server: string
+  readonly gtids: GtidText
+}
+
+/** Notes what the running server has purged whenever that is something else, beside everything else that goes on. */
+export class PurgedNote {
+  readonly #parts: Parts
+  #noted: Noted | null = null
+  #writing = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** To be called whenever the server has answered. */
+  look(): void {
+    if (!this.#writing && this.#due() !== null) void this.#write()
+  }
+
+  #due(): Noted | null {
+    const { observer } = this.#parts
+    const server = serverLife(this.#parts)
+    if (server === null || observer.server === null) return null
+    const seen = { server, gtids: observer.server.purged }
+    return this.#noted?.server === seen.server && this.#noted.gtids === seen.gtids ? null : seen
+  }
+
+  async #write(): Promise<void> {
+    this.#writing = true
+    try {
+      for (let due = this.#due(); due !== null; due = this.#due()) {
+        await this.#parts.volume.notePurged(due.gtids)
+        this.#noted = due
+      }
+    } catch (error) {
+      // A full disk: tried again with the next look.
+      this.#parts.notices.add(
+        'PurgedNotNoted',
+        `what it executed and no binlog of it names could not be noted: ${describeError(error)}`,
+      )
+    } finally {
+      this.#writing = false
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { describeError } from '../../src/common/errors.ts'
+import { convergePrimary } from '../semisync/primary.ts'
+import { convergeReplica, isPointed } from '../semisync/replica.ts'
+import { Markers } from '../semisync/marker.ts'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import type { ServerState } from '../../topology/observation.ts'
+import type { Parts, Pass } from '../instance/parts.ts'
+import { isPreparedFor } from '../semisync/preparation.ts'
+import { rememberStop, stopUnderPromise } from '../semisync/under-promise.ts'
+import { passStartGate } from './start-gate.ts'
+import { takeBack } from '../semisync/unproven-copy.ts'
+
+/**
+ * A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when
+ * a replica has connected.
+ */
+const againMs = 15
+const slowestAgainMs = 250
+/** After a pass that failed. */
+const retryMs = 200
+
+/**
+ * Makes the server what the stored assignment says and keeps it so, in passes. Passes and orders never overlap: both go
+ * through one queue, in the order they came.
+ */
+export class Converger {
+  readonly #parts: Parts
+  readonly #changed: () => void
+  readonly #markers: Markers
+  #queue: Promise<unknown> = Promise.resolve()
+  #passQueued = false
+  #fruitless = 0
+  #stopped = false
+
+  constructor(parts: Parts, changed: () => void) {
+    this.#parts = parts
+    this.#changed = changed
+    // A marker changes nothing that a pass would see: what it proved is shown at once, else the manager might wait for
+    // it on an idle cluster.
+    this.#markers = new Markers(parts, () => {
+      changed()
+      this.wake()
+    })
+  }
+
+  /** Runs `task` alone, after everything queued before it. */
+  alone<T>(task: () => Promise<T>): Promise<T> {
+    const run = this.#queue.then(task)
+    this.#queue = run.catch(() => undefined)
+    return run
+  }
+
+  /** Asks for a pass, at most one waiting at a time. */
+  wake(): void {
+    if (this.#passQueued || this.#stopped) return
+    this.#passQueued = true
+    void this.alone(async () => {
+      this.#passQueued = false
+      await this.pass()
+    })
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** One pass; never rejects: what went wrong becomes the sentence. */
+  async pass(): Promise<void> {
+    if (this.#stopped) return
+    const { memory, world, file, process, timings } = this.#parts
+    // Clients wait for the end of a primary to be seen, and for no other's.
+    process.lookEvery(file.current.assignment?.role === 'replica' ? timings.replicaWatchMs : timings.processWatchMs)
+    const [before, stored] = [JSON.stringify(memory.converged), file.current]
+    try {
+      const { again, afterMs } = await this.#converge()
+      this.#fruitless = again ? this.#fruitless + 1 : 0
+      if (again) world.timers.after(Math.min(slowestAgainMs, againMs + this.#fruitless), () => this.wake())
+      else if (afterMs !== undefined) world.timers.after(afterMs, () => this.wake())
+    } catch (error) {
+      memory.converged = { ...memory.converged, done: false, sentence: describeError(error) }
+      world.timers.after(retryMs, () => this.wake())
+    }
+    // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has
+    // caught up and counts again.
+    if (JSON.stringify(memory.converged) !== before || file.current !== stored) this.#changed()
+  }
+
+  async #converge(): Promise<Pass> {
+    const { file, process, memory } = this.#parts
+    const { assignment, promise, unproven } = file.current
+    if (memory.termination?.stopping) return { again: false }
+    // Whoever died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
+    if (unproven) await takeBack(this.#parts)
+    if (this.#isCopying()) return { again: false }
+    if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
+    await rememberStop(this.#parts)
+    if (memory.termination === null) await passStartGate(this.#parts)
+    if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
+    const state = await this.#stateFor(assignment)
+    if (assignment === null) {
+      memory.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
+      return { again: false }
+    }
+    return assignment.role === 'primary'
+      ? convergePrimary(this.#parts, assignment, state, this.#markers)
+      : convergeReplica(this.#parts, assignment, state)
+  }
+
+  /**
+   * One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it.
+   */
+  #isCopying(): boolean {
+    const { file, memory } = this.#parts
+    return memory.seedingProgress !== null && (file.current.seeding || memory.copiesBeside === file.current.promise)
+  }
+
+  /**
+   * A primary that was made ready is opened without another look: nobody has been let in since the last. A replica that
+   * was made ready connects without one. Before anybody is let in clients are shown what they are to be shown.
+   */
+  async #stateFor(assignment: Assignment | null): Promise<ServerState> {
+    const { observer, clientCertificate } = this.#parts
+    await clientCertificate?.show()
+    const prepared =
+      assignment !== null &&
+      (assignment.role === 'primary'
+        ? isPreparedFor(this.#parts, assignment.epoch)
+        : isPointed(this.#parts, assignment))
+    return (prepared ? observer.server : null) ?? (await observer.recent(againMs))
+  }
+}

@@ -1,0 +1,153 @@
+import { describeError } from '../../src/common/errors.ts'
+import type { Timer } from '../../src/common/ports.ts'
+import { agentRoutes, orderVersion, type Endpoint, type LeaseVote } from '../../failover/protocol/order.ts'
+import type { InstanceName } from '../../topology/member.ts'
+import type { GtidText } from '../../topology/observation.ts'
+import {
+  dueBinlogs,
+  isShortOfSpace,
+  keepingEveryMs,
+  membersLacking,
+  sentenceAboutForced,
+  sentenceAboutHeld,
+  type DueBinlog,
+  type MemberHoldings,
+} from './binlog-keeping.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/** How often it is looked whether space is short. */
+const lookMs = 2_000
+
+/**
+ * Purges this server's binlogs in mysqld's stead, which knows nothing of who still needs them (design §5, "More ways to
+ * lose"): also a replica's, for it may be the source a member comes back to. What the others hold, they are asked; one
+ * that does not answer holds what it held when it last did.
+ */
+export class BinlogKeeper {
+  readonly #parts: Parts
+  readonly #executed = new Map<InstanceName, GtidText>()
+  /** What was executed before each file began: reading that is dear, and it never changes. */
+  readonly #before = new Map<string, GtidText>()
+  #timer: Timer | null = null
+  #busy = false
+  #roundAtMs = Number.NEGATIVE_INFINITY
+  /** What was said last about files that are held. */
+  #holding = ''
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  start(): void {
+    this.#timer = this.#parts.world.timers.every(lookMs, () => void this.look())
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+  }
+
+  /** Does what is due. Never rejects. */
+  async look(): Promise<void> {
+    const { world, config, observer, process, file, notices } = this.#parts
+    const { assignment, seeding } = file.current
+    if (this.#busy || process.state !== 'running' || observer.server === null || assignment === null || seeding) return
+    const nowMs = world.clock.monotonicMs()
+    const isRound = nowMs - this.#roundAtMs >= keepingEveryMs(config)
+    if (!isRound && !isShortOfSpace(observer.freeBytes, config)) return
+    this.#busy = true
+    try {
+      if (isRound) {
+        this.#roundAtMs = nowMs
+        await this.#askPeers()
+      }
+      if (observer.server !== null) await this.#purgeDue(observer.server.purged)
+    } catch (error) {
+      notices.add('BinlogsNotPurged', `binlogs could not be purged: ${describeError(error)}`)
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  /** The question is a lease's, which agents of every version answer. */
+  async #askPeers(): Promise<void> {
+    const { file, transport, config, timings } = this.#parts
+    const request = {
+      version: orderVersion,
+      cluster: config.cluster,
+      asking: config.instance,
+      epoch: file.current.assignment?.epoch ?? 0,
+    }
+    await Promise.allSettled(
+      this.#peers().map(async ({ instance, agent }) => {
+        const vote = (await transport.post(agent, agentRoutes.leaseVote, request, timings.leaseRenewMs)) as LeaseVote
+        if (typeof vote.executed === 'string') this.#executed.set(instance, vote.executed)
+      }),
+    )
+  }
+
+  async #purgeDue(purged: GtidText): Promise<void> {
+    const { volume, observer, world, config, notices } = this.#parts
+    const due = dueBinlogs(
+      await volume.listBinlogs(),
+      { wallMs: world.clock.wallMs(), freeBytes: observer.freeBytes },
+      config,
+    )
+    this.#forgetAllBut(due)
+    const members = this.#peers().map(({ instance }): MemberHoldings => ({
+      instance,
+      executed: this.#executed.get(instance) ?? null,
+    }))
+    const forced: DueBinlog[] = []
+    let robbed: readonly MemberHoldings[] = []
+    let holding = ''
+    for (const file of due) {
+      const lacking = membersLacking(await this.#upToEndOf(file), purged, members)
+      if (lacking.length > 0 && file.force === null) {
+        holding = sentenceAboutHeld(file, lacking)
+        break
+      }
+      // One at a time: while files are removed, no binlog can be rotated.
+      if (!(await this.#purge(file))) break
+      // Whoever lacks something of a file lacks something up to the end of the next one too.
+      if (lacking.length > 0) robbed = lacking
+      if (lacking.length > 0) forced.push(file)
+    }
+    if (forced.length > 0) notices.add('BinlogsPurged', sentenceAboutForced(forced, robbed, config))
+    if (holding !== '' && holding !== this.#holding) notices.add('BinlogsHeld', holding)
+    this.#holding = holding
+  }
+
+  /** False where it is still there: mysqld removes no file that a replica reads at this moment. */
+  async #purge({ name, next }: DueBinlog): Promise<boolean> {
+    const { server, volume } = this.#parts
+    await server.purgeBinlogsBefore(next)
+    return !(await volume.listBinlogs()).some((file) => file.name === name)
+  }
+
+  /** All that had been executed when this file ended. */
+  async #upToEndOf({ next }: DueBinlog): Promise<GtidText> {
+    const { volume, observer } = this.#parts
+    const known = this.#before.get(this.#keyOf(next))
+    if (known !== undefined) return known
+    const before = await volume.previousGtids(next)
+    // One that cannot be read, as it is encrypted for example, counts as if everything were in it.
+    if (before === null) return observer.server?.executed ?? ''
+    this.#before.set(this.#keyOf(next), before)
+    return before
+  }
+
+  #forgetAllBut(due: readonly DueBinlog[]): void {
+    const wanted = new Set(due.map(({ next }) => this.#keyOf(next)))
+    for (const key of this.#before.keys()) if (!wanted.has(key)) this.#before.delete(key)
+  }
+
+  /** A server that was seeded again begins with the same names. */
+  #keyOf(name: string): string {
+    return `${this.#parts.process.pid}/${name}`
+  }
+
+  #peers(): readonly Endpoint[] {
+    const { file, config } = this.#parts
+    return (file.current.assignment?.peers ?? []).filter(({ instance }) => instance !== config.instance)
+  }
+}

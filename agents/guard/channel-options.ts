@@ -1,0 +1,76 @@
+import { changedOptions, type StoppedThread } from '../../failover/protocol/channel-options.ts'
+import { describeError } from '../../src/common/errors.ts'
+import type { Channel, ChangedSetting } from '../../topology/observation.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/** So long a change that has not helped is not made again: it stops a thread. An opening may wait for the applier's. */
+const uselessMs: Readonly<Record<StoppedThread, number>> = { applier: 1_000, receiver: 10_000, both: 10_000 }
+/** So long one that was refused is not: somebody's statement may have come in between. */
+const refusedMs = 1_000
+/** What waits until everything is applied is tried so often, and waits so long each time. */
+const backlogMs = 2_000
+const applyMs = 200
+
+/** Options of this kind are to be put right now: they were not tried just before. */
+export function hasDueOptions({ memory, world }: Parts, channel: Channel | null, stopped: StoppedThread): boolean {
+  const changed = changedOptions(channel, stopped)
+  const tried = memory.optionsTried.get(stopped)
+  if (changed.length === 0) memory.optionsTried.delete(stopped)
+  return changed.length > 0 && (tried?.what !== textOf(changed) || world.clock.monotonicMs() >= tried.untilMs)
+}
+
+const why = 'put right once everything received is applied, else that would be thrown away'
+
+/** Resolves to false where it has to wait until everything received is applied. */
+type Change = () => Promise<boolean>
+
+/** Makes the change, and says what it was for, or why it was not made. */
+export async function putOptionsRight(
+  parts: Parts,
+  channel: Channel | null,
+  stopped: StoppedThread,
+  change: Change,
+): Promise<void> {
+  const { memory, notices, observer, world } = parts
+  const changed = changedOptions(channel, stopped)
+  const what = textOf(changed)
+  const retryAfter = (ms: number) => memory.optionsTried.set(stopped, { what, untilMs: world.clock.monotonicMs() + ms })
+  try {
+    const isDone = await change()
+    retryAfter(isDone ? uselessMs[stopped] : backlogMs)
+    if (isDone) for (const one of changed) notices.add('ChannelOptionPutRight', sentenceOf(one))
+    else notices.add('ChannelOptionWaits', `${what} by another hand; ${why}`)
+  } catch (error) {
+    retryAfter(refusedMs)
+    notices.add('ChannelOptionStays', `${what} by another hand and could not be put right: ${describeError(error)}`)
+    throw error
+  } finally {
+    observer.outdate()
+  }
+}
+
+function sentenceOf({ name, seen, wanted }: ChangedSetting): string {
+  return `${name} is ${shown(wanted)} again (by another hand it was ${shown(seen)})`
+}
+
+/** A delay, above all: neither a replica that follows nor an opening waits for it. */
+export async function keepApplierOptions(parts: Parts, channel: Channel | null): Promise<boolean> {
+  if (!hasDueOptions(parts, channel, 'applier')) return false
+  await putOptionsRight(parts, channel, 'applier', () => parts.server.setApplierOptions().then(() => true))
+  return true
+}
+
+/** What is changed with both threads stopped, once nothing can be lost by it. True when the receiver was stopped. */
+export async function keepStoppedOptions(parts: Parts, channel: Channel | null): Promise<boolean> {
+  if (!hasDueOptions(parts, channel, 'both')) return false
+  await putOptionsRight(parts, channel, 'both', () => parts.server.setStoppedOptions(applyMs))
+  return true
+}
+
+function textOf(changed: readonly ChangedSetting[]): string {
+  return changed.map(({ name, seen }) => `${name} is ${shown(seen)}`).join(', ')
+}
+
+function shown(value: string): string {
+  return value === '' ? 'empty' : value
+}

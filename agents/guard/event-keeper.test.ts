@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { EventKeeper } from './event-keeper.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+
+async function aPrimary() {
+  const [server, process] = [new ScriptedServer(aServerState()), new ScriptedProcess()]
+  const parts = await testParts(server, { process })
+  await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
+  parts.memory.openedPid = process.pid
+  parts.memory.converged = { revision: 10, done: true, sentence: '' }
+  return { parts, server, process, keeper: new EventKeeper(parts) }
+}
+
+describe('events that a person disabled', () => {
+  it('are recorded once by a primary, and again when one was changed or the server is another', async () => {
+    const { parts, server, process, keeper } = await aPrimary()
+    await keeper.look()
+    await keeper.look()
+    expect(server.calls).toEqual(['record events'])
+    server.changedEvents = 1
+    await keeper.look()
+    await keeper.look()
+    expect(server.calls).toHaveLength(2)
+    process.pid = parts.memory.openedPid = 1_001
+    await keeper.look()
+    expect(server.calls).toHaveLength(3)
+  })
+
+  it('are recorded by nobody but an open primary that has enabled what ran before', async () => {
+    const { parts, server, keeper } = await aPrimary()
+    parts.memory.untidy = { pid: 1_000, untilMs: 0 }
+    await keeper.look()
+    parts.memory.untidy = null
+    parts.memory.openedPid = null
+    await keeper.look()
+    parts.memory.openedPid = 1_000
+    await parts.file.update({ promise: 4 })
+    await keeper.look()
+    expect(server.calls).toEqual([])
+  })
+
+  it('are recorded at the next look where that failed, which is said', async () => {
+    const { parts, server, keeper } = await aPrimary()
+    const record = server.recordEvents
+    server.recordEvents = () => Promise.reject(new Error('no'))
+    await keeper.look()
+    expect(parts.notices.list.at(-1)).toMatchObject({ code: 'EventsNotRecorded' })
+    server.recordEvents = record
+    await keeper.look()
+    expect(server.calls).toEqual(['record events'])
+  })
+})

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { Timer } from '../../src/common/ports.ts'
+import { Lease, leaseLost } from './lease.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from '../testing.ts'
+
+const orderOf = ({ version, cluster, member, epoch, revision }: PrimaryAssignment) => ({
+  version,
+  cluster,
+  member,
+  epoch,
+  revision,
+})
+
+/** A primary that neither a manager nor a peer answers; a test says what time it is. */
+async function alone(waiting = 0) {
+  const process = new ScriptedProcess()
+  const fixed = await testParts(
+    new ScriptedServer(aServerState({ semiSyncSource: { enabled: true, acks: 1, waiting } })),
+    { process },
+  )
+  const time = { nowMs: 1_000_000 }
+  const ticks: (() => void)[] = []
+  const every = (_ms: number, task: () => void): Timer => (ticks.push(task), { cancel: () => undefined })
+  const world = {
+    ...fixed.world,
+    clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs },
+    timers: { ...fixed.world.timers, every },
+  }
+  const parts = { ...fixed, world, transport: { post: () => Promise.reject(new Error('nobody answers')) } }
+  await parts.observer.refresh()
+  await parts.file.update({
+    promise: 3,
+    revision: 10,
+    assignment: {
+      ...primaryOfEpoch3,
+      peers: ['shop-0', 'shop-1', 'shop-2'].map((instance) => ({
+        instance,
+        agent: instance,
+        host: instance,
+        port: 3306,
+      })),
+    },
+  })
+  const woken = { times: 0 }
+  const lease = new Lease(parts, () => void (woken.times += 1))
+  lease.start()
+  const tick = (ms: number) => {
+    time.nowMs += ms
+    ticks[0]?.()
+  }
+  tick(0)
+  /** As time passes where nothing stands still. */
+  const pass = (ms: number) => {
+    for (let left = ms; left > 0; left -= 500) tick(Math.min(500, left))
+  }
+  return {
+    parts,
+    process,
+    lease,
+    tick,
+    pass,
+    woken,
+    leaseMs: parts.timings.leaseMs,
+    askingMs: parts.timings.leaseAfterPauseMs,
+  }
+}
+
+describe('a lease', () => {
+  it('that nobody renews closes its primary, no sooner than it ends', async () => {
+    const { parts, process, tick, pass, leaseMs } = await alone()
+    pass(leaseMs)
+    expect(parts.memory.closedBecause).toBeNull()
+    tick(1)
+    expect(parts.memory.closedBecause).toBe(leaseLost)
+    expect(parts.notices.list.map(({ code }) => code)).toEqual(['LeaseLost'])
+    expect(process.state).toBe('running')
+  })
+
+  it('that ran out while a session waits ends the server', async () => {
+    const { process, pass, leaseMs } = await alone(1)
+    pass(leaseMs + 1)
+    await expect.poll(() => process.state).toBe('dead')
+  })
+
+  it('counts from when it was asked for, and opens again with a later answer', async () => {
+    const { parts, lease, tick, pass, leaseMs } = await alone()
+    const { question } = lease.question ?? expect.fail('no question')
+    pass(leaseMs - 1)
+    const confirmed = (asked: number) => lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: asked })
+    confirmed(question)
+    tick(2)
+    expect(parts.memory.closedBecause).toBe(leaseLost)
+    confirmed(lease.question?.question ?? 0)
+    expect(parts.memory.closedBecause).toBeNull()
+  })
+
+  it('that ran out keeps nobody closed in another role: the next one is primary with a lease of its own', async () => {
+    const { parts, tick, pass, leaseMs } = await alone()
+    pass(leaseMs + 1)
+    await parts.file.update({ promise: 4, revision: 11, assignment: { ...replicaOfEpoch3, epoch: 4, revision: 11 } })
+    tick(1)
+    expect(parts.memory.closedBecause).toBeNull()
+  })
+
+  it('that ran out while its agent was paused is asked for first, and closes nothing where it is confirmed', async () => {
+    const { parts, lease, tick, pass, leaseMs } = await alone(1)
+    tick(leaseMs + 2_000)
+    expect(parts.memory.closedBecause).toBeNull()
+    expect(parts.notices.list.at(-1)).toMatchObject({
+      code: 'AgentPaused',
+      sentence: expect.stringContaining('paused for 8.0 s') as string,
+    })
+    lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
+    pass(leaseMs)
+    expect(parts.memory.closedBecause).toBeNull()
+    expect(parts.process.state).toBe('running')
+    tick(1)
+    expect(parts.memory.closedBecause).toBe(leaseLost)
+  })
+
+  it('that ran out while its agent was paused closes its primary a moment later where nobody confirms it, however often that is paused', async () => {
+    const { parts, tick, pass, leaseMs, askingMs } = await alone()
+    tick(leaseMs + 2_000)
+    pass(askingMs)
+    expect(parts.memory.closedBecause).toBeNull()
+    tick(leaseMs)
+    expect(parts.memory.closedBecause).toBe(leaseLost)
+  })
+
+  it('is not longer for a pause in which it did not run out', async () => {
+    const { parts, tick, pass, leaseMs } = await alone()
+    tick(leaseMs - 1_000)
+    pass(1_000)
+    expect(parts.memory.closedBecause).toBeNull()
+    tick(1)
+    expect(parts.memory.closedBecause).toBe(leaseLost)
+  })
+
+  it('that is back has its primary opened at once', async () => {
+    const { parts, lease, pass, woken, leaseMs } = await alone()
+    pass(leaseMs + 1)
+    const before = woken.times
+    lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
+    expect(parts.memory.closedBecause).toBeNull()
+    expect(woken.times).toBe(before + 1)
+  })
+})

@@ -1,0 +1,158 @@
+import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } from '../../failover/protocol/order.ts'
+import { describeError } from '../../src/common/errors.ts'
+import type { Timer } from '../../src/common/ports.ts'
+import type { Parts } from '../instance/parts.ts'
+import { leads } from '../instance/stored-state.ts'
+
+/**
+ * The primary's lease (design §5): it stays writable while, within the lease time, either the manager confirmed its
+ * epoch or a majority of the cluster's
+ * agents did. Time is counted from when it *asked*, on the monotonic clock. Run out, the primary fences itself.
+ */
+export class Lease {
+  readonly #parts: Parts
+  readonly #wake: () => void
+  #timer: Timer | null = null
+  #question = 0
+  /** When each question was asked; only those that may still be answered. */
+  readonly #asked = new Map<number, number>()
+  #heldUntilMs: number
+  #epoch = 0
+  #tickedAtMs: number
+  /**
+   * This agent stood still, and the lease may have run out meanwhile: until then it asks and does not close. One such
+   * time between two confirmations.
+   */
+  #asksUntilMs: number | null = null
+
+  constructor(parts: Parts, wake: () => void) {
+    this.#parts = parts
+    this.#wake = wake
+    this.#tickedAtMs = parts.world.clock.monotonicMs()
+    this.#heldUntilMs = this.#tickedAtMs + parts.timings.leaseMs
+  }
+
+  start(): void {
+    const { world, timings } = this.#parts
+    this.#timer = world.timers.every(timings.leaseRenewMs / 3, () => this.#tick())
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+  }
+
+  /** The open question for the manager; null where no lease is needed. */
+  get question(): { readonly question: number; readonly remainingMs: number } | null {
+    if (!this.#isPrimary() || this.#question === 0) return null
+    return { question: this.#question, remainingMs: this.#heldUntilMs - this.#parts.world.clock.monotonicMs() }
+  }
+
+  confirmedByManager(confirmation: LeaseConfirmation): void {
+    const { file } = this.#parts
+    if (confirmation.epoch !== file.current.assignment?.epoch) return
+    this.#granted(confirmation.question)
+  }
+
+  #isPrimary(): boolean {
+    return leads(this.#parts.file.current)
+  }
+
+  #tick(): void {
+    const { world, timings, file, memory } = this.#parts
+    const stoodStillMs = world.clock.monotonicMs() - this.#tickedAtMs
+    this.#tickedAtMs += stoodStillMs
+    if (!this.#isPrimary()) {
+      // Who becomes primary again does so with another lease.
+      if (memory.closedBecause === leaseLost) memory.closedBecause = null
+      return
+    }
+    const nowMs = world.clock.monotonicMs()
+    const epoch = file.current.assignment?.epoch ?? 0
+    if (epoch !== this.#epoch) this.#begin(epoch, nowMs)
+    const lastAsked = this.#asked.get(this.#question) ?? Number.NEGATIVE_INFINITY
+    if (stoodStillMs >= timings.leaseRenewMs) this.#stoodStill(stoodStillMs, nowMs)
+    if (nowMs - lastAsked >= timings.leaseRenewMs) this.#ask(nowMs)
+    if (nowMs > Math.max(this.#heldUntilMs, this.#asksUntilMs ?? 0)) this.#runOut()
+  }
+
+  /**
+   * A machine that was paused (a live migration, a snapshot) wakes with a lease that ran out while nobody here could
+   * ask. What the server did meanwhile it has done: a fence protects from nothing that it would not protect from a
+   * moment later, and would end every session. So it asks first. Safe, since in semisync mode no safety rests on the
+   * lease (docs/safety.md, "A pause").
+   */
+  #stoodStill(stoodStillMs: number, nowMs: number): void {
+    const { memory, notices, timings } = this.#parts
+    if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || memory.closedBecause === leaseLost) return
+    this.#asksUntilMs = nowMs + timings.leaseAfterPauseMs
+    const paused = `this agent was paused for ${(stoodStillMs / 1_000).toFixed(1)} s`
+    const what = `the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`
+    notices.add('AgentPaused', `${paused}, and ${what}`)
+  }
+
+  /** A new epoch begins with a full lease: it was just assigned. */
+  #begin(epoch: number, nowMs: number): void {
+    this.#epoch = epoch
+    this.#heldUntilMs = nowMs + this.#parts.timings.leaseMs
+    this.#asksUntilMs = null
+    this.#asked.clear()
+  }
+
+  #ask(nowMs: number): void {
+    const question = this.#question + 1
+    this.#question = question
+    this.#asked.set(question, nowMs)
+    for (const [old, atMs] of this.#asked) if (nowMs - atMs > this.#parts.timings.leaseMs) this.#asked.delete(old)
+    this.#wake()
+    void this.#askPeers(question)
+  }
+
+  async #askPeers(question: number): Promise<void> {
+    const { file, transport, config, timings, memory, world } = this.#parts
+    const peers = file.current.assignment?.peers ?? []
+    const request = { version: orderVersion, cluster: config.cluster, asking: config.instance, epoch: this.#epoch }
+    let votes = 1
+    const ask = async (instance: string, address: string): Promise<void> => {
+      const vote = (await transport.post(address, agentRoutes.leaseVote, request, timings.leaseRenewMs)) as LeaseVote
+      memory.peersHeard.set(instance, world.clock.monotonicMs())
+      if (!vote.granted) return
+      votes += 1
+      if (votes * 2 > peers.length) this.#granted(question)
+    }
+    if (votes * 2 > peers.length) this.#granted(question)
+    await Promise.allSettled(
+      peers.filter(({ instance }) => instance !== config.instance).map(({ instance, agent }) => ask(instance, agent)),
+    )
+  }
+
+  #granted(question: number): void {
+    const askedAtMs = this.#asked.get(question)
+    if (askedAtMs === undefined) return
+    const { memory, timings, notices } = this.#parts
+    this.#heldUntilMs = Math.max(this.#heldUntilMs, askedAtMs + timings.leaseMs)
+    this.#asksUntilMs = null
+    if (memory.closedBecause === leaseLost) {
+      memory.closedBecause = null
+      notices.add('LeaseRegained', 'the lease is confirmed again; the primary opens')
+      this.#wake()
+    }
+  }
+
+  /** Fences itself: sessions that wait for an acknowledgement are killed with their server, never drained. */
+  #runOut(): void {
+    const { memory, notices, observer, process } = this.#parts
+    if (memory.closedBecause === leaseLost) return
+    memory.closedBecause = leaseLost
+    notices.add(
+      'LeaseLost',
+      `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,
+    )
+    const waiting = observer.server?.semiSyncSource.waiting ?? 0
+    if (waiting > 0 && process.state === 'running')
+      process.kill().catch((error: unknown) => notices.add('LeaseLost', describeError(error)))
+    this.#wake()
+  }
+}
+
+/** Why a primary without its lease is closed. */
+export const leaseLost = 'the lease ran out'

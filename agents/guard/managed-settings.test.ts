@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest'
+import {
+  isSameValue,
+  restsDurabilityOn,
+  runtimeSettings,
+  wantedAtRuntime,
+} from '../../failover/protocol/runtime-settings.ts'
+import { managedSettings } from '../../failover/protocol/server-settings.ts'
+import { convergePrimary } from '../semisync/primary.ts'
+import { Markers } from '../semisync/marker.ts'
+import { aServerState, anAgentConfig, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { volumeLayout } from '../instance/volume-layout.ts'
+
+const open = { openGates: ['shop-1', 'shop-2'], channel: null } as const
+
+async function openPrimary(server: ScriptedServer) {
+  const parts = await testParts(server)
+  await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
+  Object.assign(parts.memory, { openedPid: parts.process.pid, markedRevision: 10 })
+  const pass = () => convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
+  return { parts, pass, said }
+}
+
+it('A setting that durability rests on is put right once it is on disk that the tail is unsettled, and a marker is written after', async () => {
+  const changedSettings = [{ name: 'sync_binlog', seen: '0', wanted: '1' }]
+  const server = new ScriptedServer(
+    aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1 } }),
+  )
+  const { parts, pass, said } = await openPrimary(server)
+  const unsettled: boolean[] = []
+  server.setSetting = async (name, value) => {
+    unsettled.push(parts.file.current.unsettled)
+    server.calls.push(`set ${name} ${value}`)
+    server.state = aServerState({ ...open, semiSyncSource: { enabled: true, acks: 1 } })
+  }
+  await pass()
+  expect(unsettled).toEqual([true])
+  expect(said()).toContain('SettingPutRight: sync_binlog is 1 again (by another hand it was 0)')
+  await expect.poll(() => parts.file.current.unsettled).toBe(false)
+  expect(server.calls.indexOf('marker 1')).toBeGreaterThan(server.calls.indexOf('set sync_binlog 1'))
+})
+
+it('Another setting is put right without any doubt, and a refusal is said', async () => {
+  const changedSettings = [{ name: 'replica_net_timeout', seen: '60', wanted: '5' }]
+  const server = new ScriptedServer(
+    aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1 } }),
+  )
+  const { parts, pass, said } = await openPrimary(server)
+  server.setSetting = async () => Promise.reject(new Error('no'))
+  await pass()
+  expect(parts.file.current.unsettled).toBe(false)
+  expect(said()).toContain('SettingStays: replica_net_timeout is 60 by another hand and could not be set to 5: no')
+})
+
+it('What begins another binary log is left while something waits for an acknowledgement', async () => {
+  const changedSettings = [{ name: 'binlog_checksum', seen: 'NONE', wanted: 'CRC32' }]
+  const server = new ScriptedServer(
+    aServerState({ ...open, changedSettings, semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
+  )
+  const { pass } = await openPrimary(server)
+  await pass()
+  expect(server.calls).not.toContain('set binlog_checksum CRC32')
+})
+
+it('Every setting that is watched is managed, and its value is the one of the configuration file', () => {
+  const config = anAgentConfig()
+  const wanted = wantedAtRuntime({ ...config, ...volumeLayout(config.volume) })
+  expect(runtimeSettings.filter((name) => !managedSettings.includes(name))).toEqual([])
+  expect(Object.fromEntries(wanted)).toMatchObject({ server_id: '3', sync_binlog: '1', gtid_mode: 'ON' })
+  expect(wanted.has('require_secure_transport')).toBe(false)
+  expect([isSameValue('1', 'ON'), isSameValue('OFF', 'ON'), isSameValue('crc32', 'CRC32')]).toEqual([true, false, true])
+})
+
+it('All settings that safety rests on and that a running server takes are watched, and those that durability rests on are known', () => {
+  const durability = ['sync_binlog', 'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'binlog_order_commits']
+  const others = [
+    'server_id',
+    'log_error_verbosity',
+    'log_error_services',
+    'gtid_mode',
+    'enforce_gtid_consistency',
+    'binlog_checksum',
+    'binlog_expire_logs_seconds',
+    'relay_log_purge',
+    'replica_preserve_commit_order',
+    'replica_net_timeout',
+    'require_secure_transport',
+  ]
+  expect(runtimeSettings.toSorted()).toEqual([...durability, ...others].sort())
+  expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual(durability.toSorted())
+})

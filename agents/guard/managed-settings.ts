@@ -1,0 +1,38 @@
+import { beginsBinlog, restsDurabilityOn } from '../../failover/protocol/runtime-settings.ts'
+import { describeError } from '../../src/common/errors.ts'
+import type { ChangedSetting, ServerState } from '../../topology/observation.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * Puts managed settings right that somebody changed while the server runs. A primary on which durability was in doubt
+ * meanwhile is unsettled, on disk before anything is put right, until a marker that is written after it is
+ * acknowledged.
+ * @param doubt says so of a primary; a replica has nothing to doubt
+ */
+export async function keepSettings(parts: Parts, state: ServerState, doubt: () => Promise<void>): Promise<void> {
+  const { changedSettings: changed = [] } = state
+  if (changed.length === 0) return
+  if (changed.some(({ name }) => restsDurabilityOn(name))) await doubt()
+  for (const setting of changed) await putRight(parts, state, setting)
+  parts.observer.outdate()
+}
+
+/** What begins another binary log would hang, and others behind it, while a commit waits for an acknowledgement. */
+async function putRight({ server, notices }: Parts, state: ServerState, changed: ChangedSetting): Promise<void> {
+  const { name, seen, wanted } = changed
+  if (beginsBinlog(name) && state.semiSyncSource.waiting > 0) return
+  // The server refuses this one while the applier runs.
+  const stops = name === 'replica_preserve_commit_order' && state.channel?.sqlRunning === true
+  try {
+    if (stops) await server.stopApplier()
+    await server.setSetting(name, wanted)
+    notices.add('SettingPutRight', `${name} is ${wanted} again (by another hand it was ${seen})`)
+  } catch (error) {
+    notices.add(
+      'SettingStays',
+      `${name} is ${seen} by another hand and could not be set to ${wanted}: ${describeError(error)}`,
+    )
+  } finally {
+    if (stops) await server.startApplier()
+  }
+}

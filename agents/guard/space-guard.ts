@@ -1,0 +1,27 @@
+import type { Parts } from '../instance/parts.ts'
+import { mebibytes } from '../../src/common/mebibytes.ts'
+
+/**
+ * Stops writes cleanly before the disk is full: a server that runs into a full disk hangs, and that looks like death.
+ * Opens again at twice the space, so that it does not flap.
+ */
+export function guardSpace({
+  observer,
+  config,
+  memory,
+  notices,
+}: Pick<Parts, 'observer' | 'config' | 'memory' | 'notices'>): void {
+  const { freeBytes } = observer
+  if (freeBytes === null || config.lowSpaceBytes === 0) return
+  const guarded = memory.closedBecause?.startsWith(lowSpace) === true
+  if (!guarded && memory.closedBecause === null && freeBytes < config.lowSpaceBytes) {
+    memory.closedBecause = `${lowSpace}: ${mebibytes(freeBytes)} MiB free, writes stop below ${mebibytes(config.lowSpaceBytes)} MiB`
+    notices.add('LowSpace', memory.closedBecause)
+  }
+  if (guarded && freeBytes >= config.lowSpaceBytes * 2) {
+    memory.closedBecause = null
+    notices.add('SpaceBack', `${mebibytes(freeBytes)} MiB free again`)
+  }
+}
+
+const lowSpace = 'low space'

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { passwordFor } from '../../src/common/account-password.ts'
+import { mostInstances } from '../../topology/member.ts'
+import { account, identifier, initialStatements, literal, replicationAccount } from './accounts.ts'
+
+describe('accounts', () => {
+  const statements = initialStatements('shop', 'top secret')
+
+  it('lays down the same accounts on every instance, one statement a line, without binary log', () => {
+    expect(initialStatements('shop', 'top secret')).toEqual(statements)
+    expect(statements[0]).toBe('SET SESSION sql_log_bin = 0')
+    expect(statements.every((statement) => !statement.includes('\n') && !statement.includes(';'))).toBe(true)
+  })
+
+  it('gives every account a password derived from the secret, and never the secret itself', () => {
+    const created = statements.filter((statement) => statement.startsWith('CREATE USER'))
+    expect(created).toHaveLength(4 + mostInstances)
+    for (const statement of created) {
+      const user = /'([^']+)'@/.exec(statement)?.[1] ?? ''
+      expect(statement).toContain(`BY '${passwordFor('top secret', user)}'`)
+    }
+    expect(statements.join()).not.toContain('top secret')
+  })
+
+  it('leaves no account without a password', () => {
+    expect(statements.at(-1)).toBe("DROP USER 'root'@'localhost'")
+  })
+
+  it('gives a replication account the right to replicate, to clone and to come in while offline, and nothing else', () => {
+    const grants = replicationAccount('shop-1', 's').filter((statement) => statement.startsWith('GRANT'))
+    expect(grants).toEqual([
+      "GRANT REPLICATION SLAVE ON *.* TO 'regent_r_1'@'%'",
+      "GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO 'regent_r_1'@'%'",
+    ])
+  })
+
+  it('gives no two instances the same replication account, however long their names', () => {
+    const names = Array.from({ length: 20 }, (_, ordinal) => `${'x'.repeat(60)}-${ordinal}`)
+    const users = names.map((name) => /'([^']+)'/.exec(replicationAccount(name, 's')[0] ?? '')?.[1] ?? '')
+    expect(new Set(users).size).toBe(20)
+    expect(Math.max(...users.map((user) => user.length))).toBeLessThanOrEqual(32)
+  })
+
+  it('protects Regent’s own accounts from the people’s account', () => {
+    expect(statements).toContain("REVOKE SYSTEM_USER ON *.* FROM 'admin'@'%'")
+  })
+
+  it('quotes names and texts', () => {
+    expect(literal("it's")).toBe("'it''s'")
+    expect(identifier('a`b')).toBe('`a``b`')
+    expect(account("o'x", '%')).toBe("'o''x'@'%'")
+    for (const text of ['a\\', 'a\nb', 'a\0']) expect(() => literal(text)).toThrow(TypeError)
+  })
+})

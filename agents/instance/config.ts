@@ -1,0 +1,55 @@
+import type { Timings } from '../../failover/protocol/timings.ts'
+
+/** What one agent is started with: the content of its configuration file. Paths are absolute. */
+export interface AgentConfig {
+  readonly version: 1
+  readonly cluster: string
+  readonly instance: string
+  /** Address and port mysqld listens on for clients and replicas, and where the agent listens. */
+  readonly host: string
+  readonly port: number
+  /** mysqld's administrative port, on 127.0.0.1-like `host`; outside the kernel's ephemeral range. */
+  readonly adminPort: number
+  readonly agentPort: number
+  /** Where `/live` and `/ready` are answered without TLS, for the kubelet; 0 for nowhere but on `agentPort`. */
+  readonly probePort: number
+  /**
+   * The agent speaks TLS with these certificates, and asks for one of everybody who calls it. Plain HTTP unless given.
+   */
+  readonly tls?: { readonly certificateFolder: string }
+  /**
+   * What clients of mysqld are shown instead of the certificate that it makes for itself, and whether they must use
+   * TLS.
+   */
+  readonly clientTls?: { readonly certificateFolder?: string; readonly required: boolean }
+  /** Command line that starts mysqld, without options: `["/usr/sbin/mysqld"]`, or a loader with its library path. */
+  readonly mysqld: readonly string[]
+  /**
+   * The folder shared with the launcher in the mysql container (`src/kube/launcher.sh`); '' where the agent starts
+   * mysqld itself.
+   */
+  readonly launcherDir: string
+  /** Command line of mysqlbinlog, used to archive errant transactions; empty where it is missing. */
+  readonly mysqlbinlog: readonly string[]
+  /** Where plugins lie (`semisync_source.so` …); '' for the server's own default. */
+  readonly pluginDir: string
+  /** `share/mysql` with the error messages; '' for the server's own default. */
+  readonly shareDir: string
+  /** The instance's volume: `data/`, `agent/`, `run/`, `archive/` are kept below it. */
+  readonly volume: string
+  /** 0600 files: the bearer token of the cluster's agents, and the secret from which account passwords are derived. */
+  readonly tokenFile: string
+  readonly accountSecretFile: string
+  /** Where the boot id is read; another path for machines that share one kernel. */
+  readonly bootIdFile: string
+  readonly timings: Partial<Timings>
+  readonly lowSpaceBytes: number
+  /** See `agents/guard/binlog-keeping.ts`. */
+  readonly keepBinlogsSeconds: number
+  readonly heldBinlogsBytes: number
+  /** See `agents/guard/archive-keeping.ts`. */
+  readonly archiveBytes: number
+  /** Extra `name=value` server settings; managed ones are refused. */
+  readonly serverSettings: Readonly<Record<string, string>>
+  readonly logLevel: string
+}

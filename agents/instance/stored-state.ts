@@ -1,0 +1,304 @@
+import { createHash } from 'node:crypto'
+import { describeError, RegentError } from '../../src/common/errors.ts'
+import type { Disk } from '../../src/common/ports.ts'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import type { StoredSummary } from '../../topology/observation.ts'
+import type { Medium } from './medium.ts'
+
+export const storedStateVersion = 1
+
+/** What an agent keeps on its volume and acts by, whatever else is lost (safety rule 3). */
+export interface StoredState {
+  readonly version: number
+  /** Random id of this volume, made once. */
+  readonly volume: string
+  /** New at each agent start and with each newer promise: a volume that went back in time shows an old one. */
+  readonly incarnation: string
+  /**
+   * Those before it, newest first. Several, because agents may start again while no manager is there to note the last
+   * one.
+   */
+  readonly earlierIncarnations: readonly string[]
+  /**
+   * The incarnations of the last start that a manager has noted, as far as this agent was told, newest first: however
+   * many starts follow that no manager notes, they lead back to these.
+   */
+  readonly notedIncarnations: readonly string[]
+  /** The highest epoch promised. Only grows. */
+  readonly promise: number
+  /** The newest revision of the record acted on. Only grows. */
+  readonly revision: number
+  readonly assignment: Assignment | null
+  readonly bootId: string
+  /** What its page cache rested on besides; null before any agent looked. */
+  readonly medium: Medium | null
+  /** The receiver was stopped and relay logs were fsynced since they last grew. */
+  readonly stoppedInOrder: boolean
+  readonly unsettled: boolean
+  readonly forgetful: boolean
+  readonly seeding: boolean
+  /** Its data folder is a copy that is not proven to hold what the one before held, which lies beside it. */
+  readonly unproven: boolean
+  readonly filterSeen: boolean
+  /** It went back in time and was told so; it has not been seeded since. */
+  readonly fromThePast: boolean
+  /** Its GTIDs were reset while its server ran; it has not been seeded since. */
+  readonly gtidsReset: boolean
+  /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
+  readonly mayHaveTail: boolean
+}
+
+/**
+ * So many earlier incarnations are kept, those that were noted among them: else a manager that comes back after more
+ * starts than that would take the volume for one that went back in time.
+ */
+const incarnationsKept = 32
+/** Of one start: each promise makes another. */
+const notedKept = 8
+
+/** Room for each of the two copies. Preallocated, so that a full disk cannot stop a promise. */
+const slotBytes = 65_536
+const magic = 'RGNT'
+const headerBytes = 4 + 4 + 8 + 4 + 32
+
+/** The agent's file: two preallocated slots, each with a sequence number and a checksum; the newer sound one counts. */
+export class StoredStateFile {
+  readonly #disk: Disk
+  readonly #path: string
+  #current: StoredState
+  #sequence: bigint
+  #writing: Promise<unknown> = Promise.resolve()
+
+  private constructor(disk: Disk, path: string, current: StoredState, sequence: bigint) {
+    this.#disk = disk
+    this.#path = path
+    this.#current = current
+    this.#sequence = sequence
+  }
+
+  /**
+   * Opens the file, or makes it with `fresh`. Throws `REGENT_STORED_STATE_CORRUPT` when both copies are damaged and
+   * `REGENT_NEWER_VERSION`.
+   */
+  static async open(disk: Disk, path: string, fresh: () => StoredState): Promise<StoredStateFile> {
+    const bytes = await disk.read(path)
+    if (bytes === undefined || isBlank(bytes)) {
+      if (bytes === undefined) await disk.allocate(path, slotBytes * 2)
+      const file = new StoredStateFile(disk, path, fresh(), 0n)
+      await file.update({})
+      return file
+    }
+    const slots = [readSlot(bytes, 0), readSlot(bytes, 1)].filter((slot) => slot !== undefined)
+    const newest = slots.toSorted((a, b) => Number(b.sequence - a.sequence))[0]
+    if (newest === undefined)
+      throw new RegentError(
+        'REGENT_STORED_STATE_CORRUPT',
+        `${path}: both copies fail their checksum, so what this instance promised is unknown`,
+      )
+    if (newest.state.version > storedStateVersion) {
+      throw new RegentError(
+        'REGENT_NEWER_VERSION',
+        `${path} has version ${newest.state.version}, this agent understands up to ${storedStateVersion}`,
+      )
+    }
+    return new StoredStateFile(disk, path, newest.state, newest.sequence)
+  }
+
+  get current(): StoredState {
+    return this.#current
+  }
+
+  /**
+   * Writes the changed state and resolves once it is on disk. Promise and revision never go back: a smaller one throws
+   * `REGENT_STALE_ORDER`. Orders, markers and seedings call this at any time, so writes follow each other: of two that
+   * began from the same state the later would take back the other's promise.
+   */
+  update(change: Partial<StoredState>): Promise<StoredState> {
+    const written = this.#writing.then(() => this.#write(change))
+    this.#writing = written.catch(() => undefined)
+    return written
+  }
+
+  async #write(change: Partial<StoredState>): Promise<StoredState> {
+    const wanted = { ...this.#current, ...change, version: storedStateVersion }
+    const next = wanted.promise > this.#current.promise ? { ...wanted, ...incarnationAfterPromise(wanted) } : wanted
+    if (next.promise < this.#current.promise || next.revision < this.#current.revision) {
+      throw new RegentError(
+        'REGENT_STALE_ORDER',
+        `promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`,
+      )
+    }
+    const sequence = this.#sequence + 1n
+    const slot = encodeSlot(next, sequence)
+    try {
+      await this.#disk.writeAt(this.#path, Number(sequence % 2n) * slotBytes, slot)
+    } catch (error) {
+      throw new RegentError('REGENT_INTERNAL', `cannot write ${this.#path}: ${describeError(error)}`, { cause: error })
+    }
+    this.#sequence = sequence
+    this.#current = next
+    return next
+  }
+}
+
+/** What a new run of the agent writes before it does anything. */
+export function newIncarnation(
+  before: Incarnations,
+  incarnation: string,
+): Pick<StoredState, 'incarnation' | 'earlierIncarnations'> {
+  const earlier =
+    before.incarnation === '' ? before.earlierIncarnations : [before.incarnation, ...before.earlierIncarnations]
+  const pinned = before.notedIncarnations.filter((noted) => earlier.indexOf(noted) >= incarnationsKept - notedKept)
+  return {
+    incarnation,
+    earlierIncarnations: [
+      ...earlier.filter((each) => !pinned.includes(each)).slice(0, incarnationsKept - pinned.length),
+      ...pinned,
+    ],
+  }
+}
+
+type Incarnations = Pick<StoredState, 'incarnation' | 'earlierIncarnations' | 'notedIncarnations'>
+
+/**
+ * What is written when a manager shows that it has noted this start: it orders nothing before
+ * (`failover/judge/incarnations.ts`). Which of the start's incarnations it noted is not said, so all of them are
+ * pinned.
+ * @param first that of the start itself, before any promise
+ */
+export function notedNow(
+  { incarnation, earlierIncarnations }: Incarnations,
+  first: string,
+): Pick<StoredState, 'notedIncarnations'> {
+  const sinceStart = [incarnation, ...earlierIncarnations]
+  return { notedIncarnations: sinceStart.slice(0, sinceStart.indexOf(first) + 1).slice(0, notedKept) }
+}
+
+/**
+ * A copy that was made of the volume before the promise, while the agent ran, is told by it too. No two starts have the
+ * same incarnation, so neither have their promises.
+ */
+function incarnationAfterPromise(state: StoredState): Incarnations {
+  return promisedIncarnation(
+    state,
+    createHash('sha256').update(`${state.incarnation} ${state.promise}`).digest('hex').slice(0, 16),
+  )
+}
+
+/** The next incarnation of a start that goes on: noted soon, where the start is. */
+export function promisedIncarnation(before: Incarnations, incarnation: string): Incarnations {
+  const noted = before.notedIncarnations
+  return {
+    ...newIncarnation(before, incarnation),
+    notedIncarnations: noted.includes(before.incarnation) ? [incarnation, ...noted].slice(0, notedKept) : noted,
+  }
+}
+
+/** It was made primary, and has promised nothing newer since. */
+export function leads({ assignment, promise }: Pick<StoredState, 'assignment' | 'promise'>): boolean {
+  return assignment?.role === 'primary' && assignment.epoch === promise
+}
+
+/** The part of it that is reported. */
+export function summaryOf(stored: StoredState): StoredSummary {
+  const { assignment } = stored
+  return {
+    promise: stored.promise,
+    revision: stored.revision,
+    assignment: assignment && {
+      epoch: assignment.epoch,
+      revision: assignment.revision,
+      role: assignment.role,
+      counted: assignment.role === 'replica' && assignment.counted,
+      fenced: assignment.fenced,
+      source: assignment.role === 'replica' ? assignment.source.instance : null,
+      ...(assignment.role === 'primary' && assignment.donates === true ? { donates: true as const } : {}),
+      sourceReady: assignment.role === 'primary' || assignment.sourceReady !== false,
+      addresses: Object.fromEntries(assignment.peers.map(({ instance, agent }) => [instance, agent])),
+    },
+    countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
+    unsettled: stored.unsettled,
+    // What it acknowledged it holds, perhaps, and cannot name.
+    forgetful: stored.forgetful || stored.gtidsReset,
+    seeding: stored.seeding,
+    filterSeen: stored.filterSeen,
+    fromThePast: stored.fromThePast || stored.gtidsReset,
+    ...(stored.gtidsReset ? { gtidsReset: true as const } : {}),
+    incarnation: stored.incarnation,
+    earlierIncarnations: stored.earlierIncarnations,
+    toldNoted: stored.notedIncarnations.includes(stored.incarnation),
+  }
+}
+
+/**
+ * Preallocated and never written whole: the agent died before or in its first write, which goes to the second slot, so
+ * nothing was promised.
+ */
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, slotBytes).every((byte) => byte === 0) && readSlot(bytes, 1) === undefined
+}
+
+function encodeSlot(state: StoredState, sequence: bigint): Uint8Array {
+  const payload = Buffer.from(JSON.stringify(state))
+  if (payload.length > slotBytes - headerBytes)
+    throw new RegentError(
+      'REGENT_INTERNAL',
+      `the stored state needs ${payload.length} bytes, at most ${slotBytes - headerBytes} fit`,
+    )
+  const slot = Buffer.alloc(headerBytes + payload.length)
+  slot.write(magic, 0, 'latin1')
+  slot.writeUInt32LE(storedStateVersion, 4)
+  slot.writeBigUInt64LE(sequence, 8)
+  slot.writeUInt32LE(payload.length, 16)
+  checksum(sequence, payload).copy(slot, 20)
+  payload.copy(slot, headerBytes)
+  return slot
+}
+
+function readSlot(bytes: Uint8Array, index: number): { state: StoredState; sequence: bigint } | undefined {
+  const slot = Buffer.from(bytes).subarray(index * slotBytes, (index + 1) * slotBytes)
+  if (slot.length < headerBytes || slot.toString('latin1', 0, 4) !== magic) return undefined
+  const sequence = slot.readBigUInt64LE(8)
+  const payload = slot.subarray(headerBytes, headerBytes + slot.readUInt32LE(16))
+  if (!checksum(sequence, payload).equals(slot.subarray(20, headerBytes))) return undefined
+  return { state: { ...addedLater, ...(JSON.parse(payload.toString()) as StoredState) }, sequence }
+}
+
+/** What a file of an earlier agent does not say. */
+const addedLater = {
+  earlierIncarnations: [],
+  notedIncarnations: [],
+  fromThePast: false,
+  gtidsReset: false,
+  medium: null,
+  unproven: false,
+} as const
+
+function checksum(sequence: bigint, payload: Uint8Array): Buffer {
+  return createHash('sha256').update(String(sequence)).update(payload).digest()
+}
+
+/** What a volume that was never used holds. */
+export function freshState(volume: string, bootId: string): StoredState {
+  return {
+    version: storedStateVersion,
+    volume,
+    incarnation: '',
+    earlierIncarnations: [],
+    notedIncarnations: [],
+    promise: 0,
+    revision: 0,
+    assignment: null,
+    bootId,
+    medium: null,
+    stoppedInOrder: true,
+    unsettled: false,
+    forgetful: false,
+    seeding: false,
+    unproven: false,
+    filterSeen: false,
+    fromThePast: false,
+    gtidsReset: false,
+    mayHaveTail: false,
+  }
+}

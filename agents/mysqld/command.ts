@@ -1,0 +1,151 @@
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { RegentError } from '../../src/common/errors.ts'
+import { frugalEnvironment } from '../../src/common/frugal-environment.ts'
+import { usableVersion } from '../../src/common/mysql-version.ts'
+import { initialStatements } from '../instance/accounts.ts'
+import type { AgentConfig } from '../instance/config.ts'
+import type { Launcher } from './launcher.ts'
+import { sentenceOf, spawnProgram, type RunningProgram } from './running-program.ts'
+import { renderServerConfig } from './my-cnf.ts'
+import type { VolumeLayout } from '../instance/volume-layout.ts'
+
+/** The error with which mysqld says that it ends, and nothing of why. */
+export const aborting = 'MY-010119'
+
+/**
+ * A server that is asked to restart itself, or told by a service manager to do something, must not: only its agent says
+ * so. Nor is it as small as its agent.
+ */
+const notInherited = [
+  ...Object.keys(frugalEnvironment),
+  'MYSQLD_PARENT_PID',
+  'NOTIFY_SOCKET',
+  'MYSQL_PWD',
+  'MYSQL_HOME',
+  'MYSQL_GROUP_SUFFIX',
+]
+
+/**
+ * The image of a pod's mysql container may be any: what is in it is asked for its version. Gives it. Rejects with
+ * `REGENT_MYSQL_TOO_OLD`, `REGENT_MYSQL_MISSING` or `REGENT_LAUNCHER_SILENT`.
+ */
+export async function checkProgram({ mysqld }: AgentConfig, launcher: Launcher): Promise<string> {
+  const { output } = await launcher.answerOf([...mysqld, '--no-defaults', '--version'])
+  return usableVersion(output, `${mysqld.join(' ')} of the mysql container`)
+}
+
+/**
+ * Starts mysqld so that it outlives the agent and its terminal: here, or in the mysql container of its pod. Rejects
+ * with `REGENT_MYSQL_MISSING`, or `REGENT_LAUNCHER_SILENT`. What it says before it opens its log goes to the error log
+ * too, or to that container's.
+ */
+export async function startMysqld(
+  config: AgentConfig,
+  layout: VolumeLayout,
+  launcher: Launcher | null,
+): Promise<RunningProgram> {
+  await writeServerConfig(config, layout)
+  const command = commandLine(config, layout, [])
+  if (launcher) return launcher.run(command)
+  const output = openSync(layout.errorLog, 'a', 0o640)
+  try {
+    return await spawnProgram(command, { cwd: layout.volume, env: environment(), output, detached: true })
+  } finally {
+    closeSync(output)
+  }
+}
+
+/**
+ * `mysqld --initialize` into `folder`: accounts and Regent's schema included, no GTID used. The passwords are in a 0600
+ * file only while it runs. Rejects with `REGENT_SERVER_ERROR` and the server's own words.
+ */
+export async function runInitialise(
+  config: AgentConfig,
+  layout: VolumeLayout,
+  { folder, launcher }: { readonly folder: string; readonly launcher: Launcher | null },
+): Promise<void> {
+  await writeServerConfig(config, layout)
+  const secret = (await readFile(config.accountSecretFile, 'utf8')).trim()
+  const name = `${layout.runDir}/initialise-${randomBytes(6).toString('hex')}`
+  const [initFile, log] = [`${name}.sql`, `${name}.log`]
+  try {
+    await writeFile(
+      initFile,
+      initialStatements(config.cluster, secret)
+        .map((statement) => `${statement};\n`)
+        .join(''),
+      { mode: 0o600, flag: 'wx' },
+    )
+    const command = commandLine(config, layout, [
+      '--initialize-insecure',
+      `--init-file=${initFile}`,
+      `--datadir=${folder}`,
+      `--log-error=${log}`,
+      '--disable-log-bin',
+      '--super-read-only=OFF',
+      '--read-only=OFF',
+      '--offline-mode=OFF',
+      '--disabled-storage-engines=',
+    ])
+    const { ended } = await (launcher
+      ? launcher.run(command)
+      : spawnProgram(command, { cwd: layout.volume, env: environment(), detached: false }))
+    const ending = await ended
+    if (ending.status !== 0)
+      throw new RegentError(
+        'REGENT_SERVER_ERROR',
+        `mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorIn(log)}`,
+      )
+  } finally {
+    await rm(initFile, { force: true })
+    await rm(log, { force: true })
+  }
+}
+
+/** The newest `[ERROR]` line of a server's log, without its time stamp; '' where there is none. */
+export async function lastErrorIn(path: string): Promise<string> {
+  const tailBytes = 16_384
+  try {
+    await using file = await open(path, 'r')
+    const { size } = await file.stat()
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, Math.max(0, size - tailBytes))
+    const lines = buffer.toString('utf8', 0, bytesRead).split('\n')
+    const errors = lines.filter((text) => text.includes('[ERROR]'))
+    const line = errors.findLast((text) => !text.includes(`[${aborting}]`)) ?? errors.at(-1) ?? ''
+    return line.slice(line.indexOf('[ERROR]')).slice(0, 400)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+async function writeServerConfig(config: AgentConfig, { runDir, agentDir, serverConfig }: VolumeLayout): Promise<void> {
+  await mkdir(runDir, { recursive: true, mode: 0o700 })
+  await mkdir(agentDir, { recursive: true, mode: 0o700 })
+  const draft = `${serverConfig}.new`
+  await writeFile(draft, renderServerConfig(config), { mode: 0o600 })
+  await rename(draft, serverConfig)
+}
+
+/** The argument that tells this instance's mysqld from every other. */
+export function defaultsArgument(layout: VolumeLayout): string {
+  return `--defaults-file=${layout.serverConfig}`
+}
+
+function commandLine(config: AgentConfig, layout: VolumeLayout, options: readonly string[]): readonly string[] {
+  const asRoot = process.getuid?.() === 0 ? ['--user=root'] : []
+  return [...config.mysqld, defaultsArgument(layout), ...asRoot, ...options]
+}
+
+/**
+ * A replica that connects over TLS and names no authority makes OpenSSL read every public one of this machine first,
+ * each time: a failover would wait for it. An environment that names a file is left so, as the launcher does.
+ */
+function environment(): NodeJS.ProcessEnv {
+  return {
+    SSL_CERT_FILE: '/dev/null',
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !notInherited.includes(name))),
+  }
+}

@@ -1,0 +1,44 @@
+import {
+  canonicalName,
+  checkServerSettings,
+  serverSettings,
+  type ServerFacts,
+  type ServerSetting,
+} from '../../failover/protocol/server-settings.ts'
+import type { AgentConfig } from '../instance/config.ts'
+import { volumeLayout } from '../instance/volume-layout.ts'
+
+/**
+ * The content of `my.cnf`. Managed settings come last, since the last word counts. Throws as `checkServerSettings`.
+ * @example renderServerConfig(config).includes('gtid_mode=ON')
+ */
+export function renderServerConfig(config: AgentConfig): string {
+  checkServerSettings(config.serverSettings)
+  const facts: ServerFacts = { ...config, ...volumeLayout(config.volume) }
+  const overridden = new Set(Object.keys(config.serverSettings).map(canonicalName))
+  const defaults = serverSettings.filter((setting) => !setting.managed && !overridden.has(setting.name))
+  return [
+    '# Made by the agent at each start of mysqld; changes are lost. Settings of your own go into the agent’s serverSettings.',
+    '[mysqld]',
+    ...linesOf(defaults, facts),
+    ...Object.entries(config.serverSettings).map(([name, value]) => `${name}=${quoted(value)}`),
+    ...linesOf(
+      serverSettings.filter((setting) => setting.managed),
+      facts,
+    ),
+    '',
+  ].join('\n')
+}
+
+function linesOf(settings: readonly ServerSetting[], facts: ServerFacts): readonly string[] {
+  return settings.flatMap(({ name, value, reason, loose: isLoose }) => {
+    const text = typeof value === 'function' ? value(facts) : value
+    return text === undefined ? [] : [`# ${reason}`, `${isLoose ? 'loose_' : ''}${name}=${quoted(text)}`]
+  })
+}
+
+/** Option files take escapes in every value, and a `#` begins a comment unless quoted. */
+function quoted(value: string): string {
+  const escaped = value.replaceAll('\\', '\\\\')
+  return /[#\s'"]/.test(value) ? `"${escaped.replaceAll('"', '\\"')}"` : escaped
+}

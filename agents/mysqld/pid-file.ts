@@ -1,0 +1,49 @@
+import { open, readdir, readFile, rename } from 'node:fs/promises'
+import { readProcessStat, type ProcessIdentity } from '../../src/common/process-stat.ts'
+
+/** Which process is this instance's mysqld, and under which boot of the machine. */
+export interface MysqldPid extends ProcessIdentity {
+  readonly bootId: string
+}
+
+/** Undefined where there is no such file or it is damaged: then the processes themselves are searched. */
+export async function readPidFile(path: string): Promise<MysqldPid | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'))
+    return isMysqldPid(value) ? { pid: value.pid, startTicks: value.startTicks, bootId: value.bootId } : undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+export async function writePidFile(path: string, identity: MysqldPid): Promise<void> {
+  const draft = `${path}.new`
+  {
+    await using file = await open(draft, 'w', 0o600)
+    await file.writeFile(`${JSON.stringify({ version: 1, ...identity })}\n`)
+    await file.sync()
+  }
+  await rename(draft, path)
+}
+
+/**
+ * The process that was started with this very argument: an agent may have died between starting a server and writing
+ * that down.
+ */
+export async function findByArgument(argument: string): Promise<ProcessIdentity | undefined> {
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const words = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0')
+    const stat =
+      words.includes(argument) && !words.includes('--initialize-insecure') ? readProcessStat(Number(name)) : undefined
+    if (stat) return { pid: Number(name), startTicks: stat.startTicks }
+  }
+  return undefined
+}
+
+function isMysqldPid(value: unknown): value is MysqldPid {
+  if (typeof value !== 'object' || value === null) return false
+  const { pid, startTicks, bootId } = value as Record<string, unknown>
+  return Number.isSafeInteger(pid) && Number.isSafeInteger(startTicks) && typeof bootId === 'string'
+}

@@ -1,0 +1,81 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import type { Timer, Timers } from '../../src/common/ports.ts'
+import { parseProcessStat, unlessGone, type ProcessIdentity } from '../../src/common/process-stat.ts'
+import { phaseOf, type ProcessPhase } from './process-phase.ts'
+
+/**
+ * Watches one process by its state in the kernel: it shows a SIGKILL before any socket closes, and a SIGSTOP, which
+ * closes none. One file stays open and is read again each time; it belongs to that very process, so a reused pid is
+ * never believed. It is its first thread's, which says the same: for the whole process the kernel would add up the
+ * times of all threads.
+ */
+export class ProcessWatch {
+  readonly identity: ProcessIdentity
+  readonly #changed: (phase: ProcessPhase) => void
+  readonly #buffer = Buffer.alloc(1_024)
+  #file: number | null
+  readonly #timers: Timers
+  #timer: Timer | null
+  #phase: ProcessPhase = 'running'
+  /**
+   * How the file began when it was last found running: up to the flags, behind which are numbers that always change.
+   * Null before.
+   */
+  #whileRunning: string | null = null
+
+  /**
+   * Begins to look every `everyMs`; `changed` is called with each new phase, first of all with what it is when that is
+   * not `running`.
+   */
+  constructor(identity: ProcessIdentity, everyMs: number, timers: Timers, changed: (phase: ProcessPhase) => void) {
+    this.identity = identity
+    this.#changed = changed
+    this.#timers = timers
+    this.#file = unlessGone(() => openSync(`/proc/${identity.pid}/task/${identity.pid}/stat`, 'r')) ?? null
+    this.#timer = timers.every(everyMs, () => this.look())
+  }
+
+  get phase(): ProcessPhase {
+    return this.#phase
+  }
+
+  /** From now on. */
+  lookEvery(ms: number): void {
+    if (this.#timer === null) return
+    this.#timer.cancel()
+    this.#timer = this.#timers.every(ms, () => this.look())
+  }
+
+  /** Looks now; not any more once it was stopped. */
+  look(): void {
+    if (this.#timer === null) return
+    const phase = unlessGone(() => this.#read()) ?? 'dead'
+    if (phase === this.#phase) return
+    this.#phase = phase
+    if (phase === 'dead') this.stop()
+    this.#changed(phase)
+  }
+
+  stop(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+    if (this.#file !== null) closeSync(this.#file)
+    this.#file = null
+  }
+
+  /** A hundred times a second: a line that begins as before is not taken apart again. */
+  #read(): ProcessPhase {
+    if (this.#file === null) return 'dead'
+    const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0)
+    const known = this.#whileRunning
+    if (known !== null && this.#buffer.toString('latin1', 0, Math.min(known.length, length)) === known) return 'running'
+    const line = this.#buffer.toString('latin1', 0, length)
+    const phase = phaseOf(parseProcessStat(line), this.identity.startTicks)
+    this.#whileRunning = phase === 'running' ? upToFlags(line) : null
+    return phase
+  }
+}
+
+function upToFlags(line: string): string | null {
+  return /^.*\)(?: \S+){7} /s.exec(line)?.[0] ?? null
+}

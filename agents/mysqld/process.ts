@@ -1,0 +1,314 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { RegentError } from '../../src/common/errors.ts'
+import type { Clock, Timers } from '../../src/common/ports.ts'
+import { readProcessStat, type ProcessIdentity } from '../../src/common/process-stat.ts'
+import { realMachine } from '../../src/common/real-world.ts'
+import { defaultTimings } from '../../failover/protocol/timings.ts'
+import type { ProcessState } from '../../topology/observation.ts'
+import { syncFolder } from '../binlog/archive.ts'
+import type { AgentConfig } from '../instance/config.ts'
+import { markErrorLog } from '../volume/error-log.ts'
+import { checkProgram, defaultsArgument, lastErrorIn, runInitialise, startMysqld } from './command.ts'
+import { Launcher } from './launcher.ts'
+import { findByArgument, readPidFile, writePidFile } from './pid-file.ts'
+import type { ProcessPort } from '../ports/process.ts'
+import type { ProcessPhase } from './process-phase.ts'
+import { sentenceOf } from './running-program.ts'
+import { SettingsCheck } from './settings-check.ts'
+import { ProcessWatch } from './process-watch.ts'
+import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
+
+/** How long a killed server may take until the kernel has let go of its memory and files. */
+const goneMs = 30_000
+
+interface Ports {
+  readonly clock: Clock
+  readonly timers: Timers
+}
+
+/** The mysqld of one instance on this machine. */
+export function createMysqldProcess(config: AgentConfig, ports: Ports): ProcessPort {
+  return new MysqldProcess(config, ports)
+}
+
+class MysqldProcess implements ProcessPort {
+  readonly #config: AgentConfig
+  readonly #layout: VolumeLayout
+  readonly #ports: Ports
+  /** Null where the agent starts mysqld itself. */
+  readonly #launcher: Launcher | null
+  #watch: ProcessWatch | null = null
+  #state: ProcessState = 'absent'
+  #pid: number | null = null
+  #note = 'mysqld was never started here'
+  #changedAtMs: number
+  #lookEveryMs: number
+  /**
+   * The program that the launcher runs was found to be one that Regent runs, or not. Asked once: another image comes
+   * with another agent.
+   */
+  #checked: Promise<string> | undefined
+  readonly #settings: SettingsCheck
+  /** Its interfaces are open: its own pid file is there. */
+  #isUp = false
+  #listeners: readonly (() => void)[] = []
+
+  constructor(config: AgentConfig, ports: Ports) {
+    this.#config = config
+    this.#layout = volumeLayout(config.volume)
+    this.#ports = ports
+    this.#launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, ports)
+    this.#settings = new SettingsCheck(config, this.#layout, this.#launcher)
+    this.#changedAtMs = ports.clock.monotonicMs()
+    this.#lookEveryMs = config.timings.processWatchMs ?? defaultTimings.processWatchMs
+  }
+
+  get state(): ProcessState {
+    return this.#state
+  }
+
+  get pid(): number | null {
+    return this.#pid
+  }
+
+  get note(): string {
+    return this.#note
+  }
+
+  get settingsRefused(): string {
+    return this.#settings.refused
+  }
+
+  get changedAtMs(): number {
+    return this.#changedAtMs
+  }
+
+  onChange(changed: () => void): void {
+    this.#listeners = [...this.#listeners, changed]
+  }
+
+  lookEvery(ms: number): void {
+    if (ms === this.#lookEveryMs) return
+    this.#lookEveryMs = ms
+    this.#watch?.lookEvery(ms)
+  }
+
+  async adopt(): Promise<void> {
+    const noted = await readPidFile(this.#layout.pidFile)
+    const bootId = await this.#bootId()
+    const sameBoot = noted?.bootId === bootId
+    const lives = sameBoot && readProcessStat(noted.pid)?.startTicks === noted.startTicks
+    const found = lives ? noted : await findByArgument(defaultsArgument(this.#layout))
+    if (found) {
+      if (!lives) await writePidFile(this.#layout.pidFile, { pid: found.pid, startTicks: found.startTicks, bootId })
+      this.#follow(found)
+      this.#askForSettings()
+    } else if (noted) {
+      this.#pid = noted.pid
+      this.#become(
+        'dead',
+        sameBoot ? `mysqld ${noted.pid} ended while no agent watched it` : `mysqld ${noted.pid} ended with its machine`,
+      )
+    }
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await entriesOf(this.#layout.dataDir)).filter((name) => name !== 'lost+found').length === 0
+  }
+
+  async initialise(): Promise<void> {
+    const { volume, dataDir } = this.#layout
+    await this.#requireSettings(await this.#checkProgram())
+    if (!(await this.isEmpty()))
+      throw new RegentError('REGENT_REFUSED', `${dataDir} is not empty: existing data is never initialised again`)
+    await mkdir(volume, { recursive: true })
+    for (const name of await entriesOf(volume)) {
+      if (name.startsWith('data.new')) await rm(`${volume}/${name}`, { recursive: true, force: true })
+    }
+    const began = this.#ports.clock.monotonicMs()
+    // A name of its own: a run of an agent that died may still be writing to its folder.
+    const fresh = `${dataDir}.new-${process.pid}-${Math.round(began)}`
+    const progress = this.#ports.timers.every(1_000, () =>
+      this.#become(
+        this.#state,
+        `initialising ${dataDir} for ${Math.round((this.#ports.clock.monotonicMs() - began) / 1_000)} s`,
+      ),
+    )
+    this.#become(this.#state, `initialising ${dataDir}`)
+    try {
+      await runInitialise(this.#config, this.#layout, { folder: fresh, launcher: this.#launcher })
+      await rename(fresh, dataDir)
+      await syncFolder(volume)
+    } finally {
+      progress.cancel()
+      await rm(fresh, { recursive: true, force: true })
+    }
+    this.#become(this.#state, `${dataDir} is initialised; mysqld was not started since`)
+  }
+
+  async start(): Promise<void> {
+    if (this.#isAlive()) return
+    await this.#requireSettings(await this.#checkProgram())
+    if (this.#state === 'exiting') await this.#untilDead()
+    const { pidFile, serverPidFile, socket } = this.#layout
+    await mkdir(this.#layout.runDir, { recursive: true, mode: 0o700 })
+    await mkdir(this.#layout.agentDir, { recursive: true, mode: 0o700 })
+    for (const leftover of [serverPidFile, socket, `${socket}.lock`]) await rm(leftover, { force: true })
+    await markErrorLog(this.#layout)
+    const bootId = await this.#bootId()
+    const { pid, ended } = await startMysqld(this.#config, this.#layout, this.#launcher)
+    const identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
+    // That it ended is seen in the kernel in any case.
+    ended.then(
+      (ending) => this.#childEnded(pid, sentenceOf(ending)),
+      () => undefined,
+    )
+    this.#isUp = false
+    this.#follow(identity)
+    await writePidFile(pidFile, { ...identity, bootId })
+  }
+
+  async kill(): Promise<void> {
+    const identity = this.#watch?.identity
+    if (!identity || this.#state === 'dead' || this.#state === 'absent') return
+    this.#watch?.look()
+    if (readProcessStat(identity.pid)?.startTicks === identity.startTicks) signal(identity.pid)
+    await this.#untilDead()
+  }
+
+  /** Before a volume is touched: data that a newer server has written, an older one may spoil. */
+  async #checkProgram(): Promise<string | undefined> {
+    if (this.#launcher === null) return undefined
+    this.#checked ??= checkProgram(this.#config, this.#launcher)
+    try {
+      return await this.#checked
+    } catch (error) {
+      if (error instanceof RegentError && error.code === 'REGENT_LAUNCHER_SILENT') this.#checked = undefined
+      throw error
+    }
+  }
+
+  async #requireSettings(version: string | undefined): Promise<void> {
+    try {
+      await this.#settings.require(version)
+    } catch (error) {
+      if (error instanceof RegentError && error.code === 'REGENT_SETTINGS_REFUSED')
+        this.#become(this.#state, error.message)
+      throw error
+    }
+  }
+
+  /** While mysqld runs on: whether it would start again is known before it has to, and nobody waits for the answer. */
+  #askForSettings(): void {
+    const ask = async (): Promise<void> => {
+      await this.#settings.ask(await this.#checkProgram())
+      if (this.#settings.refused !== '') for (const listener of this.#listeners) listener()
+    }
+    // Whoever starts mysqld asks again.
+    ask().catch(() => undefined)
+  }
+
+  #isAlive(): boolean {
+    return this.#state === 'starting' || this.#state === 'running' || this.#state === 'stopped'
+  }
+
+  #bootId(): Promise<string> {
+    return realMachine(this.#config.bootIdFile).bootId()
+  }
+
+  #follow(identity: ProcessIdentity): void {
+    this.#watch?.stop()
+    this.#pid = identity.pid
+    this.#isUp = existsSync(this.#layout.serverPidFile)
+    this.#become(this.#isUp ? 'running' : 'starting', '')
+    const watch = new ProcessWatch(identity, this.#lookEveryMs, this.#ports.timers, (phase) =>
+      this.#phaseChanged(phase),
+    )
+    this.#watch = watch
+    if (!this.#isUp) this.#awaitInterfaces(watch)
+    watch.look()
+  }
+
+  /** mysqld writes its pid file once its interfaces are open; nothing else tells. */
+  #awaitInterfaces(watch: ProcessWatch): void {
+    const timer = this.#ports.timers.every(this.#lookEveryMs, () => {
+      if (watch === this.#watch && watch.phase !== 'dead' && !existsSync(this.#layout.serverPidFile)) return
+      timer.cancel()
+      if (watch !== this.#watch || watch.phase === 'dead') return
+      this.#isUp = true
+      if (this.#state === 'starting') this.#become('running', '')
+    })
+  }
+
+  #phaseChanged(phase: ProcessPhase): void {
+    if (phase === 'dead') this.#ended(this.#isUp, 'ended')
+    else if (phase === 'running') this.#become(this.#isUp ? 'running' : 'starting', '')
+    else
+      this.#become(
+        phase,
+        phase === 'exiting' ? `mysqld ${this.#pid} is being torn down` : `mysqld ${this.#pid} is stopped (SIGSTOP)`,
+      )
+  }
+
+  /** The kernel tells a parent how its child ended, and no other. */
+  #childEnded(pid: number, how: string): void {
+    if (this.#watch?.identity.pid !== pid) return
+    this.#watch?.stop()
+    this.#ended(this.#isUp, how)
+  }
+
+  #ended(wasUp: boolean, how: string): void {
+    this.#become('dead', `mysqld ${this.#pid} ${how}`)
+    if (wasUp) return
+    const watch = this.#watch
+    lastErrorIn(this.#layout.errorLog).then(
+      (line) =>
+        watch === this.#watch &&
+        this.#become('dead', `mysqld ${this.#pid} ${how} before it was up: ${line || `see ${this.#layout.errorLog}`}`),
+      () =>
+        this.#become(
+          'dead',
+          `mysqld ${this.#pid} ${how} before it was up, and ${this.#layout.errorLog} cannot be read`,
+        ),
+    )
+  }
+
+  async #untilDead(): Promise<void> {
+    const until = this.#ports.clock.monotonicMs() + goneMs
+    while (this.#state !== 'dead') {
+      if (this.#ports.clock.monotonicMs() > until)
+        throw new RegentError(
+          'REGENT_TIMED_OUT',
+          `mysqld ${this.#pid} was killed and is not gone after ${goneMs / 1_000} s: the kernel holds it, perhaps for a disk that does not answer`,
+        )
+      await this.#ports.timers.sleep(2)
+      this.#watch?.look()
+    }
+  }
+
+  #become(state: ProcessState, note: string): void {
+    if (state === this.#state && note === this.#note) return
+    if (state !== this.#state) this.#changedAtMs = this.#ports.clock.monotonicMs()
+    this.#state = state
+    this.#note = note
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+async function entriesOf(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

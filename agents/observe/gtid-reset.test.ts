@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
+import { gtids, uuidOf } from '../../topology/testing.ts'
+import { holdsText, ObservationBuilder } from './observation.ts'
+import { convergeReplica } from '../semisync/replica.ts'
+import { GtidResetWatch } from './gtid-reset.ts'
+import { Lease } from '../guard/lease.ts'
+import { holdsOf } from '../../topology/holdings.ts'
+import type { Parts } from '../instance/parts.ts'
+import { summaryOf } from '../instance/stored-state.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from '../testing.ts'
+
+const before = gtids('shop-1', 50)
+const replica: ReplicaAssignment = { ...replicaOfEpoch3, counted: true }
+
+/** An agent that has seen its server hold something. */
+async function watched(assignment: ReplicaAssignment | typeof primaryOfEpoch3) {
+  const server = new ScriptedServer(aServerState({ executed: before, received: '' }))
+  const process = new ScriptedProcess()
+  const parts = await testParts(server, { process })
+  await parts.file.update({ promise: 3, revision: 10, assignment })
+  const watch = new GtidResetWatch(parts)
+  const sees = async (executed: string): Promise<void> => {
+    server.state = { ...server.state, executed }
+    await parts.observer.refresh()
+    watch.look()
+    await parts.file.update({})
+  }
+  await sees(before)
+  const shown = (agent: Parts) => new ObservationBuilder(agent, new Lease(agent, () => undefined), '0').build()
+  return { parts, process, server, sees, shown }
+}
+
+describe('GTIDs that are gone while the server runs', () => {
+  it('make a replica count for nothing, on its disk as well, and stop it until it is seeded again', async () => {
+    const { parts, server, sees, shown } = await watched(replica)
+    parts.memory.binlogSet = before
+    await sees(gtids('shop-1', 3))
+    expect(parts.memory.binlogSet).toBeNull()
+    expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
+    expect(summaryOf(parts.file.current)).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
+    expect(parts.notices.list).toMatchObject([
+      { code: 'GtidsReset', sentence: expect.stringContaining('47 of them are gone') as string },
+    ])
+    await convergeReplica(parts, replica, aServerState({ channel: { ioRunning: 'yes' }, offlineMode: false }))
+    expect(server.calls).toEqual(['readOnly closed', 'stopReceiver', 'offline on'])
+    expect(parts.memory.converged).toMatchObject({
+      done: false,
+      sentence: 'has had its GTIDs reset by another hand and waits to be seeded again',
+    })
+  })
+
+  it('end a primary: it would issue again what its replicas skip', async () => {
+    const { parts, process, sees } = await watched(primaryOfEpoch3)
+    await sees('')
+    await expect.poll(() => process.state).toBe('dead')
+    expect(parts.file.current.gtidsReset).toBe(true)
+  })
+
+  it('are not seen in a set that grows, nor in another server', async () => {
+    const { parts, process, server, sees } = await watched(replica)
+    await sees(gtids('shop-1', 60))
+    process.pid = 1_001
+    await sees('')
+    await sees(gtids('shop-1', 9))
+    server.state = { ...server.state, uuid: uuidOf('shop-2') }
+    await sees('')
+    expect(parts.file.current.gtidsReset).toBe(false)
+    expect(parts.notices.list).toEqual([])
+  })
+})
+
+describe('what an instance holds', () => {
+  it.each<readonly [string, string | null]>([
+    ['its server alone says', null],
+    ['its files say as well', gtids('shop-1', 70)],
+  ])('is the same to the manager and to its agent, where %s', async (_, binlogSet) => {
+    const { parts, shown } = await watched(replica)
+    parts.memory.binlogSet = binlogSet
+    expect(holdsText(parts)).toBe(holdsOf(shown(parts)).toString())
+  })
+
+  it('is unknown while nothing was seen of it', async () => {
+    expect(holdsText(await testParts(new ScriptedServer(aServerState())))).toBeNull()
+  })
+})

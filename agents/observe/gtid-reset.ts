@@ -1,0 +1,52 @@
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { describeError } from '../../src/common/errors.ts'
+import type { GtidText } from '../../topology/observation.ts'
+import { serverLife, type Parts } from '../instance/parts.ts'
+
+/**
+ * `gtid_executed` of a running server only grows, unless somebody runs `RESET BINARY LOGS AND GTIDS`. The data stays,
+ * and nobody can tell any more what it is: a replica would receive everything once more and apply it to what it has, a
+ * primary would issue GTIDs again that its replicas skip in silence, and acknowledge. So the replica stops and is
+ * seeded again, and the primary is killed: the sync set holds all that it acknowledged.
+ */
+export class GtidResetWatch {
+  readonly #parts: Parts
+  #seen: { readonly server: string; readonly executed: GtidText } | null = null
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** To be called whenever the server has answered. */
+  look(): void {
+    const { observer, memory } = this.#parts
+    const server = serverLife(this.#parts)
+    if (server === null || observer.server === null) return
+    const [before, now] = [this.#seen, { server, executed: observer.server.executed }]
+    this.#seen = now
+    if (before?.server !== now.server || before.executed === now.executed) return
+    const lost = parseGtidSet(before.executed).subtract(parseGtidSet(now.executed))
+    if (lost.isEmpty()) return
+    memory.gtidsReset = true
+    memory.binlogSet = null
+    void this.#keep(lost.count())
+  }
+
+  async #keep(lost: number): Promise<void> {
+    const { file, notices, process } = this.#parts
+    const isPrimary = file.current.assignment?.role === 'primary'
+    const what = isPrimary
+      ? 'it is ended, and a replica that holds everything acknowledged takes its place'
+      : 'it stops replicating and is seeded again'
+    notices.add(
+      'GtidsReset',
+      `its GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost} of them are gone, and nobody can tell any more what it holds: ${what}`,
+    )
+    try {
+      await file.update({ gtidsReset: true })
+    } catch (error) {
+      notices.add('GtidsReset', `that its GTIDs were reset could not be stored: ${describeError(error)}`)
+    }
+    if (isPrimary) await process.kill()
+  }
+}

@@ -1,0 +1,144 @@
+import { holdsOf } from '../../topology/holdings.ts'
+import { memberId } from '../../topology/member.ts'
+import {
+  observationVersion,
+  type Observation,
+  type ProcessState,
+  type StoredSummary,
+} from '../../topology/observation.ts'
+import { isEndingUnseen, shownSilenceMs } from '../semisync/ending.ts'
+import { forgetfulAs } from '../semisync/forgetful.ts'
+import type { Lease } from '../guard/lease.ts'
+import type { Parts } from '../instance/parts.ts'
+import { summaryOf } from '../instance/stored-state.ts'
+
+/** Builds what is sent to the manager from what the agent knows now. Reads nothing. */
+export class ObservationBuilder {
+  readonly #parts: Parts
+  readonly #lease: Lease
+  readonly #version: string
+  #sequence = 0
+
+  constructor(parts: Parts, lease: Lease, version: string) {
+    this.#parts = parts
+    this.#lease = lease
+    this.#version = version
+  }
+
+  build(): Observation {
+    const { run, config, file, process, observer, memory, notices, clientCertificate, world } = this.#parts
+    const nowMs = world.clock.monotonicMs()
+    this.#sequence += 1
+    return {
+      version: observationVersion,
+      cluster: config.cluster,
+      instance: config.instance,
+      member: memberId(config.instance, file.current.volume),
+      agentRun: run,
+      sequence: this.#sequence,
+      regentVersion: this.#version,
+      bindsToRun: true,
+      process: this.#shownProcess(),
+      processNote: process.note,
+      mysqldPid: process.pid,
+      processSinceMs: nowMs - process.changedAtMs,
+      server: file.current.unproven ? null : observer.server,
+      silentMs: shownSilenceMs(this.#parts),
+      ...this.#shownProbe(),
+      freeBytes: observer.freeBytes,
+      stored: this.#stored(),
+      promiseReport: memory.promiseReport,
+      converged: memory.converged,
+      markedRevision: memory.markedRevision,
+      binlogSet: memory.binlogSet,
+      lease: this.#lease.question,
+      seedingProgress: memory.seedingProgress,
+      ...(memory.seedingFailures.size === 0
+        ? {}
+        : {
+            seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({
+              donor,
+              times,
+              error,
+              agoMs: nowMs - atMs,
+            })),
+          }),
+      lacksElected: memory.lacksElected,
+      ...openingFor(this.#parts, nowMs),
+      ...(file.current.forgetful && memory.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
+      heardForgetful: observer.isFresh ? memory.heardForgetful : {},
+      ...(memory.termination === null ? {} : { terminating: true }),
+      ...(clientCertificate === null || clientCertificate.trouble === ''
+        ? {}
+        : { certificateTrouble: clientCertificate.trouble }),
+      ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
+      peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
+      notices: notices.list,
+    }
+  }
+
+  /** What keeps the agent from its work is shown as well where a client's write goes through. */
+  #shownProbe(): Pick<Observation, 'probe' | 'probeDetail'> {
+    const {
+      memory: { closedBecause, lockedBy },
+      observer: { probe },
+    } = this.#parts
+    if (closedBecause?.startsWith('low space')) return { probe: 'lowSpace', probeDetail: closedBecause }
+    const free = probe.result === 'ok' || probe.result === 'unknown' || probe.result === 'locked'
+    return lockedBy !== null && free
+      ? { probe: 'locked', probeDetail: lockedBy }
+      : { probe: probe.result, probeDetail: probe.detail }
+  }
+
+  #shownProcess(): ProcessState {
+    const { process, memory } = this.#parts
+    const ends = process.state === 'exiting' || process.state === 'dead'
+    if (ends && memory.restartsPid === process.pid) return 'starting'
+    return isEndingUnseen(this.#parts) ? 'running' : process.state
+  }
+
+  /**
+   * What its source holds is not kept on disk. A replica that cannot go on without it, because its own tail is in
+   * doubt, says that it acts on no revision, and is told again. So does one that may not acknowledge before a manager
+   * has seen who it is.
+   */
+  #stored(): StoredSummary {
+    const { file, memory, process } = this.#parts
+    const stopping =
+      memory.shutdownSeenPid !== null &&
+      memory.shutdownSeenPid === process.pid &&
+      file.current.assignment?.role === 'primary'
+    const summary = {
+      ...summaryOf(file.current),
+      ...(stopping ? { unsettled: true } : {}),
+      ...(memory.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}),
+    }
+    const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
+    const unseen = summary.assignment?.counted === true && !memory.trustsAssignment
+    const waits = unseen || (memory.sourceHolds === null && tailInDoubt)
+    return waits && summary.assignment?.role === 'replica'
+      ? { ...summary, assignment: { ...summary.assignment, revision: 0 } }
+      : summary
+  }
+}
+
+/** Of this epoch: what was left of an earlier one says nothing. */
+function openingFor({ file, memory: { openingSince } }: Parts, nowMs: number): Pick<Observation, 'openingMs'> {
+  const { assignment } = file.current
+  return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch
+    ? {}
+    : { openingMs: nowMs - openingSince.atMs }
+}
+
+/**
+ * Everything this instance holds, as far as it was seen, as text, by the rule that the manager has; null before its
+ * server answered.
+ */
+export function holdsText({ observer, memory, file }: Parts): string | null {
+  const seen = {
+    promiseReport: memory.promiseReport,
+    server: file.current.unproven ? null : observer.server,
+    binlogSet: memory.binlogSet,
+  }
+  return Object.values(seen).every((one) => one === null) ? null : holdsOf(seen).toString()
+}

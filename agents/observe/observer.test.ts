@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import { realWorld } from '../../src/common/real-world.ts'
+import { defaultTimings } from '../../failover/protocol/timings.ts'
+import type { ServerState, WriteProbe } from '../../topology/observation.ts'
+import { gtids } from '../../topology/testing.ts'
+import { Observer } from './observer.ts'
+import { aServerState, quietVolume, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+
+/** A server whose answers a test gives one by one. */
+class SlowServer extends ScriptedServer {
+  readonly answers: ((state: ServerState) => void)[] = []
+  override readonly readState = (): Promise<ServerState> => new Promise((resolve) => this.answers.push(resolve))
+}
+
+const older = aServerState({ received: gtids('shop-1', 5) })
+
+describe('the observer', () => {
+  it('shows what a promise reported, although the server was read before that', async () => {
+    const { observer } = await testParts(new ScriptedServer(older))
+    await observer.refresh()
+    observer.knownToHold(gtids('shop-1', 9))
+    expect(observer.server?.received).toBe(gtids('shop-1', 9))
+  })
+
+  it('looks again after a change, although a look is under way', async () => {
+    const server = new SlowServer(older)
+    const { observer } = await testParts(server)
+    const before = observer.refresh()
+    observer.outdate()
+    const after = observer.recent(60_000)
+    server.answers[0]?.(aServerState({ offlineMode: true }))
+    server.answers[1]?.(aServerState({ offlineMode: false }))
+    await before
+    expect((await after).offlineMode).toBe(false)
+    expect(observer.server?.offlineMode).toBe(false)
+  })
+
+  it('does not go back to a read that began before what it knows', async () => {
+    const server = new SlowServer(older)
+    const { observer } = await testParts(server)
+    const first = observer.refresh()
+    server.answers[0]?.(older)
+    await first
+    const outdated = observer.refresh()
+    observer.knownToHold(gtids('shop-1', 9))
+    const fresh = observer.refresh()
+    expect(server.answers).toHaveLength(3)
+    server.answers[1]?.(older)
+    await outdated
+    expect(observer.server?.received).toBe(gtids('shop-1', 9))
+    server.answers[2]?.(aServerState({ received: gtids('shop-1', 12) }))
+    await fresh
+    expect(observer.server?.received).toBe(gtids('shop-1', 12))
+  })
+})
+
+class ProbedServer extends ScriptedServer {
+  silent = false
+  override readonly readState = async (): Promise<ServerState> => {
+    if (this.silent) throw new Error('SHOW BINARY LOG STATUS does not return')
+    return older
+  }
+  readonly answers: ((result: WriteProbe) => void)[] = []
+  override readonly probeWrite = (): Promise<{ result: WriteProbe; detail: string }> =>
+    new Promise((resolve) => this.answers.push((result) => resolve({ result, detail: '' })))
+}
+
+/** An observer whose clock and timers are a test's: `tryWrite` is what the timer of the write probe does. */
+async function probing() {
+  const server = new ProbedServer(older)
+  const tasks: (() => void)[] = []
+  const disk = { freeBytes: 1e10, failure: null as 'diskFull' | null, detail: '' }
+  let nowMs = 0
+  const observer = new Observer(
+    {
+      process: new ScriptedProcess(),
+      server,
+      volume: { ...quietVolume, probe: async () => ({ ...disk }) },
+      clock: { ...realWorld.clock, monotonicMs: () => nowMs },
+      timers: { ...realWorld.timers, every: (_ms, task) => (tasks.push(task), { cancel: () => undefined }) },
+      timings: defaultTimings,
+    },
+    () => undefined,
+  )
+  observer.start()
+  await observer.refresh()
+  const tryWrite = async (answer?: WriteProbe): Promise<void> => {
+    tasks[1]?.()
+    await realWorld.timers.sleep(1)
+    if (answer) server.answers.shift()?.(answer)
+    await realWorld.timers.sleep(1)
+  }
+  return { server, observer, disk, tryWrite, pass: (ms: number) => (nowMs += ms) }
+}
+
+describe('the write probe', () => {
+  it('takes a server for stuck only after another look at its disk, which may have become full since', async () => {
+    const { observer, disk, tryWrite } = await probing()
+    await tryWrite('ok')
+    Object.assign(disk, { failure: 'diskFull', freeBytes: 0 })
+    await tryWrite('stuck')
+    expect(observer.probe.result).toBe('diskFull')
+    expect(observer.freeBytes).toBe(0)
+  })
+
+  it('does not take a server for stuck that still waits out its minute after its disk was full', async () => {
+    const { observer, disk, tryWrite, pass } = await probing()
+    Object.assign(disk, { failure: 'diskFull' })
+    await tryWrite()
+    expect(observer.probe.result).toBe('diskFull')
+    Object.assign(disk, { failure: null })
+    pass(40_000)
+    await tryWrite()
+    await tryWrite('stuck')
+    expect(observer.probe).toMatchObject({
+      result: 'diskFull',
+      detail: 'the disk was full 40 s ago, and mysqld tries again only after a minute',
+    })
+    pass(30_000)
+    await tryWrite('stuck')
+    expect(observer.probe.result).toBe('stuck')
+  })
+
+  it('does not call a server well that waits out that minute with its binlog alone, which the probe does not touch', async () => {
+    const { server, observer, disk, tryWrite, pass } = await probing()
+    Object.assign(disk, { failure: 'diskFull' })
+    await tryWrite()
+    Object.assign(disk, { failure: null })
+    server.silent = true
+    await observer.refresh().catch(() => undefined)
+    pass(40_000)
+    await tryWrite()
+    await tryWrite('ok')
+    expect(observer.probe).toMatchObject({
+      result: 'diskFull',
+      detail: 'the disk was full 40 s ago, and mysqld tries again only after a minute',
+    })
+    server.silent = false
+    await observer.refresh()
+    await tryWrite('ok')
+    expect(observer.probe.result).toBe('ok')
+  })
+
+  it('is made one at a time, so that an answer that comes late hides no newer one', async () => {
+    const { server, observer, tryWrite } = await probing()
+    await tryWrite()
+    await tryWrite()
+    expect(server.answers).toHaveLength(1)
+    server.answers[0]?.('locked')
+    await realWorld.timers.sleep(1)
+    expect(observer.probe.result).toBe('locked')
+  })
+})

@@ -1,0 +1,216 @@
+import { describeError, RegentError } from '../../src/common/errors.ts'
+import type { Clock, Timer, Timers } from '../../src/common/ports.ts'
+import type { Timings } from '../../failover/protocol/timings.ts'
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import type { GtidText, ServerState } from '../../topology/observation.ts'
+import type { ObserverPort, Probe } from '../ports/observer.ts'
+import type { ProcessPort } from '../ports/process.ts'
+import type { ServerPort } from '../ports/server.ts'
+import type { VolumePort } from '../ports/volume.ts'
+
+/** The disk is tried with every third write probe: it costs files, the probe itself only a row. */
+const diskEvery = 3
+/**
+ * mysqld that found its disk full waits a minute before it tries again (manual, "How MySQL Handles a Full Disk"),
+ * whatever was freed meanwhile.
+ */
+const waitsForSpaceMs = 65_000
+
+export interface ObserverPorts {
+  readonly process: ProcessPort
+  readonly server: ServerPort
+  readonly volume: VolumePort
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly timings: Timings
+}
+
+/** Asks the server everything every `observeMs`, and tries a write every `writeProbeMs`. */
+export class Observer implements ObserverPort {
+  readonly #ports: ObserverPorts
+  readonly #changed: () => void
+  #server: ServerState | null = null
+  #answeredAtMs: number
+  #unanswered = false
+  /** What was read last, to tell whether anything is new: an idle server is not reported again and again. */
+  #seen = ''
+  #reading: Promise<ServerState> | null = null
+  /** Grows when the agent changes the server: what was read before counts no more. */
+  #generation = 0
+  /** Of what `#server` shows. */
+  #serverGeneration = 0
+  #probe: Probe = { result: 'unknown', detail: '' }
+  #trying = false
+  #freeBytes: number | null = null
+  #disk: Awaited<ReturnType<VolumePort['probe']>> | null = null
+  #fullAtMs = Number.NEGATIVE_INFINITY
+  #probes = 0
+  #timers: Timer[] = []
+
+  constructor(ports: ObserverPorts, changed: () => void) {
+    this.#ports = ports
+    this.#changed = changed
+    this.#answeredAtMs = ports.clock.monotonicMs()
+  }
+
+  start(): void {
+    const { timers, timings } = this.#ports
+    this.#timers = [
+      timers.every(timings.observeMs, () => this.#look()),
+      timers.every(timings.writeProbeMs, () => void this.#tryWrite()),
+    ]
+    this.#look()
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) timer.cancel()
+  }
+
+  get server(): ServerState | null {
+    return this.#server
+  }
+
+  get isFresh(): boolean {
+    return this.#server !== null && !this.#unanswered && this.#serverGeneration === this.#generation
+  }
+
+  get probe(): Probe {
+    return this.#probe
+  }
+
+  get freeBytes(): number | null {
+    return this.#freeBytes
+  }
+
+  get silentMs(): number {
+    return this.#unanswered ? this.#ports.clock.monotonicMs() - this.#answeredAtMs : 0
+  }
+
+  async refresh(): Promise<ServerState> {
+    if (this.#reading !== null) return this.#reading
+    const reading = this.#read().finally(() => {
+      if (this.#reading === reading) this.#reading = null
+    })
+    this.#reading = reading
+    return reading
+  }
+
+  async recent(maxAgeMs: number): Promise<ServerState> {
+    const fresh = this.isFresh && this.#ports.clock.monotonicMs() - this.#answeredAtMs <= maxAgeMs
+    return fresh && this.#server ? this.#server : this.refresh()
+  }
+
+  outdate(): void {
+    this.#generation += 1
+    this.#reading = null
+  }
+
+  knownToHold(holds: GtidText): void {
+    this.outdate()
+    if (this.#server)
+      this.#server = {
+        ...this.#server,
+        received: parseGtidSet(this.#server.received).union(parseGtidSet(holds)).toString(),
+      }
+  }
+
+  forget(): void {
+    this.#server = null
+    this.#seen = ''
+    this.#unanswered = false
+    this.#probe = { result: 'unknown', detail: '' }
+    this.#fullAtMs = Number.NEGATIVE_INFINITY
+    this.#answeredAtMs = this.#ports.clock.monotonicMs()
+  }
+
+  async #read(): Promise<ServerState> {
+    const { server, clock, process } = this.#ports
+    const { pid } = process
+    const generation = this.#generation
+    try {
+      const state = await server.readState()
+      if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
+      if (generation === this.#generation || this.#server === null) {
+        this.#server = state
+        this.#serverGeneration = generation
+      }
+      this.#answeredAtMs = clock.monotonicMs()
+      const seen = gistOf(state)
+      const same = seen === this.#seen && !this.#unanswered
+      this.#unanswered = false
+      this.#seen = seen
+      if (!same) this.#changed()
+      return state
+    } catch (error) {
+      this.#unanswered = this.#server !== null && process.state === 'running'
+      this.#changed()
+      throw error
+    }
+  }
+
+  #look(): void {
+    if (this.#isAlive()) this.refresh().catch(() => undefined)
+  }
+
+  #isAlive(): boolean {
+    return (
+      this.#ports.process.state === 'running' ||
+      this.#ports.process.state === 'stopped' ||
+      this.#ports.process.state === 'starting'
+    )
+  }
+
+  /** One at a time: else an answer that comes late would hide a newer one. */
+  async #tryWrite(): Promise<void> {
+    if (this.#trying) return
+    this.#trying = true
+    const { process } = this.#ports
+    const [before, pid] = [this.#probe, process.pid]
+    const probe = await this.#probeNow().catch((error: unknown): Probe => ({
+      result: 'unknown',
+      detail: describeError(error),
+    }))
+    this.#trying = false
+    if (process.pid !== pid) return
+    this.#probe = probe
+    if (probe.result !== before.result) this.#changed()
+  }
+
+  async #probeNow(): Promise<Probe> {
+    const { server, timings, clock } = this.#ports
+    this.#probes += 1
+    const disk = this.#probes % diskEvery === 0 || this.#disk === null ? await this.#lookAtDisk() : this.#disk
+    if (disk.failure) return { result: disk.failure, detail: disk.detail }
+    if (!this.#isAlive() || !this.#server) return this.#probe
+    const probe = await server.probeWrite(timings.queryDeadlineMs)
+    // A server that waits for space to write its binlog answers what needs no binlog, such as the probe, and nothing
+    // about its binlog.
+    const silent = probe.result === 'stuck' || probe.result === 'unknown' || (probe.result === 'ok' && this.#unanswered)
+    if (!silent) return probe
+    // A disk that became full since it was tried last makes a server look frozen, which would be a reason to fail over.
+    const now = await this.#lookAtDisk()
+    if (now.failure) return { result: now.failure, detail: now.detail }
+    const sinceFullMs = clock.monotonicMs() - this.#fullAtMs
+    if (sinceFullMs >= waitsForSpaceMs) return probe
+    return {
+      result: 'diskFull',
+      detail: `the disk was full ${Math.round(sinceFullMs / 1_000)} s ago, and mysqld tries again only after a minute`,
+    }
+  }
+
+  async #lookAtDisk(): Promise<Awaited<ReturnType<VolumePort['probe']>>> {
+    const { volume, clock } = this.#ports
+    const disk = await volume.probe()
+    this.#disk = disk
+    this.#freeBytes = disk.freeBytes
+    if (disk.failure === 'diskFull') this.#fullAtMs = clock.monotonicMs()
+    return disk
+  }
+}
+
+/** A source that beats twice a second is silent for up to half a second all the time: that is nothing new. */
+function gistOf(state: ServerState): string {
+  const { channel } = state
+  const beating = channel !== null && channel.silentMs !== null && channel.silentMs < 700
+  return JSON.stringify(beating ? { ...state, channel: { ...channel, silentMs: 0 } } : state)
+}

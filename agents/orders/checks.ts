@@ -1,0 +1,181 @@
+import { RegentError } from '../../src/common/errors.ts'
+import type {
+  Assignment,
+  DemoteOrder,
+  FetchOrder,
+  OrderName,
+  PasswordsOrder,
+  PromiseOrder,
+  RenounceOrder,
+  ReseedOrder,
+} from '../../failover/protocol/order.ts'
+import { memberId } from '../../topology/member.ts'
+import type { PromiseReport, ProcessState } from '../../topology/observation.ts'
+import type { StoredState } from '../instance/stored-state.ts'
+
+/** Any order that carries an epoch and a revision. */
+export type AnyOrder =
+  Assignment | PromiseOrder | DemoteOrder | FetchOrder | PasswordsOrder | RenounceOrder | ReseedOrder
+
+/** What the checks look at. */
+export interface OrderState {
+  readonly cluster: string
+  readonly instance: string
+  /** This start of the agent. */
+  readonly run: string
+  readonly stored: StoredState
+  readonly process: ProcessState
+  readonly promiseReport: PromiseReport | null
+  /** What it holds now, as text, for a re-seed; null while unknown. */
+  readonly holds: string | null
+}
+
+type Check = readonly [failed: boolean, why: string]
+
+/**
+ * Design §5's table: what an agent checks on every order before anything is written or done. Throws
+ * `REGENT_WRONG_MEMBER`, `REGENT_STALE_ORDER` or `REGENT_ORDER_NOT_ALLOWED` with the rule that failed.
+ */
+export function checkOrder(name: OrderName, order: AnyOrder, state: OrderState): void {
+  const { stored } = state
+  const member = memberId(state.instance, stored.volume)
+  requireAddressee(name, order, { cluster: state.cluster, member })
+  if (order.epoch < stored.promise)
+    throw new RegentError(
+      'REGENT_STALE_ORDER',
+      `${name} of epoch ${order.epoch}: ${member} promised epoch ${stored.promise}`,
+    )
+  if (order.revision < stored.revision)
+    throw new RegentError(
+      'REGENT_STALE_ORDER',
+      `${name} of revision ${order.revision}: ${member} acted on revision ${stored.revision}`,
+    )
+  if ('run' in order && order.run !== undefined && order.run !== state.run) {
+    throw new RegentError(
+      'REGENT_STALE_ORDER',
+      `${name} was made for start ${order.run} of the agent of ${state.instance}; this is ${state.run}`,
+    )
+  }
+  const failed = checksFor(name, order, state).find(([fails]) => fails)
+  if (failed)
+    throw new RegentError(
+      'REGENT_ORDER_NOT_ALLOWED',
+      `${name} of epoch ${order.epoch} refused by ${member}: ${failed[1]}`,
+    )
+}
+
+/**
+ * Another cluster’s manager may have this address in its list, with the same token where a folder was copied. Throws
+ * `REGENT_WRONG_MEMBER` with both names.
+ */
+export function requireAddressee(
+  name: OrderName,
+  order: Pick<AnyOrder, 'cluster' | 'member'>,
+  { cluster, member }: Pick<AnyOrder, 'cluster' | 'member'>,
+): void {
+  if (order.cluster === cluster && order.member === member) return
+  throw new RegentError(
+    'REGENT_WRONG_MEMBER',
+    `${name} is for ${order.member} of cluster ${order.cluster}; this is ${member} of cluster ${cluster}`,
+  )
+}
+
+function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonly Check[] {
+  switch (name) {
+    case 'promise':
+      return promiseChecks(order, state)
+    case 'demote':
+      return demoteChecks(order, state)
+    case 'assign':
+      return assignChecks(order as Assignment, state)
+    case 'fetch':
+      return fetchChecks(order, state)
+    case 'reseed':
+      return reseedChecks(order as ReseedOrder, state)
+    case 'renounce':
+      return renounceChecks(order as RenounceOrder, state)
+    case 'passwords':
+      return passwordsChecks(order, state)
+    case 'lease':
+      return []
+  }
+}
+
+/** The promise is smaller, or equal and everything is still stopped. */
+function promiseChecks(order: AnyOrder, { stored }: OrderState): readonly Check[] {
+  const acted = stored.assignment?.epoch ?? 0
+  return [[acted >= order.epoch, `it acts on an assignment of epoch ${acted} already`]]
+}
+
+function demoteChecks(order: AnyOrder, { stored, process }: OrderState): readonly Check[] {
+  return [
+    [stored.assignment?.role !== 'primary', 'it is no primary'],
+    [stored.assignment?.epoch !== order.epoch - 1, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
+    [process !== 'running', `mysqld is ${process}`],
+  ]
+}
+
+function assignChecks(order: Assignment, { stored, process }: OrderState): readonly Check[] {
+  const now = stored.assignment
+  const wasPrimary = now?.role === 'primary'
+  const sameEpoch = now?.epoch === order.epoch
+  return [
+    [(now?.epoch ?? 0) > order.epoch, `it acts on epoch ${now?.epoch ?? 0}`],
+    [stored.seeding, 'a seeding has not ended'],
+    [order.role === 'replica' && wasPrimary && sameEpoch, 'it is the primary of that very epoch'],
+    [order.role === 'primary' && sameEpoch && now?.role === 'replica', 'it is a replica in that very epoch'],
+    [
+      order.role === 'primary' && !order.mayRestart && !(wasPrimary && sameEpoch) && process !== 'running',
+      `mysqld is ${process}`,
+    ],
+  ]
+}
+
+function fetchChecks(order: AnyOrder, { stored, promiseReport, process }: OrderState): readonly Check[] {
+  return [
+    [stored.promise !== order.epoch, `it promised epoch ${stored.promise}`],
+    [promiseReport?.epoch !== order.epoch, 'it has not stopped under that promise'],
+    [process !== 'running', `mysqld is ${process}`],
+  ]
+}
+
+function reseedChecks(order: ReseedOrder, { stored, holds }: OrderState): readonly Check[] {
+  const now = stored.assignment
+  return [
+    [now?.role === 'primary' && now.epoch >= order.epoch, 'it is the primary'],
+    [stored.unproven, 'a copy is not proven yet'],
+    [now?.role === 'replica' && now.counted && order.beside !== true, 'it is counted in the sync set'],
+    [
+      order.beside === true && (stored.seeding || stored.promise !== order.epoch || now?.epoch !== order.epoch),
+      `it holds nothing any more, or does not act on epoch ${order.epoch}`,
+    ],
+    [
+      !stored.seeding && holds !== order.destroys,
+      `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`,
+    ],
+  ]
+}
+
+/** Judged by what it reported: an order that comes after the next start of the agent speaks of somebody else. */
+function renounceChecks(order: RenounceOrder, { stored }: OrderState): readonly Check[] {
+  return [
+    [
+      stored.incarnation !== order.incarnation,
+      `its incarnation is ${stored.incarnation}, the order is for ${order.incarnation}`,
+    ],
+  ]
+}
+
+/** What it writes replicates: only the primary of that very epoch may, as it would take a client's write. */
+function passwordsChecks(order: AnyOrder, { stored, process }: OrderState): readonly Check[] {
+  return [
+    [stored.assignment?.role !== 'primary', 'it is no primary'],
+    [stored.assignment?.epoch !== order.epoch, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
+    [process !== 'running', `mysqld is ${process}`],
+  ]
+}
+
+function abbreviate(set: string | null): string {
+  if (set === null) return 'something unknown'
+  return set === '' ? 'nothing' : set.slice(0, 80)
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { RegentError } from '../../src/common/errors.ts'
+import { orderVersion, type DemoteOrder } from '../../failover/protocol/order.ts'
+import type { DumpThread } from '../../topology/observation.ts'
+import { memberOf } from '../../topology/testing.ts'
+import { demote } from './demotion.ts'
+import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+
+const order: DemoteOrder = {
+  version: orderVersion,
+  cluster: 'shop',
+  member: memberOf('shop-0'),
+  epoch: 4,
+  revision: 11,
+  graceMs: 0,
+  deadlineMs: 400,
+}
+const replica: DumpThread = { threadId: 20, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
+const acknowledged = aServerState({ dumpThreads: [replica], semiSyncSource: { enabled: true, acks: 1 } })
+const timedOut = (): Promise<never> =>
+  Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', 'no answer within 300 ms'))
+
+/** The first attempt to close it for writes passes its deadline, and then something is different. */
+function hangingOnce(server: ScriptedServer, afterwards: () => void): ScriptedServer {
+  const close = server.setReadOnly
+  server.setReadOnly = (to, deadlineMs) => {
+    if (to !== 'closed') return close(to, deadlineMs)
+    server.setReadOnly = close
+    afterwards()
+    return timedOut()
+  }
+  return server
+}
+
+describe('demotion', () => {
+  it('that is delivered twice neither fails nor opens again what has promised', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(server)
+    await demote(parts, order)
+    const { promiseReport } = parts.memory
+    server.calls.splice(0)
+    server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } })
+    await demote(parts, order)
+    expect(server.calls).toEqual([])
+    expect(parts.memory.promiseReport).toBe(promiseReport)
+  })
+
+  it('ends the sessions whose lock stands in its way', async () => {
+    const server = hangingOnce(new ScriptedServer(acknowledged), () => undefined)
+    const parts = await testParts(server)
+    await demote(parts, order)
+    expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'readOnly closed'])
+    expect(parts.file.current).toMatchObject({ promise: 4, unsettled: true })
+  })
+
+  it('kills nobody and opens again when acknowledgements stopped while it closed the server', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(
+      hangingOnce(
+        server,
+        () =>
+          (server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } })),
+      ),
+    )
+    await expect(demote(parts, order)).rejects.toThrow('0 replicas can give one')
+    expect(server.calls).toEqual(['open'])
+    expect(parts.file.current.promise).toBe(0)
+  })
+
+  it('ends the sessions in its way as soon as no other waits for an acknowledgement', async () => {
+    const server = hangingOnce(new ScriptedServer(acknowledged), () => (server.waiting = 1))
+    const parts = await testParts(server)
+    setTimeout(() => (server.waiting = 0), 150)
+    await demote(parts, { ...order, deadlineMs: 10_000 })
+    expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'readOnly closed'])
+  })
+
+  it('kills nobody while a session waits for an acknowledgement that does not come from replicas that are connected', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(hangingOnce(server, () => (server.waiting = 1)))
+    await expect(demote(parts, order)).rejects.toThrow('must not be killed')
+    expect(server.calls).toEqual(['open'])
+  })
+
+  it('leaves the server closed and offline, and only then ends the sessions of others, so that nobody comes back', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(server)
+    await demote(parts, order)
+    expect(server.calls).toEqual(['readOnly closed', 'offline on', 'killForeignSessions'])
+    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: true })
+  })
+})
+
+/**
+ * Somebody's statement runs for so long, on a clock of its own; resolves to the millisecond at which writes were
+ * stopped.
+ */
+async function stoppedWritesAt(busyMs: number, more: Partial<DemoteOrder>): Promise<number> {
+  let [nowMs, closedAtMs] = [0, NaN]
+  const server = Object.assign(new ScriptedServer(acknowledged), {
+    busySessions: async () => (nowMs < busyMs ? 1 : 0),
+    setReadOnly: async () => void (closedAtMs = nowMs),
+  })
+  const parts = await testParts(server)
+  const world = {
+    ...parts.world,
+    clock: { ...parts.world.clock, monotonicMs: () => nowMs },
+    timers: { ...parts.world.timers, sleep: async (ms: number) => void (nowMs += ms) },
+  }
+  await demote({ ...parts, world }, { ...order, ...more })
+  expect(server.calls).toEqual(['offline on', 'killForeignSessions'])
+  return closedAtMs
+}
+
+describe('the grace of a demotion', () => {
+  it('ends with the last statement that runs, and writes are taken until then', async () => {
+    expect(await stoppedWritesAt(60, { graceMs: 200 })).toBe(60)
+  })
+
+  it('is not waited for where nothing runs', async () => {
+    expect(await stoppedWritesAt(0, { graceMs: 200 })).toBe(0)
+  })
+
+  it('ends with its time where a statement does not, and the statement with it', async () => {
+    expect(await stoppedWritesAt(Infinity, { graceMs: 200 })).toBe(200)
+  })
+
+  it('takes no more than half of the time for the demotion', async () => {
+    expect(await stoppedWritesAt(Infinity, { graceMs: 200, deadlineMs: 120 })).toBe(60)
+  })
+
+  it('is none where none is given', async () => {
+    expect(await stoppedWritesAt(Infinity, { graceMs: 0 })).toBe(0)
+  })
+})

@@ -1,0 +1,124 @@
+import { RegentError } from '../../src/common/errors.ts'
+import type { DemoteOrder } from '../../failover/protocol/order.ts'
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import type { Parts } from '../instance/parts.ts'
+import { keepUnsettled } from '../semisync/unsettled.ts'
+
+/** How often a condition without an event is looked at again. */
+const pollMs = 2
+
+/**
+ * First half of a switchover, at the primary (design §5, "Switchover"): stop taking writes, let what waits finish,
+ * promise. Anything that fails before the promise is undone here, and the primary writes again; the error says what
+ * stood in the way.
+ */
+export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
+  const { clock } = parts.world
+  // Delivered twice: whatever failed from here on would open again a server that has promised.
+  if (parts.file.current.promise >= order.epoch) return
+  const deadlineMs = clock.monotonicMs() + order.deadlineMs
+  await refuseWithoutAcknowledgements(parts)
+  await giveGrace(parts, Math.min(order.graceMs, order.deadlineMs / 2))
+  try {
+    await stopWrites(parts, deadlineMs)
+    await waitUntilNothingWaits(parts, deadlineMs)
+  } catch (error) {
+    await openAgain(parts)
+    throw error
+  }
+  await parts.file.update({ promise: order.epoch, revision: order.revision })
+  const executed = parseGtidSet((await parts.server.readHolds()).executed).toString()
+  parts.memory.converged = {
+    ...parts.memory.converged,
+    done: false,
+    sentence: `demoted under the promise of epoch ${order.epoch}`,
+  }
+  parts.memory.promiseReport = { epoch: order.epoch, holds: executed, executed, asPrimary: true }
+}
+
+/** `SET GLOBAL super_read_only` hangs for ever when nobody acknowledges: never sent then. */
+async function refuseWithoutAcknowledgements({ server, observer }: Parts): Promise<void> {
+  observer.outdate()
+  const state = await observer.refresh()
+  const { enabled, acks } = state.semiSyncSource
+  const counted = state.dumpThreads.filter((thread) => thread.semiSync).length
+  if (enabled && counted < acks) {
+    throw new RegentError(
+      'REGENT_ORDER_NOT_ALLOWED',
+      `demotion refused: writes need ${acks} acknowledgements and ${counted} replicas can give one`,
+    )
+  }
+  const waiting = enabled ? await server.waitingSessions() : 0
+  if (waiting > 1_000)
+    throw new RegentError(
+      'REGENT_ORDER_NOT_ALLOWED',
+      `demotion refused: ${waiting} sessions wait for an acknowledgement`,
+    )
+}
+
+/** What runs long gets its grace while writes still flow: it costs no outage. */
+async function giveGrace({ server, world }: Parts, graceMs: number): Promise<void> {
+  const until = world.clock.monotonicMs() + graceMs
+  while ((await server.busySessions()) > 0 && world.clock.monotonicMs() < until) {
+    await world.timers.sleep(Math.min(20, graceMs))
+  }
+}
+
+/**
+ * Closed for writes; a lock that stands in the way past a moment loses its session. Not so when acknowledgements have
+ * stopped meanwhile: a session that is killed while it waits for one commits without it, and tells those that commit
+ * with it that they are safe.
+ */
+async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
+  const { server, world } = parts
+  const remaining = () => Math.max(1, deadlineMs - world.clock.monotonicMs())
+  try {
+    await server.setReadOnly('closed', Math.min(300, remaining()))
+  } catch (error) {
+    if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
+    await refuseWithoutAcknowledgements(parts)
+    await refuseWhileOneWaits(parts, remaining())
+    // One may have begun to wait since, and those that commit with it are told that they are safe: only a marker proves
+    // it.
+    await keepUnsettled(parts)
+    await server.killForeignSessions()
+    await server.setReadOnly('closed', remaining())
+  }
+  await server.setOffline(true)
+  await server.killForeignSessions()
+}
+
+/**
+ * What is acknowledged at all is acknowledged within this: while a dump thread ends, the server looks for
+ * acknowledgements only once a second.
+ */
+const acknowledgedMs = 1_500
+
+/** Under load there is always somebody who waits, for a moment: looked for is a moment in which nobody does. */
+async function refuseWhileOneWaits({ server, world }: Parts, remainingMs: number): Promise<void> {
+  const until = world.clock.monotonicMs() + Math.min(acknowledgedMs, remainingMs / 2)
+  while ((await server.waitingSessions()) > 0) {
+    if (world.clock.monotonicMs() >= until)
+      throw new RegentError(
+        'REGENT_TIMED_OUT',
+        'demotion undone: something stands in its way, and sessions that wait for an acknowledgement must not be killed',
+      )
+    await world.timers.sleep(pollMs)
+  }
+}
+
+async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: number): Promise<void> {
+  while ((await server.waitingSessions()) > 0) {
+    if (world.clock.monotonicMs() >= deadlineMs)
+      throw new RegentError(
+        'REGENT_TIMED_OUT',
+        'demotion undone: sessions still wait for an acknowledgement at the deadline',
+      )
+    await world.timers.sleep(pollMs)
+  }
+}
+
+async function openAgain({ server, observer }: Parts): Promise<void> {
+  await server.open()
+  observer.outdate()
+}

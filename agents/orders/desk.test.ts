@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import { Converger } from '../converge/converger.ts'
+import { Lease } from '../guard/lease.ts'
+import { Orders } from './desk.ts'
+import { Seeding } from './reseeding.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from '../testing.ts'
+
+async function agent() {
+  const process = new ScriptedProcess()
+  const parts = await testParts(new ScriptedServer(aServerState()), { process })
+  const converger = new Converger(parts, () => undefined)
+  return {
+    parts,
+    process,
+    orders: new Orders(parts, converger, new Seeding(parts, converger), new Lease(parts, () => undefined)),
+  }
+}
+
+it.each([
+  [true, 'running'],
+  [false, 'dead'],
+])(
+  'A primary that its own agent killed (%s) to start it again is started whatever it is told meanwhile',
+  async (byItsAgent, state) => {
+    const { parts, process, orders } = await agent()
+    await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
+    process.state = 'dead'
+    parts.memory.mayRestart = byItsAgent
+    parts.memory.restartsPid = byItsAgent ? process.pid : null
+    await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
+    expect(process.state).toBe(state)
+  },
+)
+
+it('Whoever is promoted says what is what, also after its GTIDs were reset; a primary that goes on does not', async () => {
+  for (const [before, kept] of [
+    [{ ...replicaOfEpoch3, epoch: 2 }, false],
+    [primaryOfEpoch3, true],
+  ] as const) {
+    const { parts, orders } = await agent()
+    await parts.file.update({ promise: 3, revision: 10, assignment: before, gtidsReset: true })
+    await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
+    expect(parts.file.current.gtidsReset).toBe(kept)
+  }
+})

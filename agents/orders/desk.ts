@@ -1,0 +1,242 @@
+import type {
+  Assignment,
+  DemoteOrder,
+  FetchOrder,
+  LeaseConfirmation,
+  LeaseVote,
+  LeaseVoteRequest,
+  PasswordsOrder,
+  PrimaryAssignment,
+  PromiseOrder,
+  RenounceOrder,
+  ReplicaAssignment,
+  ReseedOrder,
+  Step,
+} from '../../failover/protocol/order.ts'
+import type { OrderName } from '../../failover/protocol/order.ts'
+import { holdsText } from '../observe/observation.ts'
+import type { Converger } from '../converge/converger.ts'
+import { demote } from './demotion.ts'
+import { fetchMissing } from './fetching.ts'
+import { keptOfElected, rememberElected } from '../semisync/elected-set.ts'
+import type { Lease } from '../guard/lease.ts'
+import { checkOrder, requireAddressee, type AnyOrder } from './checks.ts'
+import { forgetfulAs, hearOfForgetful } from '../semisync/forgetful.ts'
+import type { Parts } from '../instance/parts.ts'
+import { beginPasswords } from './passwords.ts'
+import { prepareToLead } from '../semisync/preparation.ts'
+import { promise } from './promise.ts'
+import { stopUnderPromise } from '../semisync/under-promise.ts'
+import { renounce } from './renouncing.ts'
+import type { Seeding } from './reseeding.ts'
+import { notedNow, type StoredState } from '../instance/stored-state.ts'
+import { doubtsOf, settle } from '../semisync/unsettled.ts'
+import { RegentError } from '../../src/common/errors.ts'
+import { memberId } from '../../topology/member.ts'
+
+/** Carries out orders, one at a time: checked, written to disk, then done. */
+export class Orders {
+  readonly #parts: Parts
+  readonly #converger: Converger
+  readonly #seeding: Seeding
+  readonly #lease: Lease
+
+  constructor(parts: Parts, converger: Converger, seeding: Seeding, lease: Lease) {
+    this.#parts = parts
+    this.#converger = converger
+    this.#seeding = seeding
+    this.#lease = lease
+  }
+
+  /** Stores an assignment and makes a first pass at it. Peers, gates and source are exactly what it says. */
+  assign(order: Assignment): Promise<readonly Step[]> {
+    return this.#obey('assign', order, async () => {
+      const { file, memory, observer } = this.#parts
+      const now = file.current.assignment
+      const newEpoch = now?.epoch !== order.epoch
+      if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
+      this.#dropPromiseReport()
+      if (order.role === 'primary') this.#leads(order, now)
+      else hearOfSource(this.#parts, order, newEpoch)
+      rememberElected(memory, order, newEpoch)
+      await file.update({
+        promise: Math.max(file.current.promise, order.epoch),
+        revision: order.revision,
+        assignment: withoutVolatile(order),
+        ...this.#notedBy(order),
+        ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: memory.gtidsReset } : {}),
+      })
+      memory.trustsAssignment = true
+      if (newEpoch || now?.role !== order.role)
+        memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
+      await this.#converger.pass()
+      if (observer.server !== null) void observer.refresh().catch(() => undefined)
+    })
+  }
+
+  #leads(order: PrimaryAssignment, now: Assignment | null): void {
+    const { memory, process, file } = this.#parts
+    // A server that its own agent killed to start it again needs nobody's word.
+    memory.mayRestart = order.mayRestart || (memory.restartsPid !== null && memory.restartsPid === process.pid)
+    // Who is promoted says what is what from now on; of a primary that goes on nobody can tell.
+    memory.gtidsReset = now?.role === 'primary' && (memory.gtidsReset || file.current.gtidsReset)
+  }
+
+  async promise(order: PromiseOrder): Promise<readonly Step[]> {
+    const steps = await this.#obey('promise', order, () => promise(this.#parts, order))
+    if (order.prepare === true) void this.#converger.alone(() => prepareToLead(this.#parts))
+    return steps
+  }
+
+  demote(order: DemoteOrder): Promise<readonly Step[]> {
+    return this.#obey('demote', order, () => demote(this.#parts, order))
+  }
+
+  fetch(order: FetchOrder): Promise<readonly Step[]> {
+    return this.#obey('fetch', order, async () => {
+      await fetchMissing(this.#parts, order)
+      await stopUnderPromise(this.#parts)
+    })
+  }
+
+  /** Archives and begins the seeding; the copy itself goes on in the background and shows in the observation. */
+  reseed(order: ReseedOrder): Promise<readonly Step[]> {
+    return this.#obey('reseed', order, () => this.#seeding.begin(order))
+  }
+
+  /**
+   * A new member from now on. Whatever here accepts or acknowledges writes is stopped first: were it to die in between,
+   * it would be told again.
+   */
+  renounce(order: RenounceOrder): Promise<readonly Step[]> {
+    return this.#obey('renounce', order, () => renounce(this.#parts, order).then(() => this.#converger.pass()))
+  }
+
+  /**
+   * Begins; the change itself goes on in the background, since it waits for acknowledgements, and shows in the
+   * observation.
+   */
+  passwords(order: PasswordsOrder): Promise<readonly Step[]> {
+    return this.#obey('passwords', order, async () => beginPasswords(this.#parts, order))
+  }
+
+  confirmLease(order: LeaseConfirmation): void {
+    const { config, file } = this.#parts
+    requireAddressee('lease', order, {
+      cluster: config.cluster,
+      member: memberId(config.instance, file.current.volume),
+    })
+    this.#parts.memory.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
+    if (order.forgetful !== undefined) hearOfForgetful(this.#parts, order.forgetful)
+    this.#lease.confirmedByManager(order)
+  }
+
+  /** A peer asks whether its epoch may go on. */
+  vote(request: LeaseVoteRequest): LeaseVote {
+    const { config, file, memory, world, observer } = this.#parts
+    if (request.cluster !== config.cluster)
+      throw new RegentError(
+        'REGENT_WRONG_MEMBER',
+        `${request.asking} of cluster ${request.cluster} asks for a vote; this is ${config.instance} of cluster ${config.cluster}`,
+      )
+    memory.peersHeard.set(request.asking, world.clock.monotonicMs())
+    return {
+      granted: file.current.promise <= request.epoch,
+      promise: file.current.promise,
+      executed: file.current.seeding || file.current.unproven ? null : (observer.server?.executed ?? null),
+    }
+  }
+
+  /** An assignment for this start is made by a manager that has noted it. */
+  #notedBy({ run }: Assignment): Partial<StoredState> {
+    const { file, firstIncarnation } = this.#parts
+    return run === undefined || file.current.notedIncarnations.includes(file.current.incarnation)
+      ? {}
+      : notedNow(file.current, firstIncarnation)
+  }
+
+  #dropPromiseReport(): void {
+    const { memory, observer } = this.#parts
+    if (memory.promiseReport) observer.knownToHold(memory.promiseReport.holds)
+    memory.promiseReport = null
+    memory.receiverKept = false
+  }
+
+  /**
+   * Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that
+   * can be cut.
+   */
+  async #leavePrimaryRole(): Promise<void> {
+    const { process, memory, file, server } = this.#parts
+    memory.openedPid = null
+    memory.opening = null
+    if (process.state === 'dead' || process.state === 'absent') return
+    const demoted =
+      memory.promiseReport?.epoch === file.current.promise &&
+      memory.promiseReport.asPrimary &&
+      process.state === 'running'
+    if (!demoted) return process.kill()
+    await server.setEvents(false)
+    // Everything here was promised and belongs to what the new primary holds.
+    await settle(this.#parts, doubtsOf(this.#parts), { mayHaveTail: false })
+  }
+
+  async #obey(name: OrderName, order: AnyOrder, act: () => Promise<void>): Promise<readonly Step[]> {
+    const { clock } = this.#parts.world
+    const arrived = clock.monotonicMs()
+    return this.#converger.alone(async () => {
+      const began = clock.monotonicMs()
+      this.#check(name, order)
+      this.#parts.memory.managerHeardAtMs = began
+      // Whatever else it is told may leave its receiver otherwise than it was made ready.
+      if (name !== 'assign') this.#parts.memory.pointed = null
+      await act()
+      return [
+        { name: `${name}: waited`, ms: began - arrived },
+        { name, ms: clock.monotonicMs() - began },
+      ]
+    })
+  }
+
+  #check(name: OrderName, order: AnyOrder): void {
+    const { config, file, process, memory, run } = this.#parts
+    checkOrder(name, order, {
+      cluster: config.cluster,
+      instance: config.instance,
+      run,
+      stored: file.current,
+      process: process.state,
+      promiseReport: memory.promiseReport,
+      holds: holdsText(this.#parts),
+    })
+  }
+}
+
+/**
+ * Unknown ('') is not "nothing": a tail compared with nothing would be cut as a whole. Within an epoch what was known
+ * before still holds.
+ */
+function hearOfSource(parts: Parts, { sourceHolds, catchUpFor }: ReplicaAssignment, newEpoch: boolean): void {
+  const { memory } = parts
+  // What another primary acknowledged the new one has, and more of it may be nowhere any more.
+  if (newEpoch) {
+    memory.catchUpTo = null
+    memory.thrownAway = ''
+  }
+  if (sourceHolds === '' && !newEpoch) return
+  memory.sourceHolds = sourceHolds === '' ? null : sourceHolds
+  if (catchUpFor === forgetfulAs(parts)) memory.catchUpTo = memory.sourceHolds
+}
+
+/**
+ * Sets that grow with the data are not kept on disk, a permission to restart is for once, and the next start of the
+ * agent is another.
+ */
+function withoutVolatile({ run: _, ...order }: Assignment): Assignment {
+  if (order.role === 'replica') return { ...order, sourceHolds: '', sourcePurged: '' }
+  return {
+    ...order,
+    mayRestart: false,
+    ...(order.elected === undefined ? {} : { elected: keptOfElected(order.elected) }),
+  }
+}

@@ -1,0 +1,35 @@
+import { RegentError } from '../../src/common/errors.ts'
+import type { FetchOrder } from '../../failover/protocol/order.ts'
+import { replicationUser } from '../ports/server.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * Fetches, under a promise and an intent, what this member lacks before a commit: it follows `from` without semi-sync
+ * until `until` is held, then stops and reports again. `checkOrder` has passed.
+ */
+export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<void> {
+  const { server, file, volume, memory, config, replicationPassword } = parts
+  await file.update({ revision: order.revision, stoppedInOrder: false })
+  memory.promiseReport = null
+  memory.receiverKept = false
+  memory.prepared = null
+  await server.stopReceiver()
+  await server.setSemiSyncReplica(false)
+  await server.pointTo({
+    host: order.from.host,
+    port: order.from.port,
+    user: replicationUser(config.instance),
+    password: replicationPassword,
+  })
+  await server.startApplier()
+  await server.startReceiver()
+  const arrived = await server.waitReceived(order.until, order.deadlineMs)
+  await server.stopReceiver()
+  await volume.syncRelayLogs()
+  await file.update({ stoppedInOrder: true })
+  if (!arrived)
+    throw new RegentError(
+      'REGENT_TIMED_OUT',
+      `fetching from ${order.from.instance} did not end within ${order.deadlineMs} ms`,
+    )
+}

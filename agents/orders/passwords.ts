@@ -1,0 +1,76 @@
+import type { PasswordsOrder } from '../../failover/protocol/order.ts'
+import { describeError } from '../../src/common/errors.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/** Twice this long, and a change of an account waits for an acknowledgement: no lock is waited for so long. */
+const halfPatienceMs = 5_000
+
+/**
+ * Gives the accounts for people and applications other passwords, in the background. Seen on 9.7: a change of an
+ * account that waits for its acknowledgement lets nobody log in, the replicas neither that could give it. So it begins
+ * right after a marker was acknowledged; and where the acknowledgement fails to come all the same, the server is
+ * killed, never drained: what waits is then cut off or committed as in every crash, and the order is given again.
+ */
+export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
+  const { memory, notices, observer, changed } = parts
+  if (memory.changesPasswords) return
+  memory.changesPasswords = true
+  changePasswords(parts, order)
+    .then(() => {
+      observer.outdate()
+      return observer.refresh()
+    })
+    .catch((error: unknown) =>
+      notices.add('PasswordsNotChanged', `the passwords of accounts were not changed: ${describeError(error)}`),
+    )
+    .finally(() => {
+      memory.changesPasswords = false
+      changed()
+    })
+}
+
+async function changePasswords(parts: Parts, order: PasswordsOrder): Promise<void> {
+  const { server, world, notices } = parts
+  await server.writeMarker(world.random.hex(16), 2)
+  if (!stillLeads(parts, order)) return
+  const watch = watchLockout(parts, order)
+  try {
+    await server.setPasswords(order)
+  } finally {
+    watch.cancel()
+  }
+  notices.add(
+    'PasswordsChanged',
+    order.old === 'kept'
+      ? 'accounts have new passwords; the old ones are accepted too'
+      : 'the old passwords of accounts are not accepted any more',
+  )
+}
+
+/** In two halves: a machine that slept wakes up after the first, and hears the answer before the second is over. */
+function watchLockout(parts: Parts, order: PasswordsOrder): { cancel(): void } {
+  const { world, process } = parts
+  const { pid } = process
+  let timer = world.timers.after(halfPatienceMs, () => {
+    timer = world.timers.after(halfPatienceMs, () => {
+      if (stillLeads(parts, order) && process.pid === pid) endLockout(parts)
+    })
+  })
+  return { cancel: () => timer.cancel() }
+}
+
+function endLockout({ process, notices }: Parts): void {
+  notices.add(
+    'AccountChangeKilled',
+    `a change of passwords was not acknowledged within ${(2 * halfPatienceMs) / 1_000} s and let nobody log in, replicas neither: mysqld is killed`,
+  )
+  process
+    .kill()
+    .catch((error: unknown) =>
+      notices.add('AccountChangeKilled', `mysqld could not be killed: ${describeError(error)}`),
+    )
+}
+
+function stillLeads({ file: { current } }: Parts, { epoch }: PasswordsOrder): boolean {
+  return current.assignment?.role === 'primary' && current.assignment.epoch === epoch && current.promise === epoch
+}

@@ -1,0 +1,35 @@
+import type { PromiseOrder } from '../../failover/protocol/order.ts'
+import type { InstanceName } from '../../topology/member.ts'
+import type { Parts } from '../instance/parts.ts'
+import { stopUnderPromise } from '../semisync/under-promise.ts'
+
+/**
+ * Promises an epoch (design §5, "Revoke"): the promise goes to disk, *then* everything that could acknowledge is
+ * stopped, *then* what is held is read and reported. `checkOrder` has passed. A promise given twice is reported twice.
+ */
+export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
+  const { file, server, process, memory } = parts
+  const wasPrimary = file.current.assignment?.role === 'primary'
+  if (!wasPrimary && order.after !== '' && process.state === 'running' && file.current.promise < order.epoch) {
+    await server.waitReceived(order.after, order.waitMs)
+  }
+  if (file.current.promise !== order.epoch || memory.receiverKept) memory.promiseReport = null
+  memory.receiverKept = followsAlready(parts, order.keepReceiverFrom)
+  await file.update({ promise: order.epoch, revision: order.revision })
+  await stopUnderPromise(parts)
+}
+
+/**
+ * Gathered by a switchover's candidate it hears nobody else, and acknowledges to nobody who is primary. What comes from
+ * the candidate after the report, which promised as well, is no more than what the demoted primary has.
+ */
+function followsAlready({ file, memory }: Parts, candidate: InstanceName | undefined): boolean {
+  const { assignment } = file.current
+  const { converged } = memory
+  return (
+    assignment?.role === 'replica' &&
+    assignment.source.instance === candidate &&
+    converged.done &&
+    converged.revision === assignment.revision
+  )
+}

@@ -1,0 +1,40 @@
+import type { RenounceOrder } from '../../failover/protocol/order.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * Its volume went back in time (design §5, "More ways to lose"): it becomes a new member, with an id of its own, that
+ * promised nothing and waits to be seeded. Everything that could accept or acknowledge a write ends first, then one
+ * write to disk changes who it is: an agent that dies before it is told again, one that dies after it is the new
+ * member. `checkOrder` has passed.
+ */
+export async function renounce(parts: Parts, order: RenounceOrder): Promise<void> {
+  const { file, process, server, memory, world, notices } = parts
+  const { assignment, volume } = file.current
+  const up = process.state !== 'dead' && process.state !== 'absent'
+  if (up && assignment?.role === 'primary') await process.kill()
+  else if (process.state === 'running') await server.stopReceiver()
+  memory.promiseReport = null
+  memory.sourceHolds = null
+  memory.catchUpTo = null
+  memory.openedPid = null
+  memory.opening = null
+  memory.converged = {
+    revision: 0,
+    done: false,
+    sentence: 'its volume went back in time: it waits to be seeded again as a new member',
+  }
+  // Its tail and its memory are doubtful like everything else here: it is archived where the cluster lacks it, and
+  // replaced.
+  const cleared = { mayHaveTail: false, unsettled: false, forgetful: false, stoppedInOrder: false }
+  await file.update({
+    ...cleared,
+    volume: world.random.hex(12),
+    assignment: null,
+    revision: order.revision,
+    fromThePast: true,
+  })
+  notices.add(
+    'VolumeFromThePast',
+    `its volume went back in time: it was ${volume} and is a new member, ${file.current.volume}, from now on`,
+  )
+}

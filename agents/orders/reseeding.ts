@@ -1,0 +1,205 @@
+import { describeError } from '../../src/common/errors.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import { unionOf } from '../../topology/holdings.ts'
+import type { ReseedOrder } from '../../failover/protocol/order.ts'
+import { pruneArchives } from '../guard/archive-keeping.ts'
+import type { Converger } from '../converge/converger.ts'
+import type { Parts } from '../instance/parts.ts'
+import { replicationUser } from '../ports/server.ts'
+import { swapUnproven } from '../semisync/unproven-copy.ts'
+
+/** What kept the instance that is seeded from running its own mysqld: no donor's fault. */
+class OwnServerFault extends Error {}
+
+/** Of an error that is reported with each observation. */
+const longestError = 300
+
+/**
+ * Replaces everything here by a copy of another instance (design §5, "More ways to lose"): archive what is errant,
+ * store the mark "holds nothing", clone into a fresh folder, stop mysqld, swap the folders, start. Never in place: a
+ * copy that dies half-way must not be believed. A member that the sync set cannot spare stores no such mark: it holds
+ * what it held, and acknowledges nothing, until the copy is proven (`unproven-copy.ts`).
+ */
+export class Seeding {
+  readonly #parts: Parts
+  readonly #converger: Pick<Converger, 'alone' | 'wake'>
+  /** The folders of what was archived for the copy that is being made, however often that began. */
+  readonly #archived: string[] = []
+
+  constructor(parts: Parts, converger: Pick<Converger, 'alone' | 'wake'>) {
+    this.#parts = parts
+    this.#converger = converger
+  }
+
+  /**
+   * Resolves once what is errant is archived and the mark is on disk; the copy goes on in the background. `checkOrder`
+   * has passed.
+   */
+  async begin(order: ReseedOrder): Promise<void> {
+    const { file, memory, server } = this.#parts
+    if (memory.seedingProgress !== null) return
+    await this.#ready().catch((error: unknown) => {
+      this.#noteFailure(order, error)
+      throw error
+    })
+    await server.stopReceiver()
+    // A seeding that begins again archived before; what is here now may be half a copy.
+    const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
+    if (own) await this.#archive(own.subtract(parseGtidSet(order.sourceHolds)))
+    await file.update({ seeding: order.beside !== true, revision: order.revision })
+    memory.sourceHolds = order.sourceHolds
+    memory.promiseReport = null
+    memory.copiesBeside = order.beside === true ? order.epoch : null
+    this.#progress(order, 'copying', 0)
+    void this.#copy(order, own).catch((error: unknown) => {
+      memory.seedingProgress = null
+      this.#noteFailure(order, error)
+      this.#converger.wake()
+    })
+  }
+
+  async #archive(errant: GtidSet): Promise<void> {
+    if (errant.isEmpty()) return
+    const { volume, notices } = this.#parts
+    const folders = await volume.archiveErrant(errant.toString())
+    notices.add('ErrantArchived', `${errant.count()} errant transactions are archived in ${folders.join(', ')}`)
+    this.#archived.push(...folders)
+  }
+
+  /** All that is here now, which is more than was seen when the order was given. */
+  async #holds(): Promise<GtidSet> {
+    const { executed, owned, received } = await this.#parts.server.readHolds()
+    return unionOf([executed, owned, received])
+  }
+
+  /** CLONE is a statement: a server whose own data is given up still has to run to fetch the copy. */
+  async #ready(): Promise<void> {
+    const { process } = this.#parts
+    await this.#started(async () => {
+      if (process.state === 'running') return
+      if (await process.isEmpty()) await process.initialise()
+      await process.start()
+    })
+  }
+
+  /** Starts its own mysqld and waits until that answers. Throws `OwnServerFault`. */
+  async #started(start: () => Promise<void>): Promise<void> {
+    const { process, observer, world } = this.#parts
+    await start().catch((error: unknown) => {
+      throw new OwnServerFault(`its own mysqld did not start: ${describeError(error)}`, { cause: error })
+    })
+    for (let tries = 0; tries < 300 && process.state !== 'dead'; tries += 1) {
+      const answered = await observer.refresh().then(
+        () => true,
+        () => false,
+      )
+      if (answered) return
+      await world.timers.sleep(100)
+    }
+    throw new OwnServerFault(
+      process.state === 'dead'
+        ? `its own mysqld ended while it started${process.note === '' ? '' : `: ${process.note}`}`
+        : 'its own mysqld did not answer within 30 s',
+    )
+  }
+
+  /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
+  async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
+    const { server, process, volume, config, replicationPassword, memory, notices } = this.#parts
+    const folder = await volume.freshSeedFolder()
+    const donor = {
+      host: order.donor.host,
+      port: order.donor.port,
+      user: replicationUser(config.instance),
+      password: replicationPassword,
+    }
+    const copying = server
+      .setReadOnly('accounts')
+      .then(() => server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent)))
+    await copying.catch((error: unknown) => {
+      // The statement runs in its own server: where that ended no donor did anything wrong.
+      throw process.state === 'running'
+        ? error
+        : new OwnServerFault(`its own mysqld ended while it copied${process.note === '' ? '' : `: ${process.note}`}`, {
+            cause: error,
+          })
+    })
+    this.#progress(order, 'swapping', 100)
+    if (own) await this.#archive((await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
+    if (order.beside === true)
+      await this.#converger.alone(() =>
+        swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
+      )
+    else await this.#swapIn(order, folder, own)
+    memory.seedingProgress = null
+    memory.seedingFailures.clear()
+    memory.binlogSet = null
+    memory.seenToHold = null
+    memory.thrownAway = ''
+    memory.gtidsReset = false
+    // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
+    memory.promiseReport = null
+    notices.add('Seeded', `seeded from ${order.donor.instance}`)
+    this.#converger.wake()
+    await pruneArchives(this.#parts, this.#archived.splice(0))
+  }
+
+  async #swapIn(order: ReseedOrder, folder: string, own: GtidSet | null): Promise<void> {
+    const { volume, file } = this.#parts
+    await this.#startOn(() => volume.swapIn(folder))
+    await this.#verify(order, own)
+    await file.update({
+      seeding: false,
+      filterSeen: false,
+      fromThePast: false,
+      gtidsReset: false,
+      forgetful: false,
+      mayHaveTail: false,
+      unsettled: false,
+    })
+  }
+
+  /** @param swap puts the copy in place of what mysqld ran on */
+  async #startOn(swap: () => Promise<void>): Promise<void> {
+    const { server, process } = this.#parts
+    server.disconnect()
+    await process.kill()
+    await swap()
+    await this.#started(() => process.start())
+    await server.forgetSource()
+  }
+
+  /** The copy must not hold what was errant here: it is a copy of the cluster, not of this instance. */
+  async #verify(order: ReseedOrder, own: GtidSet | null): Promise<void> {
+    const executed = parseGtidSet((await this.#parts.server.readHolds()).executed)
+    // When a seeding begins again nobody knows what was: it may have followed since the source was looked at.
+    const errant = own === null ? GtidSet.empty : parseGtidSet(order.destroys).subtract(parseGtidSet(order.sourceHolds))
+    const left = executed.intersect(errant)
+    if (!left.isEmpty())
+      throw new Error(
+        `the copy from ${order.donor.instance} holds errant transactions itself: ${left.toString().slice(0, 120)}`,
+      )
+    if (executed.equals(GtidSet.empty) && !parseGtidSet(order.sourceHolds).isEmpty())
+      throw new Error(`the copy from ${order.donor.instance} is empty`)
+  }
+
+  /**
+   * Reported, so that the manager tries another donor, or this one later. What its own server failed at is reported
+   * under its own name: no donor would do better.
+   */
+  #noteFailure({ donor: { instance } }: ReseedOrder, failure: unknown): void {
+    const { memory, notices, world, config } = this.#parts
+    const error = describeError(failure)
+    const whose = failure instanceof OwnServerFault ? config.instance : instance
+    const times = (memory.seedingFailures.get(whose)?.times ?? 0) + 1
+    memory.seedingFailures.set(whose, { times, error: error.slice(0, longestError), atMs: world.clock.monotonicMs() })
+    notices.add('SeedingFailed', `seeding from ${instance} failed: ${error}`)
+  }
+
+  #progress({ donor }: ReseedOrder, stage: string, percent: number): void {
+    const { memory, changed } = this.#parts
+    const before = memory.seedingProgress
+    memory.seedingProgress = { stage, percent, donor: donor.instance }
+    if (before?.stage !== stage || before.percent !== percent) changed()
+  }
+}

@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Converger } from '../converge/converger.ts'
+import type { Parts } from '../instance/parts.ts'
+import { Termination } from './termination.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from '../testing.ts'
+
+class ScriptedLauncher {
+  terminating = true
+  quits = 0
+  readonly isTerminating = async (): Promise<boolean> => this.terminating
+  readonly quit = async (): Promise<void> => void (this.quits += 1)
+}
+
+let termination: Termination | undefined
+afterEach(() => termination?.stop())
+
+async function begin(
+  assignment: 'primary' | 'replica',
+  server = new ScriptedServer(aServerState()),
+  more: { counted?: boolean } = {},
+): Promise<{ parts: Parts; launcher: ScriptedLauncher; process: ScriptedProcess }> {
+  const process = new ScriptedProcess()
+  const parts = await testParts(server, { process })
+  await parts.file.update({
+    promise: 3,
+    revision: 10,
+    assignment: assignment === 'primary' ? primaryOfEpoch3 : { ...replicaOfEpoch3, counted: more.counted === true },
+  })
+  const launcher = new ScriptedLauncher()
+  const converger = new Converger(parts, () => undefined)
+  converger.stop()
+  termination = new Termination(parts, converger, launcher)
+  termination.start()
+  return { parts, launcher, process }
+}
+
+describe('An instance whose pod ends', () => {
+  it('stops in order where it is a replica: what it acknowledged is on disk before, and only then the launcher hears that it may go', async () => {
+    const server = new ScriptedServer(aServerState())
+    const { parts, launcher, process } = await begin('replica', server)
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 5_000 })
+    expect(server.calls).toEqual(['stopReceiver', 'shutdown'])
+    expect(parts.file.current.stoppedInOrder).toBe(true)
+    expect(launcher.quits).toBe(0)
+    process.state = 'dead'
+    await vi.waitUntil(() => launcher.quits === 1, { timeout: 5_000 })
+  })
+
+  it('waits to be let out of the sync set', async () => {
+    const server = new ScriptedServer(aServerState())
+    const { parts } = await begin('replica', server, { counted: true })
+    await vi.waitUntil(() => /let out of the sync set/.test(parts.memory.converged.sentence), { timeout: 5_000 })
+    expect(server.calls).toEqual([])
+    await parts.file.update({ assignment: replicaOfEpoch3 })
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 5_000 })
+  })
+
+  it('waits for another to take over where it is the primary, and never shuts it down', async () => {
+    const server = new ScriptedServer(aServerState())
+    const { parts, process } = await begin('primary', server)
+    await vi.waitUntil(() => /another to take over/.test(parts.memory.converged.sentence), { timeout: 5_000 })
+    expect(process.state).toBe('running')
+    parts.memory.termination = { sinceMs: -1e9, stopping: false }
+    await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
+    expect(server.calls).toEqual([])
+  })
+
+  it('ends at once where nobody could take over because writes need nobody', async () => {
+    const { parts, process } = await begin('primary')
+    await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
+    await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
+  })
+
+  it('goes on where only its container was told to end and another has begun', async () => {
+    const { parts, launcher, process } = await begin('replica')
+    process.state = 'dead'
+    await vi.waitUntil(() => launcher.quits === 1, { timeout: 5_000 })
+    launcher.terminating = false
+    await vi.waitUntil(() => parts.memory.termination === null, { timeout: 5_000 })
+    expect(parts.notices.list.at(-1)?.sentence).toBe('the pod stays: its container began again')
+  })
+})

@@ -1,0 +1,115 @@
+import { RegentError } from '../../src/common/errors.ts'
+import { exactObject, integer, text, type JsonSchema } from '../../src/common/json-schema.ts'
+import { complaintAbout } from '../../src/common/schema-complaint.ts'
+import { orderVersion } from '../../failover/protocol/order.ts'
+
+/** The shapes of orders on the wire, checked strictly: an unknown key or a wrong type refuses the whole order. */
+const anyBoolean = { type: 'boolean' }
+const name = text(1, 64)
+const address = text(1, 255)
+const gtids = text(0, 8_388_608)
+const duration = { type: 'number', minimum: 0, maximum: 86_400_000 }
+const endpoint = exactObject({ instance: name, host: address, port: integer(1, 65_535), agent: address })
+const peers = { type: 'array', items: endpoint, maxItems: 64 }
+const uuid = text(0, 36)
+const instances = { type: 'array', items: name, maxItems: 64 }
+
+const base = {
+  version: { type: 'integer', minimum: 1 },
+  cluster: name,
+  member: { ...text(3, 128), pattern: '^[^@]+@[^@]+$' },
+  epoch: integer(1, Number.MAX_SAFE_INTEGER),
+  revision: integer(0, Number.MAX_SAFE_INTEGER),
+}
+
+function message(fields: Readonly<Record<string, JsonSchema>>, optional: readonly string[] = []): JsonSchema {
+  return exactObject({ ...base, ...fields }, optional)
+}
+
+const primary = message(
+  {
+    role: { const: 'primary' },
+    peers,
+    fenced: anyBoolean,
+    counted: instances,
+    countedUuids: { type: 'object', patternProperties: { '^.{1,64}$': uuid }, additionalProperties: false },
+    catchingUp: instances,
+    connected: instances,
+    acks: integer(0, 15),
+    mayRestart: anyBoolean,
+    donates: { const: true },
+    run: name,
+    elected: gtids,
+  },
+  ['countedUuids', 'connected', 'donates', 'run', 'elected'],
+)
+
+const replica = message(
+  {
+    role: { const: 'replica' },
+    peers,
+    fenced: anyBoolean,
+    source: endpoint,
+    counted: anyBoolean,
+    sourceUuid: uuid,
+    sourceHolds: gtids,
+    sourcePurged: gtids,
+    sourceReady: anyBoolean,
+    catchUpFor: name,
+    run: name,
+  },
+  ['sourceReady', 'catchUpFor', 'run'],
+)
+
+const schemas = {
+  promise: message({ after: gtids, waitMs: duration, keepReceiverFrom: name, prepare: anyBoolean }, [
+    'keepReceiverFrom',
+    'prepare',
+  ]),
+  demote: message({ graceMs: duration, deadlineMs: duration }),
+  fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
+  reseed: message(
+    { donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } },
+    ['beside'],
+  ),
+  renounce: message({ incarnation: name }),
+  passwords: message({
+    generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' },
+    old: { enum: ['kept', 'discarded'] },
+  }),
+  lease: message(
+    {
+      question: { type: 'integer', minimum: 0 },
+      forgetful: { type: 'object', patternProperties: { '^.{1,64}$': name }, additionalProperties: false },
+    },
+    ['forgetful'],
+  ),
+  leaseVote: exactObject({
+    version: base.version,
+    cluster: name,
+    asking: name,
+    epoch: { type: 'integer', minimum: 0 },
+  }),
+} as const
+
+export type WireName = keyof typeof schemas | 'assign'
+
+/**
+ * Checks a parsed body. Throws `REGENT_BAD_REQUEST` naming field, value and what is allowed, or `REGENT_NEWER_VERSION`.
+ */
+export function checkWire(wireName: WireName, body: unknown): void {
+  const version = (body as { version?: unknown } | null)?.version
+  if (typeof version === 'number' && version > orderVersion) {
+    throw new RegentError(
+      'REGENT_NEWER_VERSION',
+      `${wireName} has version ${version}, this agent understands up to ${orderVersion}`,
+    )
+  }
+  const complaint = complaintAbout(schemaFor(wireName, body), body)
+  if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `${wireName}: ${complaint}`)
+}
+
+function schemaFor(wireName: WireName, body: unknown): JsonSchema {
+  if (wireName !== 'assign') return schemas[wireName]
+  return (body as { role?: unknown } | null)?.role === 'primary' ? primary : replica
+}

@@ -1,0 +1,36 @@
+import type { GtidText, ServerState, WriteProbe } from '../../topology/observation.ts'
+
+/** Whether a write went through when the agent last tried, and what stood in the way. */
+export interface Probe {
+  readonly result: WriteProbe
+  readonly detail: string
+}
+
+/**
+ * Keeps looking at the server: everything it says, and whether a write goes through. A query that does not answer in
+ * time is itself what was observed, never a hang.
+ */
+export interface ObserverPort {
+  start(): void
+  stop(): void
+  readonly server: ServerState | null
+  /** What `server` shows was said after all that the agent did to it. */
+  readonly isFresh: boolean
+  readonly probe: Probe
+  readonly freeBytes: number | null
+  /** Milliseconds since the server last answered everything; 0 while it answers. */
+  readonly silentMs: number
+  /** Reads the server now and resolves to what it says; rejects as the server port does. */
+  refresh(): Promise<ServerState>
+  /** What the server said at most `maxAgeMs` ago and after all that the agent changed, else what it says now. */
+  recent(maxAgeMs: number): Promise<ServerState>
+  /** The agent changed the server: the next look is a new one, and one that began before shows nothing any more. */
+  outdate(): void
+  /**
+   * The server is known to hold this. Shown at once: else a promoted server would seem, for a moment, to lack what it
+   * was promoted for.
+   */
+  knownToHold(holds: GtidText): void
+  /** The process ended: what was read of it is over. */
+  forget(): void
+}

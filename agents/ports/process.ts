@@ -1,0 +1,32 @@
+import type { ProcessState } from '../../topology/observation.ts'
+
+/** The mysqld process of one instance, which outlives its agent. */
+export interface ProcessPort {
+  readonly state: ProcessState
+  readonly pid: number | null
+  /** Why it is absent or dead; '' otherwise. */
+  readonly note: string
+  /**
+   * The settings that mysqld refuses, in its own words; '' or absent where it refuses none. One that runs goes on with
+   * those of before.
+   */
+  readonly settingsRefused?: string
+  /** Monotonic milliseconds of the last change of `state`. */
+  readonly changedAtMs: number
+  /** Finds a mysqld that an earlier agent started (pid file, start time compared). */
+  adopt(): Promise<void>
+  /** Called after each change of state, at most as long after it happened as `lookEvery` said, or `processWatchMs`. */
+  onChange(changed: () => void): void
+  lookEvery(ms: number): void
+  /** True when there is no data yet: nothing in the data folder. */
+  isEmpty(): Promise<boolean>
+  /** `mysqld --initialize` with accounts and Regent's schema, into a fresh folder, then renamed into place. */
+  initialise(): Promise<void>
+  /**
+   * Starts mysqld: always super_read_only, offline_mode, replication stopped, semi-sync off. Resolves when the process
+   * exists.
+   */
+  start(): Promise<void>
+  /** SIGKILL; resolves when it is gone. Never SIGTERM (design §5). */
+  kill(): Promise<void>
+}

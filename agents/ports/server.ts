@@ -1,0 +1,197 @@
+import type { PasswordsWish } from '../../failover/protocol/order.ts'
+import { ordinalOf, type InstanceName } from '../../topology/member.ts'
+import type { GtidText, ServerState, WriteProbe } from '../../topology/observation.ts'
+
+/**
+ * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with
+ * `REGENT_SERVER_TIMEOUT` (the statement was killed in the server), `REGENT_SERVER_ERROR` or `REGENT_SERVER_DOWN`.
+ * `agents/sql/server.ts` does it in SQL; a simulation does it in memory.
+ */
+export interface ServerPort {
+  /** Everything the observer reports, read in a few round trips. */
+  readState(): Promise<ServerState>
+  /**
+   * Executed, owned and received sets alone, read after each other in the order received, owned, executed, so that
+   * nothing that moves from one to the next is missed.
+   */
+  readHolds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }>
+
+  /** Writes and clients are let in, in one statement. */
+  open(): Promise<void>
+  /** `accounts` = super_read_only off with read_only on, so that accounts can be changed; `closed` = both on. */
+  setReadOnly(state: 'accounts' | 'closed', deadlineMs?: number): Promise<void>
+  /** `offline_mode`: on ends foreign sessions and refuses logins (3032). */
+  setOffline(on: boolean): Promise<void>
+  /**
+   * Ends every session that is not this agent's own nor a dump thread; those offline_mode cannot end (CONNECTION_ADMIN)
+   * by id.
+   */
+  killForeignSessions(): Promise<void>
+  /** Sessions of others that run a statement or hold a transaction open. */
+  busySessions(): Promise<number>
+  /** Sessions, counted by owned GTIDs, that wait for an acknowledgement right now. */
+  waitingSessions(): Promise<number>
+
+  /** Stops the IO thread and resolves when it has stopped. No-op without a channel. */
+  stopReceiver(): Promise<void>
+  /** Resolves when the IO thread was asked to start, not when it is connected. */
+  startReceiver(): Promise<void>
+  startApplier(): Promise<void>
+  stopApplier(): Promise<void>
+  /**
+   * Makes the channel follow `source`, with retry 1 s unlimited, auto-position, heartbeat 0.5 s. Nothing received may
+   * be lost: with received ⊄ executed the applier stays running and SOURCE_AUTO_POSITION is left out of the statement
+   * (design §5, "More ways to lose"). Receiver must be stopped before; it does not start it.
+   */
+  pointTo(source: { host: string; port: number; user: string; password: string }): Promise<void>
+  /**
+   * Puts right the options of the channel that are changed with the applier stopped, a delay among them
+   * (`failover/protocol/channel-options.ts`). Nothing received may be lost: a receiver that is stopped goes on,
+   * meanwhile, at an address where nobody is, and the channel points there then. The applier runs afterwards.
+   */
+  setApplierOptions(): Promise<void>
+  /**
+   * The same for those that are changed with both threads stopped. Resolves to false when not everything received is
+   * applied within `waitMs`: then nothing was changed. The receiver is stopped afterwards.
+   */
+  setStoppedOptions(waitMs: number): Promise<boolean>
+  /** `STOP REPLICA; RESET REPLICA ALL`: only once everything received is applied. */
+  forgetSource(): Promise<void>
+  /** Removes replication filters set by hand. */
+  clearFilters(): Promise<void>
+  /** Resolves to true when `set` is executed, false after `waitMs`. */
+  waitExecuted(set: GtidText, waitMs: number): Promise<boolean>
+  /** Resolves to true when `set` ⊆ received ∪ executed, false after `waitMs`. */
+  waitReceived(set: GtidText, waitMs: number): Promise<boolean>
+
+  /** Takes effect at the receiver's next start. */
+  setSemiSyncReplica(on: boolean): Promise<void>
+  /**
+   * acks 0 = off. Sets k, an infinite time-out, AFTER_SYNC, wait_no_replica. Changing k alone takes milliseconds,
+   * on/off up to a second while a replica is connected.
+   */
+  setSemiSyncSource(acks: number): Promise<void>
+
+  /**
+   * Sets every replication account's gate, binary log off: accounts of `open` exist, have the right password, and are
+   * unlocked; every other replication account is locked, its dump threads killed and seen gone. Needs
+   * setReadOnly('accounts') or open() in force.
+   */
+  setGates(open: readonly InstanceName[]): Promise<void>
+  /**
+   * Kills dump threads for which `keep` is false: nothing written from then on is acknowledged through them. Resolves
+   * to their session ids.
+   */
+  killDumpThreads(keep: (thread: ServerState['dumpThreads'][number]) => boolean): Promise<readonly number[]>
+  /**
+   * Resolves when killed sessions are gone: a dump thread takes up to a second while nobody else acknowledges. Rejects
+   * when one stays.
+   */
+  waitSessionsGone(ids: readonly number[]): Promise<void>
+
+  /**
+   * Writes a marker row, binary log on; resolves when it is acknowledged by k replicas, however long that takes. Two
+   * can wait at once, in two slots.
+   */
+  writeMarker(token: string, slot: 1 | 2): Promise<void>
+  /**
+   * Gives `client` and `admin` the passwords of a generation, binary log on, with those they had accepted as well until
+   * they are to be discarded. Only what differs is changed. Resolves when it is acknowledged by k replicas, however
+   * long that takes.
+   */
+  setPasswords(wish: PasswordsWish): Promise<void>
+  /** Milliseconds for which the oldest of the agent's statements, or logins, has been under way; 0 for none. */
+  oldestStatementMs(): number
+  /** Sessions of others that the agent's statements, or logins, wait for at this moment. */
+  blockers(): Promise<readonly Blocker[]>
+  /** Ends what it waits for, or the session of one that holds a lock. Never to be given one that commits. */
+  endBlocker(blocker: Blocker): Promise<void>
+  /**
+   * One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects.
+   */
+  probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: string }>
+
+  /**
+   * On: the event scheduler runs, and events that replication brought disabled are enabled, but for those that were
+   * recorded as disabled, binary log off. Off: the scheduler stops.
+   */
+  setEvents(on: boolean): Promise<void>
+  /**
+   * How often events were changed since the server started, as the last `readState` saw it: by whoever, also by this
+   * agent.
+   */
+  eventChanges(): number
+  /**
+   * Records, binary log on, which events are disabled at this primary; nothing where that is recorded. Resolves when it
+   * is acknowledged by k replicas, however long that takes.
+   */
+  recordEvents(): Promise<void>
+  /** A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. */
+  cloneInto(
+    directory: string,
+    donor: { host: string; port: number; user: string; password: string },
+    progress: (stage: string, percent: number) => void,
+  ): Promise<void>
+  /**
+   * What clients and replicas are shown from their next connection on. Rejects where the server does not take it: then
+   * what it showed before stays.
+   */
+  showCertificate(files: CertificateFiles): Promise<void>
+  /**
+   * Begins a new binlog where the newest has more than `bytes`: whoever connects is sent the newest from its beginning,
+   * and skips there what it has.
+   */
+  beginBinlogAfter(bytes: number): Promise<void>
+  /** Removes binlogs older than `file`, which stays, and none that a replica reads at this moment. */
+  purgeBinlogsBefore(file: string): Promise<void>
+  /**
+   * `SHUTDOWN`, in order, after everybody's sessions were ended; resolves when the server has begun, with the agent's
+   * own connections closed. Never sent to a primary: it would acknowledge what waits (design §5).
+   */
+  shutdown(): Promise<void>
+  /** Closes connections; the next verb connects again. */
+  /** Sets a managed setting that a running server takes; rejects when it does not within its deadline. */
+  setSetting(name: string, value: string): Promise<void>
+  disconnect(): void
+}
+
+/** A session of somebody else, and the lock of it that is in the agent's way. */
+export interface Blocker {
+  readonly session: number
+  readonly user: string
+  readonly host: string
+  /** The lock in words: `the backup lock`. */
+  readonly lock: string
+  /** It waits for that lock itself, and whoever comes after it waits behind it. */
+  readonly waits: boolean
+  /** Seconds for which the session has been in what it does now, or has done nothing. */
+  readonly seconds: number
+  /** It is committing, and perhaps waits for an acknowledgement: ended now, it would be acknowledged without one. */
+  readonly commits: boolean
+  /** It might begin to commit before it is ended. A global read lock cannot. */
+  readonly mayCommit: boolean
+  /**
+   * What waits behind it: the beginning of the agent's statement, or `a login`. Whose login that is, nobody can tell
+   * yet.
+   */
+  readonly behind: string
+}
+
+/** Paths of PEM files that mysqld can read. */
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+  /** By whom it is signed, and clients' own certificates may be; null where that is not known. */
+  readonly ca: string | null
+}
+
+/** What the names of replication accounts begin with; an instance's ordinal follows. */
+export const replicationUserPrefix = 'regent_r_'
+
+/**
+ * The account with which `instance` replicates from, and clones, any other instance. By ordinal: account names have 32
+ * characters at most, and two instances must never share a gate.
+ */
+export function replicationUser(instance: InstanceName): string {
+  return `${replicationUserPrefix}${ordinalOf(instance)}`
+}

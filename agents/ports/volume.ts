@@ -1,0 +1,86 @@
+import type { GtidText } from '../../topology/observation.ts'
+
+/**
+ * How a mysqld that is dead ended, as far as its files tell. `unknown` counts as stopped: its tail may have been
+ * acknowledged.
+ */
+export interface Ending {
+  readonly how: 'crashed' | 'stopped' | 'unknown'
+  readonly sentence: string
+}
+
+/** What becomes of the tail of a dead former primary that its successor does not hold. */
+export type TailJudgement =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'trim'; readonly gtids: GtidText; readonly sentence: string }
+  | { readonly kind: 'refuse'; readonly gtids: GtidText; readonly sentence: string }
+
+/** An archive as its folder shows it. */
+export interface ArchiveSize {
+  readonly folder: string
+  readonly bytes: number
+}
+
+/** A binlog file as the folder shows it. */
+export interface BinlogFile {
+  readonly name: string
+  readonly bytes: number
+  /** Wall clock of its last write. */
+  readonly writtenAtMs: number
+}
+
+/** The instance's volume while mysqld may be dead: binlogs, relay logs, archives, free space. */
+export interface VolumePort {
+  /** Fsyncs the relay logs and their index: what is reported as held must survive a power cut. */
+  syncRelayLogs(): Promise<void>
+  /**
+   * Everything that a dead server holds: every GTID in its binlogs, from the files, and what was noted to be in none of
+   * them.
+   */
+  readBinlogSet(): Promise<GtidText>
+  /** Notes what the running server executed and no binlog of it names (`gtid_purged`). */
+  notePurged(gtids: GtidText): Promise<void>
+  /** What was noted so; '' for nothing. */
+  readPurged(): Promise<GtidText>
+  /** Its binlog files, oldest first. */
+  listBinlogs(): Promise<readonly BinlogFile[]>
+  /** What was executed before this file began; null where the file cannot be read. */
+  previousGtids(name: string): Promise<GtidText | null>
+  /** How mysqld ended since its last start. */
+  endedHow(): Promise<Ending>
+  /** The same at a glance, within a millisecond, while the process may still be torn down. */
+  glanceAtEnding(): Promise<Ending>
+  /** Judges, without changing anything, the tail against what the new primary holds. */
+  judgeTail(sourceHolds: GtidText): Promise<TailJudgement>
+  /**
+   * Archives the tail, cuts it, and makes the next start take a new `server_uuid`. Only after a judgement of `trim`.
+   */
+  trimTail(sourceHolds: GtidText): Promise<string>
+  /** Archives transactions from the binlogs, readable with mysqlbinlog; resolves to the folders they are in. */
+  archiveErrant(gtids: GtidText): Promise<readonly string[]>
+  /** All archives there are, oldest first. */
+  listArchives(): Promise<readonly ArchiveSize[]>
+  removeArchive(folder: string): Promise<void>
+  /**
+   * Puts the seeded copy `from` in place of the data folder; the old one is kept beside until the copy is in place,
+   * then removed. New `server_uuid`.
+   */
+  swapIn(from: string): Promise<void>
+  /** As `swapIn`, but the old data folder stays beside. */
+  swapBeside(from: string): Promise<void>
+  /**
+   * Puts the data folder that stayed beside, if any, back in its place. Done again after whatever died in the middle of
+   * it.
+   */
+  swapBack(): Promise<void>
+  /** Removes the data folder that stayed beside. */
+  dropBeside(): Promise<void>
+  /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
+  freshSeedFolder(): Promise<string>
+  /** The message of the first write that fails here, or null; and bytes free. */
+  probe(): Promise<{
+    readonly freeBytes: number
+    readonly failure: 'diskFull' | 'readOnlyFilesystem' | null
+    readonly detail: string
+  }>
+}

@@ -1,0 +1,61 @@
+import type { Assignment, PrimaryAssignment } from '../../failover/protocol/order.ts'
+import { counted } from '../../topology/analysis-input.ts'
+import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
+import type { GtidText } from '../../topology/observation.ts'
+import type { Memory, Parts, Pass } from '../instance/parts.ts'
+
+/**
+ * So much of the set is kept on disk. Of a longer set an agent that starts again before the opening checks a part,
+ * until its manager names the set again.
+ */
+const keptCharacters = 16_384
+
+/** How soon a primary that stays closed is looked at again. */
+const lookAgainMs = 500
+
+/** The part of the set that is kept with the assignment on disk: whole servers from its beginning. */
+export function keptOfElected(elected: GtidText): GtidText {
+  if (elected.length <= keptCharacters) return elected
+  const end = elected.slice(0, keptCharacters).lastIndexOf(',')
+  return end === -1 ? '' : elected.slice(0, end)
+}
+
+/**
+ * The set that an assignment names, whole, for this run of the agent. What was lacking of another epoch's set says
+ * nothing any more.
+ */
+export function rememberElected(memory: Memory, order: Assignment, isNewEpoch: boolean): void {
+  const isPrimary = order.role === 'primary'
+  memory.elected = isPrimary ? (order.elected ?? null) : null
+  if (isNewEpoch || !isPrimary) memory.lacksElected = ''
+}
+
+/**
+ * Checks that the server holds, and has executed, the set that this primary was elected for. What was received at the
+ * election and was not applied yet may have been thrown away since then, by whoever changed the channel. Clients saw
+ * those writes acknowledged.
+ * @param executed what the server has executed
+ * @returns the pass that leaves the server closed; null for a server that may open
+ */
+export function staysClosedWithout(parts: Parts, assignment: PrimaryAssignment, executed: GtidSet): Pass | null {
+  const { memory, notices, changed } = parts
+  const elected = memory.elected ?? assignment.elected ?? ''
+  const lacks =
+    elected === '' || executed.contains(parseGtidSet(elected))
+      ? ''
+      : parseGtidSet(elected).subtract(executed).toString()
+  const isNews = lacks !== memory.lacksElected
+  memory.lacksElected = lacks
+  if (lacks === '') return null
+  const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
+  // Revision 0: no replica connects to it.
+  memory.converged = { revision: 0, done: false, sentence: `stays closed: it lacks ${what}` }
+  if (isNews) {
+    notices.add(
+      'ElectedSetLost',
+      `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It stays closed until another instance, or a person, takes over`,
+    )
+    changed()
+  }
+  return { again: false, afterMs: lookAgainMs }
+}

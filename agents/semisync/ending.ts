@@ -1,0 +1,114 @@
+import { describeError } from '../../src/common/errors.ts'
+import type { Parts } from '../instance/parts.ts'
+import { keepUnsettled } from './unsettled.ts'
+import type { Ending } from '../ports/volume.ts'
+
+/**
+ * Looks how a primary's mysqld ended *before* anybody is told that it did: a stop by another hand may have acknowledged
+ * what no replica holds, and a manager that heard of the death alone would revoke through the replicas at once (design
+ * §5, "A stop nobody ordered"). What cannot be told counts as such a stop.
+ */
+export async function judgeEndingFirst(parts: Parts): Promise<void> {
+  const { file, memory, notices } = parts
+  if (file.current.assignment?.role !== 'primary') return
+  const ending = await glance(parts)
+  if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
+  memory.binlogSet = null
+  notices.add(
+    'UnsettledTail',
+    `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`,
+  )
+}
+
+/**
+ * The same while its process lives. A server that does not answer any more, or is stopped, may be shutting down by
+ * another hand, which takes seconds and acknowledges what waits. So no silence is shown that began or went on after the
+ * last look into its error log, and what that says is shown with it: a manager never hears of the one without the
+ * other. (What is shown need not be on disk yet: an agent that dies first finds the same in the log again.) Such a
+ * shutdown is cut short: what it acknowledged is in its binlog, and clients wait for a primary.
+ */
+export class SilenceWatch {
+  readonly #parts: Parts
+  #looking = false
+  #again = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** To be called whenever the server was found silent or stopped. */
+  look(): void {
+    this.#again = true
+    if (!this.#looking) void this.#lookUntilDone()
+  }
+
+  async #lookUntilDone(): Promise<void> {
+    this.#looking = true
+    while (this.#again) {
+      this.#again = false
+      await this.#lookOnce().catch((error: unknown) => this.#failed(error))
+    }
+    this.#looking = false
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { file, process, memory, world, timings, changed } = this.#parts
+    if (file.current.assignment?.role !== 'primary' || (process.state !== 'running' && process.state !== 'stopped'))
+      return
+    const { pid } = process
+    const beganMs = world.clock.monotonicMs()
+    // A disk that answers nothing is a reason to fail over, and must not hide one.
+    const ending = await Promise.race([
+      glance(this.#parts),
+      world.timers.sleep(timings.lookIntoLogMs).then(() => undefined),
+    ])
+    if (process.pid !== pid) return
+    if (ending?.how === 'stopped') memory.shutdownSeenPid = pid
+    // It may answer again and be settled by a marker, so this is kept on disk alone.
+    if (ending?.how === 'unknown')
+      await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
+        this.#failed(error),
+      )
+    memory.silenceSeenUpToMs = beganMs
+    changed()
+    if (ending?.how !== 'stopped') return
+    await this.#keepTail('is being stopped by another hand and is ended now', ending)
+    await process.kill()
+  }
+
+  async #keepTail(seen: string, { sentence }: Ending): Promise<void> {
+    if (!(await keepUnsettled(this.#parts))) return
+    this.#parts.notices.add(
+      'UnsettledTail',
+      `mysqld ${seen}: ${sentence}; its last writes may have been acknowledged and are kept`,
+    )
+  }
+
+  #failed(error: unknown): void {
+    this.#parts.notices.add('UnsettledTail', `how mysqld ends could not be stored: ${describeError(error)}`)
+  }
+}
+
+/** Milliseconds of silence that may be shown of a primary: as much as was looked into. */
+export function shownSilenceMs({ observer, memory, file, world }: Parts): number {
+  const { silentMs } = observer
+  if (silentMs === 0 || file.current.assignment?.role !== 'primary') return silentMs
+  return Math.max(0, silentMs - (world.clock.monotonicMs() - memory.silenceSeenUpToMs))
+}
+
+/** A stop (SIGSTOP) is shown once it was looked into, and a death once it is known how it came. */
+export function isEndingUnseen({ process, memory, file }: Parts): boolean {
+  if (file.current.assignment?.role !== 'primary') return false
+  if (process.state === 'stopped') return memory.silenceSeenUpToMs < process.changedAtMs
+  return (process.state === 'dead' || process.state === 'exiting') && !memory.endingJudged
+}
+
+/** The server is known to be stopped by another hand, or may be: what it says was acknowledged proves nothing. */
+export async function mayBeEnding(parts: Parts): Promise<boolean> {
+  const { memory, process } = parts
+  return memory.shutdownSeenPid === (process.pid ?? -1) || (await glance(parts)).how === 'stopped'
+}
+
+function glance({ volume }: Parts): Promise<Ending> {
+  return volume.glanceAtEnding().catch((error: unknown) => ({ how: 'unknown', sentence: describeError(error) }))
+}

@@ -1,0 +1,23 @@
+import type { LeaseConfirmation } from '../../failover/protocol/order.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * Another text for each time that this replica forgot something: what was said of its primary before tells nothing of
+ * that.
+ */
+export function forgetfulAs({ run, memory }: Pick<Parts, 'run' | 'memory'>): string {
+  return `${run}.${memory.timesForgotten}`
+}
+
+/**
+ * A primary hears which replicas have forgotten something. Only what its server says from now on includes all that
+ * those acknowledged: what it said before may be older than a write that one of them alone held.
+ */
+export function hearOfForgetful(
+  { memory, observer, changed }: Parts,
+  forgetful: NonNullable<LeaseConfirmation['forgetful']>,
+): void {
+  memory.heardForgetful = forgetful
+  observer.outdate()
+  observer.refresh().then(changed, () => undefined)
+}

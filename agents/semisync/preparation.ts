@@ -1,0 +1,43 @@
+import { describeError } from '../../src/common/errors.ts'
+import { unionOf } from '../../topology/holdings.ts'
+import { keepApplierOptions } from '../guard/channel-options.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/** A replica that connects reads so much in a few milliseconds. */
+const binlogBytes = 16 * 1_048_576
+
+/** One that has much to apply is not waited for here: it goes on applying, and its opening waits. */
+const applyMs = 200
+
+/**
+ * Who is to lead, or will most likely, makes ready while the others promise and the manager commits: nobody else on the
+ * server, everything received applied, the applier stopped. Nothing of it is remembered on disk or binds anybody; if
+ * another one leads in the end, following as assigned puts it right.
+ */
+export async function prepareToLead(parts: Parts): Promise<void> {
+  const { server, memory, process, file, notices, observer } = parts
+  if (process.state !== 'running' || memory.promiseReport?.asPrimary !== false || memory.receiverKept) return
+  try {
+    await server.setOffline(true)
+    await server.killForeignSessions()
+    await keepApplierOptions(parts, observer.server?.channel ?? null)
+    await server.startApplier()
+    // The receiver is stopped: nothing arrives any more.
+    const { executed, received } = await server.readHolds()
+    if (!(await server.waitExecuted(received, applyMs))) return
+    await server.stopApplier()
+    // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
+    if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
+    const applied = unionOf([executed, received]).toString()
+    memory.binlogSet = applied
+    observer.outdate()
+    memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise, executed: applied }
+  } catch (error) {
+    notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)
+  }
+}
+
+/** Whether that was done by this server for this epoch, and nothing else has been done to it since. */
+export function isPreparedFor({ memory, process }: Parts, epoch: number): boolean {
+  return memory.prepared !== null && memory.prepared.pid === process.pid && memory.prepared.epoch === epoch
+}

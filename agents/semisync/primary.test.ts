@@ -1,0 +1,324 @@
+import { describe, expect, it } from 'vitest'
+import { gtids } from '../../topology/testing.ts'
+import { convergePrimary } from './primary.ts'
+import { leaseLost } from '../guard/lease.ts'
+import { Markers } from './marker.ts'
+import { prepareToLead } from './preparation.ts'
+import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+
+const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
+const stoppedChannel = { ioRunning: 'no', sqlRunning: true } as const
+
+describe('opening a promoted replica', () => {
+  it('applies all that was received when its receiver had stopped, whatever was seen before', async () => {
+    const server = new ScriptedServer(
+      aServerState({ ...closed, channel: stoppedChannel, received: gtids('shop-1', 9) }),
+    )
+    const parts = await testParts(server)
+    const seenEarlier = aServerState({ ...closed, channel: stoppedChannel, received: gtids('shop-1', 5) })
+    await convergePrimary(parts, primaryOfEpoch3, seenEarlier, new Markers(parts, () => undefined))
+    expect(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)).toBeGreaterThan(
+      server.calls.indexOf('stopReceiver'),
+    )
+    expect(server.calls.indexOf('open')).toBeGreaterThan(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`))
+  })
+
+  it('leaves the channel and the events for later, when clients have had a moment to come', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
+    const parts = await testParts(server)
+    const pass = () => convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    const opened = await pass()
+    server.state = aServerState({ channel: stoppedChannel, readOnly: false, superReadOnly: false, offlineMode: false })
+    const atOnce = await pass()
+    expect(opened.afterMs).toBeGreaterThan(0)
+    expect(atOnce.afterMs).toBeGreaterThan(0)
+    expect(server.calls).not.toContain('forgetSource')
+    expect(server.calls).not.toContain('events on')
+    await new Promise((resolve) => setTimeout(resolve, opened.afterMs))
+    await pass()
+    await pass()
+    expect(server.calls.filter((call) => call === 'forgetSource')).toHaveLength(2)
+    expect(server.calls.filter((call) => call === 'events on')).toHaveLength(1)
+  })
+})
+
+describe('a channel of an opened primary', () => {
+  const open = { readOnly: false, superReadOnly: false, offlineMode: false }
+  /** It executed 1–100 of its own uuid. */
+  const withChannel = (received: string) => aServerState({ ...open, channel: stoppedChannel, received })
+
+  async function converged(server: ScriptedServer, openedPid: number | null): Promise<void> {
+    const parts = await testParts(server)
+    parts.memory.openedPid = openedPid
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  }
+
+  it('is forgotten once everything it received is applied', async () => {
+    const server = new ScriptedServer(withChannel(gtids('shop-0', 90)))
+    await converged(server, 1_000)
+    expect(server.calls.indexOf('forgetSource')).toBeGreaterThan(server.calls.indexOf('stopReceiver'))
+  })
+
+  it('is kept, and applied, while something it received is not applied', async () => {
+    const server = new ScriptedServer(withChannel(gtids('shop-1', 9)))
+    await converged(server, 1_000)
+    expect(server.calls).not.toContain('forgetSource')
+    expect(server.calls).toContain('startApplier')
+  })
+
+  it('makes a replica that somebody opened by hand be promoted as any other: what it received is applied before anybody writes', async () => {
+    const server = new ScriptedServer(withChannel(gtids('shop-1', 9)))
+    await converged(server, null)
+    const applied = server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)
+    expect(server.calls.indexOf('offline on')).toBeGreaterThanOrEqual(0)
+    expect(applied).toBeGreaterThan(server.calls.indexOf('offline on'))
+    expect(server.calls.indexOf('open')).toBeGreaterThan(applied)
+  })
+})
+
+describe('an agent that is started again right after it opened its primary', () => {
+  const open = { readOnly: false, superReadOnly: false, offlineMode: false, openGates: ['shop-1', 'shop-2'] }
+  const waiting = { enabled: true, acks: 1, waiting: 3 }
+  const leftChannel = { ioRunning: 'no', sqlRunning: false } as const
+
+  async function restarted(server: ScriptedServer) {
+    const parts = await testParts(server)
+    await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
+    parts.memory.reopening = true
+    const unsettledBeforeKills: boolean[] = []
+    const kill = server.killForeignSessions
+    Object.assign(server, {
+      killForeignSessions: () => (unsettledBeforeKills.push(parts.file.current.unsettled), kill()),
+    })
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    return { parts, unsettledBeforeKills }
+  }
+
+  it('takes it as it is, ends nobody who waits, and tidies up what was left', async () => {
+    const server = new ScriptedServer(aServerState({ ...open, channel: leftChannel, semiSyncSource: waiting }))
+    const { parts } = await restarted(server)
+    expect(server.calls).not.toContain('offline on')
+    expect(server.calls).not.toContain('killForeignSessions')
+    expect(server.calls.indexOf('forgetSource')).toBeGreaterThan(server.calls.indexOf('events on'))
+    expect(server.calls).toContain('events on')
+    expect(parts.memory.converged).toMatchObject({ done: true })
+    expect(parts.file.current.unsettled).toBe(false)
+  })
+
+  it('has it on disk that its tail is unsettled before it ends those who may wait, where something is not applied', async () => {
+    const received = gtids('shop-1', 9)
+    const server = new ScriptedServer(
+      aServerState({ ...open, channel: leftChannel, received, semiSyncSource: waiting }),
+    )
+    const { parts, unsettledBeforeKills } = await restarted(server)
+    expect(unsettledBeforeKills).toEqual([true])
+    expect(parts.memory.markedRevision).toBeLessThan(10)
+  })
+})
+
+describe('a primary that was demoted and goes on', () => {
+  it('changes its gates, which a super read-only server refuses, and opens', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2', 'shop-3'] }))
+    const parts = await testParts(server)
+    parts.memory.openedPid = parts.process.pid
+    let superReadOnly = true
+    const setReadOnly = server.setReadOnly
+    server.setReadOnly = async (to) => {
+      superReadOnly = to === 'closed'
+      await setReadOnly(to)
+    }
+    server.setGates = async (open) => {
+      if (superReadOnly) throw new Error('The MySQL server is running with the --super-read-only option')
+      server.calls.push(`gates ${open.join(',')}`)
+    }
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(server.calls).toContain('gates shop-1,shop-2')
+    expect(server.calls.indexOf('open')).toBeGreaterThan(server.calls.indexOf('gates shop-1,shop-2'))
+  })
+})
+
+describe('the candidate of a switchover, or of a failover', () => {
+  it('leaves only the connections of those alone that it gathered and counts', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, channel: null }))
+    const parts = await testParts(server)
+    let keep: Parameters<typeof server.killDumpThreads>[0] = () => true
+    server.killDumpThreads = async (given) => ((keep = given), [])
+    const thread = (user: string) => ({ threadId: 7, user, host: '', serverUuid: '', semiSync: true })
+    await convergePrimary(
+      parts,
+      { ...primaryOfEpoch3, counted: ['shop-1'], connected: ['shop-1', 'shop-2'] },
+      server.state,
+      new Markers(parts, () => undefined),
+    )
+    expect([1, 2, 3].map((ordinal) => keep(thread(`regent_r_${ordinal}`)))).toEqual([true, false, false])
+  })
+
+  it('that made ready is opened with nothing more than gates and acknowledgements set', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
+    const parts = await testParts(server)
+    await parts.file.update({ promise: 3 })
+    parts.memory.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
+    await prepareToLead(parts)
+    expect(server.calls.splice(0)).toEqual([
+      'offline on',
+      'killForeignSessions',
+      'startApplier',
+      expect.stringContaining('waitExecuted'),
+      'stopApplier',
+      'beginBinlog',
+    ])
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(server.calls.slice(0, 5)).toEqual([
+      'killDumpThreads',
+      'readOnly accounts',
+      'gates shop-1,shop-2',
+      'semiSyncSource 1',
+      'open',
+    ])
+  })
+
+  it('that made ready for another epoch is made ready again', async () => {
+    const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
+    const parts = await testParts(server)
+    parts.memory.prepared = { pid: parts.process.pid ?? 0, epoch: 2, executed: '' }
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'stopReceiver'])
+  })
+})
+
+describe('a primary that is copied while too few can acknowledge', () => {
+  const donating = { ...primaryOfEpoch3, donates: true as const }
+  const acknowledging = { threadId: 7, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
+  const gates = { openGates: ['shop-1', 'shop-2'], channel: null }
+
+  async function converged(server: ScriptedServer) {
+    const parts = await testParts(server)
+    parts.memory.openedPid = parts.process.pid
+    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    return parts
+  }
+
+  it('is closed, and writes no marker', async () => {
+    const server = new ScriptedServer(
+      aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
+    const parts = await converged(server)
+    expect(server.calls).toEqual(expect.arrayContaining(['readOnly closed', 'offline on', 'killForeignSessions']))
+    expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
+    expect(parts.memory.converged).toMatchObject({
+      done: false,
+      sentence: 'closed: it is being copied, and too few replicas can acknowledge',
+    })
+  })
+
+  it('is killed where something waits, never drained, and may start again by itself', async () => {
+    const server = new ScriptedServer(
+      aServerState({ ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
+    )
+    const parts = await converged(server)
+    expect(parts.process.state).toBe('dead')
+    expect(parts.memory.mayRestart).toBe(true)
+    expect(server.calls).not.toContain('readOnly closed')
+  })
+
+  it('is killed, too, where a marker waits that it wrote when it was started again', async () => {
+    const server = new ScriptedServer(
+      aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
+    )
+    const parts = await testParts(server)
+    parts.memory.reopening = true
+    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    expect(parts.process.state).toBe('dead')
+    expect(parts.memory.mayRestart).toBe(true)
+  })
+
+  it('stays open, or opens again, as soon as enough can acknowledge', async () => {
+    const server = new ScriptedServer(
+      aServerState({ ...closed, ...gates, dumpThreads: [acknowledging], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
+    await converged(server)
+    expect(server.calls).toEqual(expect.arrayContaining(['open']))
+  })
+
+  it('and that was started again for it waits for no marker', async () => {
+    const server = new ScriptedServer(
+      aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
+    const parts = await testParts(server)
+    parts.memory.reopening = true
+    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    expect(server.calls.filter((call) => call.startsWith('marker') || call === 'open')).toEqual([])
+    expect(parts.memory.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
+  })
+})
+
+describe('a primary that keeps itself closed', () => {
+  it.each([
+    ['without its lease is killed', leaseLost, 'dead'],
+    ['for want of space waits', 'low space: 1 MiB free', 'running'],
+  ])('%s where sessions wait for an acknowledgement, never drained', async (_what, closedBecause, state) => {
+    const server = new ScriptedServer(
+      aServerState({
+        openGates: ['shop-1', 'shop-2'],
+        channel: null,
+        semiSyncSource: { enabled: true, acks: 1, waiting: 1 },
+      }),
+    )
+    const parts = await testParts(server)
+    Object.assign(parts.memory, { openedPid: parts.process.pid, closedBecause })
+    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    expect(parts.process.state).toBe(state)
+    expect(server.calls).not.toContain('readOnly closed')
+  })
+})
+
+it('a primary that answers and is open needs no leave to start again', async () => {
+  const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null }))
+  const parts = await testParts(server)
+  Object.assign(parts.memory, { openedPid: parts.process.pid, mayRestart: true })
+  await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  expect(parts.memory.mayRestart).toBe(false)
+})
+
+describe('a primary that closed itself', () => {
+  it('opens at once when its lease is back, by what is so now and not by what was seen before, and takes it for nobody’s hand', async () => {
+    const server = new ScriptedServer(
+      aServerState({
+        readOnly: false,
+        superReadOnly: false,
+        offlineMode: false,
+        openGates: ['shop-1', 'shop-2'],
+        semiSyncSource: { enabled: true, acks: 1 },
+      }),
+    )
+    const parts = await testParts(server)
+    Object.assign(parts.memory, { openedPid: parts.process.pid, applied: primaryOfEpoch3, closedBecause: leaseLost })
+    await parts.observer.refresh()
+    const pass = async () =>
+      convergePrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000), new Markers(parts, () => undefined))
+    server.setReadOnly = async () => void (server.state = { ...server.state, ...closed })
+    await pass()
+    parts.memory.closedBecause = null
+    await pass()
+    expect(server.calls).toContain('open')
+    expect(parts.notices.list.map(({ sentence }) => sentence).join()).not.toContain('by another hand')
+  })
+})
+
+describe('a fenced primary', () => {
+  it('writes no marker', async () => {
+    const server = new ScriptedServer(
+      aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }),
+    )
+    const parts = await testParts(server)
+    parts.memory.openedPid = parts.process.pid
+    await convergePrimary(
+      parts,
+      { ...primaryOfEpoch3, fenced: true },
+      server.state,
+      new Markers(parts, () => undefined),
+    )
+    expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
+    expect(parts.memory.converged).toMatchObject({ revision: 10, done: false })
+  })
+})

@@ -1,0 +1,168 @@
+import { expect, it } from 'vitest'
+import { convergeReplica } from './replica.ts'
+import { replicationUser } from '../ports/server.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+
+const assignment = replicaOfEpoch3
+const { source } = assignment
+
+/** What one pass does to a receiver that was started at `startedAt` to acknowledge. */
+async function passOver(ioRunning: 'yes' | 'connecting', startedAt: number): Promise<readonly string[]> {
+  const channel = {
+    sourceHost: source.host,
+    sourcePort: source.port,
+    sourceUser: replicationUser('shop-0'),
+    ioRunning,
+    semiSync: true,
+  }
+  const server = new ScriptedServer(
+    aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
+  )
+  const parts = await testParts(server)
+  parts.memory.converged = { revision: startedAt, done: false, sentence: '' }
+  await convergeReplica(parts, assignment, server.state)
+  return server.calls
+}
+
+it('a replica that no longer counts stops acknowledging before it can be let in, also while it is still connecting', async () => {
+  const calls = await passOver('connecting', 9)
+  expect(calls.slice(0, 3)).toEqual(['stopReceiver', 'semiSyncReplica off', 'startReceiver'])
+})
+
+it('a connected replica that acknowledges without being counted is connected anew', async () => {
+  expect((await passOver('yes', 10)).slice(0, 3)).toEqual(['stopReceiver', 'semiSyncReplica off', 'startReceiver'])
+})
+
+it('a replica acknowledges as it was assigned to only when its volume stayed where it was, or it was told since its agent started', async () => {
+  const acknowledges = async (trustsAssignment: boolean) => {
+    const server = new ScriptedServer(
+      aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }),
+    )
+    const parts = await testParts(server)
+    parts.memory.trustsAssignment = trustsAssignment
+    await convergeReplica(parts, { ...assignment, counted: true }, server.state)
+    return server.calls.filter((call) => call.startsWith('semiSyncReplica'))
+  }
+  expect(await acknowledges(true)).toEqual(['semiSyncReplica on'])
+  expect(await acknowledges(false)).toEqual(['semiSyncReplica off'])
+})
+
+it('a replica that was let in a moment ago and does not count yet is looked at again soon, for writes may wait for it', async () => {
+  const looksAgain = async (counted: boolean, startedMsAgo: number) => {
+    const channel = {
+      sourceHost: source.host,
+      sourcePort: source.port,
+      ioRunning: 'yes',
+      semiSync: counted,
+      sqlRunning: true,
+    } as const
+    const server = new ScriptedServer(
+      aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
+    )
+    const parts = await testParts(server)
+    parts.memory.trustsAssignment = true
+    parts.memory.receiverStartedAtMs = parts.world.clock.monotonicMs() - startedMsAgo
+    const { afterMs } = await convergeReplica(parts, { ...assignment, counted }, server.state)
+    return afterMs !== undefined
+  }
+  expect([await looksAgain(false, 200), await looksAgain(false, 1_200), await looksAgain(true, 200)]).toEqual([
+    true,
+    false,
+    false,
+  ])
+})
+
+it('a receiver that was started for this revision is left to connect', async () => {
+  expect(await passOver('connecting', 10)).not.toContain('stopReceiver')
+})
+
+it('a replica that somebody pointed elsewhere is reported, also where it was seen stopped on the way, and one that is assigned another source is not', async () => {
+  const channel = {
+    sourceHost: source.host,
+    sourcePort: source.port,
+    sourceUser: replicationUser('shop-0'),
+    ioRunning: 'yes',
+    semiSync: false,
+    sqlRunning: true,
+  } as const
+  const seen = (overrides: object) =>
+    aServerState({
+      readOnly: true,
+      superReadOnly: true,
+      semiSyncSource: { enabled: false },
+      channel: { ...channel, ...overrides },
+    })
+  const server = new ScriptedServer(seen({}))
+  const parts = await testParts(server)
+  for (const overrides of [{}, { ioRunning: 'no' }, { ioRunning: 'no', sourceHost: '10.0.0.9' }])
+    await convergeReplica(parts, assignment, seen(overrides))
+  expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
+    `it followed 10.0.0.9 and follows ${source.instance} again`,
+  ])
+  await convergeReplica(parts, { ...assignment, source: { ...source, host: '10.0.0.7' } }, seen({}))
+  expect(parts.notices.list).toHaveLength(1)
+})
+
+it('a replica that was made ready does nothing again until its source is ready, and then only connects', async () => {
+  const closed = {
+    readOnly: true,
+    superReadOnly: true,
+    semiSyncSource: { enabled: false },
+    openGates: [],
+    channel: null,
+  }
+  const server = new ScriptedServer(aServerState(closed))
+  const parts = await testParts(server)
+  const pass = (more: object) => convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
+  await pass({ sourceReady: false })
+  expect(server.calls).toContain(`pointTo ${source.host}`)
+  expect(server.calls).not.toContain('startReceiver')
+  const prepared = server.calls.length
+  await pass({ sourceReady: false })
+  expect(server.calls).toHaveLength(prepared)
+  await pass({})
+  expect(server.calls.slice(prepared)).toEqual(['startReceiver'])
+})
+
+it.each<[string, object, number | null]>([
+  ['to be counted otherwise', { counted: true }, null],
+  ['under another revision', { revision: 11 }, null],
+  ['and its mysqld is another one', {}, 77],
+])('a replica that was made ready is made ready anew where it is to connect %s', async (_why, more, pid) => {
+  const closed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }
+  const server = new ScriptedServer(aServerState(closed))
+  const parts = await testParts(server)
+  parts.memory.trustsAssignment = true
+  await convergeReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
+  if (pid !== null && parts.memory.pointed) parts.memory.pointed = { ...parts.memory.pointed, pid }
+  const prepared = server.calls.length
+  await convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
+  expect(server.calls.slice(prepared)).toContain(`pointTo ${source.host}`)
+})
+
+it('a receiver that starts again where agents speak TLS is pointed to the source anew where it did not come over TLS before', async () => {
+  const pointed = async (encrypted: boolean, tls: boolean) => {
+    const channel = {
+      sourceHost: source.host,
+      sourcePort: source.port,
+      sourceUser: replicationUser('shop-0'),
+      ioRunning: 'no',
+      encrypted,
+    } as const
+    const server = new ScriptedServer(
+      aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
+    )
+    const parts = await testParts(server)
+    await convergeReplica(
+      tls ? { ...parts, config: { ...parts.config, tls: { certificateFolder: '/certificates' } } } : parts,
+      assignment,
+      server.state,
+    )
+    return server.calls.includes(`pointTo ${source.host}`)
+  }
+  expect([await pointed(false, true), await pointed(true, true), await pointed(false, false)]).toEqual([
+    true,
+    false,
+    false,
+  ])
+})

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { gtids } from '../../topology/testing.ts'
+import { convergeReplica } from './replica.ts'
+import type { Parts } from '../instance/parts.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { noticeThrownAway } from './thrown-away.ts'
+
+const held = (last: number) => parseGtidSet(gtids('shop-1', last))
+
+async function replicaSeenWith(last: number): Promise<Parts> {
+  const parts = await testParts(new ScriptedServer(aServerState()))
+  await noticeThrownAway(parts, held(last))
+  return parts
+}
+
+it('A replica that suddenly holds less is forgetful, and says what was thrown away', async () => {
+  const parts = await replicaSeenWith(9)
+  expect(parts.file.current.forgetful).toBe(false)
+  await noticeThrownAway(parts, held(5))
+  expect(parts.file.current.forgetful).toBe(true)
+  expect(parts.memory.thrownAway).toBe(held(9).subtract(held(5)).toString())
+  expect(parts.notices.list.at(-1)?.sentence).toMatch(
+    /^4 transactions that it held .* were thrown away by another hand/,
+  )
+})
+
+it('What the primary held was said before that, and is asked for again', async () => {
+  const parts = await replicaSeenWith(9)
+  parts.memory.catchUpTo = held(3).toString()
+  await noticeThrownAway(parts, held(5))
+  expect(parts.memory).toMatchObject({ catchUpTo: null, timesForgotten: 1 })
+})
+
+it('One that holds more or the same has forgotten nothing', async () => {
+  const parts = await replicaSeenWith(5)
+  await noticeThrownAway(parts, held(5))
+  await noticeThrownAway(parts, held(9))
+  expect(parts.file.current.forgetful).toBe(false)
+})
+
+it('Each pass of a replica looks', async () => {
+  const server = new ScriptedServer(
+    aServerState({ readOnly: true, superReadOnly: true, executed: held(5).toString(), received: held(9).toString() }),
+  )
+  const parts = await testParts(server)
+  await convergeReplica(parts, replicaOfEpoch3, server.state)
+  expect(parts.file.current.forgetful).toBe(false)
+  server.state = { ...server.state, received: held(5).toString() }
+  await convergeReplica(parts, replicaOfEpoch3, server.state)
+  expect(parts.file.current.forgetful).toBe(true)
+})

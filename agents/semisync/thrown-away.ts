@@ -1,0 +1,25 @@
+import { counted } from '../../topology/analysis-input.ts'
+import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * A replica holds no less than before, unless somebody made it so: `CHANGE REPLICATION SOURCE TO` with both threads
+ * stopped throws away what was received and not applied, and perhaps acknowledged. Such a replica has forgotten, like
+ * one whose machine crashed: it counts in no quorum until it holds everything again.
+ * @param holds all that it holds now
+ */
+export async function noticeThrownAway({ memory, file, notices, process }: Parts, holds: GtidSet): Promise<void> {
+  const missing = parseGtidSet(memory.seenToHold ?? '').subtract(holds)
+  memory.seenToHold = holds.toString()
+  if (missing.isEmpty()) return
+  memory.timesForgotten += 1
+  memory.catchUpTo = null
+  memory.thrownAway = parseGtidSet(memory.thrownAway).union(missing).toString()
+  // What is left in its relay logs is as it was received.
+  memory.relayLogsDiscardedPid = process.pid
+  notices.add(
+    'ReceivedThrownAway',
+    `${counted(missing.count(), 'transaction')} that it held (${missing.toString().slice(0, 120)}) ${missing.count() === 1 ? 'was' : 'were'} thrown away by another hand; until it holds them again it counts for nothing`,
+  )
+  await file.update({ forgetful: true })
+}

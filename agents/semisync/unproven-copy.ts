@@ -1,0 +1,42 @@
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import type { ReseedOrder } from '../../failover/protocol/order.ts'
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything
+ * that the primary had when it closed for that: each acknowledged write is among it. Nothing may be promised or
+ * reported meanwhile, so it runs alone (`Converger.alone`). Whoever dies in it is found by `takeBack`.
+ * @param startOnCopy puts the copy in that place and starts mysqld on it
+ */
+export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy: () => Promise<void>): Promise<void> {
+  const { file, server, volume } = parts
+  if (file.current.promise !== order.epoch)
+    throw new Error(`epoch ${file.current.promise} was promised meanwhile: what is here is needed as it is`)
+  await file.update({ unproven: true })
+  try {
+    await startOnCopy()
+    const missing = parseGtidSet(order.sourceHolds).subtract(parseGtidSet((await server.readHolds()).executed))
+    if (!missing.isEmpty())
+      throw new Error(
+        `the copy lacks ${missing.count()} transactions that the primary has (${missing.toString().slice(0, 120)})`,
+      )
+    await file.update({ unproven: false, filterSeen: false, fromThePast: false, gtidsReset: false })
+  } catch (error) {
+    await takeBack(parts)
+    throw error
+  }
+  await volume.dropBeside()
+}
+
+/** Puts what was here before back in place of a copy that was not proven, and has it started by the start gate. */
+export async function takeBack({ file, memory, process, server, volume, notices }: Parts): Promise<void> {
+  server.disconnect()
+  if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
+  await volume.swapBack()
+  memory.binlogSet = null
+  await file.update({ unproven: false })
+  notices.add(
+    'SeedingFailed',
+    'a copy was not proven to hold what this instance stands for; what was here before is in its place again',
+  )
+}

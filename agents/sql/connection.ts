@@ -1,0 +1,175 @@
+import { connect, type Socket } from 'node:net'
+import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
+import { RegentError } from '../../src/common/errors.ts'
+import { agentHost } from '../instance/accounts.ts'
+import { describeFailure, errnoOf, isTransport } from './failure.ts'
+
+/**
+ * One way into the server. Behind a host and port may be another server, so that way tells whom to expect; a socket
+ * lies in the instance’s own folder.
+ */
+export type SqlTarget = (
+  | { readonly socketPath: string }
+  | { readonly host: string; readonly port: number; readonly overTls: boolean; readonly ownSocket: string }
+) & {
+  readonly user: string
+  readonly password: string
+  /** Takes several statements at once; only where none of them holds anything that was not written here. */
+  readonly several?: boolean
+}
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** `ER_CON_COUNT_ERROR`: the client interface is full; the administrative one never is. */
+export const tooManyConnections = 1040
+
+/**
+ * One connection of the agent to its server. It keeps no deadlines, `SqlPool` does; but whatever waits on it ends with
+ * it.
+ */
+export class SqlConnection {
+  readonly #socket: Socket
+  readonly #connection: Connection
+  /** Rejects what waits. */
+  #waiting: ((error: RegentError) => void) | null = null
+  #isOpen = true
+
+  private constructor(target: SqlTarget) {
+    this.#socket =
+      'socketPath' in target
+        ? connect(target.socketPath)
+        : connect({ host: target.host, port: target.port, localAddress: agentHost, noDelay: true })
+    this.#connection = createConnection(optionsFor(target, this.#socket))
+    this.#connection.on('error', (error: unknown) => this.#fail(describeFailure('connection', error)))
+    this.#connection.on('end', () => this.#fail(new RegentError('REGENT_SERVER_DOWN', 'mysqld closed the connection')))
+  }
+
+  /**
+   * Connects to the first target that lets the agent in, and runs `init`. The next one is tried when nobody listens or
+   * connections are exhausted. `began` is told of each attempt, so that a caller whose patience ends can end it.
+   */
+  static async open(
+    targets: readonly SqlTarget[],
+    init: string,
+    began: (attempt: SqlConnection) => void,
+  ): Promise<SqlConnection> {
+    let last: unknown
+    for (const target of targets) {
+      const connection = new SqlConnection(target)
+      began(connection)
+      try {
+        await connection.#handshake()
+        if ('ownSocket' in target) await connection.#requireOwn(target)
+        await connection.query(init)
+        return connection
+      } catch (error) {
+        connection.destroy()
+        last = error
+        const canGoOn =
+          error instanceof RegentError && (error.code === 'REGENT_SERVER_DOWN' || errnoOf(error) === tooManyConnections)
+        if (!canGoOn) break
+      }
+    }
+    throw last
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** The server's id of this session, for KILL. */
+  get id(): number {
+    return this.#connection.threadId ?? 0
+  }
+
+  /**
+   * Rows of one statement, none where it has no result. One at a time. Rejects with `REGENT_SERVER_ERROR` or
+   * `REGENT_SERVER_DOWN`.
+   */
+  query(statement: string): Promise<readonly Row[]> {
+    return this.#wait((settle) => {
+      this.#connection.query(statement, (error, rows) => {
+        if (error !== null && isTransport(error)) this.destroy()
+        settle(
+          error === null ? null : describeFailure(statement, error),
+          Array.isArray(rows) ? (rows as unknown as Row[]) : [],
+        )
+      })
+    })
+  }
+
+  /** Closes at once; what waits is rejected with `REGENT_SERVER_DOWN`. */
+  destroy(): void {
+    this.#fail(new RegentError('REGENT_SERVER_DOWN', 'the connection to mysqld was closed'))
+    this.#connection.destroy()
+    this.#socket.destroy()
+  }
+
+  async #handshake(): Promise<void> {
+    await this.#wait((settle) =>
+      this.#connection.connect((error) => settle(error === null ? null : describeFailure('connecting', error), [])),
+    )
+  }
+
+  /**
+   * A stranger’s password is another one, but not that of a server in a copied folder. Which folder a server serves its
+   * socket tells.
+   */
+  async #requireOwn({
+    host,
+    port,
+    ownSocket,
+  }: {
+    readonly host: string
+    readonly port: number
+    readonly ownSocket: string
+  }): Promise<void> {
+    const [row] = await this.query('SELECT @@global.socket AS socket')
+    const socket = String(row?.socket)
+    if (socket !== ownSocket)
+      throw new RegentError(
+        'REGENT_SERVER_DOWN',
+        `another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
+      )
+  }
+
+  #wait(begin: (settle: (error: RegentError | null, rows: readonly Row[]) => void) => void): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => {
+      if (!this.#isOpen) return reject(new RegentError('REGENT_SERVER_DOWN', 'the connection to mysqld is closed'))
+      this.#waiting = reject
+      begin((error, rows) => {
+        this.#waiting = null
+        if (error) reject(error)
+        else resolve(rows)
+      })
+    })
+  }
+
+  #fail(error: RegentError): void {
+    this.#isOpen = false
+    this.#waiting?.(error)
+    this.#waiting = null
+  }
+}
+
+/**
+ * `socketPath` is told as well: over it the login may send the password as it is. Nobody's certificate is checked: it
+ * goes from this machine to this machine.
+ */
+function optionsFor(target: SqlTarget, socket: Socket): ConnectionOptions {
+  const { user, password, several = false } = target
+  const where = 'socketPath' in target ? { socketPath: target.socketPath } : { host: target.host, port: target.port }
+  const ssl = 'overTls' in target && target.overTls ? { ssl: { rejectUnauthorized: false } } : {}
+  return {
+    ...where,
+    ...ssl,
+    user,
+    password,
+    stream: () => socket,
+    charset: 'utf8mb4',
+    multipleStatements: several,
+    supportBigNumbers: true,
+    dateStrings: true,
+    connectTimeout: 0,
+  }
+}

@@ -1,0 +1,82 @@
+import { account, identifier } from '../instance/accounts.ts'
+import { textOf, type Sql } from './statements.ts'
+import type { Row } from './connection.ts'
+import { errnoOf } from './failure.ts'
+
+/** ER_NO_SUCH_TABLE. */
+const noSuchTable = 1146
+/** Both names of the state are asked for; it was renamed. */
+const bySide = "STATUS IN ('REPLICA_SIDE_DISABLED', 'SLAVESIDE_DISABLED')"
+
+const names = 'EVENT_SCHEMA AS place, EVENT_NAME AS name'
+
+type Query = (statement: string) => Promise<readonly Row[]>
+
+/**
+ * Events run on the primary only. On: those that replication brought here disabled are enabled, binary log off, and the
+ * scheduler runs. Off: the scheduler stops, so that a former primary's own events
+ * stay quiet too.
+ */
+export async function setEvents(sql: Sql, on: boolean): Promise<void> {
+  if (on) await enableEvents(sql)
+  await sql.change(`SET GLOBAL event_scheduler = ${on ? 'ON' : 'OFF'}`)
+}
+
+/**
+ * Replication brings every event disabled, whether it ran at the source or a person had disabled it there (seen on
+ * 9.7): what the primaries before this one recorded tells the two apart. Each keeps its definer: ALTER EVENT
+ * without naming one makes whoever alters it the definer (manual, "ALTER EVENT").
+ */
+async function enableEvents(sql: Sql): Promise<void> {
+  const rows = await sql.read(`SELECT ${names}, DEFINER AS definer FROM information_schema.EVENTS WHERE ${bySide}`)
+  if (rows.length === 0) return
+  const disabled = new Set((await recorded((statement) => sql.read(statement))).map(keyOf))
+  for (const row of rows) {
+    const [definer, place, name] = [textOf(row, 'definer'), textOf(row, 'place'), textOf(row, 'name')]
+    const at = definer.lastIndexOf('@')
+    const state = disabled.has(keyOf(row)) ? 'DISABLE' : 'ENABLE'
+    const owner = account(definer.slice(0, at), definer.slice(at + 1))
+    await sql.change(`ALTER DEFINER = ${owner} EVENT ${identifier(place)}.${identifier(name)} ${state}`)
+  }
+}
+
+/**
+ * Records which events do not run although this is the primary, binary log on, so that the next primary knows. The
+ * table is made by the first record, and so by replication everywhere: a replica without it could not apply
+ * one. Only what differs is written; resolves when it is acknowledged, however long that takes.
+ */
+export async function recordEvents(sql: Sql, logged: Query): Promise<void> {
+  const wanted = await sql.read(`SELECT ${names} FROM information_schema.EVENTS WHERE STATUS <> 'ENABLED'`)
+  const before = await recorded((statement) => sql.read(statement))
+  const [now, then] = [new Set(wanted.map(keyOf)), new Set(before.map(keyOf))]
+  const [more, fewer] = [wanted.filter((row) => !then.has(keyOf(row))), before.filter((row) => !now.has(keyOf(row)))]
+  if (more.length > 0) {
+    const column = 'VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL'
+    const columns = `place ${column}, name ${column}, PRIMARY KEY (place, name)`
+    if (before.length === 0) await logged(`CREATE TABLE IF NOT EXISTS regent.disabled_event (${columns}) ENGINE=InnoDB`)
+    await logged(`INSERT IGNORE INTO regent.disabled_event (place, name) VALUES ${more.map(tuple).join(', ')}`)
+  }
+  if (fewer.length === 0) return
+  await logged(`DELETE FROM regent.disabled_event WHERE (place, name) IN (${fewer.map(tuple).join(', ')})`)
+}
+
+async function recorded(read: Query): Promise<readonly Row[]> {
+  try {
+    return await read('SELECT place, name FROM regent.disabled_event')
+  } catch (error) {
+    if (errnoOf(error) !== noSuchTable) throw error
+    return []
+  }
+}
+
+function keyOf(row: Row): string {
+  return JSON.stringify([textOf(row, 'place'), textOf(row, 'name')])
+}
+
+/** In hexadecimal: a name may have any character. */
+function tuple(row: Row): string {
+  const [place, name] = ['place', 'name'].map(
+    (column) => `_utf8mb4 X'${Buffer.from(textOf(row, column)).toString('hex')}'`,
+  )
+  return `(${place}, ${name})`
+}

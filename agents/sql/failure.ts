@@ -1,0 +1,58 @@
+import { describeError, RegentError } from '../../src/common/errors.ts'
+
+/** `ER_SERVER_SHUTDOWN` and `ER_NORMAL_SHUTDOWN`: the server says good-bye. */
+const goodbyes: ReadonlySet<number> = new Set([1053, 1077])
+
+/** The connection failed, not the statement: the answer is none of the server's, or its last. */
+export function isTransport(error: unknown): boolean {
+  const { errno, sqlState } = error as { errno?: number; sqlState?: string }
+  return sqlState === undefined || sqlState === '' || errno === undefined || goodbyes.has(errno)
+}
+
+/**
+ * A driver's error as Regent's. The driver's own holds the whole statement, passwords included, so only its numbers are
+ * kept.
+ */
+export function describeFailure(statement: string, error: unknown): RegentError {
+  if (error instanceof RegentError) return error
+  const { errno, code, sqlState } = error as { errno?: number; code?: string; sqlState?: string }
+  const cause = { errno, code, sqlState }
+  if (isTransport(error))
+    return new RegentError(
+      'REGENT_SERVER_DOWN',
+      `${brief(statement)}: ${code ?? withoutSecrets(statement, describeError(error))}`,
+      { cause },
+    )
+  return new RegentError(
+    'REGENT_SERVER_ERROR',
+    `${brief(statement)}: ${withoutSecrets(statement, describeError(error))} (${errno})`,
+    { cause },
+  )
+}
+
+export function timeoutError(statement: string, deadlineMs: number, more = ''): RegentError {
+  return new RegentError(
+    'REGENT_SERVER_TIMEOUT',
+    `no answer within ${Math.round(deadlineMs)} ms: ${brief(statement)}${more}`,
+  )
+}
+
+/** The server's number of the error; 0 where it is none of the server's. */
+export function errnoOf(error: unknown): number {
+  const cause: unknown = error instanceof RegentError ? error.cause : undefined
+  return typeof cause === 'object' && cause !== null && 'errno' in cause && typeof cause.errno === 'number'
+    ? cause.errno
+    : 0
+}
+
+/** A statement's first words without its literals: they may be passwords. */
+export function brief(statement: string): string {
+  const words = statement.replace(/'(?:[^']|'')*'?/g, '…').replace(/\s+/g, ' ')
+  return words.length > 100 ? `${words.slice(0, 97)}…` : words
+}
+
+/** A syntax error quotes the statement from where it was not understood. */
+function withoutSecrets(statement: string, message: string): string {
+  const secrets = [...statement.matchAll(/(?:\bBY|PASSWORD\s*=)\s*'((?:[^']|'')*)'/gi)].map((match) => match[1] ?? '')
+  return secrets.filter((secret) => secret !== '').reduce((text, secret) => text.replaceAll(secret, '…'), message)
+}

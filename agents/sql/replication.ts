@@ -1,0 +1,272 @@
+import { RegentError } from '../../src/common/errors.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import type { GtidText } from '../../topology/observation.ts'
+import { nobodysAddress } from '../../topology/replication-tree.ts'
+import { literal } from '../instance/accounts.ts'
+import { ownedSet } from './owned-gtids.ts'
+import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
+import { readChannel } from './channel.ts'
+import { optionsToSet } from './channel-options.ts'
+import { errnoOf } from './failure.ts'
+import type { Row } from './connection.ts'
+
+/**
+ * A receiver that is just connecting to an address that does not answer ends with its own time-out
+ * (replica_net_timeout, 5 s), no sooner.
+ */
+const stopMs = 7_000
+/**
+ * A start that takes long is left alone. It waits for threads that are being made, under a mutex that KILL wants while
+ * it holds the session's, and whoever counts sessions wants that one while it keeps new threads out: seen with 9.7 on a
+ * busy machine, and the server answers nobody any more.
+ */
+const startMs = 6_000
+/** How long a started applier is watched for its first transaction; one that takes longer is a large one. */
+const provenMs = 500
+/** `ER_BAD_SLAVE`/`ER_REPLICA_CHANNEL_DOES_NOT_EXIST`: there is no channel. */
+const noChannel: ReadonlySet<number> = new Set([1200, 3074])
+/** What its source said when the receiver gave up: what it needs is purged, or cannot be read. */
+const ending: ReadonlySet<number> = new Set([1236, 13114, 13117])
+/** What is held, in one round trip: it is in the way of promises and openings. */
+const holdsStatements = [
+  "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''",
+  'SELECT @@global.gtid_owned AS owned',
+  'SELECT @@global.gtid_executed AS executed',
+] as const
+
+export interface Source {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: string
+}
+
+/** What this server does as a replica, in SQL. */
+export class ReplicationSql {
+  readonly #sql: Sql
+  readonly #encrypts: boolean
+
+  /** @param options `encrypts`: what is received comes over TLS, or not at all */
+  constructor(sql: Sql, { encrypts }: { readonly encrypts: boolean }) {
+    this.#sql = sql
+    this.#encrypts = encrypts
+  }
+
+  stopReceiver(): Promise<void> {
+    return this.#onChannel('STOP REPLICA IO_THREAD', stopMs)
+  }
+
+  async startReceiver(): Promise<void> {
+    await this.#sql.changeUnbroken('START REPLICA IO_THREAD', startMs)
+  }
+
+  async startApplier(): Promise<void> {
+    await this.#sql.changeUnbroken('START REPLICA SQL_THREAD', startMs)
+  }
+
+  /** Waits for the transaction being applied. */
+  stopApplier(): Promise<void> {
+    return this.#onChannel('STOP REPLICA SQL_THREAD', stopMs)
+  }
+
+  /**
+   * With both threads stopped CHANGE REPLICATION SOURCE throws away what was received and not applied, even for the
+   * same source. With the applier running it throws nothing away, and then SOURCE_AUTO_POSITION may not be in the
+   * statement; it is kept (design §5, "More ways to lose"). Compares what is held before and after, and says if
+   * something is missing.
+   */
+  async pointTo(source: Source): Promise<void> {
+    const { channel, options } = await this.#read()
+    const before = await this.#held()
+    const keepsPosition = textOf(channel, 'Auto_Position') === '1'
+    const backlog = before.received.subtract(before.executed)
+    if (backlog.isEmpty())
+      await this.#repoint(source, options, keepsPosition && textOf(channel, 'Replica_SQL_Running') === 'Yes')
+    else {
+      if (!keepsPosition)
+        throw new RegentError(
+          'REGENT_SERVER_ERROR',
+          `the channel follows by file position and has ${backlog.count()} transactions to apply: repointing it now would throw them away`,
+        )
+      await this.#proveApplier(backlog)
+      await this.#repoint(source, options, true)
+    }
+    await this.#nothingLost(before.received, `repointing to ${source.host}:${source.port}`)
+  }
+
+  async #proveApplier(backlog: GtidSet): Promise<void> {
+    if (textOf((await this.#read()).channel, 'Replica_SQL_Running') === 'Yes') return
+    await this.startApplier()
+    await this.#sql.until(() => this.#appliesSome(backlog), provenMs)
+  }
+
+  async #nothingLost(before: GtidSet, what: string): Promise<void> {
+    const { received, executed } = await this.#held()
+    const lost = before.subtract(received.union(executed))
+    if (!lost.isEmpty())
+      throw new RegentError(
+        'REGENT_SERVER_ERROR',
+        `${what} threw away ${lost.count()} received transactions: the applier stopped meanwhile`,
+      )
+  }
+
+  async #repoint(source: Source, options: Row | undefined, applierRuns: boolean): Promise<void> {
+    const changes = [
+      `SOURCE_HOST = ${literal(source.host)}`,
+      `SOURCE_PORT = ${source.port}`,
+      `SOURCE_USER = ${literal(source.user)}`,
+      `SOURCE_PASSWORD = ${literal(source.password)}`,
+      ...optionsToSet(options, { encrypts: this.#encrypts, stopped: 'receiver', isWhole: true }),
+    ]
+    if (!applierRuns) {
+      await this.stopApplier()
+      changes.push('SOURCE_AUTO_POSITION = 1')
+    }
+    await this.#change(changes)
+  }
+
+  /**
+   * A delay is not waited for, and nothing received is thrown away: a receiver that might end meanwhile, or is stopped,
+   * goes on at an address where nobody is.
+   */
+  async setApplierOptions(): Promise<void> {
+    const { channel, options } = await this.#read()
+    const changes = optionsToSet(options, { encrypts: this.#encrypts, stopped: 'applier' })
+    if (channel === undefined || changes.length === 0) return
+    const before = await this.#held()
+    const parks = !goesOnReceiving(channel) && !before.executed.contains(before.received)
+    if (parks) await this.#park(options, before.received.subtract(before.executed))
+    try {
+      await this.stopApplier()
+      if (parks && textOf((await this.#read()).channel, 'Replica_IO_Running') === 'No')
+        throw new RegentError(
+          'REGENT_SERVER_ERROR',
+          `both threads are stopped: ${changes.join(', ')} would throw away what is received and not applied`,
+        )
+      await this.#change(changes)
+    } finally {
+      if (parks) await this.stopReceiver()
+      await this.startApplier()
+    }
+    await this.#nothingLost(before.received, changes.join(', '))
+  }
+
+  async #park(options: Row | undefined, backlog: GtidSet): Promise<void> {
+    await this.stopReceiver()
+    await this.#proveApplier(backlog)
+    const { host, port } = nobodysAddress
+    const receiver = optionsToSet(options, { encrypts: this.#encrypts, stopped: 'receiver', isWhole: true })
+    await this.#change([`SOURCE_HOST = ${literal(host)}`, `SOURCE_PORT = ${port}`, "SOURCE_PASSWORD = ''", ...receiver])
+    await this.startReceiver()
+    await this.#sql.until(async () => textOf((await this.#read()).channel, 'Replica_IO_Running') !== 'No', provenMs)
+  }
+
+  /** Only where everything received is applied: the server throws the rest away. */
+  async setStoppedOptions(waitMs: number): Promise<boolean> {
+    const { options } = await this.#read()
+    const changes = optionsToSet(options, { encrypts: this.#encrypts, stopped: 'both' })
+    if (changes.length === 0) return true
+    await this.stopReceiver()
+    const { received } = await this.holds()
+    if (!(await this.waitExecuted(received, waitMs))) return false
+    await this.stopApplier()
+    try {
+      await this.#change(changes)
+    } finally {
+      await this.startApplier()
+    }
+    return true
+  }
+
+  async #change(changes: readonly string[]): Promise<void> {
+    await this.#sql.change(`CHANGE REPLICATION SOURCE TO ${changes.join(', ')} FOR CHANNEL ''`, stopMs)
+  }
+
+  async forgetSource(): Promise<void> {
+    await this.#onChannel('STOP REPLICA', stopMs)
+    await this.#onChannel('RESET REPLICA ALL', stopMs)
+  }
+
+  /** The applier must be stopped for it; it runs again after where it ran before. */
+  async clearFilters(): Promise<void> {
+    const applierRuns = textOf((await this.#read()).channel, 'Replica_SQL_Running') === 'Yes'
+    await this.stopApplier()
+    const kinds = ['DO_DB', 'IGNORE_DB', 'DO_TABLE', 'IGNORE_TABLE', 'WILD_DO_TABLE', 'WILD_IGNORE_TABLE', 'REWRITE_DB']
+    await this.#sql.change(
+      `CHANGE REPLICATION FILTER ${kinds.map((kind) => `REPLICATE_${kind} = ()`).join(', ')}`,
+      stopMs,
+    )
+    if (applierRuns) await this.startApplier()
+  }
+
+  /** Received, owned, executed, in this order: what moves on in between is seen twice rather than never. */
+  async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }> {
+    const [[received], [owned], [executed]] = await this.#sql.readAll(holdsStatements)
+    return {
+      executed: gtidsOf(executed, 'executed'),
+      owned: ownedSet(textOf(owned, 'owned')),
+      received: gtidsOf(received, 'received'),
+    }
+  }
+
+  async waitExecuted(set: GtidText, waitMs: number): Promise<boolean> {
+    if (set === '') return true
+    // Zero seconds would mean for ever.
+    const seconds = Math.max(0.001, waitMs / 1_000)
+    const [row] = await this.#sql.read(
+      `SELECT WAIT_FOR_EXECUTED_GTID_SET(${literal(set)}, ${seconds}) AS late`,
+      waitMs + stopMs,
+    )
+    return textOf(row, 'late') === '0'
+  }
+
+  /** Nothing in the server waits for reception. */
+  async waitReceived(set: GtidText, waitMs: number): Promise<boolean> {
+    const wanted = parseGtidSet(set)
+    return this.#sql.until(async () => {
+      const { received, executed } = await this.#held()
+      return received.union(executed).contains(wanted)
+    }, waitMs)
+  }
+
+  /**
+   * An applier that was just started has not shown yet that it can apply: one that an error stops in the middle of a
+   * repointing would lose what it has. Rejects with that error.
+   */
+  async #appliesSome(backlog: GtidSet): Promise<boolean> {
+    const error = textOf((await this.#read()).channel, 'Last_SQL_Error')
+    if (error !== '')
+      throw new RegentError(
+        'REGENT_SERVER_ERROR',
+        `${backlog.count()} received transactions cannot be applied, and repointing would throw them away: ${error.slice(0, 300)}`,
+      )
+    return !(await this.#held()).executed.intersect(backlog).isEmpty()
+  }
+
+  async #held(): Promise<{ received: GtidSet; executed: GtidSet }> {
+    const { received, executed } = await this.holds()
+    return { received: parseGtidSet(received), executed: parseGtidSet(executed) }
+  }
+
+  #read(): Promise<{ channel: Row | undefined; options: Row | undefined }> {
+    return readChannel(this.#sql)
+  }
+
+  async #onChannel(statement: string, deadlineMs: number): Promise<void> {
+    try {
+      await this.#sql.change(statement, deadlineMs)
+    } catch (error) {
+      if (!noChannel.has(errnoOf(error))) throw error
+    }
+  }
+}
+
+/**
+ * It retries for ever, or hears its source. One that its source refused otherwise ends within milliseconds of each
+ * attempt.
+ */
+function goesOnReceiving(channel: Row): boolean {
+  const errno = numberOf(channel, 'Last_IO_Errno')
+  const state = textOf(channel, 'Replica_IO_Running')
+  return (state === 'Yes' && errno === 0) || (state === 'Connecting' && !ending.has(errno))
+}

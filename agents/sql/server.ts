@@ -1,0 +1,190 @@
+import { passwordFor } from '../../src/common/account-password.ts'
+import { wantedAtRuntime } from '../../failover/protocol/runtime-settings.ts'
+import type { Clock, Timers } from '../../src/common/ports.ts'
+import { agentUser } from '../instance/accounts.ts'
+import type { AgentConfig } from '../instance/config.ts'
+import { ownedCount } from './owned-gtids.ts'
+import { PersistedSettings } from './persisted-settings.ts'
+import type { ServerPort } from '../ports/server.ts'
+import { beginBinlogAfter, purgeBinlogsBefore } from './binlog.ts'
+import { ChannelPulse } from './channel.ts'
+import { endBlocker, readBlockers } from './blockers.ts'
+import { cloneInto } from './clone.ts'
+import { showCertificate } from './certificate.ts'
+import { recordEvents, setEvents } from './events.ts'
+import { setGates } from './gates.ts'
+import { writeMarker } from './marker.ts'
+import { setSetting } from './settings.ts'
+import { setPasswords } from './passwords.ts'
+import { SqlPool } from './pool.ts'
+import { ReplicationSql } from './replication.ts'
+import { setSemiSyncReplica, setSemiSyncSource } from './semi-sync.ts'
+import { shutDown } from './shutdown.ts'
+import { busySessions, killDumpThreads, killForeignSessions, waitSessionsGone } from './sessions.ts'
+import { StateReader } from './state.ts'
+import { lookAgainMs, textOf, type RowsOfEach, type Sql } from './statements.ts'
+import { volumeLayout } from '../instance/volume-layout.ts'
+import { probeWrite } from './write-probe.ts'
+
+interface SqlServerPorts {
+  readonly world: { readonly clock: Clock; readonly timers: Timers }
+  /** From which account passwords are derived. */
+  readonly secret: string
+  readonly queryDeadlineMs: number
+}
+
+/** `SET GLOBAL read_only` waits for every commit under way. */
+const readOnlyMs = 2_000
+/**
+ * So long a change of an account's password waits behind each of somebody's locks: both accounts together for less than
+ * `passwords.ts` has patience.
+ */
+const accountLockSeconds = 2
+/** Whatever people set for everybody must not change what the agent's statements do. */
+const ownSession =
+  "SET SESSION autocommit = 1, max_execution_time = 0, sql_mode = '', sql_safe_updates = 0, innodb_lock_wait_timeout = 1"
+
+/**
+ * What the agent does to its mysqld, in SQL: through the socket, or the administrative interface when connections are
+ * exhausted. What it changes by hand never enters the binary log; markers do, on connections of their own. The probe
+ * comes by the interface that clients use.
+ */
+export function createSqlServer(config: AgentConfig, { world, secret, queryDeadlineMs }: SqlServerPorts): ServerPort {
+  const layout = volumeLayout(config.volume)
+  const login = { user: agentUser, password: passwordFor(secret, agentUser) }
+  const overTls = config.clientTls?.required ?? false
+  const here = { host: config.host, overTls, ownSocket: layout.socket, ...login }
+  const admin = { ...here, port: config.adminPort }
+  const encrypts = config.tls !== undefined
+  const inside = [{ socketPath: layout.socket, ...login }, admin]
+  const quiet = new SqlPool(inside, `${ownSession}, sql_log_bin = 0`, world)
+  const several = new SqlPool(
+    inside.map((target) => ({ ...target, several: true })),
+    `${ownSession}, sql_log_bin = 0`,
+    world,
+  )
+  const marking = new SqlPool(inside, ownSession, world)
+  const accounts = new SqlPool(inside, `${ownSession}, lock_wait_timeout = ${accountLockSeconds}`, world)
+  const client = new SqlPool([{ ...here, port: config.port }], `${ownSession}, sql_log_bin = 0`, world)
+  const sql = createSql({ quiet, several }, world, queryDeadlineMs)
+  const state = new StateReader(config.cluster, sql, {
+    persisted: new PersistedSettings(layout.dataDir),
+    pulse: new ChannelPulse(world.clock, { encrypts }),
+    wanted: wantedAtRuntime({ ...config, ...layout }),
+  })
+  const replication = new ReplicationSql(sql, { encrypts })
+
+  const disconnect = () => {
+    state.forget()
+    for (const pool of [quiet, several, marking, accounts, client]) pool.disconnect()
+  }
+
+  return {
+    readState: () => state.read(queryDeadlineMs),
+    readHolds: () => replication.holds(),
+    setReadOnly: async (to, deadlineMs = readOnlyMs) => void (await sql.change(readOnlyStatements[to], deadlineMs)),
+    open: async () => void (await sql.change('SET GLOBAL read_only = OFF, GLOBAL offline_mode = OFF', readOnlyMs)),
+    setOffline: async (on) => void (await sql.change(`SET GLOBAL offline_mode = ${on ? 'ON' : 'OFF'}`)),
+    killForeignSessions: () => killForeignSessions(sql),
+    busySessions: () => busySessions(sql),
+    async waitingSessions() {
+      const [row] = await sql.read('SELECT @@global.gtid_owned AS owned')
+      return ownedCount(textOf(row, 'owned'))
+    },
+    stopReceiver: () => replication.stopReceiver(),
+    startReceiver: () => replication.startReceiver(),
+    startApplier: () => replication.startApplier(),
+    stopApplier: () => replication.stopApplier(),
+    pointTo: (source) => replication.pointTo(source),
+    setApplierOptions: () => replication.setApplierOptions(),
+    setStoppedOptions: (waitMs) => replication.setStoppedOptions(waitMs),
+    forgetSource: () => replication.forgetSource(),
+    clearFilters: () => replication.clearFilters(),
+    waitExecuted: (set, waitMs) => replication.waitExecuted(set, waitMs),
+    waitReceived: (set, waitMs) => replication.waitReceived(set, waitMs),
+    setSemiSyncReplica: (on) => setSemiSyncReplica(sql, on),
+    setSemiSyncSource: (acks) => setSemiSyncSource(sql, acks),
+    setGates: (open) => setGates(sql, secret, open),
+    killDumpThreads: (keep) => killDumpThreads(sql, keep),
+    waitSessionsGone: (ids) => waitSessionsGone(sql, ids),
+    writeMarker: (token, slot) =>
+      writeMarker(
+        (statement) => marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
+        token,
+        slot,
+      ),
+    setPasswords: (wish) =>
+      setPasswords(
+        (statement) => accounts.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
+        secret,
+        wish,
+      ),
+    oldestStatementMs: () => Math.max(...[quiet, several, marking, accounts].map((pool) => pool.oldestMs)),
+    blockers: () => readBlockers(sql),
+    endBlocker: (blocker) => endBlocker(sql, blocker),
+    probeWrite: (deadlineMs) =>
+      probeWrite((statement, ms) => client.query(statement, { deadlineMs: ms, after: 'abandon' }), sql, deadlineMs),
+    setEvents: (on) => setEvents(sql, on),
+    eventChanges: () => state.eventChanges,
+    recordEvents: () =>
+      recordEvents(sql, (statement) =>
+        marking.query(statement, { deadlineMs: Number.POSITIVE_INFINITY, after: 'leave' }),
+      ),
+    cloneInto: (directory, donor, progress) =>
+      cloneInto(
+        { sql, long: (statement, signal) => quiet.long(statement, signal), clock: world.clock },
+        { directory, donor, encrypts, progress },
+      ),
+    showCertificate: (files) => showCertificate(sql, files),
+    beginBinlogAfter: (bytes) => beginBinlogAfter(sql, bytes),
+    setSetting: (name, value) => setSetting(sql, name, value),
+    purgeBinlogsBefore: (file) => purgeBinlogsBefore(sql, file),
+    async shutdown() {
+      try {
+        await shutDown(sql)
+      } finally {
+        disconnect()
+      }
+    },
+    disconnect,
+  }
+}
+
+/**
+ * One statement each: this is in the way of a promotion or a switchover. `super_read_only` off comes with `read_only`
+ * off, and on with it on (manual).
+ */
+const readOnlyStatements = {
+  accounts: 'SET GLOBAL read_only = ON, GLOBAL super_read_only = OFF',
+  closed: 'SET GLOBAL super_read_only = ON',
+} as const
+
+function createSql(
+  { quiet, several }: { readonly quiet: SqlPool; readonly several: SqlPool },
+  { clock, timers }: SqlServerPorts['world'],
+  defaultMs: number,
+): Sql {
+  return {
+    read: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'abandon' }),
+    // Rows of rows: that is what the driver makes of several statements.
+    readAll: async <Statements extends readonly string[]>(statements: Statements, deadlineMs = defaultMs) =>
+      (await several.query(statements.join('; '), {
+        deadlineMs,
+        after: 'abandon',
+      })) as unknown as RowsOfEach<Statements>,
+    change: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'end' }),
+    changeUnbroken: (statement, deadlineMs = defaultMs) => quiet.query(statement, { deadlineMs, after: 'leave' }),
+    countdown(deadlineMs) {
+      const until = clock.monotonicMs() + deadlineMs
+      return () => Math.max(1, until - clock.monotonicMs())
+    },
+    async until(look, waitMs, everyMs = lookAgainMs) {
+      const until = clock.monotonicMs() + waitMs
+      while (!(await look())) {
+        if (clock.monotonicMs() >= until) return false
+        await timers.sleep(everyMs)
+      }
+      return true
+    },
+  }
+}

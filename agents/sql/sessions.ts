@@ -1,0 +1,125 @@
+import { RegentError } from '../../src/common/errors.ts'
+import type { DumpThread } from '../../topology/observation.ts'
+import { agentUser } from '../instance/accounts.ts'
+import { numberOf, textOf, type Sql } from './statements.ts'
+import type { Row } from './connection.ts'
+import { errnoOf } from './failure.ts'
+
+/** `ER_NO_SUCH_THREAD`: who is gone already need not be killed. */
+const noSuchThread = 1094
+/** How long a killed session may take to be seen gone. */
+const goneMs = 2_000
+
+/** What runs longer counts as busy; shorter statements end by themselves, and others follow them for ever. */
+const busyMicros = 100_000
+
+/**
+ * Sessions of people and applications, and events that run. Not the agent's, nor replicas' (they replicate or clone,
+ * and write nothing), nor the server's own threads; nor logins under way: a replica's may be among them, and
+ * `offline_mode` refuses the others at their end.
+ */
+export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
+  AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
+
+const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign} AND t.PROCESSLIST_COMMAND <> 'Killed'`
+
+/**
+ * Ends every session but the agent's own and the replicas', one by one: `offline_mode` spares those with
+ * CONNECTION_ADMIN. Resolves when each is gone or can answer its client no more (killed, and rolling back).
+ */
+export async function killForeignSessions(sql: Sql): Promise<void> {
+  let left: readonly Row[] = []
+  const gone = await sql.until(async () => {
+    left = await sql.read(foreignSessions)
+    for (const row of left) await kill(sql, numberOf(row, 'id'))
+    return left.length === 0
+  }, goneMs)
+  if (!gone)
+    throw new RegentError(
+      'REGENT_SERVER_TIMEOUT',
+      `${left.length} sessions were killed and are still there after ${goneMs} ms, first ${textOf(left[0], 'id')} of ${textOf(left[0], 'user')}`,
+    )
+}
+
+/** Foreign sessions with a statement or a transaction older than a moment. */
+export async function busySessions(sql: Sql): Promise<number> {
+  const [row] = await sql.read(`SELECT COUNT(DISTINCT t.THREAD_ID) AS busy FROM performance_schema.threads t
+    LEFT JOIN performance_schema.events_transactions_current x ON x.THREAD_ID = t.THREAD_ID AND x.STATE = 'ACTIVE' AND x.AUTOCOMMIT = 'NO'
+    LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL AND t.PROCESSLIST_COMMAND <> 'Sleep'
+    WHERE ${foreign} AND (x.TIMER_WAIT > ${busyMicros} * 1000000 OR s.TIMER_WAIT > ${busyMicros} * 1000000)`)
+  return numberOf(row, 'busy')
+}
+
+/**
+ * Replicas that read this server's binary log, and whether they acknowledge: they say so in a variable of their
+ * session.
+ */
+export const dumpThreadsStatement = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host,
+    MAX(CASE WHEN v.VARIABLE_NAME IN ('replica_uuid', 'slave_uuid') THEN v.VARIABLE_VALUE END) AS uuid,
+    MAX(CASE WHEN v.VARIABLE_NAME IN ('rpl_semi_sync_replica', 'rpl_semi_sync_slave') THEN v.VARIABLE_VALUE END) AS semiSync
+    FROM performance_schema.threads t LEFT JOIN performance_schema.user_variables_by_thread v ON v.THREAD_ID = t.THREAD_ID
+    WHERE t.PROCESSLIST_COMMAND LIKE 'Binlog Dump%' GROUP BY 1, 2, 3`
+
+export function dumpThreadsIn(rows: readonly Row[]): readonly DumpThread[] {
+  return rows.map((row) => ({
+    threadId: numberOf(row, 'id'),
+    user: textOf(row, 'user'),
+    host: textOf(row, 'host'),
+    serverUuid: textOf(row, 'uuid'),
+    semiSync: textOf(row, 'semiSync') === '1',
+  }))
+}
+
+/**
+ * Kills dump threads: their connections are shut by then, so nothing that is written later is acknowledged through
+ * them.
+ */
+export async function killDumpThreads(sql: Sql, keep: (thread: DumpThread) => boolean): Promise<readonly number[]> {
+  const doomed = dumpThreadsIn(await sql.read(dumpThreadsStatement)).filter((thread) => !keep(thread))
+  for (const { threadId } of doomed) await kill(sql, threadId)
+  return doomed.map(({ threadId }) => threadId)
+}
+
+/**
+ * Looks until killed sessions are gone: nothing signals that. Rejects with `REGENT_SERVER_TIMEOUT` when one stays, and
+ * says what it is in.
+ */
+export async function waitSessionsGone(sql: Sql, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  let left: readonly Row[] = []
+  const gone = await sql.until(async () => {
+    left = await sql.read(
+      `SELECT PROCESSLIST_ID AS id, PROCESSLIST_USER AS user, PROCESSLIST_STATE AS state FROM performance_schema.threads WHERE PROCESSLIST_ID IN (${ids.join(', ')})`,
+    )
+    return left.length === 0
+  }, goneMs)
+  const told = left.map((row) => `${textOf(row, 'id')} of ${textOf(row, 'user')} ("${textOf(row, 'state')}")`)
+  if (!gone)
+    throw new RegentError('REGENT_SERVER_TIMEOUT', `killed and not gone after ${goneMs} ms: session ${told.join(', ')}`)
+}
+
+/**
+ * Ends every session of the replication accounts for which `keep` is false, and looks until there is none: one that has
+ * logged in and not yet asked for the binlog is no dump thread, and would be one right after. Copies go on: they
+ * acknowledge nothing. Rejects with `REGENT_SERVER_TIMEOUT` when one stays.
+ */
+export async function endReplicaSessions(sql: Sql, keep: (user: string) => boolean): Promise<void> {
+  const gone = await sql.until(async () => {
+    const left = (await sql.read(replicaSessions)).filter((row) => !keep(textOf(row, 'user')))
+    for (const row of left) if (textOf(row, 'command') !== 'Killed') await kill(sql, numberOf(row, 'id'))
+    return left.length === 0
+  }, goneMs)
+  if (!gone)
+    throw new RegentError('REGENT_SERVER_TIMEOUT', `a replica's session was killed and is not gone after ${goneMs} ms`)
+}
+
+const replicaSessions = String.raw`SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_COMMAND AS command FROM performance_schema.threads t
+  WHERE t.PROCESSLIST_USER LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Clone%'`
+
+export async function kill(sql: Sql, id: number, what: 'CONNECTION' | 'QUERY' = 'CONNECTION'): Promise<void> {
+  try {
+    await sql.change(`KILL ${what} ${id}`)
+  } catch (error) {
+    if (errnoOf(error) !== noSuchThread) throw error
+  }
+}

@@ -1,0 +1,175 @@
+import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import { instanceName } from '../../topology/member.ts'
+import { isSameValue, runtimeSettings, type RuntimeSetting } from '../../failover/protocol/runtime-settings.ts'
+import type { ChangedSetting, ServerState } from '../../topology/observation.ts'
+import { replicationUserPrefix } from '../ports/server.ts'
+import { channelFrom, channelStatements, type ChannelPulse } from './channel.ts'
+import { dialectOf } from './dialect.ts'
+import { ownedSet } from './owned-gtids.ts'
+import { isRotated, passwordColumns, passwordIn } from './passwords.ts'
+import type { PersistedSettings } from './persisted-settings.ts'
+import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
+import type { Row } from './connection.ts'
+import { dumpThreadsIn, dumpThreadsStatement } from './sessions.ts'
+
+const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.read_only AS readOnly, @@global.super_read_only AS superReadOnly,
+  @@global.offline_mode AS offlineMode, @@global.gtid_executed AS executed, @@global.gtid_purged AS purged,
+  @@global.rpl_semi_sync_source_timeout >= 31536000000 AND @@global.rpl_semi_sync_source_wait_no_replica = 1
+    AND @@global.rpl_semi_sync_source_wait_point = 'AFTER_SYNC' AS intact,
+  @@global.rpl_semi_sync_source_enabled AS semiSync, @@global.rpl_semi_sync_source_wait_for_replica_count AS acks,
+  ${runtimeSettings.map((name) => `@@global.${name} AS ${name}`).join(', ')}`
+
+const statuses = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status
+  WHERE VARIABLE_NAME IN ('Rpl_semi_sync_source_wait_sessions', 'Rpl_semi_sync_source_no_tx', 'Rpl_semi_sync_replica_status', 'Threads_running')
+  UNION ALL SELECT 'event changes', SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_global_by_event_name
+  WHERE EVENT_NAME IN ('statement/sql/create_event', 'statement/sql/alter_event', 'statement/sql/drop_event')`
+
+/** Gates that are open, and the passwords of the other accounts: one look at the table of both. */
+const accounts = String.raw`SELECT user, ${passwordColumns} FROM mysql.user WHERE host = '%' AND ((user LIKE 'regent\_r\_%' AND account_locked = 'N') OR ${isRotated})`
+
+const foreignTables = `SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS name FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB'
+  AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'performance_schema', 'information_schema') LIMIT 10`
+
+/** A dictionary of a hundred thousand tables takes seconds; nothing waits for it. */
+const foreignTablesMs = 30_000
+
+type Wanted = ReadonlyMap<RuntimeSetting, string>
+
+/** Reads what is reported of the server, keeping between two reads what is dear or what only a comparison tells. */
+export class StateReader {
+  readonly #cluster: string
+  readonly #sql: Sql
+  readonly #persisted: PersistedSettings
+  readonly #pulse: ChannelPulse
+  readonly #wanted: Wanted
+  #foreignTables: ForeignTables | null = null
+  #showBinlog: string | null = null
+  /** How often events were changed since this server started, as it was seen last. */
+  eventChanges = 0
+
+  constructor(
+    cluster: string,
+    sql: Sql,
+    { persisted, pulse, wanted }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted },
+  ) {
+    this.#cluster = cluster
+    this.#sql = sql
+    this.#persisted = persisted
+    this.#pulse = pulse
+    this.#wanted = wanted
+  }
+
+  /** The server may be another one from now on. */
+  forget(): void {
+    this.#foreignTables = null
+    this.#showBinlog = null
+    this.#pulse.forgetAll()
+  }
+
+  /**
+   * In the order received, owned, executed: a transaction that moves on in between is then seen twice rather than
+   * never. All in one message, and one answer: several times a second each of them costs more than what is asked.
+   * @param deadlineMs for all of it together
+   */
+  async read(deadlineMs: number): Promise<ServerState> {
+    const left = this.#sql.countdown(deadlineMs)
+    this.#showBinlog ??= dialectOf(
+      textOf((await this.#sql.read('SELECT @@version AS version', left()))[0], 'version'),
+    ).showBinlog
+    const asked = [
+      ...channelStatements,
+      'SELECT @@global.gtid_owned AS owned',
+      variables,
+      statuses,
+      dumpThreadsStatement,
+      accounts,
+      this.#showBinlog,
+    ] as const
+    const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog]] = await this.#sql.readAll(asked, left())
+    const channel = this.#pulse.from(replica, pulse)
+    const status = new Map(counts.map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
+    this.eventChanges = Number(status.get('event changes') ?? 0)
+    const open = found.filter((row) => textOf(row, 'user').startsWith(replicationUserPrefix))
+    return {
+      ...factsFrom(row),
+      owned: ownedSet(textOf(ownedRow, 'owned')),
+      received: channel?.received ?? '',
+      channel:
+        channel &&
+        channelFrom(channel, {
+          semiSync: status.get('Rpl_semi_sync_replica_status') === 'ON',
+          backlog: backlogOf(channel.received, gtidsOf(row, 'executed')),
+        }),
+      dumpThreads: dumpThreadsIn(dumps),
+      semiSyncSource: {
+        enabled: flagOf(row, 'semiSync'),
+        intact: flagOf(row, 'intact'),
+        acks: numberOf(row, 'acks'),
+        waiting: Number(status.get('Rpl_semi_sync_source_wait_sessions') ?? 0),
+        unacknowledged: Number(status.get('Rpl_semi_sync_source_no_tx') ?? 0),
+      },
+      openGates: open.map((row) =>
+        instanceName(this.#cluster, Number(textOf(row, 'user').slice(replicationUserPrefix.length))),
+      ),
+      runningSessions: Number(status.get('Threads_running') ?? 0),
+      binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
+      foreignTables: await this.#foreign(left()),
+      persisted: await this.#persisted.names(),
+      ...changedIn(row, this.#wanted),
+      passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
+    }
+  }
+
+  /**
+   * Asked once per server; a dictionary so large that the answer takes long is not waited for, and told by a later
+   * read.
+   */
+  async #foreign(patienceMs: number): Promise<readonly string[]> {
+    const asked = (this.#foreignTables ??= this.#askForForeignTables())
+    await this.#sql.until(async () => asked.names !== undefined || asked.failed, patienceMs / 2)
+    if (asked.failed && this.#foreignTables === asked) this.#foreignTables = null
+    return asked.names ?? []
+  }
+
+  #askForForeignTables(): ForeignTables {
+    const asked: ForeignTables = { names: undefined, failed: false }
+    this.#sql.read(foreignTables, foreignTablesMs).then(
+      (rows) => (asked.names = rows.map((row) => textOf(row, 'name'))),
+      () => (asked.failed = true),
+    )
+    return asked
+  }
+}
+
+interface ForeignTables {
+  names: readonly string[] | undefined
+  /** Then it is asked again at the next read. */
+  failed: boolean
+}
+
+function changedIn(row: Row | undefined, wanted: Wanted): Pick<ServerState, 'changedSettings'> {
+  const changed = [...wanted].flatMap(([name, value]): readonly ChangedSetting[] => {
+    const seen = textOf(row, name)
+    return isSameValue(seen, value) ? [] : [{ name, seen, wanted: value }]
+  })
+  return changed.length === 0 ? {} : { changedSettings: changed }
+}
+
+function factsFrom(
+  row: Row | undefined,
+): Pick<ServerState, 'uuid' | 'version' | 'readOnly' | 'superReadOnly' | 'offlineMode' | 'executed' | 'purged'> {
+  return {
+    uuid: textOf(row, 'uuid'),
+    version: textOf(row, 'version'),
+    readOnly: flagOf(row, 'readOnly'),
+    superReadOnly: flagOf(row, 'superReadOnly'),
+    offlineMode: flagOf(row, 'offlineMode'),
+    executed: gtidsOf(row, 'executed'),
+    purged: gtidsOf(row, 'purged'),
+  }
+}
+
+function backlogOf(received: string, executed: string): number {
+  const set = received === '' ? GtidSet.empty : parseGtidSet(received).subtract(parseGtidSet(executed))
+  return Number(set.count())
+}

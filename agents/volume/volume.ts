@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs'
+import { mkdir, open, rename, rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeError } from '../../src/common/errors.ts'
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { listBinlogs, previousGtids, readBinlogSet } from '../binlog/set.ts'
+import { listArchives, removeArchive, syncFolder } from '../binlog/archive.ts'
+import type { AgentConfig } from '../instance/config.ts'
+import { endedHow, glanceAtEnding } from './ended-how.ts'
+import { noteFullFileSystem } from './error-log.ts'
+import { archiveErrant } from '../binlog/errant-archive.ts'
+import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
+import { syncRelayLogs } from '../binlog/relay-logs.ts'
+import { forgetServerUuid, readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
+import type { VolumePort } from '../ports/volume.ts'
+import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
+
+/** The instance's volume on this machine's file system. */
+export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {
+  const layout = volumeLayout(config.volume)
+  const { dataDir, archiveDir, besideDir } = layout
+  return {
+    syncRelayLogs: () => syncRelayLogs(dataDir),
+    readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
+    notePurged: (gtids) => writePurgedNote(dataDir, gtids),
+    readPurged: async () => (await readPurgedNote(dataDir)).toString(),
+    listBinlogs: () => listBinlogs(dataDir),
+    previousGtids: (name) => previousGtids(join(dataDir, name)),
+    endedHow: () => endedHow(layout),
+    glanceAtEnding: () => glanceAtEnding(layout),
+    async judgeTail(sourceHolds) {
+      const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
+      if (plan.kind === 'nothing') return plan
+      return {
+        kind: plan.kind,
+        gtids: plan.gtids,
+        sentence: plan.kind === 'refuse' ? plan.reason : `the tail begins at ${plan.offset} of ${plan.file}`,
+      }
+    },
+    async trimTail(sourceHolds) {
+      const plan = await readTrimPlan(dataDir, parseGtidSet(sourceHolds))
+      return plan.kind === 'trim'
+        ? trimTail(plan, { dataDir, archiveDir, instance: config.instance, wallMs: wallMs() })
+        : ''
+    },
+    listArchives: () => listArchives(archiveDir),
+    removeArchive,
+    archiveErrant: (gtids) =>
+      archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
+    async freshSeedFolder() {
+      await rm(layout.seedDir, { recursive: true, force: true })
+      return layout.seedDir
+    },
+    async swapIn(from) {
+      const old = `${dataDir}.old`
+      await swap(layout, from, old)
+      await rm(old, { recursive: true, force: true })
+    },
+    swapBeside: (from) => swap(layout, from, besideDir),
+    async swapBack() {
+      if (!existsSync(besideDir)) return
+      await rm(dataDir, { recursive: true, force: true })
+      await rename(besideDir, dataDir)
+      await syncFolder(config.volume)
+    },
+    dropBeside: () => rm(besideDir, { recursive: true, force: true }),
+    async probe() {
+      const seen = await probe(config.volume)
+      // From now on a missing message about a shutdown proves nothing.
+      if (seen.failure === 'diskFull') await noteFullFileSystem(layout)
+      return seen
+    },
+  }
+}
+
+/** Puts a copy in place of the data folder, which becomes `old`. */
+async function swap({ volume, dataDir }: VolumeLayout, from: string, old: string): Promise<void> {
+  await rm(old, { recursive: true, force: true })
+  await rename(dataDir, old)
+  await rename(from, dataDir)
+  await forgetServerUuid(dataDir)
+  await syncFolder(volume)
+}
+
+/** Less than this is nothing: a server needs more for a single page of its logs. */
+const fullBelowBytes = 131_072
+
+/** Writes a small file where the agent keeps its own: what fails tells a full disk from a read-only file system. */
+async function probe(volume: string): ReturnType<VolumePort['probe']> {
+  const path = join(volume, 'agent', 'probe')
+  const { bavail, bsize } = await statfs(volume)
+  const freeBytes = bavail * bsize
+  // A small file that exists already can be written on a disk that is full for everybody else.
+  if (freeBytes < fullBelowBytes) return { freeBytes, failure: 'diskFull', detail: `${freeBytes} bytes free` }
+  try {
+    await mkdir(join(volume, 'agent'), { recursive: true })
+    const file = await open(path, 'w')
+    try {
+      await file.writeFile('probe')
+    } finally {
+      await file.close()
+    }
+    return { freeBytes, failure: null, detail: '' }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const failure =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? 'diskFull'
+        : code === 'EROFS' || code === 'EIO'
+          ? 'readOnlyFilesystem'
+          : null
+    return { freeBytes, failure, detail: describeError(error) }
+  }
+}

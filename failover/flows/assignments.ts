@@ -1,0 +1,380 @@
+import { errantOf, holdsOf } from '../../topology/holdings.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import { countedUuids, knowsOtherUuids } from '../judge/counted-uuids.ts'
+import type { Action } from '../protocol/decision.ts'
+import { electedIn, holdsElected, isMeasure } from '../judge/elected-set.ts'
+import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from '../protocol/order.ts'
+import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '../protocol/record.ts'
+import type { GtidText, Observation } from '../../topology/observation.ts'
+import type { InstanceView } from '../../topology/snapshot.ts'
+import { primaryDonates, waitsForItsCopy } from '../judge/seeding-plan.ts'
+import {
+  endpointOf,
+  isErrant,
+  isFenced,
+  isServing,
+  liveView,
+  liveViews,
+  viewNamed,
+  type LiveView,
+  type Situation,
+} from '../judge/situation.ts'
+
+/**
+ * What everybody should be, given the record, and the orders for those who are not told yet. The order in which they
+ * are sent matters: the primary opens its gates and switches semi-sync on before anybody connects (switching it with a
+ * replica connected takes a second), and forgets a member before that member may come back as something else. Until
+ * then the replicas of a new epoch prepare everything but the connection.
+ */
+export function assignmentOrders(
+  situation: Situation,
+  options: { mayRestart: boolean } = { mayRestart: false },
+): readonly Action[] {
+  const { record } = situation
+  const primary = liveView(situation.snapshot, record.primary)
+  const actions: Action[] = []
+  if (primary && (options.mayRestart || primaryNeedsOrder(situation, primary))) {
+    actions.push({ kind: 'assign', to: primary.name, order: primaryAssignment(situation, primary, options.mayRestart) })
+  }
+  for (const view of liveViews(situation.snapshot)) {
+    if (
+      view.past !== undefined ||
+      view.observation.member === record.primary ||
+      !replicaNeedsOrder(situation, view, primary)
+    )
+      continue
+    const order = replicaAssignment(situation, view, primary)
+    if (order) actions.push({ kind: 'assign', to: view.name, order })
+  }
+  return actions
+}
+
+export function primaryAssignment(situation: Situation, view: LiveView, mayRestart: boolean): PrimaryAssignment {
+  const { record, cluster } = situation
+  const uuids = countedUuids(situation, view)
+  return {
+    version: orderVersion,
+    cluster,
+    member: record.primary,
+    epoch: record.epoch,
+    revision: record.revision,
+    role: 'primary',
+    peers: peersOf(situation),
+    fenced: isFenced(situation.notes, view.name),
+    counted: [...new Set(countedMembers(record).map(instanceOf))],
+    ...(uuids && { countedUuids: uuids }),
+    catchingUp: catchingUp(situation),
+    connected: connected(situation, view),
+    acks: record.acksWanted,
+    mayRestart,
+    ...boundTo(view),
+    ...(primaryDonates(situation, view) ? { donates: true } : {}),
+    ...electedIn(record, view),
+  }
+}
+
+/**
+ * Whom the primary lets in although they do not count. One that is seeded stopped its receiver before it stored that,
+ * and is never assigned to count until it is through; it needs the gate for its copy. Else uncounted replicas that
+ * stored, at this revision, that they are not counted, *and* whose server acts on it: only they may be let in. An agent
+ * that died between the two has left a receiver behind that acknowledges as soon as it gets in.
+ */
+function catchingUp(situation: Situation): readonly InstanceName[] {
+  const { record } = situation
+  return liveViews(situation.snapshot)
+    .filter(
+      ({ observation, past }) =>
+        past === undefined &&
+        observation.member !== record.primary &&
+        (isSeeded(record, observation) ||
+          (hasStoredUncounted(record, observation) && observation.converged.revision >= record.revision)),
+    )
+    .map((view) => view.name)
+}
+
+function isSeeded(record: ClusterRecord, { member, stored }: Observation): boolean {
+  return (
+    stored.seeding &&
+    stored.assignment?.role !== 'primary' &&
+    stored.assignment?.counted !== true &&
+    !countedMembers(record).includes(member)
+  )
+}
+
+/** They were gathered for it by the switchover that has just committed it, and follow it since the epoch before. */
+function connected({ record, snapshot }: Situation, primary: LiveView): readonly InstanceName[] {
+  if (primary.observation.stored.assignment?.epoch === record.epoch) return []
+  const gathered = liveViews(snapshot).filter(
+    ({ past, observation: { stored } }) =>
+      past === undefined &&
+      stored.assignment?.source === primary.name &&
+      stored.assignment.epoch < record.epoch &&
+      stored.promise === record.epoch,
+  )
+  return gathered.map(({ name }) => name)
+}
+
+function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignment } }: Observation): boolean {
+  const uncounted = assignment?.role === 'replica' && !assignment.counted && !countedMembers(record).includes(member)
+  return uncounted && assignment.epoch === record.epoch && assignment.revision >= record.revision
+}
+
+function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
+  const { record } = situation
+  const { observation, name } = view
+  const { stored, server } = observation
+  if (stored.promise > record.epoch) return false
+  const told =
+    stored.assignment?.role === 'primary' &&
+    stored.assignment.epoch === record.epoch &&
+    stored.revision >= record.revision
+  if (!told)
+    return (
+      stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
+    )
+  if (knowsTooLittle(situation, view)) return true
+  const open = new Set(server?.openGates)
+  if ((stored.assignment.donates === true) !== primaryDonates(situation, view)) return true
+  return (
+    stored.assignment.fenced !== isFenced(situation.notes, name) ||
+    (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
+  )
+}
+
+/**
+ * Of the others, or of itself: the next start of its agent would not know that this one was noted
+ * (`agents/instance/stored-state.ts`).
+ */
+function knowsTooLittle(situation: Situation, view: LiveView): boolean {
+  return (
+    knowsOtherUuids(situation, view) ||
+    knowsOtherAddresses(situation, view) ||
+    view.observation.stored.toldNoted === false
+  )
+}
+
+/**
+ * A replica that is let in now and has not stored this revision yet would lose its connection for a moment: it is told
+ * first. One that cannot be told (it is seeded, it promised more, its server is down) is not waited for: the primary
+ * would never hear of this revision.
+ */
+function waitsForUncounted(situation: Situation, openGates: readonly InstanceName[]): boolean {
+  const { record } = situation
+  return openGates.some((replica) => {
+    const view = viewNamed(situation.snapshot, replica)
+    const isMember = record.syncSet.some((member) => instanceOf(member) === replica)
+    return !isMember && canBeTold(situation, view) && !hasStoredUncounted(record, view.observation)
+  })
+}
+
+function canBeTold({ record, timings }: Situation, view: InstanceView | undefined): view is LiveView {
+  return (
+    isServing(view, timings) &&
+    view.past === undefined &&
+    view.observation.stored.promise <= record.epoch &&
+    !view.observation.stored.seeding
+  )
+}
+
+function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
+  const { record, notes } = situation
+  const { stored, member } = view.observation
+  if (stored.promise > record.epoch || stored.seeding) return false
+  if (isAsTold(situation, view))
+    return (
+      primary !== undefined &&
+      (standsByForNothing(situation, view, primary) ||
+        followsErrant(situation, view) ||
+        catchUpFor(situation, view, primary) !== undefined)
+    )
+  const isThere = primary?.observation.process === 'running' && isMeasure(record, primary)
+  // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
+  if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || !isThere))
+    return false
+  // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and
+  // again.
+  return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || isThere
+}
+
+function isAsTold(situation: Situation, view: LiveView): boolean {
+  const {
+    name,
+    observation: { member, stored },
+  } = view
+  const { record, notes } = situation
+  const { assignment } = stored
+  const waits =
+    assignment?.sourceReady === false && mayConnect(situation, view, liveView(situation.snapshot, record.primary))
+  return (
+    assignment?.role === 'replica' &&
+    assignment.epoch === record.epoch &&
+    assignment.revision === record.revision &&
+    assignment.counted === countedMembers(record).includes(member) &&
+    assignment.source === instanceOf(sourceOf(record, member)) &&
+    assignment.fenced === isFenced(notes, name) &&
+    !knowsOtherAddresses(situation, view) &&
+    stored.toldNoted !== false &&
+    !waits
+  )
+}
+
+/**
+ * It was told by somebody who had not heard of all that the primary holds, takes itself for errant, and waits to be
+ * seeded again. It is not errant: it is told once more.
+ */
+function standsByForNothing(
+  { record, strayingSince, nowMs, timings }: Situation,
+  { name, observation }: LiveView,
+  primary: LiveView,
+): boolean {
+  const { converged, server, stored } = observation
+  if (stored.assignment?.sourceReady === false) return false
+  const since = strayingSince.get(name)
+  const strays = since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
+  if (
+    !strays ||
+    converged.done ||
+    converged.revision !== record.revision ||
+    server === null ||
+    primary.observation.server === null
+  )
+    return false
+  const stopped = server.channel === null || (server.channel.ioRunning === 'no' && server.channel.ioError === '')
+  return stopped && errantOf(observation, primary.observation).isEmpty()
+}
+
+/**
+ * An agent that was started again does not know what its source holds until it is told, and follows with what is
+ * errant. It is told once more, and stands by.
+ */
+function followsErrant(situation: Situation, view: LiveView): boolean {
+  const { converged, server, stored, seedingProgress } = view.observation
+  return (
+    stored.assignment?.counted === true &&
+    converged.done &&
+    server?.channel?.ioRunning === 'yes' &&
+    seedingProgress === null &&
+    isErrant(situation, view)
+  )
+}
+
+function mayConnect(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
+  const { member } = view.observation
+  if (!isSourceReady(situation, member, primary)) return false
+  const counts = situation.record.syncSet.includes(member) || gatheredMembers(situation.record).includes(member)
+  return counts || !waitsForItsCopy(situation, view, primary)
+}
+
+/**
+ * Whoever is to be followed has its gates and k in force. Who is not counted needs less: it never delays an
+ * acknowledgement.
+ */
+function isSourceReady(situation: Situation, member: MemberId, primary: LiveView | undefined): boolean {
+  const { record } = situation
+  if (gatheredMembers(record).includes(member)) return true
+  return countedMembers(record).includes(member) ? isReadyAsSource(record, primary) : !isBecomingSource(record, primary)
+}
+
+/**
+ * The primary of a new epoch runs and has not set its gates yet. A replica that connected now would make it wait a
+ * second: switching semi-sync on takes that long while somebody is connected.
+ */
+function isBecomingSource(record: ClusterRecord, primary: LiveView | undefined): boolean {
+  if (primary?.observation.process !== 'running') return false
+  const { stored, converged } = primary.observation
+  return stored.assignment?.role !== 'primary' || stored.assignment.epoch !== record.epoch || converged.revision === 0
+}
+
+/** The primary applied this revision: gates and k in force, so that a counted replica may connect. */
+function isReadyAsSource(record: ClusterRecord, primary: LiveView | undefined): boolean {
+  const observation = primary?.observation
+  return (
+    observation?.stored.assignment?.role === 'primary' &&
+    observation.stored.assignment.epoch === record.epoch &&
+    observation.converged.revision >= record.revision
+  )
+}
+
+function replicaAssignment(
+  situation: Situation,
+  view: LiveView,
+  primary: LiveView | undefined,
+): ReplicaAssignment | undefined {
+  const { record, cluster } = situation
+  const { member } = view.observation
+  const source = viewNamed(situation.snapshot, instanceOf(sourceOf(record, member)))
+  if (source === undefined || source.host === '') return undefined
+  const server = primary?.observation.server
+  const forgot = catchUpFor(situation, view, primary)
+  return {
+    version: orderVersion,
+    cluster,
+    member,
+    epoch: record.epoch,
+    revision: record.revision,
+    role: 'replica',
+    peers: peersOf(situation),
+    fenced: isFenced(situation.notes, view.name),
+    source: endpointOf(source),
+    counted: countedMembers(record).includes(member),
+    sourceUuid: server?.uuid ?? '',
+    sourceHolds: heldBySource(situation, primary),
+    sourcePurged: server?.purged ?? '',
+    ...boundTo(view),
+    ...(forgot === undefined ? {} : { catchUpFor: forgot }),
+    ...(mayConnect(situation, view, primary) ? {} : { sourceReady: false }),
+  }
+}
+
+/** '' for unknown. */
+function heldBySource({ record }: Situation, primary: LiveView | undefined): GtidText {
+  return primary?.observation.process === 'running' && holdsElected(record, primary.observation)
+    ? holdsOf(primary.observation).toString()
+    : ''
+}
+
+/**
+ * What the primary is seen to hold may be older than what a replica acknowledged alone and forgot. So a forgetful
+ * replica catches up with what the primary held after it had heard of it. An older primary's agent does not hear: what
+ * it said last has to do.
+ */
+function catchUpFor(
+  situation: Situation,
+  { name, observation: { forgetfulAs } }: LiveView,
+  primary: LiveView | undefined,
+): string | undefined {
+  if (forgetfulAs === undefined || primary === undefined || heldBySource(situation, primary) === '') return undefined
+  const { heardForgetful } = primary.observation
+  return heardForgetful === undefined || heardForgetful[name] === forgetfulAs ? forgetfulAs : undefined
+}
+
+/**
+ * What is said of the cluster is said to the agent that was seen: its next start may have forgotten something since.
+ */
+function boundTo({ observation: { bindsToRun, agentRun } }: LiveView): { readonly run?: string } {
+  return bindsToRun === true ? { run: agentRun } : {}
+}
+
+/**
+ * An instance has moved since it was told where everybody is. Of one that has no address at this moment nothing new can
+ * be said.
+ */
+function knowsOtherAddresses({ snapshot }: Situation, { observation: { stored } }: LiveView): boolean {
+  const told = stored.assignment?.addresses
+  return told !== undefined && snapshot.instances.some(({ name, host, agent }) => host !== '' && told[name] !== agent)
+}
+
+export function peersOf(situation: Situation): readonly Endpoint[] {
+  return situation.snapshot.instances.map(endpointOf)
+}
+
+/** The parts every order shares. `epoch` is the record's for assignments and the one to be promised for promises. */
+export function orderFor(situation: Situation, member: MemberId, epoch: number) {
+  return {
+    version: orderVersion,
+    cluster: situation.cluster,
+    member,
+    epoch,
+    revision: situation.record.revision,
+  } as const
+}

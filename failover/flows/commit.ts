@@ -1,0 +1,64 @@
+import type { GtidSet } from '../../topology/gtid-set.ts'
+import { electedFor } from '../judge/elected-set.ts'
+import type { Promised } from '../judge/promised.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
+import { isLive, type Situation } from '../judge/situation.ts'
+import { step, type FlowStep } from './step.ts'
+
+/**
+ * The record after a change of primary. S′ are members that promised, forgot nothing and have no errant transactions,
+ * if at least k of them hold the candidate's whole set; else it is empty and writes wait until they do. If the primary
+ * stays the same, S and k stay.
+ * @param elected what the election was held for: with less the candidate does not open
+ */
+export function commitTo(
+  situation: Situation,
+  candidate: Promised,
+  promised: readonly Promised[],
+  elected: GtidSet,
+): ClusterRecord {
+  const { elected: _before, ...record } = situation.record
+  const base = {
+    ...record,
+    ...electedFor(elected),
+    epoch: record.epoch + 1,
+    revision: record.revision + 1,
+    primary: candidate.member,
+    leaving: [],
+    acks: record.acks,
+    acksWanted: record.acks,
+    intent: null,
+  }
+  const others = promised.filter(
+    ({ member, view }) => member !== candidate.member && !view.observation.stored.forgetful,
+  )
+  const pool = others.filter(
+    ({ holds, report, view }) =>
+      candidate.holds.contains(holds) && canFollow(report.asPrimary, view.observation.process),
+  )
+  const whole = pool.filter(({ holds }) => holds.contains(candidate.holds))
+  return { ...base, syncSet: whole.length >= record.acks ? pool.map(({ member }) => member) : [] }
+}
+
+/** A dead old primary has a tail to be trimmed first: it is no member of S′. */
+function canFollow(asPrimary: boolean, process: string): boolean {
+  return !asPrimary || process === 'running'
+}
+
+/**
+ * An intent that no longer leads anywhere is taken out of the record. That raises the revision, so that promises must
+ * be given again: whoever does refuses what was ordered under the intent.
+ */
+export function dropIntent(situation: Situation, because: string): FlowStep {
+  const { record } = situation
+  const why = `the ${record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`
+  return step(why, [{ kind: 'commit', why, next: { ...record, revision: record.revision + 1, intent: null } }])
+}
+
+/** The same primary, S and k in the next epoch: for members that promised in vain. */
+export function bump(situation: Situation, why: string): FlowStep {
+  const { record } = situation
+  const promised = situation.snapshot.instances.filter(isLive).map((view) => view.observation.stored.promise)
+  const epoch = Math.max(record.epoch + 1, ...promised)
+  return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1, intent: null } }])
+}

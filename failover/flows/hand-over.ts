@@ -1,0 +1,38 @@
+import { instanceOf } from '../../topology/member.ts'
+import type { Switches } from './mode.ts'
+import { step, type FlowStep } from './step.ts'
+import { liveView, type Situation } from '../judge/situation.ts'
+
+/**
+ * A primary that was told to end hands over to one that stays: a drain, an eviction, a rolling update or a deletion
+ * then costs a switchover instead of a failover.
+ */
+export function handOverStep(situation: Situation, mode: Switches): FlowStep | undefined {
+  const { record, spec, wallMs } = situation
+  if (!isPrimaryEnding(situation)) return undefined
+  const plan = mode.planSwitchover(situation, null)
+  if ('refusal' in plan) return undefined
+  const primary = instanceOf(record.primary)
+  const request = {
+    request: `end-of-${primary}-${record.revision}`,
+    deadlineWallMs: wallMs + spec.switchover.timeoutMs,
+    reason: `${primary} is told to end`,
+  }
+  return { ...mode.beginSwitchover(situation, plan.candidate, request), flow: 'switchover' }
+}
+
+/** Said when nothing else is to be done: the instance ends by itself after a while, and what follows is a failover. */
+export function handOverWaits(situation: Situation, mode: Switches): FlowStep | undefined {
+  if (!isPrimaryEnding(situation)) return undefined
+  const plan = mode.planSwitchover(situation, null)
+  return 'refusal' in plan
+    ? step(`primary ${instanceOf(situation.record.primary)} is told to end and cannot hand over: ${plan.refusal}`, [], {
+        blocked: true,
+        revisitMs: 1_000,
+      })
+    : undefined
+}
+
+function isPrimaryEnding({ snapshot, record }: Situation): boolean {
+  return liveView(snapshot, record.primary)?.observation.terminating === true
+}

@@ -1,0 +1,45 @@
+import type { InstanceName, MemberId } from '../../topology/member.ts'
+import type { Decision } from '../protocol/decision.ts'
+import type { SwitchoverIntent } from '../protocol/record.ts'
+import type { DecisionInput, LiveView, Situation } from '../judge/situation.ts'
+import type { FlowStep } from './step.ts'
+
+/** Who would take over, or why nobody can. */
+export type SwitchoverPlan =
+  { readonly candidate: MemberId; readonly steps: readonly string[] } | { readonly refusal: string }
+
+/** Who leads a cluster without a record because a person says so, and what is given up by that. */
+export interface ForcedBootstrap {
+  readonly leader: LiveView
+  /** Who is asked to promise. */
+  readonly asked: readonly LiveView[]
+  /** Nothing is known of what these stored. */
+  readonly unknown: readonly InstanceName[]
+  /** In words; 'nothing' where the leader holds all that is known, and everybody answers. */
+  readonly givenUp: string
+}
+
+/** How a mode hands the primary over: what every mode does before an instance goes asks for that. */
+export interface Switches {
+  planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan
+  beginSwitchover(
+    situation: Situation,
+    candidate: MemberId,
+    request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
+  ): FlowStep
+}
+
+/**
+ * What one way of replicating decides and plans. Everybody else asks `modeOf` (`decide.ts`) and knows no mode by name.
+ */
+export interface Mode extends Switches {
+  decide(input: DecisionInput): Decision
+  /** What a failover does, step by step, for a dry run. */
+  stepsOfFailover(situation: Situation, to: InstanceName | null): readonly string[]
+  /** Why a failover to this instance cannot end with that instance as primary; null where a failover may. */
+  whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): string | null
+  /** Whether a failover needs to give nothing up, as far as that is known before anybody promised. */
+  isSafePossible(situation: Situation): boolean
+  /** What it means to let `to` lead a cluster without a record, whatever others hold; or why that cannot be. */
+  planForcedBootstrap(input: DecisionInput, to: InstanceName): ForcedBootstrap | { readonly refusal: string }
+}

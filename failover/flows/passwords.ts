@@ -1,0 +1,52 @@
+import { instanceOf } from '../../topology/member.ts'
+import type { ServerState } from '../../topology/observation.ts'
+import { orderFor } from './assignments.ts'
+import type { Action } from '../protocol/decision.ts'
+import type { PasswordsWish } from '../protocol/order.ts'
+import { isFollowing, isWritable, liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
+
+/**
+ * The order that is due to the primary where other passwords are asked for. What it changes replicates, so nobody else
+ * is told; and it is only told while it takes writes.
+ */
+export function passwordsOrders(situation: Situation): readonly Action[] {
+  const { record, requests, notes } = situation
+  const wish = requests.find((request) => request.kind === 'passwords')
+  if (wish === undefined || notes.paused !== null || record.intent !== null || !isWritable(situation)) return []
+  const primary = liveView(situation.snapshot, record.primary)
+  const server = primary?.observation.server
+  if (!primary || !server?.passwords || isAsWished(server, wish)) return []
+  const { generation, old } = wish
+  return [
+    {
+      kind: 'passwords',
+      to: primary.name,
+      order: { ...orderFor(situation, record.primary, record.epoch), generation, old },
+    },
+  ]
+}
+
+/**
+ * Why the passwords are not as wished yet; '' once they are at the primary, and new ones at every replica that follows
+ * it too: whoever reads them next may log in there. One that is away has them when it has caught up.
+ */
+export function whyNotAsWished(input: DecisionInput, wish: PasswordsWish): string {
+  const { record, snapshot, notes, timings } = input
+  if (notes.paused !== null) return `the cluster is paused: ${notes.paused.reason}`
+  if (record === undefined || !isWritable(input)) return 'the cluster takes no writes now'
+  const primary = instanceOf(record.primary)
+  const asked = snapshot.instances.filter(
+    (view) => view.name === primary || (wish.old === 'kept' && isFollowing(view, record, timings)),
+  )
+  const older = asked.find(({ observation }) => observation?.server?.passwords === undefined)
+  if (older !== undefined) return `the agent of ${older.name} is older than this and cannot do it: it must start again`
+  const late = asked.find(({ observation }) => observation?.server && !isAsWished(observation.server, wish))
+  if (late === undefined) return ''
+  return late.name === primary
+    ? `primary ${primary} has not changed them yet`
+    : `${late.name} has not applied the change yet`
+}
+
+function isAsWished({ passwords = [] }: ServerState, { generation, old }: PasswordsWish): boolean {
+  return passwords.every((account) => account.generation === generation && (old === 'kept' || !account.keepsOld))
+}

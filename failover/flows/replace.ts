@@ -1,0 +1,139 @@
+import { counted } from '../../topology/analysis-input.ts'
+import { errantOf } from '../../topology/holdings.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import type { InstanceView } from '../../topology/snapshot.ts'
+import { countedMembers } from '../protocol/record.ts'
+import {
+  departing,
+  isErrant,
+  isFenced,
+  isFollowing,
+  isLive,
+  liveView,
+  names,
+  viewNamed,
+  viewOf,
+  type Situation,
+} from '../judge/situation.ts'
+import { judgePrimary } from '../judge/verdict.ts'
+
+/** What giving up an instance and its volume would do, or why it is refused. */
+export type ReplacePlan =
+  | {
+      readonly steps: readonly string[]
+      /** Nobody answers there: its machine may be gone, and nothing can wait for it. */
+      readonly isSilent: boolean
+      /** What may be lost by it and was accepted; '' for nothing. */
+      readonly loss: string
+    }
+  | { readonly refusal: string }
+
+/**
+ * Gives up a volume for good, so a healthy copy of all that was acknowledged must be elsewhere (safety rule 8): on a
+ * primary that is well, and on as many others that count and follow as a write needs. The record needs no order: what
+ * comes up on an empty volume is a new member, and the old one leaves because its volume is gone (`sync-set.ts`).
+ * @param givenUp whose volumes a person gave up before: their agents may not know it yet
+ */
+export function planReplace(
+  situation: Situation,
+  instance: InstanceName,
+  acceptLoss: boolean,
+  givenUp: readonly MemberId[] = [],
+): ReplacePlan {
+  const standing = whyNotNow(situation, instance)
+  if (standing !== null) return { refusal: standing }
+  const loss = whatCouldBeLost(situation, instance, givenUp).join('; ')
+  if (loss !== '' && !acceptLoss) return { refusal: `${loss}. Only --accept-loss gives ${instance} up all the same` }
+  const view = viewNamed(situation.snapshot, instance)
+  return { steps: stepsOf(situation, instance, view), isSilent: !isLive(view), loss }
+}
+
+/**
+ * What no accepted loss changes: while somebody else has to lead, or nobody would be seeded, a volume less can only do
+ * harm.
+ */
+function whyNotNow(situation: Situation, instance: InstanceName): string | null {
+  const { record, notes, spec } = situation
+  if (spec.reseed === 'manual')
+    return 'reseed is manual, and an empty instance would be left as it is; make it automatic first'
+  if (notes.paused)
+    return `the cluster is paused (${notes.paused.reason}) and would not seed the new one; regent resume first`
+  if (record.intent) return `a ${record.intent.kind} is under way`
+  const verdict = judgePrimary(situation)
+  const isPrimary = instance === instanceOf(record.primary)
+  if (isPrimary && verdict.kind === 'well') return `${instance} is primary; regent switchover first`
+  if (isPrimary)
+    return `${instance} is primary in the record, and nobody else may lead without what it holds or their promises: ${verdict.sentence}; regent failover first`
+  return verdict.kind === 'well'
+    ? null
+    : `the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
+}
+
+function whatCouldBeLost(
+  situation: Situation,
+  instance: InstanceName,
+  givenUp: readonly MemberId[],
+): readonly string[] {
+  const { record } = situation
+  const others = countedMembers(record).filter(
+    (member) => instanceOf(member) !== instance && !givenUp.includes(member) && isProvenCopy(situation, member),
+  )
+  const needed = Math.max(1, record.acks, record.acksWanted)
+  const errant = errantOn(situation, instance)
+  return [
+    ...(others.length < needed
+      ? [
+          `what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${others.length} ${others.length === 1 ? 'does' : 'do'}`,
+        ]
+      : []),
+    ...(others.length >= needed && leavesUnproven(situation, instance)
+      ? [
+          `${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`,
+        ]
+      : []),
+    ...(errant > 0
+      ? [
+          `${counted(errant, 'errant transaction')} ${errant === 1 ? 'is' : 'are'} on ${instance} alone; Regent archives what is errant and seeds it again by itself`,
+        ]
+      : []),
+  ]
+}
+
+/** It gets all that the primary has, is there to stay, and what it has is what its GTIDs say. */
+function isProvenCopy(situation: Situation, member: MemberId): boolean {
+  const view = liveView(situation.snapshot, member)
+  if (view === undefined || view.past !== undefined || !holdsFor(situation, member)) return false
+  const { stored, seedingProgress } = view.observation
+  const isDoubtful =
+    stored.fromThePast || stored.filterSeen || stored.seeding || seedingProgress !== null || isErrant(situation, view)
+  return !isDoubtful && !departing(situation).includes(view.name) && !isFenced(situation.notes, view.name)
+}
+
+/** It gets all that the primary has, and forgot nothing. */
+function holdsFor({ snapshot, record, timings }: Situation, member: MemberId): boolean {
+  const view = viewOf(snapshot, member)
+  return isFollowing(view, record, timings) && !view.observation.stored.forgetful
+}
+
+/** One that follows leaves in order before it ends (`agents/orders/termination.ts`); one that does not has yet to. */
+function leavesUnproven(situation: Situation, instance: InstanceName): boolean {
+  return situation.record.syncSet.some((member) => instanceOf(member) === instance && !holdsFor(situation, member))
+}
+
+/** Of one that answers. What a silent one wrote last was acknowledged to nobody, or is held by those who revoked it. */
+function errantOn({ snapshot, record }: Situation, instance: InstanceName): number {
+  const view = viewNamed(snapshot, instance)
+  const primary = liveView(snapshot, record.primary)
+  return isLive(view) && primary ? errantOf(view.observation, primary.observation).count() : 0
+}
+
+function stepsOf({ record }: Situation, instance: InstanceName, view: InstanceView | undefined): readonly string[] {
+  return [
+    `the volume of ${instance} is given up, and all that is on it`,
+    isLive(view)
+      ? 'it is told to end: it leaves the sync set where it counts, and its server stops'
+      : 'nobody answers there, so nothing waits for the machine it was on',
+    'it is made anew, wherever there is room, with an empty volume',
+    `what comes up there is another member: the old one leaves the record, the new one is seeded, follows ${instanceOf(record.primary)} and counts once it has caught up`,
+  ]
+}

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import { decide } from '../decide.ts'
+import { planScale } from './scaling.ts'
+import { semisync } from '../semisync/decide-semisync.ts'
+import { aSituation, committed, shop1, shop2, type SituationOverrides } from '../testing.ts'
+
+function scaled(instances: number, given: SituationOverrides = {}) {
+  return decide(aSituation({ ...given, notes: { instances, ...given.notes } }))
+}
+
+describe('scale-out', () => {
+  it('asks the platform for the instances', () => {
+    expect(scaled(5)).toMatchObject({
+      sentence: 'scaling out from 3 to 5 instances',
+      actions: [{ kind: 'scale', count: 5 }],
+    })
+  })
+
+  it('raises k only once more replicas are in the sync set than that: until then the loss of one would stop writes', () => {
+    const five: SituationOverrides = {
+      shape: { instances: 5 },
+      spec: { instances: 3 },
+      record: { acks: 1, acksWanted: 1 },
+      views: { 'shop-3': { reachable: false }, 'shop-4': { reachable: false } },
+    }
+    expect(
+      scaled(5, { ...five, record: { ...five.record, syncSet: [shop1, shop2] } }).actions.filter(
+        ({ kind }) => kind === 'commit',
+      ),
+    ).toEqual([])
+    expect(
+      committed(
+        scaled(5, {
+          ...five,
+          views: { 'shop-4': { reachable: false } },
+          record: { ...five.record, syncSet: [shop1, shop2, 'shop-3@volume-3'] },
+        }),
+      ),
+    ).toMatchObject({ acks: 1, acksWanted: 2 })
+  })
+})
+
+describe('scale-in', () => {
+  it('first takes leavers out of the sync set', () => {
+    expect(committed(scaled(2))).toMatchObject({ leaving: [shop2] })
+  })
+
+  it('waits for them, and only then takes their instances away', () => {
+    const wait = scaled(2, {
+      record: { leaving: [shop2] },
+      views: { 'shop-2': { server: { channel: { ioRunning: 'connecting' } } }, 'shop-0': { markedRevision: 0 } },
+    })
+    expect(wait.sentence).toBe('scale-in to 2: shop-2 must leave the sync set first')
+    expect(wait.actions.filter(({ kind }) => kind === 'scale')).toEqual([])
+    const go = scaled(2, { record: { syncSet: [shop1] } })
+    expect(go.sentence).toBe('scale-in to 2: shop-2 goes')
+    expect(go.actions).toContainEqual({ kind: 'scale', count: 2 })
+  })
+
+  const primaryIsLast: SituationOverrides = {
+    shape: { primary: 'shop-2' },
+    record: { primary: shop2, syncSet: ['shop-0@volume-0', shop1] },
+    published: { epoch: 1, instance: 'shop-2', host: '127.24.1.3', port: 3306 },
+  }
+
+  it('of the primary is a switchover to one that stays, first', () => {
+    const decision = scaled(2, primaryIsLast)
+    expect(committed(decision)).toMatchObject({
+      revision: 2,
+      intent: { kind: 'switchover', candidate: 'shop-0@volume-0', reason: 'scale-in to 2: shop-2 is to go' },
+    })
+  })
+
+  it('of the primary waits while nobody can take over, and says why', () => {
+    const never = { promotion: 'never', priority: 0 } as const
+    const decision = scaled(2, { ...primaryIsLast, spec: { policies: { 'shop-0': never, 'shop-1': never } } })
+    expect(decision).toMatchObject({ blocked: true })
+    expect(decision.sentence).toBe(
+      'scale-in to 2 waits: shop-2 is primary and no replica can take over: the policy of shop-0 is never; the policy of shop-1 is never',
+    )
+  })
+
+  /** Uncounted, told to wait for its copy. */
+  const empty = {
+    server: { executed: '', received: '', channel: null },
+    stored: {
+      assignment: {
+        epoch: 1,
+        revision: 1,
+        role: 'replica',
+        counted: false,
+        fenced: false,
+        source: 'shop-0',
+        sourceReady: false,
+      },
+    },
+  } as const
+
+  it('that waits for a member which cannot be spared has the one that could take its place copied', () => {
+    const decision = scaled(2, {
+      spec: { cloneAboveTransactions: 50 },
+      record: { syncSet: [shop2] },
+      views: { 'shop-1': empty },
+    })
+    expect(decision.sentence).toBe(
+      'scale-in to 2: shop-2 must leave the sync set first; shop-1 is empty and lacks 100 transactions; it is archived and seeded again from shop-2',
+    )
+    expect(decision.actions.map(({ kind }) => kind)).toContain('reseed')
+  })
+
+  it('does not have one copied that goes', () => {
+    const decision = scaled(2, {
+      spec: { cloneAboveTransactions: 50 },
+      record: { syncSet: [shop1] },
+      views: { 'shop-2': empty },
+    })
+    expect(decision.sentence).toBe('scale-in to 2: shop-2 goes')
+    expect(decision.actions.map(({ kind }) => kind)).not.toContain('reseed')
+  })
+
+  it('to one lowers k to nothing before the last replica leaves', () => {
+    expect(committed(scaled(1, { record: { syncSet: [shop1] }, shape: { instances: 2 } }))).toMatchObject({
+      acks: 0,
+      acksWanted: 0,
+      syncSet: [shop1],
+    })
+  })
+})
+
+describe('a dry run of scaling', () => {
+  it.each([
+    [3, ['there are 3 instances already']],
+    [
+      5,
+      [
+        'add shop-3 and shop-4',
+        'seed them from the healthiest replica',
+        'let them into the sync set when they have caught up',
+      ],
+    ],
+    [2, ['shop-2 leaves the sync set', 'then what leaves is taken away; its volume is kept']],
+  ])('to %i says what it would do', (count, steps) => {
+    expect(planScale(aSituation(), count, semisync)).toEqual({ steps })
+  })
+
+  it('says that the primary would move', () => {
+    const plan = planScale(
+      aSituation({ shape: { primary: 'shop-2' }, record: { primary: shop2, syncSet: ['shop-0@volume-0', shop1] } }),
+      2,
+      semisync,
+    )
+    expect('steps' in plan && plan.steps[0]).toBe('switch over from shop-2 to shop-0')
+  })
+
+  it('is refused with the reason why the primary cannot move', () => {
+    expect(
+      planScale(aSituation({ shape: { primary: 'shop-2' }, record: { primary: shop2, syncSet: [] } }), 2, semisync),
+    ).toEqual({
+      refusal: expect.stringContaining(
+        'shop-2 is primary and would have to go, but no replica can take over',
+      ) as string,
+    })
+  })
+})

@@ -1,0 +1,79 @@
+import { counted } from '../../topology/analysis-input.ts'
+import { allOf } from '../../topology/words.ts'
+import { instanceOf, type InstanceName } from '../../topology/member.ts'
+import type { Switches } from './mode.ts'
+import { step, type FlowStep } from './step.ts'
+import { leavers, wantedInstances, type Situation } from '../judge/situation.ts'
+
+/**
+ * The next step towards the number of instances asked for. Scale-in: the primary moves to one that stays, leavers leave
+ * the sync set (`sync-set.ts` sees to that), and only then the platform takes them away.
+ */
+export function scalingStep(situation: Situation, mode: Switches): FlowStep | undefined {
+  const { record, snapshot, wallMs, spec } = situation
+  const wanted = wantedInstances(situation)
+  if (snapshot.instances.length < wanted) {
+    return step(`scaling out from ${snapshot.instances.length} to ${wanted} instances`, [
+      { kind: 'scale', count: wanted },
+    ])
+  }
+  const going = leavers(situation)
+  if (going.length === 0) return undefined
+  const primary = instanceOf(record.primary)
+  if (going.includes(primary)) {
+    const plan = mode.planSwitchover(situation, null)
+    if ('refusal' in plan)
+      return step(`scale-in to ${wanted} waits: ${primary} is primary and ${plan.refusal}`, [], {
+        blocked: true,
+        revisitMs: 1_000,
+      })
+    return mode.beginSwitchover(situation, plan.candidate, {
+      request: `scale-in-${wanted}-${record.revision}`,
+      deadlineWallMs: wallMs + spec.switchover.timeoutMs,
+      reason: `scale-in to ${wanted}: ${primary} is to go`,
+    })
+  }
+  const still = record.syncSet.map(instanceOf).filter((name) => going.includes(name))
+  if (still.length > 0)
+    return step(`scale-in to ${wanted}: ${allOf(still)} must leave the sync set first`, [], { revisitMs: 500 })
+  return step(`scale-in to ${wanted}: ${allOf(going)} ${going.length === 1 ? 'goes' : 'go'}`, [
+    { kind: 'scale', count: wanted },
+  ])
+}
+
+/** What a scale request would do, or why it is refused; for dry runs and the API. */
+export function planScale(
+  situation: Situation,
+  count: number,
+  mode: Switches,
+): { readonly steps: readonly string[] } | { readonly refusal: string } {
+  const now = wantedInstances(situation)
+  if (count === now) return { steps: [`there ${now === 1 ? 'is' : 'are'} ${counted(now, 'instance')} already`] }
+  if (count > now)
+    return {
+      steps: [
+        `add ${nameRange(situation, now, count)}`,
+        'seed them from the healthiest replica',
+        'let them into the sync set when they have caught up',
+      ],
+    }
+  const scaled: Situation = { ...situation, notes: { ...situation.notes, instances: count } }
+  const primary = instanceOf(situation.record.primary)
+  const moves = leavers(scaled).includes(primary)
+  const plan = moves ? mode.planSwitchover(scaled, null) : undefined
+  if (plan && 'refusal' in plan) return { refusal: `${primary} is primary and would have to go, but ${plan.refusal}` }
+  const lead = plan ? [`switch over from ${primary} to ${instanceOf(plan.candidate)}`] : []
+  return {
+    steps: [
+      ...lead,
+      `${allOf(leavers(scaled))} ${leavers(scaled).length === 1 ? 'leaves' : 'leave'} the sync set`,
+      'then what leaves is taken away; its volume is kept',
+    ],
+  }
+}
+
+function nameRange(situation: Situation, from: number, to: number): string {
+  const names: InstanceName[] = []
+  for (let ordinal = from; ordinal < to; ordinal += 1) names.push(`${situation.cluster}-${ordinal}`)
+  return allOf(names)
+}

@@ -1,0 +1,115 @@
+import { errantOf } from '../../topology/holdings.ts'
+import type { SeedingFailure } from '../../topology/observation.ts'
+import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
+
+/**
+ * After its first failure a donor is tried again this long later, after each further one twice as long, up to the
+ * longest.
+ */
+const firstPauseMs = 1_000
+const longestPauseMs = 120_000
+
+/** Whom an instance is to be a copy of. */
+export interface Donor {
+  readonly view: LiveView
+  /** Milliseconds until it is tried again after it failed; 0 for now. */
+  readonly waitMs: number
+  /** The whole pause that is part of; 0 for none. */
+  readonly pauseMs: number
+}
+
+/**
+ * Whom it is copied from already. Else of those who could give the one that did not fail, or failed the longest ago; a
+ * follower from the sync set that runs rather than the primary, since a copy costs the donor. A donor that failed only
+ * waits, longer each time: what it lacked may be mended, and the fault may have been the copy's own. Null where nobody
+ * could give: of tables that are not InnoDB CLONE copies no rows, and from another series it copies nothing.
+ */
+export function donorFor(situation: Situation, view: LiveView, primary: LiveView): Donor | null {
+  const now = viewNamed(situation.snapshot, view.observation.seedingProgress?.donor ?? '')
+  if (isLive(now)) return { view: now, waitMs: 0, pauseMs: 0 }
+  const [first] = couldGive(situation, view, primary)
+    .map((donor) => triedBefore(view, donor))
+    .toSorted((one, other) => one.waitMs - other.waitMs || other.agoMs - one.agoMs)
+  return first ?? null
+}
+
+/** The primary and nobody else, where it could give. */
+export function primaryAsDonor(view: LiveView, primary: LiveView): Donor | null {
+  if (!canGive(primary, view)) return null
+  return view.observation.seedingProgress === null
+    ? triedBefore(view, primary)
+    : { view: primary, waitMs: 0, pauseMs: 0 }
+}
+
+/** Best first. */
+function couldGive({ record, timings, snapshot }: Situation, view: LiveView, primary: LiveView): readonly LiveView[] {
+  const replicas = record.syncSet
+    .map((member) => liveView(snapshot, member))
+    .filter((candidate) => isFollowing(candidate, record, timings))
+  const able = replicas.filter(
+    ({ name, observation }) =>
+      name !== view.name && !observation.stored.forgetful && errantOf(observation, primary.observation).isEmpty(),
+  )
+  return [...able.toReversed(), primary].filter((candidate) => canGive(candidate, view))
+}
+
+function canGive(donor: LiveView, recipient: LiveView): boolean {
+  return foreignTablesOf(donor) === '' && canCopy(donor, recipient)
+}
+
+/**
+ * CLONE copies within a series of MySQL, and releases before 8.0.37 only from the same release (manual, "Clone Plugin
+ * Limitations"). Of a server that does not answer the version is not known: it may be tried.
+ */
+function canCopy(donor: LiveView, recipient: LiveView): boolean {
+  const [from, to] = [donor, recipient].map(({ observation }) => releaseOf(observation.server?.version ?? ''))
+  if (!from || !to) return true
+  return (
+    from.series === to.series &&
+    (from.release === to.release || from.series !== '8.0' || Math.min(from.release, to.release) >= 37)
+  )
+}
+
+function releaseOf(version: string): { readonly series: string; readonly release: number } | undefined {
+  const [, series, release] = /^(\d+\.\d+)\.(\d+)/.exec(version) ?? []
+  return series === undefined ? undefined : { series, release: Number(release) }
+}
+
+/** What keeps `view` from being a copy of anybody, and what a person can do. */
+export function whyNoDonor(view: LiveView, primary: LiveView): string {
+  const tables = foreignTablesOf(primary)
+  if (tables !== '')
+    return `${primary.name} has tables that are not InnoDB (${tables}), and a copy would have none of their rows. Convert them first`
+  return `it runs MySQL ${view.observation.server?.version ?? 'of another series'}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only. Run the same image in both`
+}
+
+/** What its own server failed at (reported under its own name) makes it wait for any donor, and speaks against none. */
+function triedBefore({ name, observation }: LiveView, view: LiveView): Donor & { readonly agoMs: number } {
+  const failures = observation.seedingFailures ?? []
+  const waits = failures.filter(({ donor }) => donor === view.name || donor === name).map(pauseAfter)
+  const longest = waits.toSorted((a, b) => b.waitMs - a.waitMs)[0] ?? { waitMs: 0, pauseMs: 0 }
+  return {
+    view,
+    ...longest,
+    agoMs: failures.find(({ donor }) => donor === view.name)?.agoMs ?? Number.MAX_SAFE_INTEGER,
+  }
+}
+
+function pauseAfter({ times, agoMs }: SeedingFailure): Pick<Donor, 'waitMs' | 'pauseMs'> {
+  const pauseMs = Math.min(firstPauseMs * 2 ** (times - 1), longestPauseMs)
+  return { waitMs: Math.max(0, pauseMs - agoMs), pauseMs }
+}
+
+/** Which donors failed and why, to follow a sentence; '' for none. */
+export function failedBefore({ name, observation }: LiveView): string {
+  const failures = (observation.seedingFailures ?? []).map(({ donor, times, error }) => {
+    const copies = times === 1 ? 'a copy' : `${times} copies`
+    return `; ${copies}${donor === name ? '' : ` of ${donor}`} failed (${error.slice(0, 120)})`
+  })
+  return failures.join('')
+}
+
+/** User tables that are not InnoDB, as text; '' for none. */
+function foreignTablesOf({ observation }: LiveView): string {
+  return observation.server?.foreignTables.join(', ') ?? ''
+}

@@ -1,0 +1,50 @@
+import type { InstanceName } from '../../topology/member.ts'
+import type { ClusterNotes, Downtime } from '../protocol/notes.ts'
+
+export const shortestDowntimeMs = 1_000
+export const longestDowntimeMs = 30 * 86_400_000
+
+/** A timer of Node.js cannot wait longer than 24 days: who waits for the end of a longer one looks in between. */
+const longestWaitMs = 3_600_000
+
+/** Nothing ends a downtime but its time, or a person. */
+export function downtimesAt(notes: ClusterNotes, wallMs: number): readonly Downtime[] {
+  return (notes.downtimes ?? []).filter(({ untilWallMs }) => untilWallMs > wallMs)
+}
+
+export function downtimeOf(
+  { notes, wallMs }: { readonly notes: ClusterNotes; readonly wallMs: number },
+  instance: InstanceName,
+): Downtime | undefined {
+  return downtimesAt(notes, wallMs).find((each) => each.instance === instance)
+}
+
+/** Milliseconds until the next one ends, so that what is shown changes then; null where there is none. */
+export function untilADowntimeEnds(notes: ClusterNotes, wallMs: number): number | null {
+  const ends = downtimesAt(notes, wallMs).map(({ untilWallMs }) => untilWallMs - wallMs)
+  return ends.length === 0 ? null : Math.min(longestWaitMs, ...ends)
+}
+
+/** It takes the place of an earlier one of that instance; those that have ended are forgotten. */
+export function withDowntime(notes: ClusterNotes, downtime: Downtime, wallMs: number): ClusterNotes {
+  return { ...notes, downtimes: [...othersThan(downtime.instance, notes, wallMs), downtime] }
+}
+
+/** Without any the field is absent: earlier versions of Regent read such notes. */
+export function withoutDowntime(notes: ClusterNotes, instance: InstanceName, wallMs: number): ClusterNotes {
+  const { downtimes: _, ...rest } = notes
+  const left = othersThan(instance, notes, wallMs)
+  return left.length === 0 ? rest : { ...rest, downtimes: left }
+}
+
+function othersThan(instance: InstanceName, notes: ClusterNotes, wallMs: number): readonly Downtime[] {
+  return downtimesAt(notes, wallMs).filter((each) => each.instance !== instance)
+}
+
+/** A moment and not what is left, so that the sentence stays the same while time passes. */
+const moment = new Intl.DateTimeFormat('sv-SE', { timeZone: 'UTC', dateStyle: 'short', timeStyle: 'medium' })
+
+/** `downtime until 2026-11-23 12:03:10 UTC by ann: new disk`. */
+export function describeDowntime({ untilWallMs, reason, owner }: Omit<Downtime, 'instance'>): string {
+  return `downtime until ${moment.format(untilWallMs)} UTC${owner === '' ? '' : ` by ${owner}`}: ${reason}`
+}

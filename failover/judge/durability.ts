@@ -1,0 +1,78 @@
+import { counted } from '../../topology/analysis-input.ts'
+import type { GtidSet } from '../../topology/gtid-set.ts'
+import { electedSetOf, outsiders } from './elected-set.ts'
+import { elect } from './election.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
+import { promisedBy, type Promised } from './promised.ts'
+import type { Situation } from './situation.ts'
+import { isNotedUnsettled } from './unsettled.ts'
+
+/**
+ * The arithmetic of design §5. Invariant: while |S| ≥ k, every acknowledged write is held by the primary and by at
+ * least k members of S; so any |S| − k + 1 members of S include a holder of everything acknowledged.
+ */
+
+/** How many members of S must promise before an epoch is revoked through S; null when S alone can never do it. */
+export function revocationQuorum(record: Pick<ClusterRecord, 'syncSet' | 'acks'>): number | null {
+  const { syncSet, acks } = record
+  return syncSet.length >= acks && acks > 0 ? syncSet.length - acks + 1 : null
+}
+
+export interface Revocation {
+  readonly revoked: boolean
+  /**
+   * Members of S (and the primary, where it counts) that promised. Outsiders too, where none of those may lead and
+   * holds what the primary was elected for.
+   */
+  readonly promised: readonly Promised[]
+  /** Everything that may have been acknowledged. */
+  readonly union: GtidSet
+  /** What is missing, as a sentence; '' when revoked. */
+  readonly missing: string
+}
+
+/**
+ * Whether the record's epoch is revoked by promises of `epoch`: |S| − k + 1 members of S, or the primary's own agent.
+ * While the primary's tail is unsettled its own agent must be among them, and its binlog belongs to the union.
+ */
+export function revocation(situation: Situation, epoch: number): Revocation {
+  const { record } = situation
+  const members = record.syncSet.flatMap((member) => promisedBy(situation, member, epoch) ?? [])
+  const remembering = members.filter(({ view }) => !view.observation.stored.forgetful)
+  const primary = promisedBy(situation, record.primary, epoch)
+  const quorum = revocationQuorum(record)
+  // One whose GTIDs were reset cannot say what it acknowledged.
+  const byPrimary = primary?.report.asPrimary === true && primary.view.observation.stored.gtidsReset !== true
+  const bySyncSet = quorum !== null && remembering.length >= quorum
+  const unsettled = isUnsettled(situation)
+  const revoked = unsettled ? byPrimary : byPrimary || bySyncSet
+  const primaryCounts = byPrimary && (unsettled || !bySyncSet)
+  const voting = primaryCounts ? [...remembering, primary] : remembering
+  // What the primary was elected for was acknowledged before its epoch, and may be missing from everybody who votes.
+  const elected = electedSetOf(record)
+  const union = voting.reduce((all, { holds }) => all.union(holds), elected)
+  const isMissing = !elected.isEmpty() && elect(situation, voting, union, { to: null, leaving: [] }).winner === null
+  // What outsiders hold beside the union was acknowledged to nobody.
+  const helping = isMissing ? outsiders(situation).flatMap((member) => promisedBy(situation, member, epoch) ?? []) : []
+  const promised = [...voting, ...helping]
+  return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
+}
+
+/** The primary may have acknowledged what no replica holds, as far as this manager last heard or any manager noted. */
+export function isUnsettled({ snapshot, record, notes }: Situation): boolean {
+  const view = snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
+  return view?.observation?.stored.unsettled === true || isNotedUnsettled(notes, record.primary)
+}
+
+function missingSentence(situation: Situation, given: number, unsettled: boolean): string {
+  const { record } = situation
+  if (unsettled)
+    return `the agent of the primary must promise, because its mysqld was stopped or changed by another hand and may have acknowledged what no replica holds`
+  const quorum = revocationQuorum(record)
+  if (record.acks === 0)
+    return 'writes needed no acknowledgement, so only the primary’s own agent can say what clients were told'
+  if (quorum === null) {
+    return `the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
+  }
+  return `${counted(quorum, 'member')} of the sync set must promise and ${given} did`
+}

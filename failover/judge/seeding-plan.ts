@@ -1,0 +1,207 @@
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { counted } from '../../topology/analysis-input.ts'
+import { errantOf, holdsOf } from '../../topology/holdings.ts'
+import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
+import { isMeasure } from './elected-set.ts'
+import { countedMembers } from '../protocol/record.ts'
+import {
+  departing,
+  hasStrayedLong,
+  isFollowing,
+  isServing,
+  liveViews,
+  viewOf,
+  type LiveView,
+  type Situation,
+} from './situation.ts'
+
+/** An applier that is stopped by an error this long is broken: no retry will help. */
+const brokenMs = 5_000
+
+/** An instance that cannot follow as it is, and whom it is to be a copy of. */
+export interface DueSeeding {
+  readonly view: LiveView
+  readonly why: string
+  /** Null: nobody can be copied (`whyNoDonor`). */
+  readonly donor: Donor | null
+  /** The sync set cannot spare it: what it has stays until the copy is proven. */
+  readonly beside: boolean
+}
+
+/** Who is to be seeded now: those that may give up what they have, then those that must not. `primary` answers. */
+export function seedingsDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
+  const unspared = situation.spec.reseed === 'automatic' ? unsparedMembers(situation, primary) : []
+  return [
+    ...outsideDue(situation, primary),
+    ...unspared.filter(({ donor, view }) => donor !== null && isTold(situation, view, { counted: true })),
+  ]
+}
+
+/**
+ * In the order of the instances. Nobody in the sync set, but for one that began to be seeded before it heard that it
+ * joined: that holds nothing any more, and only the copy gives back what it stands for.
+ */
+function outsideDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
+  const { record, timings, snapshot } = situation
+  const going = departing(situation)
+  return liveViews(snapshot).flatMap((view) => {
+    const { observation } = view
+    const mayBegin = isServing(view, timings) && !going.includes(view.name)
+    if (
+      view.past !== undefined ||
+      observation.member === record.primary ||
+      (record.syncSet.includes(observation.member) && !observation.stored.seeding)
+    )
+      return []
+    if ((!observation.stored.seeding && !mayBegin) || !isTold(situation, view, { counted: false })) return []
+    const why = whyReseed(situation, view, primary)
+    return why === null ? [] : [{ view, why, donor: donorFor(situation, view, primary), beside: false }]
+  })
+}
+
+/**
+ * Members of the sync set that do not follow, would be seeded and that it cannot spare: with one fewer, too few who
+ * follow would be left. They are copied beside what they hold for others, and from the primary alone, closed: of it is
+ * known what it had when the copy began, each acknowledged write among it (docs/decisions/0011).
+ */
+export function unsparedMembers(situation: Situation, primary: LiveView): readonly DueSeeding[] {
+  const { record, timings, snapshot } = situation
+  return liveViews(snapshot).flatMap((view) => {
+    const { member, stored } = view.observation
+    if (
+      !record.syncSet.includes(member) ||
+      stored.seeding ||
+      !isServing(view, timings) ||
+      isFollowing(view, record, timings)
+    )
+      return []
+    const others = countedMembers(record).filter(
+      (other) => other !== member && isFollowing(viewOf(snapshot, other), record, timings),
+    )
+    const why = others.length < record.acksWanted ? whyReseed(situation, view, primary) : null
+    return why === null ? [] : [{ view, why, donor: primaryAsDonor(view, primary), beside: true }]
+  })
+}
+
+/**
+ * It acts on this revision, in which it counts or does not: before it knows that it does not, its agent refuses to give
+ * up what it has. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.
+ */
+function isTold(
+  { record }: Situation,
+  { observation: { stored } }: LiveView,
+  { counted }: { readonly counted: boolean },
+): boolean {
+  const { assignment, promise, seeding } = stored
+  if (seeding) return promise <= record.epoch
+  return (
+    assignment?.role === 'replica' &&
+    assignment.epoch === record.epoch &&
+    assignment.revision === record.revision &&
+    assignment.counted === counted
+  )
+}
+
+function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
+  const { observation } = view
+  if (observation.stored.seeding) return 'began a seeding that has not ended'
+  if (situation.inFlight.get(view.name)?.order === 'reseed') return 'is being told to give up what it has'
+  if (observation.stored.gtidsReset)
+    return 'has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds'
+  if (observation.stored.fromThePast)
+    return 'went back in time, so that what its GTIDs name may be something else elsewhere'
+  if (!isMeasure(situation.record, primary)) return null
+  const errant = errantOf(observation, primary.observation)
+  if (!errant.isEmpty())
+    return `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`
+  const holds = holdsOf(observation)
+  if (!holds.contains(parseGtidSet(primary.observation.server?.purged ?? '')))
+    return 'lacks transactions that the primary no longer has in its binlogs'
+  if (observation.stored.filterSeen) return 'has had a replication filter'
+  const broken = brokenApplier(situation, view)
+  if (broken !== '') return `cannot apply what it receives (${broken.slice(0, 120)})`
+  const behind = lacksAll(situation, view, primary)
+  return behind > 0 ? `is empty and lacks ${counted(behind, 'transaction')}` : null
+}
+
+/**
+ * How many transactions it would have to apply who holds none, where that is more than are applied rather than copied
+ * and somebody can be copied; else 0.
+ */
+function lacksAll(situation: Situation, view: LiveView, primary: LiveView): number {
+  if (!holdsOf(view.observation).isEmpty()) return 0
+  const behind = holdsOf(primary.observation).count()
+  return behind > situation.spec.cloneAboveTransactions && donorFor(situation, view, primary) !== null ? behind : 0
+}
+
+/**
+ * It holds nothing and is to be copied: were it to connect first, it would receive something at once, be empty no more,
+ * and apply all that ever happened. Where it cannot be copied, or a person decides about that, it follows. While
+ * nothing is known of it, it goes on with what it was told; while nothing is known of the primary, it waits until
+ * somebody knows how much there is to copy.
+ */
+export function waitsForItsCopy(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
+  const { server, stored } = view.observation
+  if (situation.spec.reseed === 'manual' || !holdsOf(view.observation).isEmpty()) return false
+  if (server === null && stored.assignment !== null && stored.assignment.sourceReady !== false) return false
+  if (primary === undefined || (primary.observation.server === null && holdsOf(primary.observation).isEmpty()))
+    return true
+  return lacksAll(situation, view, primary) > 0
+}
+
+/**
+ * What is said of those who were told to wait for their copy and are not being copied; '' where nobody is. One that is
+ * to go gets none.
+ */
+export function copiesDue(situation: Situation, primary: LiveView | undefined): string {
+  const going = departing(situation)
+  const waiting = liveViews(situation.snapshot).filter((view) => {
+    const { stored, seedingProgress } = view.observation
+    return (
+      !going.includes(view.name) &&
+      stored.assignment?.sourceReady === false &&
+      !stored.assignment.counted &&
+      seedingProgress === null &&
+      waitsForItsCopy(situation, view, primary)
+    )
+  })
+  if (waiting.length === 0) return ''
+  return `${waiting.map(({ name }) => name).join(', ')} ${waiting.length === 1 ? 'is' : 'are'} to be copied from another instance${situation.notes.paused ? ' once the cluster is resumed' : ''}`
+}
+
+/** What its applier stopped at; '' while it may go on by itself. */
+function brokenApplier({ nowMs, strayingSince }: Situation, { name, observation }: LiveView): string {
+  const strayedMs = nowMs - (strayingSince.get(name) ?? nowMs)
+  return strayedMs > brokenMs ? (observation.server?.channel?.sqlError ?? '') : ''
+}
+
+/**
+ * CLONE from a server hangs while a write waits there, and fails after 300 s (seen on 9.7). A primary that too few can
+ * acknowledge to, and that is the only donor, is closed while it is copied. What it was told stays while it does not
+ * answer: else it would write a marker, that waits, as soon as it is started again.
+ */
+export function primaryDonates(situation: Situation, primary: LiveView): boolean {
+  const { record, timings, notes, spec } = situation
+  const already = primary.observation.stored.assignment?.donates === true
+  if (!isServing(primary, timings)) return already
+  if (notes.paused !== null || mayAcknowledge(situation, already) >= record.acksWanted) return false
+  return seedingsDue(situation, primary).some(
+    ({ view, donor }) =>
+      donor?.view.name === primary.name && (view.observation.stored.seeding || spec.reseed === 'automatic'),
+  )
+}
+
+/** Counted members that follow or, before the primary is closed for it, may only be connecting again. */
+function mayAcknowledge(situation: Situation, already: boolean): number {
+  const { record, snapshot, timings } = situation
+  return countedMembers(record).filter((member) => {
+    const view = viewOf(snapshot, member)
+    return view !== undefined && (already ? isFollowing(view, record, timings) : !hasStrayedLong(situation, member))
+  }).length
+}
+
+/** Closed for a copy, and nothing waits in it. */
+export function isReadyAsDonor({ observation: { server, stored } }: LiveView): boolean {
+  if (server === null || stored.assignment?.donates !== true) return false
+  return server.readOnly && server.offlineMode && server.owned === '' && server.semiSyncSource.waiting === 0
+}

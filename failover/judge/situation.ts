@@ -1,0 +1,199 @@
+import { errantOf } from '../../topology/holdings.ts'
+import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import type { Observation } from '../../topology/observation.ts'
+import type { InstanceView, Snapshot } from '../../topology/snapshot.ts'
+import type { Place } from '../../src/common/commands.ts'
+import { allOf } from '../../topology/words.ts'
+import type { PrimaryRoute } from '../../src/common/platform.ts'
+import type { ClusterNotes } from '../protocol/notes.ts'
+import type { Endpoint, PasswordsWish } from '../protocol/order.ts'
+import { sourceOf, type ClusterRecord } from '../protocol/record.ts'
+import type { ClusterSpec } from '../protocol/spec.ts'
+import type { Timings } from '../protocol/timings.ts'
+
+/** What a person asked for through the API and no record says yet. */
+export type Request =
+  | {
+      readonly kind: 'switchover'
+      readonly id: string
+      readonly to: InstanceName | null
+      readonly deadlineWallMs: number
+      readonly reason: string
+    }
+  | { readonly kind: 'failover'; readonly id: string; readonly to: InstanceName | null; readonly acceptLoss: boolean }
+  | ({ readonly kind: 'passwords'; readonly id: string } & PasswordsWish)
+
+/** Everything `decide` is given. It reads no clock and remembers nothing: what must be remembered is in here. */
+export interface DecisionInput {
+  readonly cluster: string
+  /** Where people read what is decided; on one machine unless given. */
+  readonly place?: Place
+  readonly snapshot: Snapshot
+  readonly record: ClusterRecord | undefined
+  readonly notes: ClusterNotes
+  /**
+   * Why the stored notes cannot be used, in a sentence with the cure: `notes` are then what this manager knew last.
+   * Absent or '' where they can.
+   */
+  readonly notesDamage?: string
+  readonly spec: ClusterSpec
+  readonly timings: Timings
+  readonly requests: readonly Request[]
+  /** Monotonic and wall milliseconds of this decision. */
+  readonly nowMs: number
+  readonly wallMs: number
+  /** Random id of this manager run, and when (monotonic) it began to listen. */
+  readonly manager: string
+  readonly managerSinceMs: number
+  /** Since when (monotonic) it leads. What it heard before may have got old while it was starved or read the record. */
+  readonly leadsSinceMs: number
+  readonly published: PrimaryRoute | undefined
+  /** Since when (monotonic) each replica has not been following as the record wants; absent while it follows. */
+  readonly strayingSince: ReadonlyMap<InstanceName, number>
+  /** Orders sent and not answered yet, by instance, with when (monotonic) they were sent. */
+  readonly inFlight: ReadonlyMap<InstanceName, { readonly order: string; readonly sinceMs: number }>
+  /** Orders to be seeded that were refused, by instance. */
+  readonly refused: ReadonlyMap<InstanceName, Refusal>
+  /**
+   * Why a request cannot go on, by its id: an order that served it was refused or timed out. Fetches of a failover are
+   * in it for a while too, by `fetchKey`.
+   */
+  readonly failedRequests: ReadonlyMap<string, string>
+}
+
+/** An order that an agent refused, how often in a row for that reason, and when the last time (monotonic). */
+export interface Refusal {
+  readonly error: string
+  readonly times: number
+  readonly atMs: number
+}
+
+/** A decision's input once there is a record. */
+export interface Situation extends DecisionInput {
+  readonly record: ClusterRecord
+}
+
+/** An instance with an observation that is believed now. */
+export interface LiveView extends InstanceView {
+  readonly observation: Observation
+}
+
+export function isLive(view: InstanceView | undefined): view is LiveView {
+  return view !== undefined && view.reachable && view.observation !== null
+}
+
+export function viewNamed(snapshot: Snapshot, name: InstanceName): InstanceView | undefined {
+  return snapshot.instances.find((view) => view.name === name)
+}
+
+/** The view of a member: of its instance, unless that now lives on another volume and so is somebody else. */
+export function viewOf(snapshot: Snapshot, member: MemberId): InstanceView | undefined {
+  const view = viewNamed(snapshot, instanceOf(member))
+  return view?.observation && view.observation.member !== member ? undefined : view
+}
+
+export function liveView(snapshot: Snapshot, member: MemberId): LiveView | undefined {
+  const view = viewOf(snapshot, member)
+  return isLive(view) ? view : undefined
+}
+
+/** It holds what the primary, as far as that was seen, never had. */
+export function isErrant({ snapshot, record }: Situation, view: LiveView): boolean {
+  const primary = liveView(snapshot, record.primary)
+  if (primary === undefined || primary.observation.server === null || (primary.observation.lacksElected ?? '') !== '')
+    return false
+  return !errantOf(view.observation, primary.observation).isEmpty()
+}
+
+export function liveViews(snapshot: Snapshot): readonly LiveView[] {
+  return snapshot.instances.filter(isLive)
+}
+
+export function endpointOf(view: InstanceView): Endpoint {
+  return { instance: view.name, host: view.host, port: view.port, agent: view.agent }
+}
+
+/** mysqld runs and answered lately. */
+export function isServing(view: InstanceView | undefined, timings: Timings): view is LiveView {
+  if (!isLive(view)) return false
+  const { process, server, silentMs } = view.observation
+  return process === 'running' && server !== null && silentMs < timings.frozenMs
+}
+
+/** The record's primary is open in its epoch, its agent says so now, and enough replicas can acknowledge. */
+export function isWritable({ record, snapshot }: DecisionInput): boolean {
+  if (record === undefined) return false
+  const view = snapshot.instances.find(({ observation }) => observation?.member === record.primary)
+  const seen = view?.observation
+  if (!view?.reachable || !seen?.server || seen.process !== 'running' || seen.silentMs > 0) return false
+  const { server, stored, converged } = seen
+  const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
+  return (
+    stored.assignment?.role === 'primary' &&
+    stored.assignment.epoch === record.epoch &&
+    converged.done &&
+    !server.readOnly &&
+    !server.offlineMode &&
+    acknowledging >= record.acksWanted
+  )
+}
+
+/** Follows whom the record wants it to follow, in the record's epoch, both threads running. */
+export function isFollowing(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
+  if (!isServing(view, timings)) return false
+  const { stored, server } = view.observation
+  const channel = server?.channel
+  return (
+    stored.assignment?.role === 'replica' &&
+    stored.assignment.epoch === record.epoch &&
+    stored.assignment.source === instanceOf(sourceOf(record, view.observation.member)) &&
+    channel?.ioRunning === 'yes' &&
+    channel.sqlRunning
+  )
+}
+
+/**
+ * Also says of itself that it has done all that this revision told it. Its channel was looked at before it was told,
+ * perhaps: what it says is newer.
+ */
+export function isFollowingAsTold(
+  view: InstanceView | undefined,
+  record: ClusterRecord,
+  timings: Timings,
+): view is LiveView {
+  return (
+    isFollowing(view, record, timings) &&
+    view.observation.converged.done &&
+    view.observation.converged.revision === record.revision
+  )
+}
+
+/** It has not followed for so long that it is no reconnection. */
+export function hasStrayedLong({ strayingSince, nowMs, timings }: Situation, member: MemberId): boolean {
+  const since = strayingSince.get(instanceOf(member))
+  return since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
+}
+
+export function isFenced(notes: ClusterNotes, instance: InstanceName): boolean {
+  return notes.fenced.some((fence) => fence.instance === instance)
+}
+
+/** Instances this cluster should have: as scaled by a person, else as in the spec. */
+export function wantedInstances(input: DecisionInput): number {
+  return input.notes.instances ?? input.spec.instances
+}
+
+/** Who should not lead nor be counted any more: instances beyond the number wanted, and those that were told to end. */
+export function departing(input: DecisionInput): readonly InstanceName[] {
+  const ending = input.snapshot.instances.filter(({ observation }) => observation?.terminating).map(({ name }) => name)
+  return [...new Set([...leavers(input), ...ending])]
+}
+
+/** Instances beyond the number wanted. */
+export function leavers(input: DecisionInput): readonly InstanceName[] {
+  return input.snapshot.instances.map(({ name }) => name).filter((name) => ordinalOf(name) >= wantedInstances(input))
+}
+
+export function names(members: readonly MemberId[]): string {
+  return members.length === 0 ? 'nobody' : allOf(members.map(instanceOf))
+}

@@ -1,0 +1,168 @@
+import type { Observation } from '../../topology/observation.ts'
+import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
+import { instanceOf } from '../../topology/member.ts'
+import { counted } from '../../topology/analysis-input.ts'
+import { allOf, lasting } from '../../topology/words.ts'
+import { openingOf, type Opening } from './slow-opening.ts'
+import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
+
+/**
+ * What is known of the primary, and from whom. `well` · `starting` it was allowed to start and has not answered yet ·
+ * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still
+ * hear the server: no reason to fail over · `unable` it was elected and cannot open · `slow` it was elected, and
+ * somebody else would open sooner · `unknown` nobody can testify.
+ */
+export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'slow' | 'unknown'
+
+export interface Verdict {
+  readonly kind: VerdictKind
+  readonly sentence: string
+  readonly witnesses: readonly string[]
+  /** Look again after this long; null when only events matter. */
+  readonly revisitMs: number | null
+  /** It was elected and takes no writes yet: it is `well` while it is waited for, else `slow`. Absent otherwise. */
+  readonly opening?: Opening
+}
+
+/** A verdict that calls for another primary. */
+export function callsForFailover(verdict: Verdict): boolean {
+  return verdict.kind === 'dead' || verdict.kind === 'frozen' || verdict.kind === 'unable' || verdict.kind === 'slow'
+}
+
+/** It takes writes, or is about to in a moment that nobody need mend. */
+export function isWell({ kind, opening }: Verdict): boolean {
+  return kind === 'well' && opening === undefined
+}
+
+/** Judges the primary. Its own agent's word is enough; without it, two kinds of witnesses are needed (design §8). */
+export function judgePrimary(situation: Situation): Verdict {
+  const name = instanceOf(situation.record.primary)
+  const view = viewOf(situation.snapshot, situation.record.primary)
+  if (view === undefined) return verdict('dead', whyGone(situation, name), ['the platform'])
+  if (isLive(view)) return judgeByOwnAgent(name, view.observation, situation)
+  return judgeByOthers(situation, name, view.heardAtMs)
+}
+
+function whyGone({ snapshot, record }: Situation, name: string): string {
+  const wentBack = viewNamed(snapshot, name)?.past === record.primary
+  return wentBack
+    ? `the volume of ${name} went back in time and is nobody’s who is known`
+    : `${name} is gone or lives on another volume`
+}
+
+function judgeByOwnAgent(name: string, seen: Observation, situation: Situation): Verdict {
+  const { timings } = situation
+  const own = ['its own agent']
+  if (isToBeStarted(situation))
+    return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
+  // Before its server’s state: it ends its server when it promises, and no start would bring back what it lacks.
+  const lacks = lackedByPrimary(situation.record, seen).count()
+  if (lacks > 0)
+    return verdict(
+      'unable',
+      `${name} lacks ${counted(lacks, 'transaction')} of the set that it was elected for and stays closed`,
+      own,
+    )
+  switch (seen.process) {
+    case 'dead':
+    case 'exiting':
+    case 'absent':
+      return verdict('dead', `mysqld of ${name} is dead${seen.processNote ? `: ${seen.processNote}` : ''}`, own)
+    case 'starting':
+      return seen.processSinceMs < timings.startMs
+        ? verdict('starting', `mysqld of ${name} is starting`, own, timings.startMs - seen.processSinceMs)
+        : verdict('dead', `mysqld of ${name} did not come up within ${timings.startMs} ms`, own)
+    case 'stopped':
+      return frozenAfter(name, 'is stopped (SIGSTOP)', seen.processSinceMs, timings.frozenMs)
+    case 'running':
+      return judgeRunning(name, seen, situation)
+  }
+}
+
+function judgeRunning(name: string, seen: Observation, situation: Situation): Verdict {
+  const { frozenMs, startMs } = situation.timings
+  const own = ['its own agent']
+  if (seen.probe === 'readOnlyFilesystem')
+    return verdict('dead', `the file system of ${name} is read-only: ${seen.probeDetail}`, own)
+  if (seen.server === null && seen.processSinceMs >= startMs)
+    return verdict('dead', `mysqld of ${name} runs and has not answered within ${startMs} ms`, own)
+  if (seen.server === null) return verdict('starting', `mysqld of ${name} runs and has not answered yet`, own, 200)
+  const answersNothing = seen.probe === 'stuck' || seen.probe === 'unknown'
+  if (seen.silentMs > 0 && answersNothing) return frozenAfter(name, 'does not answer', seen.silentMs, frozenMs)
+  const opening = openingOf(situation, seen)
+  if (opening !== null)
+    return {
+      ...verdict(opening.successor === null ? 'well' : 'slow', opening.sentence, own, opening.revisitMs),
+      opening,
+    }
+  return verdict('well', `${name} is healthy`, own)
+}
+
+function frozenAfter(name: string, what: string, sinceMs: number, frozenMs: number): Verdict {
+  return sinceMs >= frozenMs
+    ? verdict('frozen', `mysqld of ${name} ${what} ${lasting(sinceMs)}`, ['its own agent'])
+    : verdict(
+        'unknown',
+        `mysqld of ${name} ${what} ${lasting(sinceMs)}, frozen after ${frozenMs} ms`,
+        ['its own agent'],
+        frozenMs - sinceMs,
+      )
+}
+
+function judgeByOthers(situation: Situation, name: string, heardAtMs: number | null): Verdict {
+  const { timings, nowMs, snapshot } = situation
+  const silent = nowMs - (heardAtMs ?? situation.managerSinceMs)
+  if (silent < timings.unreachableMs)
+    return verdict('unknown', `the agent of ${name} is silent ${lasting(silent)}`, [], timings.unreachableMs - silent)
+  const replicas = snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
+  const hearing = replicas.filter((view) => hearsSource(view.observation, name, timings.unreachableMs))
+  if (hearing.length > 0) {
+    const hear = hearing.length === 1 ? 'hears' : 'hear'
+    return verdict(
+      'agentLost',
+      `the agent of ${name} is unreachable but ${allOf(hearing.map((view) => view.name))} still ${hear} its server`,
+      [],
+      timings.unreachableMs,
+    )
+  }
+  const lost = replicas.filter(
+    (view) => view.observation.stored.assignment?.source === name && hasTried(view.observation),
+  )
+  if (lost.length === 0)
+    return verdict(
+      'unknown',
+      `the agent of ${name} is unreachable and no replica can testify`,
+      ['this manager'],
+      timings.unreachableMs,
+    )
+  const witnesses = ['this manager', ...lost.map((view) => view.name)]
+  return verdict(
+    'dead',
+    `${name} is unreachable for this manager and for ${allOf(lost.map((view) => view.name))}`,
+    witnesses,
+  )
+}
+
+/**
+ * One that waits for its copy never connected, and what it does not hear says nothing. One that counts was connected,
+ * or is as good as all there is.
+ */
+function hasTried({ stored: { assignment, seeding } }: Observation): boolean {
+  return assignment?.counted === true || (assignment?.sourceReady !== false && !seeding)
+}
+
+/** Its receiver has a source that still speaks. */
+function hearsSource(seen: Observation, name: string, unreachableMs: number): boolean {
+  const channel = seen.server?.channel
+  if (channel === null || channel === undefined || seen.stored.assignment?.source !== name) return false
+  return channel.ioRunning === 'yes' && (channel.silentMs ?? 0) + seen.silentMs < unreachableMs
+}
+
+function verdict(
+  kind: VerdictKind,
+  sentence: string,
+  witnesses: readonly string[],
+  revisitMs: number | null = null,
+): Verdict {
+  return { kind, sentence, witnesses, revisitMs }
+}

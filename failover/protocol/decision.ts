@@ -1,0 +1,43 @@
+import type { Analysis } from '../../topology/analysis.ts'
+import type { InstanceName } from '../../topology/member.ts'
+import type { PrimaryRoute } from '../../src/common/platform.ts'
+import type { ClusterRecord } from './record.ts'
+import type {
+  Assignment,
+  DemoteOrder,
+  FetchOrder,
+  PasswordsOrder,
+  PromiseOrder,
+  RenounceOrder,
+  ReseedOrder,
+} from './order.ts'
+
+/** One thing to do now. Each is idempotent; what it leads to is decided again from the next snapshot. */
+export type Action =
+  | { readonly kind: 'commit'; readonly next: ClusterRecord; readonly why: string }
+  | { readonly kind: 'assign'; readonly to: InstanceName; readonly order: Assignment }
+  | { readonly kind: 'promise'; readonly to: InstanceName; readonly order: PromiseOrder }
+  | { readonly kind: 'demote'; readonly to: InstanceName; readonly order: DemoteOrder }
+  | { readonly kind: 'fetch'; readonly to: InstanceName; readonly order: FetchOrder }
+  | { readonly kind: 'reseed'; readonly to: InstanceName; readonly order: ReseedOrder }
+  | { readonly kind: 'renounce'; readonly to: InstanceName; readonly order: RenounceOrder }
+  | { readonly kind: 'passwords'; readonly to: InstanceName; readonly order: PasswordsOrder }
+  | { readonly kind: 'route'; readonly route: PrimaryRoute }
+  | { readonly kind: 'scale'; readonly count: number }
+
+export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'
+
+/** What is to be done and, always, one sentence that says why, also when nothing is. */
+export interface Decision {
+  readonly sentence: string
+  /** The recovery this is a step of; null when there is none. */
+  readonly flow: FlowKind | null
+  readonly actions: readonly Action[]
+  readonly analyses: readonly Analysis[]
+  /** Something stands still that should not: shown in red. */
+  readonly blocked: boolean
+  /** Decide again after this many milliseconds even if nothing happens; null when only events matter. */
+  readonly revisitMs: number | null
+  /** Reasons for what was not chosen or not done, one line each (election losers, refused steps). */
+  readonly reasons: readonly string[]
+}

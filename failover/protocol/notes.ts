@@ -1,0 +1,85 @@
+import type { InstanceName, MemberId } from '../../topology/member.ts'
+
+export const notesVersion = 1
+
+export const recoveriesKept = 50
+
+/** The second object beside the record: what no order depends on for safety. Survives managers. */
+export interface ClusterNotes {
+  readonly version: number
+  /** Nothing is decided automatically; who asked and why. */
+  readonly paused: { readonly reason: string; readonly wallMs: number } | null
+  /** Instances fenced by a person. */
+  readonly fenced: readonly {
+    readonly instance: InstanceName
+    readonly keepPrimary: boolean
+    readonly wallMs: number
+  }[]
+  /** Number of instances a person asked for by scaling; null = as in the spec. */
+  readonly instances: number | null
+  /** Of the last automatic failover; what older managers go by. */
+  readonly lastFailoverWallMs: number | null
+  /**
+   * Wall times of the latest automatic failovers, oldest first (`failover-budget.ts`). Absent in older notes, and
+   * before the first one.
+   */
+  readonly automaticFailovers?: readonly number[]
+  /** The incarnations each member's agent reported, newest first, a few each (`incarnations.ts`). */
+  readonly incarnations: Readonly<Record<MemberId, readonly string[]>>
+  /** Primaries that may have acknowledged what no replica holds (`unsettled.ts`), oldest first. Absent for none. */
+  readonly unsettled?: readonly UnsettledNote[]
+  /** Instances whose trouble is known and expected (`downtime.ts`), one each. Absent for none, and from older notes. */
+  readonly downtimes?: readonly Downtime[]
+  /** Newest first, at most so many (`recoveriesKept`). Stored apart from the rest, which must not grow with them. */
+  readonly recoveries: readonly Recovery[]
+}
+
+export const emptyNotes: ClusterNotes = {
+  version: notesVersion,
+  paused: null,
+  fenced: [],
+  instances: null,
+  lastFailoverWallMs: null,
+  incarnations: {},
+  recoveries: [],
+}
+
+/** Until when an instance may be in trouble without anybody being called, why, and who said so. */
+export interface Downtime {
+  readonly instance: InstanceName
+  readonly untilWallMs: number
+  readonly reason: string
+  /** '' where nobody gave a name. */
+  readonly owner: string
+}
+
+/** What one agent said of its tail, and which of its words that was. */
+export interface UnsettledNote {
+  readonly member: MemberId
+  /** In which the member led when it was noted. */
+  readonly epoch: number
+  readonly agentRun: string
+  readonly sequence: number
+}
+
+/** One recorded episode from detection to routed writes. */
+export interface Recovery {
+  readonly id: string
+  readonly kind: 'bootstrap' | 'failover' | 'switchover' | 'restart'
+  readonly startedWallMs: number
+  /** Why it began: analysis code and sentence. */
+  readonly analysis: string
+  readonly sentence: string
+  readonly from: MemberId | null
+  readonly to: MemberId | null
+  readonly fromEpoch: number
+  readonly toEpoch: number | null
+  readonly outcome: 'running' | 'succeeded' | 'undone' | 'abandoned'
+  /** Milliseconds since detection, monotonic, one entry per step. */
+  readonly timeline: readonly TimelineEntry[]
+}
+
+export interface TimelineEntry {
+  readonly atMs: number
+  readonly what: string
+}

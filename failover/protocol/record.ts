@@ -1,0 +1,96 @@
+import type { MemberId } from '../../topology/member.ts'
+import type { GtidText } from '../../topology/observation.ts'
+
+/** The newest version of the record that this code writes; it reads this and every older one. */
+export const recordVersion = 1
+
+/**
+ * The durable truth of a cluster and the only commit point (design §5). Every change is a compare-and-swap of the whole
+ * and raises `revision` by one.
+ */
+export interface ClusterRecord {
+  readonly version: number
+  readonly cluster: string
+  /** Grows with every change of primary; at most one primary per epoch. */
+  readonly epoch: number
+  readonly revision: number
+  readonly primary: MemberId
+  /** S: replicas whose acknowledgement counts. */
+  readonly syncSet: readonly MemberId[]
+  /** Members of the sync set that the primary must no longer count; they stay in S until a marker proves it. */
+  readonly leaving: readonly MemberId[]
+  /** k: acknowledgements a write needs. */
+  readonly acks: number
+  /** k the primary waits for; larger than `acks` only while k is being raised. */
+  readonly acksWanted: number
+  readonly intent: Intent | null
+  /**
+   * The set that the primary of this epoch was elected for. Every later commit of the epoch carries the set along. A
+   * primary that lacks a part of the set does not open. Absent in records of older versions.
+   */
+  readonly elected?: GtidText
+}
+
+/**
+ * What a manager is about to do before a commit. A manager that finds one of another run replaces or withdraws it
+ * before it acts itself.
+ */
+export type Intent = FetchIntent | SwitchoverIntent
+
+interface IntentBase {
+  /** Random id of the manager run that put it there. */
+  readonly by: string
+}
+
+/** The candidate (or a member of the future sync set) fetches what it lacks before the commit. */
+export interface FetchIntent extends IntentBase {
+  readonly kind: 'fetch'
+  readonly candidate: MemberId
+}
+
+export interface SwitchoverIntent extends IntentBase {
+  readonly kind: 'switchover'
+  readonly candidate: MemberId
+  /** The request it serves, for whoever asked. */
+  readonly request: string
+  /** Wall clock; past it the switchover is undone. */
+  readonly deadlineWallMs: number
+  readonly reason: string
+  /** Whom the candidate gathers before the primary is demoted. Absent in records of older versions. */
+  readonly gathering?: Gathering
+}
+
+/**
+ * Members that follow the candidate of a switchover beforehand, so that its first write need not wait for their
+ * connections.
+ */
+export interface Gathering {
+  readonly members: readonly MemberId[]
+  /** Wall clock; past it the switchover goes on without those that are not connected yet. */
+  readonly untilWallMs: number
+}
+
+/** The members the primary may count: the sync set without those that are leaving. */
+export function countedMembers(record: ClusterRecord): readonly MemberId[] {
+  return record.syncSet.filter((member) => !record.leaving.includes(member))
+}
+
+/** Members that are to follow the candidate of a switchover rather than the primary. */
+export function gatheredMembers({ intent }: Pick<ClusterRecord, 'intent'>): readonly MemberId[] {
+  return intent?.kind === 'switchover' ? (intent.gathering?.members ?? []) : []
+}
+
+/** Whom a replica is to follow. */
+export function sourceOf(record: ClusterRecord, member: MemberId): MemberId {
+  return record.intent && gatheredMembers(record).includes(member) ? record.intent.candidate : record.primary
+}
+
+/** Revision and content: another manager's commit of the same revision would have another epoch, primary or set. */
+export function isSameRecord(one: ClusterRecord, other: ClusterRecord): boolean {
+  return (
+    one.revision === other.revision &&
+    one.epoch === other.epoch &&
+    one.primary === other.primary &&
+    String(one.syncSet) === String(other.syncSet)
+  )
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it, test } from 'vitest'
+import { contradictionIn, defaultTimings, type Timings } from './timings.ts'
+import { acksFor } from './spec.ts'
+import { aSpec } from '../testing.ts'
+
+test.each([
+  [1, null, 0],
+  [2, null, 1],
+  [3, null, 1],
+  [4, null, 2],
+  [5, null, 2],
+  [3, 2, 2],
+  [3, 9, 2],
+  [3, 0, 0],
+  [1, 2, 0],
+])('with %i instances and acks %s, a write needs %i acknowledgements', (instances, acks, k) => {
+  expect(acksFor(aSpec({ acks }), instances)).toBe(k)
+})
+
+describe('timings', () => {
+  it('as delivered do not contradict each other', () => {
+    expect(contradictionIn(defaultTimings)).toBeUndefined()
+  })
+
+  const cases: readonly (readonly [Partial<Timings>, string])[] = [
+    [{ leaseRenewMs: 2_001 }, 'leaseRenewMs × 3 must not exceed leaseMs'],
+    [{ heartbeatMs: 401 }, 'heartbeatMs × 3 must not exceed unreachableMs'],
+    [{ queryDeadlineMs: 1_201 }, 'queryDeadlineMs must not exceed frozenMs'],
+    [{ processWatchMs: 501 }, 'processWatchMs must not exceed observeMs'],
+    [{ replicaWatchMs: 501 }, 'replicaWatchMs must not exceed observeMs'],
+    [{ unreachableMs: 6_000 }, 'unreachableMs must be shorter than leaseMs'],
+  ]
+  it.each(cases)('that contradict each other are told: %j', (change, says) => {
+    expect(contradictionIn({ ...defaultTimings, ...change })).toBe(says)
+  })
+})

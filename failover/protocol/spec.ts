@@ -1,0 +1,145 @@
+import { Type, type Static } from 'typebox'
+import { mostInstances } from '../../topology/member.ts'
+import { defaultArchiveBytes } from './archive-default.ts'
+
+/**
+ * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
+ * `docs/configuration.md`.
+ */
+const milliseconds = (initial: number, description: string, minimum = 0) =>
+  Type.Integer({ default: initial, minimum, maximum: 86_400_000, description: `${description} Milliseconds.` })
+
+export const instancePolicySchema = Type.Object(
+  {
+    promotion: Type.Union([Type.Literal('prefer'), Type.Literal('neutral'), Type.Literal('never')], {
+      default: 'neutral',
+      description: 'Whether this instance is chosen before others, like others, or never as primary.',
+    }),
+    priority: Type.Integer({
+      default: 0,
+      minimum: -1000,
+      maximum: 1000,
+      description: 'Among equals the highest priority is chosen.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export const clusterSpecSchema = Type.Object(
+  {
+    version: Type.Literal(1, { default: 1, description: 'Version of this format.' }),
+    mode: Type.Union([Type.Literal('semisync')], { default: 'semisync', description: 'How the cluster replicates.' }),
+    instances: Type.Integer({ default: 3, minimum: 1, maximum: mostInstances, description: 'Number of instances.' }),
+    acks: Type.Union([Type.Integer({ minimum: 0, maximum: 15 }), Type.Null()], {
+      default: null,
+      description: 'Acknowledgements a write needs; null = half of the instances, rounded down.',
+    }),
+    durability: Type.Union([Type.Literal('strict'), Type.Literal('available')], {
+      default: 'strict',
+      description:
+        'strict: writes wait when too few replicas can acknowledge. available: acknowledgements are lowered, loudly.',
+    }),
+    failover: Type.Object(
+      {
+        automatic: Type.Boolean({ default: true, description: 'Fail over without a person.' }),
+        budget: Type.Optional(
+          Type.Object(
+            {
+              failovers: Type.Integer({
+                default: 3,
+                minimum: 1,
+                maximum: 16,
+                description:
+                  'So many automatic failovers may follow each other; each comes back one window after it was used.',
+              }),
+              windowMs: milliseconds(
+                300_000,
+                'After this time one automatic failover that was used comes back.',
+                1_000,
+              ),
+            },
+            {
+              additionalProperties: false,
+              description:
+                'How many automatic failovers there may be. Three in five minutes where neither this nor failover.windowMs is given.',
+            },
+          ),
+        ),
+        windowMs: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 86_400_000,
+            description:
+              'The older word, without effect where failover.budget is given: no second automatic failover within this time after one; 0 = any number of them. Milliseconds.',
+          }),
+        ),
+      },
+      { additionalProperties: false, default: {} },
+    ),
+    reseed: Type.Union([Type.Literal('automatic'), Type.Literal('manual')], {
+      default: 'automatic',
+      description: 'Whether an instance with errant transactions is archived and seeded again without a person.',
+    }),
+    cloneAboveTransactions: Type.Integer({
+      default: 1000,
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description:
+        'An empty instance is seeded by CLONE when it lacks more transactions than this, otherwise from the binlogs.',
+    }),
+    maxLagSeconds: Type.Integer({
+      default: 30,
+      minimum: 1,
+      maximum: 86_400,
+      description: 'A replica further behind is reported, and refused as switchover candidate.',
+    }),
+    lowSpaceBytes: Type.Integer({
+      default: 67_108_864,
+      minimum: 0,
+      maximum: 1_099_511_627_776,
+      description:
+        'With less free space on its data volume a primary stops taking writes before the server hangs; it opens again at twice as much.',
+    }),
+    keepBinlogsSeconds: Type.Integer({
+      default: 259_200,
+      minimum: 1,
+      maximum: 31_536_000,
+      description:
+        'A binlog is purged this long after its last write, once every instance has what is in it. Three days.',
+    }),
+    heldBinlogsBytes: Type.Integer({
+      default: 21_474_836_480,
+      minimum: 0,
+      maximum: 1_125_899_906_842_624,
+      description:
+        'Binlogs older than that are held for an instance that lacks them until all binlogs of a server take more than this; then the oldest are purged and the instance is seeded again. 20 GiB.',
+    }),
+    archiveBytes: Type.Integer({
+      default: defaultArchiveBytes,
+      minimum: 0,
+      maximum: 1_125_899_906_842_624,
+      description:
+        'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest first, once all of them take more than this; never what was archived last. 4 GiB.',
+    }),
+    switchover: Type.Object(
+      {
+        graceMs: milliseconds(1_000, 'Time running statements and idle transactions get before they are killed.'),
+        timeoutMs: milliseconds(10_000, 'Past it a switchover is undone.', 100),
+      },
+      { additionalProperties: false, default: {} },
+    ),
+    policies: Type.Record(Type.String({ pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$' }), instancePolicySchema, {
+      default: {},
+      description: 'Per instance, by name.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export type ClusterSpec = Static<typeof clusterSpecSchema>
+export type InstancePolicy = Static<typeof instancePolicySchema>
+
+/** k for this many instances: as asked, else ⌊N/2⌋, never more than there are replicas. */
+export function acksFor(spec: ClusterSpec, instances: number): number {
+  return Math.min(spec.acks ?? Math.floor(instances / 2), instances - 1)
+}

@@ -1,0 +1,227 @@
+import { counted } from '../../topology/analysis-input.ts'
+import { holdsOf } from '../../topology/holdings.ts'
+import { GtidSet } from '../../topology/gtid-set.ts'
+import { ordinalOf, type InstanceName } from '../../topology/member.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import type { Action } from '../protocol/decision.ts'
+import { electedFor } from '../judge/elected-set.ts'
+import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
+import { orderVersion } from '../protocol/order.ts'
+import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
+import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { acksFor } from '../protocol/spec.ts'
+
+/**
+ * A cluster without a record. Nothing is believed before everybody answered: the most advanced leads, and only when it
+ * holds what all others hold. A record that is lost while instances hold promises is rebuilt above the highest promise
+ * (design §8).
+ */
+export function bootstrapStep(input: DecisionInput): FlowStep {
+  const chosen = chosenLeader(input)
+  if (chosen !== undefined) return forcedStep(input, chosen)
+  if (input.notes.paused) return step('no action: paused before the first primary was chosen')
+  const wanted = wantedInstances(input)
+  const { instances } = input.snapshot
+  if (instances.length < wanted)
+    return step(`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
+  const live = liveViews(input.snapshot)
+  const silent = instances.map(({ name }) => name).filter((name) => !live.some((view) => view.name === name))
+  const highest = Math.max(0, ...live.map(({ observation }) => observation.stored.promise))
+  if (silent.length > 0)
+    return wait(
+      `waiting for the agents of ${silent.join(', ')} before anything is believed${highest > 0 ? `: the record is lost; ${forcedAdvice}` : ''}`,
+    )
+  const past = live.find((view) => view.past !== undefined)
+  if (past)
+    return wait(
+      `the volume of ${past.name} went back in time, and there is no record to say what it missed: bring the newer volume back; ${forcedAdvice}`,
+    )
+  return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
+}
+
+function begin(input: DecisionInput, live: readonly LiveView[]): FlowStep {
+  const starting = live.filter((view): boolean => !isServing(view, input.timings))
+  if (starting.length > 0) return wait(`waiting for mysqld of ${starting.map((view) => view.name).join(', ')}`)
+  const foreign = live.find(({ observation }) => (observation.server?.foreignTables.length ?? 0) > 0)
+  if (foreign) {
+    return wait(
+      `${foreign.name} has tables that are not InnoDB (${foreign.observation.server?.foreignTables.join(', ')}): convert them first, they cannot be kept safe`,
+    )
+  }
+  return commitLeader(input, live, { epoch: 1, revision: 1 }, 'bootstrap')
+}
+
+/**
+ * Revisions of a rebuilt record begin at the next multiple of this: no lost record was so far ahead of what its agents
+ * stored.
+ */
+const rebuildStep = 1_000_000
+
+/**
+ * Everybody promises one more than the highest promise first, so that nothing of the lost record can go on; and at a
+ * revision above all that it may have committed and told nobody, so that an order which a manager sent before the loss
+ * is refused when it arrives.
+ */
+function rebuild(input: DecisionInput, live: readonly LiveView[], highest: number): FlowStep {
+  const lost = lostLeader(live)
+  if (lost !== undefined)
+    return wait(
+      `${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back; ${forcedAdvice}`,
+    )
+  const newest = Math.max(...live.map(({ observation }) => observation.stored.revision))
+  const revision = Math.ceil(newest / rebuildStep) * rebuildStep
+  const done = live.every(
+    ({ observation }) => observation.promiseReport?.epoch === highest && observation.stored.revision === revision,
+  )
+  if (done)
+    return commitLeader(
+      input,
+      live,
+      { epoch: highest, revision: revision + 1 },
+      'the record was lost and is rebuilt from what all instances stored',
+    )
+  const epoch = freeEpoch(live, highest, 1)
+  return step(
+    `the record is lost; asking ${live.length === 1 ? live[0]?.name : `all ${live.length} instances`} to promise epoch ${epoch}`,
+    promisesOf(input, live, { epoch, revision }),
+    { blocked: true, revisitMs: 1_000 },
+  )
+}
+
+/**
+ * Who acts on an epoch already cannot promise it any more: the next multiple of `pace` that nobody acts on and nobody
+ * has promised to go beyond.
+ */
+function freeEpoch(live: readonly LiveView[], highest: number, pace: number): number {
+  const isFree =
+    highest > 0 &&
+    highest % pace === 0 &&
+    live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
+  return isFree ? highest : (Math.floor(highest / pace) + 1) * pace
+}
+
+function promisesOf(
+  input: DecisionInput,
+  live: readonly LiveView[],
+  { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
+): readonly Action[] {
+  return live
+    .filter(
+      ({ observation }) =>
+        (observation.promiseReport?.epoch !== epoch || observation.stored.revision !== revision) &&
+        !input.inFlight.has(observation.instance),
+    )
+    .map(({ name, observation }) => ({
+      kind: 'promise' as const,
+      to: name,
+      order: {
+        version: orderVersion,
+        cluster: input.cluster,
+        member: observation.member,
+        epoch,
+        revision,
+        after: '',
+        waitMs: 0,
+      },
+    }))
+}
+
+/**
+ * What those promised or acted on who do not answer is unknown: the record begins so far above what the others stored.
+ */
+const unknownEpochs = 1_000
+const unknownRevisions = 1_000_000_000
+
+/**
+ * A person chose who leads, and gives up what only others hold. Whoever answers promises first, so that nothing of an
+ * earlier record can go on.
+ */
+function forcedStep(input: DecisionInput, to: InstanceName): FlowStep {
+  const plan = planForcedBootstrap(input, to)
+  if ('refusal' in plan) return wait(`no forced bootstrap: ${plan.refusal}`)
+  const { leader, asked, unknown, givenUp } = plan
+  const why = `forced: ${to} leads; given up: ${givenUp}`
+  const [highest, newest] = [
+    Math.max(...asked.map(({ observation }) => observation.stored.promise)),
+    Math.max(...asked.map(({ observation }) => observation.stored.revision)),
+  ]
+  if (highest === 0 && unknown.length === 0) return commitTo(input, leader, { epoch: 1, revision: 1 }, why)
+  const pace = unknown.length > 0 ? unknownRevisions : rebuildStep
+  const revision = Math.max(pace, Math.ceil(newest / pace) * pace)
+  const epoch = freeEpoch(asked, highest, unknown.length > 0 ? unknownEpochs : 1)
+  const missing = mustPromise(plan, input).filter(
+    ({ observation }) => observation.promiseReport?.epoch !== epoch || observation.stored.revision !== revision,
+  )
+  if (missing.length === 0) return commitTo(input, leader, { epoch, revision: revision + 1 }, why)
+  return step(
+    `${why}; asking ${missing.map(({ name }) => name).join(', ')} to promise epoch ${epoch}`,
+    promisesOf(input, asked, { epoch, revision }),
+    { blocked: true, revisitMs: 500 },
+  )
+}
+
+/**
+ * The instance that the newest assignments name as primary, if it remembers nothing while others hold data: its volume
+ * is another one now.
+ */
+function lostLeader(live: readonly LiveView[]): InstanceName | undefined {
+  const newest = live
+    .map(({ observation }) => observation.stored.assignment)
+    .reduce((best, one) => ((one?.epoch ?? 0) > (best?.epoch ?? 0) ? one : best), null)
+  const leader = live.find(({ name }) => name === newest?.source)
+  const holders = live.filter((view) => view !== leader && !holdsOf(view.observation).isEmpty())
+  return leader && leader.observation.stored.assignment === null && holders.length > 1 ? leader.name : undefined
+}
+
+function commitLeader(
+  input: DecisionInput,
+  live: readonly LiveView[],
+  { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
+  reason: string,
+): FlowStep {
+  const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
+  const leaders = live.filter(
+    ({ name, observation }) => holdsOf(observation).contains(union) && ordinalOf(name) < wantedInstances(input),
+  )
+  const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
+  if (leader === undefined) {
+    const each = live
+      .map(({ name, observation }) => `${name} lacks ${union.subtract(holdsOf(observation)).count()}`)
+      .join(', ')
+    return wait(`no instance holds everything the others hold (${each} transactions): ${forcedAdvice}`)
+  }
+  return commitTo(
+    input,
+    leader,
+    { epoch, revision },
+    `${reason}: ${leader.name} leads${union.isEmpty() ? '' : `, it holds ${union.count() === 1 ? 'the only transaction' : `all ${union.count()} transactions`}`}`,
+  )
+}
+
+function commitTo(
+  input: DecisionInput,
+  leader: LiveView,
+  { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
+  why: string,
+): FlowStep {
+  const acks = acksFor(input.spec, wantedInstances(input))
+  const elected = electedFor(holdsOf(leader.observation))
+  const next: ClusterRecord = {
+    version: recordVersion,
+    cluster: input.cluster,
+    epoch,
+    revision,
+    primary: leader.observation.member,
+    syncSet: [],
+    leaving: [],
+    acks,
+    acksWanted: acks,
+    intent: null,
+    ...elected,
+  }
+  return step(why, [{ kind: 'commit', next, why }])
+}
+
+function wait(sentence: string): FlowStep {
+  return step(sentence, [], { blocked: true, revisitMs: 500 })
+}

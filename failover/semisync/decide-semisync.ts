@@ -1,0 +1,372 @@
+import { analyse } from '../../topology/analyse.ts'
+import type { Analysis } from '../../topology/analysis.ts'
+import { describeLag, isBehind } from '../../topology/lag.ts'
+import { instanceOf, type InstanceName } from '../../topology/member.ts'
+import { assignmentOrders } from '../flows/assignments.ts'
+import { bootstrapStep } from './bootstrap.ts'
+import { failoverStep, restartInPlace, withoutForeignIntent } from './crash-failover.ts'
+import { bump } from '../flows/commit.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import type { Action, Decision } from '../protocol/decision.ts'
+import { revocation, revocationQuorum } from '../judge/durability.ts'
+import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
+import { isToBeStarted } from '../judge/elected-set.ts'
+import { budgetSentence, failoverBudget, whySpent } from '../judge/failover-budget.ts'
+import { isSafePossible, whyNeverTo } from './failover-target.ts'
+import { planForcedBootstrap } from './forced-bootstrap.ts'
+import type { Mode } from '../flows/mode.ts'
+import type { Intent } from '../protocol/record.ts'
+import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
+import { forcedFailoverStep } from './forced-failover.ts'
+import { passwordsOrders } from '../flows/passwords.ts'
+import { renounceOrders } from '../flows/renouncing.ts'
+import { reseedStep } from './reseeding.ts'
+import { copiesDue } from '../judge/seeding-plan.ts'
+import { scalingStep } from '../flows/scaling.ts'
+import {
+  isFenced,
+  isLive,
+  isServing,
+  liveView,
+  liveViews,
+  type DecisionInput,
+  type LiveView,
+  type Request,
+  type Situation,
+} from '../judge/situation.ts'
+import { syncSetShortfall, syncSetStep } from './sync-set.ts'
+import { beginSwitchover, planSwitchover, switchoverStep, undoSwitchover } from './switchover.ts'
+import { callsForFailover, isWell, judgePrimary, type Verdict } from '../judge/verdict.ts'
+
+/** What Regent decides and plans for a cluster that replicates semi-synchronously. */
+export const semisync: Mode = {
+  decide: decideSemisync,
+  planSwitchover,
+  beginSwitchover,
+  stepsOfFailover,
+  whyNeverTo,
+  isSafePossible,
+  planForcedBootstrap,
+}
+
+function stepsOfFailover({ record }: Situation, to: InstanceName | null): readonly string[] {
+  return [
+    `${revocationQuorum(record) ?? 'the primary’s agent'} of the sync set must promise epoch ${record.epoch + 1}`,
+    `${to ?? 'the one that holds everything acknowledged'} is committed as primary`,
+    'it opens, the others follow, the route moves',
+  ]
+}
+
+/**
+ * The decision for a cluster that replicates semi-synchronously. What concerns the primary comes before everything
+ * else.
+ */
+function decideSemisync(input: DecisionInput): Decision {
+  const analyses = analyseInput(input)
+  return { analyses, ...revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), flowStep(input)) }
+}
+
+function revisitedBy(ms: number | null, flow: FlowStep): FlowStep {
+  return ms === null ? flow : { ...flow, revisitMs: Math.min(ms, flow.revisitMs ?? ms) }
+}
+
+function flowStep(input: DecisionInput): FlowStep {
+  const { instances } = input.snapshot
+  if (instances.length > 0 && !instances.some(isLive)) {
+    const isBeingMade = input.record === undefined && instances.every(({ heardAtMs }) => heardAtMs === null)
+    if (isBeingMade)
+      return step(`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], {
+        revisitMs: 1_000,
+      })
+    return step('no action: this manager reaches no instance at all and suspects itself', [], {
+      blocked: true,
+      revisitMs: 1_000,
+    })
+  }
+  if (input.record === undefined) return bootstrapFlow(input)
+  const situation: Situation = { ...input, record: input.record }
+  const past = fromThePast(situation) ?? namingAnother(situation)
+  if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
+  const always = [...routeActions(situation), ...renounceOrders(situation)]
+  const flow = primaryFlow(situation)
+  return { ...flow, actions: [...always, ...flow.actions, ...passwordsOrders(situation)] }
+}
+
+function bootstrapFlow(input: DecisionInput): FlowStep {
+  const next = bootstrapStep(input)
+  return next.actions.length === 0 && !next.blocked ? next : { ...next, flow: 'bootstrap' }
+}
+
+/** What an agent stored is newer than the record: the store was put back. Nothing is ordered; a person decides. */
+function fromThePast({ snapshot, record }: Situation): string | null {
+  const ahead = liveViews(snapshot).find(({ observation: { stored } }) => {
+    const acted = stored.assignment?.epoch ?? 0
+    return (
+      acted > record.epoch ||
+      stored.promise > record.epoch + 1 ||
+      (acted === record.epoch && stored.revision > record.revision)
+    )
+  })
+  if (ahead === undefined) return null
+  const { promise, revision } = ahead.observation.stored
+  return `record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
+}
+
+/**
+ * An epoch has one primary: where somebody else was made primary in it, this record is not the one that did that.
+ * Nothing is ordered; a person decides.
+ */
+function namingAnother({ snapshot, record }: Situation): string | null {
+  const named = instanceOf(record.primary)
+  const other = liveViews(snapshot).find(
+    ({ name, observation: { stored } }) =>
+      name !== named && stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch,
+  )
+  if (other === undefined) return null
+  const says = `the record says ${named} in the same epoch, revision ${record.revision}`
+  return `record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
+}
+
+function primaryFlow(situation: Situation): FlowStep {
+  const { record, notes, requests } = situation
+  const verdict = judgePrimary(situation)
+  const forced = requests.find((request) => request.kind === 'failover')
+  if (forced && !isWell(verdict)) return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
+  if (verdict.kind === 'starting' && isToBeStarted(situation))
+    return step(
+      `restarting ${instanceOf(record.primary)}: ${verdict.sentence}`,
+      assignmentOrders(situation, { mayRestart: true }),
+      { flow: 'restart' },
+    )
+  if (callsForFailover(verdict)) return crashFlow(situation, verdict)
+  if (record.intent) return intentFlow(situation, record.intent)
+  const primary = liveView(situation.snapshot, record.primary)
+  if (isUpForSure(verdict) && promisedInVain(situation))
+    return bump(
+      situation,
+      `giving members that promised ahead back to ${instanceOf(record.primary)}: ${verdict.sentence}`,
+    )
+  const asked = verdict.kind === 'well' ? askedSwitchover(situation) : undefined
+  if (asked) return asked
+  if (notes.paused) return steady(situation, verdict, `paused: ${notes.paused.reason}`)
+  if (primary && verdict.kind === 'well')
+    return withAssignments(situation, wishes(situation, primary) ?? steady(situation, verdict))
+  return steady(situation, verdict)
+}
+
+/** A person asked: none of the gates holds it back. */
+function forcedFlow(situation: Situation, verdict: Verdict, forced: Extract<Request, { kind: 'failover' }>): FlowStep {
+  const stale = withoutForeignIntent(situation)
+  if (stale) return stale
+  return forced.acceptLoss
+    ? forcedFailoverStep(situation, verdict, forced.to)
+    : failoverStep(situation, verdict, forced.to)
+}
+
+/** What an intent leads to while the primary is there: a switchover of ours goes on, everything else is taken back. */
+function intentFlow(situation: Situation, intent: Intent): FlowStep {
+  if (intent.by !== situation.manager) return takeBack(situation)
+  if (intent.kind === 'switchover') return { ...switchoverStep(situation, intent), flow: 'switchover' }
+  return undoSwitchover(situation, 'the primary is back before the fetch ended')
+}
+
+/**
+ * Gates before an automatic failover: a person's pause or fence, the policy, the budget of automatic failovers. Each
+ * says so.
+ */
+function crashFlow(situation: Situation, verdict: Verdict): FlowStep {
+  const stale = withoutForeignIntent(situation)
+  if (stale) return stale
+  const held = whyHeldBack(situation, verdict)
+  if (held === null) {
+    const next = failoverStep(situation, verdict, verdict.opening?.successor ?? null)
+    // While it goes on nobody is told what the next commit makes obsolete; while it stands still an old primary must
+    // hear of its successor.
+    return next.flow === 'failover' ? next : withAssignments(situation, next)
+  }
+  const primary = liveView(situation.snapshot, situation.record.primary)
+  const dead =
+    primary !== undefined && primary.observation.process !== 'running' && primary.observation.process !== 'stopped'
+  if (dead && !isHeldByPerson(situation)) return restartInPlace(situation, verdict, { missing: held })
+  return step(`no failover: ${verdict.sentence}, but ${held}`, assignmentOrders(situation), {
+    blocked: true,
+    revisitMs: 1_000,
+  })
+}
+
+function isHeldByPerson({ notes }: Situation): boolean {
+  return notes.paused !== null
+}
+
+function whyHeldBack(situation: Situation, verdict: Verdict): string | null {
+  const { notes, spec, record } = situation
+  if (revocation(situation, record.epoch + 1).revoked) return null
+  if (notes.paused) return `the cluster is paused (${notes.paused.reason}); regent failover does it by hand`
+  const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
+  if (fence?.keepPrimary) return `${fence.instance} is fenced on purpose; regent unfence ${fence.instance} ends that`
+  // The failover that elected it has not ended.
+  if (verdict.kind === 'unable') return null
+  if (!spec.failover.automatic) return 'automatic failover is off; regent failover does it by hand'
+  const spent = whySpent(failoverBudget(situation))
+  return spent === null ? null : `${spent}; regent failover does it by hand`
+}
+
+/** Another manager's intent: replaced before anything else is done. */
+function takeBack(situation: Situation): FlowStep {
+  return undoSwitchover(situation, `the manager that began a ${situation.record.intent?.kind ?? 'change'} is gone`)
+}
+
+function isUpForSure(verdict: Verdict): boolean {
+  return verdict.kind === 'well' || verdict.kind === 'agentLost'
+}
+
+function promisedInVain({ snapshot, record, inFlight }: Situation): boolean {
+  const asking = [...inFlight.values()].some(({ order }) => order === 'promise' || order === 'demote')
+  return !asking && liveViews(snapshot).some(({ observation }) => observation.stored.promise > record.epoch)
+}
+
+/** A person's switchover is done also while the cluster is paused. */
+function askedSwitchover(situation: Situation): FlowStep | undefined {
+  const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
+  if (request === undefined) return undefined
+  const plan = planSwitchover(situation, request.to)
+  if ('refusal' in plan) return undefined
+  return {
+    ...beginSwitchover(situation, plan.candidate, {
+      request: request.id,
+      deadlineWallMs: request.deadlineWallMs,
+      reason: request.reason,
+    }),
+    flow: 'switchover',
+  }
+}
+
+/** What is wished of a healthy cluster, most urgent first. */
+function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  const { stored, converged } = primary.observation
+  if (
+    stored.assignment?.epoch !== record.epoch ||
+    stored.revision < record.revision ||
+    converged.revision < record.revision
+  )
+    return undefined
+  return (
+    handOverStep(situation, semisync) ??
+    syncSetStep(situation, primary) ??
+    besides(scalingStep(situation, semisync), reseedStep(situation, primary)) ??
+    handOverWaits(situation, semisync)
+  )
+}
+
+/** Seeding goes on beside a change of size that waits: it may be what that waits for. */
+function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
+  if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit'))
+    return scaling ?? seeding
+  return {
+    ...seeding,
+    sentence: `${scaling.sentence}; ${seeding.sentence}`,
+    actions: [...scaling.actions, ...seeding.actions],
+    blocked: scaling.blocked || seeding.blocked,
+    revisitMs: soonest(scaling.revisitMs, seeding.revisitMs),
+  }
+}
+
+function soonest(...waits: readonly (number | null)[]): number | null {
+  const known = waits.filter((ms) => ms !== null)
+  return known.length === 0 ? null : Math.min(...known)
+}
+
+function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {
+  const shortfall = syncSetShortfall(situation)
+  const { record, spec } = situation
+  const primary = liveView(situation.snapshot, record.primary)
+  const state = `no action: ${stateOfPrimary(situation, verdict)}, ${countedReplicas(situation)} in the sync set`
+  const behind = replicasBehind(situation)
+  const budget = spec.failover.automatic ? failoverBudget(situation) : null
+  const sentence = [prefix, state, behind, shortfall, copiesDue(situation, primary), budgetSentence(budget)]
+    .filter((part) => part !== '')
+    .join('; ')
+  const closed =
+    primary?.observation.server && !primary.observation.converged.done && verdict.opening === undefined
+      ? `; ${primary.observation.converged.sentence}`
+      : ''
+  const budgetMs = budget?.moreAtWallMs == null ? null : budget.moreAtWallMs - situation.wallMs
+  return step(sentence + closed, assignmentOrders(situation), {
+    blocked: verdict.kind !== 'well',
+    revisitMs: soonest(verdict.revisitMs, budgetMs),
+  })
+}
+
+/**
+ * Well is not healthy: one that a person fenced runs, and takes no writes. Where others testify, the sentence begins
+ * with whom it is about.
+ */
+function stateOfPrimary({ notes, record }: Situation, verdict: Verdict): string {
+  if (verdict.kind !== 'well') return verdict.sentence
+  const name = instanceOf(record.primary)
+  return isFenced(notes, name) ? `primary ${name} runs and is fenced by a person` : `primary ${verdict.sentence}`
+}
+
+/** Instances that are there: a member whose volume is gone may stand beside its successor for a while. */
+function countedReplicas({ record, snapshot }: Situation): string {
+  const replicas = snapshot.instances.map(({ name }) => name).filter((name) => name !== instanceOf(record.primary))
+  const members = new Set(record.syncSet.map(instanceOf))
+  return `${replicas.filter((name) => members.has(name)).length} of ${replicas.length} ${replicas.length === 1 ? 'replica' : 'replicas'}`
+}
+
+/**
+ * They count: what they acknowledged they have received. They are not whole: a failover to one of them, and whoever
+ * reads there, waits until it has applied it.
+ */
+function replicasBehind({ snapshot, record, timings, spec }: Situation): string {
+  const behind = snapshot.instances.flatMap((view) => {
+    const channel =
+      isServing(view, timings) && view.observation.member !== record.primary ? view.observation.server?.channel : null
+    return channel && isBehind(channel, spec.maxLagSeconds) ? [`${view.name} is ${describeLag(channel)}`] : []
+  })
+  return behind.join(', ')
+}
+
+function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
+  const already = new Set(flow.actions.map((action) => ('to' in action ? action.to : '')))
+  const commits = flow.actions.some((action) => action.kind === 'commit')
+  if (commits) return flow
+  const orders: readonly Action[] = assignmentOrders(situation).filter(
+    (action) => action.kind !== 'assign' || !already.has(action.to),
+  )
+  return { ...flow, actions: [...flow.actions, ...orders] }
+}
+
+/** After a commit the published address is swapped in one write, whatever else is still to converge (safety rule 7). */
+function routeActions({ record, published, snapshot }: Situation): readonly Action[] {
+  const instance = instanceOf(record.primary)
+  const view = snapshot.instances.find((candidate) => candidate.name === instance)
+  if (
+    view === undefined ||
+    view.host === '' ||
+    (published?.epoch === record.epoch &&
+      published.instance === instance &&
+      published.host === view.host &&
+      published.port === view.port)
+  )
+    return []
+  if (published && published.epoch > record.epoch) return []
+  return [{ kind: 'route', route: { epoch: record.epoch, instance, host: view.host, port: view.port } }]
+}
+
+function analyseInput(input: DecisionInput): readonly Analysis[] {
+  const { record, notes, snapshot, timings, spec } = input
+  const expected = {
+    primary: record ? instanceOf(record.primary) : null,
+    epoch: record?.epoch ?? 0,
+    revision: record?.revision ?? 0,
+    syncSet: (record?.syncSet ?? []).map(instanceOf),
+    acks: record?.acks ?? 0,
+    fenced: notes.fenced.map(({ instance }) => instance),
+    paused: notes.paused !== null,
+    notesDamage: input.notesDamage ?? '',
+    downtimes: new Map(downtimesAt(notes, input.wallMs).map((each) => [each.instance, describeDowntime(each)])),
+  }
+  return analyse(snapshot, expected, { frozenMs: timings.frozenMs, maxLagSeconds: spec.maxLagSeconds })
+}

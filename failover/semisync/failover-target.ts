@@ -1,0 +1,62 @@
+import { instanceOf, type InstanceName } from '../../topology/member.ts'
+import { revocationQuorum } from '../judge/durability.ts'
+import { whyUnfit } from '../judge/election.ts'
+import { forcedCandidates } from './forced-failover.ts'
+import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
+
+/**
+ * Why a failover to this instance cannot end with it as primary, as far as that is known before anybody promised; null
+ * where it may. What is asked for in vain would cost the promises of the others, and there is no way back from those.
+ */
+export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): string | null {
+  const { record } = situation
+  // A person may take a volume that went back in time as it is now, the old primary's too.
+  if (acceptLoss && viewNamed(situation.snapshot, to)?.past !== undefined) return null
+  if (to === instanceOf(record.primary))
+    return `${to} is the primary that is to be replaced; name another instance, or none`
+  const view = viewNamed(situation.snapshot, to)
+  const silent = whySilent(situation, to, view)
+  if (silent !== null || !isLive(view)) return silent
+  const unfit = whyUnfit(situation, view.observation.member, view)
+  return acceptLoss ? whyNotByForce(situation, view, unfit) : (whyNotInSyncSet(situation, view) ?? prefixed(to, unfit))
+}
+
+function whySilent({ timings }: Situation, to: InstanceName, view: ReturnType<typeof viewNamed>): string | null {
+  if (!isLive(view)) return `the agent of ${to} is not heard`
+  const { process, silentMs, stored } = view.observation
+  if (view.past !== undefined) return `the volume of ${to} went back in time`
+  if (stored.seeding) return `${to} is being seeded and holds nothing yet`
+  if (process !== 'running') return `the mysqld of ${to} is ${process}`
+  return isServing(view, timings)
+    ? null
+    : `the mysqld of ${to} ${silentMs > 0 ? `has not answered for ${Math.round(silentMs)} ms` : 'has not answered yet'}`
+}
+
+/** Without an accepted loss only those lead whose promises prove that nothing acknowledged is lost. */
+function whyNotInSyncSet({ record }: Situation, { name, observation }: LiveView): string | null {
+  return record.syncSet.includes(observation.member)
+    ? null
+    : `${name} is not in the sync set, and may lack what was acknowledged`
+}
+
+/** While nothing needs to be lost nothing is: then only the sync set is asked. */
+function whyNotByForce(situation: Situation, view: LiveView, unfit: string | null): string | null {
+  const { members, areOldCopies } = forcedCandidates(situation)
+  const stranger = isSafePossible(situation) ? whyNotInSyncSet(situation, view) : null
+  if (stranger !== null) return `${stranger}; without it nothing has to be given up`
+  if (!members.includes(view.observation.member)) return `the copy of ${view.name} is old, and others are there`
+  return areOldCopies && view.observation.stored.fromThePast ? null : prefixed(view.name, unfit)
+}
+
+/** Those of the sync set who can promise are enough: nothing needs to be given up. */
+export function isSafePossible({ record, snapshot, timings }: Situation): boolean {
+  const quorum = revocationQuorum(record)
+  const able = record.syncSet
+    .map((member) => liveView(snapshot, member))
+    .filter((view) => isServing(view, timings) && !view.observation.stored.forgetful)
+  return quorum !== null && able.length >= quorum
+}
+
+function prefixed(to: InstanceName, unfit: string | null): string | null {
+  return unfit === null ? null : `${to} may not lead: ${unfit}`
+}

@@ -1,0 +1,84 @@
+import { counted } from '../../topology/analysis-input.ts'
+import { holdsOf } from '../../topology/holdings.ts'
+import { describeProcess } from '../../topology/instance-state.ts'
+import { ordinalOf, type InstanceName } from '../../topology/member.ts'
+import type { Observation } from '../../topology/observation.ts'
+import type { InstanceView } from '../../topology/snapshot.ts'
+import type { ForcedBootstrap } from '../flows/mode.ts'
+import {
+  isLive,
+  isServing,
+  liveViews,
+  viewNamed,
+  wantedInstances,
+  type DecisionInput,
+  type LiveView,
+} from '../judge/situation.ts'
+
+/** How a command makes a blocked bootstrap go on, as the end of a sentence. */
+export const forcedAdvice =
+  'or choose who leads: regent failover --accept-loss --to <instance> gives up what only others hold, and names it with --dry-run'
+
+/** Whom a person chose to lead although there is no record; undefined where nobody did. */
+export function chosenLeader({ requests }: DecisionInput): InstanceName | undefined {
+  const forced = requests.find((request) => request.kind === 'failover' && request.acceptLoss && request.to !== null)
+  return forced?.kind === 'failover' ? (forced.to ?? undefined) : undefined
+}
+
+/** What it means to let `to` lead, whatever others hold; or why it cannot. */
+export function planForcedBootstrap(
+  input: DecisionInput,
+  to: InstanceName,
+): ForcedBootstrap | { readonly refusal: string } {
+  const leader = viewNamed(input.snapshot, to)
+  const refusal = whyNotLeader(input, leader)
+  if (refusal !== null || !isLive(leader)) return { refusal: `${to} ${refusal}` }
+  const asked = liveViews(input.snapshot).filter(({ past }) => past === undefined)
+  const others = input.snapshot.instances.filter(({ name }) => name !== to)
+  const unknown = others.filter((view) => !isLive(view) || view.past !== undefined).map(({ name }) => name)
+  const losses = others.flatMap((view) => lossOf(view, leader))
+  return { leader, asked, unknown, givenUp: losses.length === 0 ? 'nothing' : losses.join('; ') }
+}
+
+/** Those whose promise is waited for: a former primary's agent can always give it, and whoever runs. */
+export function mustPromise({ leader, asked }: ForcedBootstrap, { timings }: DecisionInput): readonly LiveView[] {
+  return asked.filter(
+    (view) =>
+      view.name === leader.name || view.observation.stored.assignment?.role === 'primary' || isServing(view, timings),
+  )
+}
+
+function whyNotLeader(input: DecisionInput, view: InstanceView | undefined): string | null {
+  if (!isLive(view)) return 'cannot lead: its agent is silent'
+  const seen = view.observation
+  const { stored, server } = seen
+  if (ordinalOf(view.name) >= wantedInstances(input))
+    return `cannot lead: the cluster should have ${counted(wantedInstances(input), 'instance')}, and it is beyond them`
+  if (view.past !== undefined) return 'cannot lead: its volume went back in time, and it must be seeded first'
+  if (stored.seeding) return 'cannot lead: it began to be seeded and holds nothing that counts'
+  if (server !== null && server.foreignTables.length > 0)
+    return `cannot lead: it has tables that are not InnoDB (${server.foreignTables.join(', ')})`
+  const answers = stored.promise > 0 || isServing(view, input.timings)
+  return answers ? null : `cannot lead: ${describeProcess(seen)}`
+}
+
+const shownCharacters = 200
+
+function lossOf(view: InstanceView, leader: LiveView): readonly string[] {
+  if (!isLive(view)) return [`whatever ${view.name} alone holds: its agent is silent`]
+  if (view.past !== undefined) return [`whatever ${view.name} alone holds: its volume went back in time`]
+  const seen = view.observation
+  if (!isKnown(seen)) return [`whatever ${view.name} alone holds, which is not known: ${describeProcess(seen)}`]
+  const lacking = holdsOf(seen).subtract(holdsOf(leader.observation))
+  if (lacking.isEmpty()) return []
+  const text = lacking.toString()
+  const many = lacking.count() === 1 ? 'one transaction' : `${lacking.count()} transactions`
+  return [
+    `${many} of ${view.name} that ${leader.name} lacks (${text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text})`,
+  ]
+}
+
+/** Its agent has said what it holds; one that is empty, or gives up what it has, holds nothing. */
+function isKnown({ promiseReport, server, binlogSet, stored }: Observation): boolean {
+  return promiseReport !== null || server !== null || binlogSet !== null || stored.seeding
+}

@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest'
+import { gtids, type ViewOverrides } from '../../topology/testing.ts'
+import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
+import { committed, ordersOf, shop1, type SituationOverrides } from '../testing.ts'
+
+describe('a primary that only waits for acknowledgements', () => {
+  const unconnected: ViewOverrides = { reachable: false }
+  const alone = new Map([['shop-1', 100]])
+  const told = { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } as const
+  const gates = { openGates: ['shop-1', 'shop-2'] }
+  const closed = { ...gates, readOnly: true, offlineMode: true }
+  const situation = (primary: ViewOverrides, given: SituationOverrides = {}) => ({
+    nowMs: 5_000,
+    strayingSince: alone,
+    ...given,
+    views: { 'shop-1': unconnected, 'shop-0': { ...primary, server: { ...gates, ...primary.server } } },
+  })
+  const toPrimary = (given: SituationOverrides) =>
+    decisionFor(errant, given).actions.find((action) => action.kind === 'assign' && action.to === 'shop-0')
+
+  it('and is the only donor is closed first: a copy does not end while a write waits', () => {
+    const decision = decisionFor(errant, situation({}))
+    expect(decision.sentence).toContain('only shop-0 can be copied, and it closes first')
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(toPrimary(situation({}))).toMatchObject({ order: { role: 'primary', donates: true } })
+  })
+
+  it('is copied once it is closed and nothing waits', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    expect(ordersOf(decisionFor(errant, situation({ ...donating, server: closed })))).toEqual(['reseed shop-2 1@1'])
+    for (const waits of [
+      { ...closed, owned: gtids('shop-0', 3) },
+      { ...closed, semiSyncSource: { waiting: 1 } },
+      { ...gates, offlineMode: true },
+    ]) {
+      expect(ordersOf(decisionFor(errant, situation({ ...donating, server: waits })))).toEqual([])
+    }
+  })
+
+  it('stays closed while it is started again for that, and until the copy is made', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    expect(toPrimary(situation({ ...donating, process: 'dead', server: null }))).toMatchObject({
+      order: { mayRestart: true, donates: true },
+    })
+    const copying = {
+      ...errant,
+      stored: { seeding: true },
+      seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' },
+    }
+    expect(
+      decisionFor(copying, situation({ ...donating, server: closed })).actions.find(
+        (action) => action.kind === 'assign',
+      ),
+    ).toBeUndefined()
+  })
+
+  it('stays closed while the order to be seeded is under way, whatever the replica has received meanwhile', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    const given = situation(
+      { ...donating, server: closed },
+      { inFlight: new Map([['shop-2', { order: 'reseed', sinceMs: 4_900 }]]) },
+    )
+    expect(toPrimary(given)).toBeUndefined()
+    expect(
+      decisionFor({}, given).actions.find((action) => action.kind === 'assign' && action.to === 'shop-0'),
+    ).toBeUndefined()
+  })
+
+  it('opens again when nobody is copied from it any more', () => {
+    const donating = { stored: { assignment: { ...told, donates: true as const } } }
+    const order = decisionFor(
+      { server: { channel: { ioRunning: 'connecting' } } },
+      situation({ ...donating, server: closed }),
+    ).actions.find((action) => action.kind === 'assign' && action.to === 'shop-0')
+    expect(order).toMatchObject({ order: { role: 'primary' } })
+    expect(order).not.toHaveProperty('order.donates')
+  })
+
+  const staysOpen: Readonly<Record<string, SituationOverrides>> = {
+    'while a replica that stopped following may be connecting again': { strayingSince: new Map([['shop-1', 4_000]]) },
+    'when writes need no acknowledgement': { record: { acks: 0, acksWanted: 0 }, spec: { acks: 0 } },
+    'when a person is to seed': { spec: { reseed: 'manual' } },
+    'while the cluster is paused': { notes: { paused: { reason: 'maintenance', wallMs: 1 } } },
+  }
+  it.each(Object.entries(staysOpen))('stays open %s', (_, given) => {
+    expect(toPrimary(situation({}, given))).toBeUndefined()
+  })
+
+  it('where durability is available, waits for no acknowledgement any more and is copied as it is', () => {
+    const given = situation({}, { spec: { durability: 'available' } })
+    expect(committed(decisionFor(errant, given))).toMatchObject({ acks: 0, acksWanted: 0 })
+    const lowered = situation(
+      {
+        stored: { revision: 2, assignment: { ...told, revision: 2 } },
+        converged: { revision: 2, done: true, sentence: '' },
+      },
+      { spec: { durability: 'available' }, record: { revision: 2, syncSet: [], acks: 0, acksWanted: 0 } },
+    )
+    const toldAgain = {
+      ...errant,
+      stored: { assignment: { ...outside({}).stored?.assignment, revision: 2 } },
+    } as ViewOverrides
+    expect(ordersOf(decisionFor(toldAgain, lowered))).toEqual(['reseed shop-2 1@2'])
+  })
+
+  it('lets in, for its copy, a replica that began to be seeded', () => {
+    const seeding: ViewOverrides = {
+      process: 'dead',
+      server: null,
+      stored: { seeding: true },
+      converged: { revision: 0, done: false, sentence: '' },
+    }
+    expect(decisionFor(seeding, situation({})).actions.find((action) => action.kind === 'assign')).toMatchObject({
+      order: { catchingUp: ['shop-2'] },
+    })
+  })
+})
+
+describe('a member that the sync set cannot spare', () => {
+  const alone = {
+    record: { syncSet: ['shop-2@volume-2'] },
+    views: { 'shop-1': outside({ server: { channel: { ioRunning: 'connecting' } } }) },
+  } as const
+  const standsBy: ViewOverrides = {
+    server: { ...errant.server, channel: { ioRunning: 'no' } },
+    stored: { assignment: { epoch: 1, revision: 1, role: 'replica', counted: true, fenced: false, source: 'shop-0' } },
+  }
+
+  const closed = { readOnly: true, offlineMode: true, openGates: ['shop-1', 'shop-2'] }
+  const donating = {
+    stored: {
+      assignment: {
+        epoch: 1,
+        revision: 1,
+        role: 'primary',
+        counted: false,
+        fenced: false,
+        source: null,
+        donates: true,
+      },
+    },
+  } as const
+  const strayed = { nowMs: 9_000, strayingSince: new Map([['shop-2', 100]]) }
+
+  it('is copied beside what it has, from the primary alone, once that is closed and nothing waits there', () => {
+    const open = decisionFor(standsBy, { ...alone, ...strayed })
+    expect(ordersOf(open).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(open.actions.find((action) => action.kind === 'assign' && action.to === 'shop-0')).toMatchObject({
+      order: { role: 'primary', donates: true },
+    })
+    for (const waits of [
+      { ...closed, owned: gtids('shop-0', 3) },
+      { ...closed, semiSyncSource: { waiting: 1 } },
+    ]) {
+      expect(
+        ordersOf(
+          decisionFor(standsBy, {
+            ...alone,
+            ...strayed,
+            views: { ...alone.views, 'shop-0': { ...donating, server: waits } },
+          }),
+        ),
+      ).toEqual([])
+    }
+    const ready = decisionFor(standsBy, {
+      ...alone,
+      ...strayed,
+      views: { ...alone.views, 'shop-0': { ...donating, server: closed } },
+    })
+    expect(ready.actions).toMatchObject([
+      { kind: 'reseed', to: 'shop-2', order: { beside: true, donor: { instance: 'shop-0' }, sourceHolds: own } },
+    ])
+    expect(ready.sentence).toMatch(
+      /^shop-2 has 3 errant transactions .*; the sync set cannot spare it: it is copied from shop-0 beside what it has$/,
+    )
+  })
+
+  it('is told once more where it follows in spite of what is errant, as after a start of its agent, and then stands by', () => {
+    const follows: ViewOverrides = { ...standsBy, server: { ...errant.server, channel: { ioRunning: 'yes' } } }
+    const decision = decisionFor({ ...follows, converged: { revision: 1, done: true, sentence: '' } }, alone)
+    expect(decision.actions.find((action) => action.kind === 'assign' && action.to === 'shop-2')).toMatchObject({
+      order: { role: 'replica', counted: true, sourceHolds: own },
+    })
+    expect(
+      decisionFor({ ...follows, converged: { revision: 1, done: false, sentence: '' } }, alone).actions.filter(
+        (action) => action.kind === 'assign' && action.to === 'shop-2',
+      ),
+    ).toEqual([])
+  })
+
+  it('keeps the primary closed while it is copied, and is told nothing twice', () => {
+    const copying: ViewOverrides = { ...standsBy, seedingProgress: { stage: 'file copy', percent: 3, donor: 'shop-0' } }
+    const decision = decisionFor(copying, {
+      ...alone,
+      ...strayed,
+      views: { ...alone.views, 'shop-0': { ...donating, server: closed } },
+    })
+    expect(decision.sentence).toContain('shop-2 is seeded from shop-0 (file copy)')
+    expect(ordersOf(decision)).toEqual([])
+  })
+
+  it('is copied from nobody where the primary cannot be: it is said what a person can do', () => {
+    const decision = decisionFor(standsBy, {
+      ...alone,
+      ...strayed,
+      views: { ...alone.views, 'shop-0': { server: { foreignTables: ['app.legacy'] } } },
+    })
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(decision.sentence).toContain('What helps is another replica')
+  })
+
+  it('is not seeded where a person decides about that; it is said why, and what helps', () => {
+    const decision = decisionFor(standsBy, { ...alone, spec: { reseed: 'manual' } })
+    expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(decision).toMatchObject({ blocked: true })
+    expect(decision.sentence).toMatch(
+      /^shop-2 has 3 errant transactions .* only it may hold what was acknowledged, and writes wait\. .*regent local scale shop 4/,
+    )
+  })
+
+  it('is one of two that are both errant, too', () => {
+    const decision = decisionFor(standsBy, {
+      spec: { reseed: 'manual' },
+      record: { syncSet: [shop1, 'shop-2@volume-2'], leaving: [shop1] },
+      views: { 'shop-0': { markedRevision: 0 }, 'shop-1': { server: { channel: { ioRunning: 'no' } } } },
+    })
+    expect(decision.sentence).toContain('shop-2 has 3 errant transactions')
+    expect(decision.sentence).toContain('What helps is another replica')
+  })
+
+  it('leaves it by the usual steps once another one counts', () => {
+    expect(committed(decisionFor(standsBy, { record: { syncSet: [shop1, 'shop-2@volume-2'] } })).leaving).toEqual([
+      'shop-2@volume-2',
+    ])
+  })
+})

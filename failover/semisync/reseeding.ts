@@ -1,0 +1,109 @@
+import { holdsOf } from '../../topology/holdings.ts'
+import { orderFor, peersOf } from '../flows/assignments.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import { failedBefore, whyNoDonor, type Donor } from '../judge/donor.ts'
+import type { ReseedOrder } from '../protocol/order.ts'
+import {
+  copiesDue,
+  isReadyAsDonor,
+  primaryDonates,
+  seedingsDue,
+  unsparedMembers,
+  type DueSeeding,
+} from '../judge/seeding-plan.ts'
+import { endpointOf, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
+
+/** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
+const patience = 5
+/** One that refuses for the same reason again and again is not asked twice a second. */
+const refusedAgainMs = 10_000
+
+/**
+ * An instance that cannot follow as it is gets a copy of another: it went back in time, has errant transactions, lacks
+ * what the primary purged, is empty while there is much to copy, or had a replication filter. What it alone has is
+ * archived first by its agent (safety rule 8).
+ */
+export function reseedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const all = seedingsDue(situation, primary)
+  // An order that arrives when the copy is just made would have it made again.
+  const copied = all.find(({ view }) => view.observation.seedingProgress !== null)
+  if (copied) return copyingStep(copied, copiesDue(situation, primary))
+  // A donor gives one copy at a time (CLONE, error 3634): the next waits until the last one told shows that it copies.
+  const [told] = [...situation.inFlight].find(([, { order }]) => order === 'reseed') ?? []
+  if (told !== undefined) return step(`${told} is being told to take a copy of another instance`)
+  const free = all.filter(({ view }) => !situation.inFlight.has(view.name))
+  const due = free.find(({ donor }) => donor?.waitMs === 0) ?? free[0]
+  return due ? seedStep(situation, primary, due) : unsparedStep(situation, primary)
+}
+
+function copyingStep({ view, donor }: DueSeeding, due: string): FlowStep {
+  const { seedingProgress } = view.observation
+  return step(
+    `${view.name} is seeded from ${donor?.view.name ?? 'another instance'} (${seedingProgress?.stage})${failedBefore(view)}${due === '' ? '' : `; ${due}`}`,
+  )
+}
+
+/** Nothing is ordered: a person decides about copies, or nobody can be copied. */
+function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const [unspared] = unsparedMembers(situation, primary)
+  if (unspared === undefined) return undefined
+  const { view, why } = unspared
+  const more = wantedInstances(situation) + 1
+  const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : ', and writes wait'
+  const advice = `add one: regent local scale ${situation.cluster} ${more}; once it counts, ${view.name} is archived and seeded again by itself, and you can scale back`
+  return step(
+    `${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. What helps is another replica: ${advice}`,
+    [],
+    {
+      blocked: true,
+      revisitMs: 1_000,
+    },
+  )
+}
+
+function seedStep(situation: Situation, primary: LiveView, { view, why, donor, beside }: DueSeeding): FlowStep {
+  const blocked = { blocked: true, revisitMs: 1_000 }
+  if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding)
+    return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
+  if (donor === null) {
+    return step(`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], blocked)
+  }
+  const because = `${view.name} ${why}${failedBefore(view)}`
+  const isBlamed = view.observation.seedingFailures?.some((failure) => failure.donor === donor.view.name) === true
+  const again = `${isBlamed ? donor.view.name : 'it'} is tried again ${donor.pauseMs / 1_000} s after ${isBlamed ? 'it failed' : 'that'}`
+  if (donor.waitMs > 0) return step(`${because}; ${again}`, [], { blocked: true, revisitMs: donor.waitMs })
+  if (donor.view.name === primary.name && (beside || primaryDonates(situation, primary)) && !isReadyAsDonor(primary)) {
+    return step(
+      `${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`,
+      [],
+      blocked,
+    )
+  }
+  const refused = refusedStep(situation, view, because)
+  if (refused) return refused
+  const how = beside
+    ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has`
+    : `it is archived and seeded again from ${donor.view.name}`
+  const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
+  return step(`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
+}
+
+/** Its agent has refused so often, for the same reason, that it is asked again only after a while. */
+function refusedStep(situation: Situation, view: LiveView, because: string): FlowStep | undefined {
+  const refusal = situation.refused.get(view.name)
+  const restMs = refusal === undefined || refusal.times < patience ? 0 : refusal.atMs + refusedAgainMs - situation.nowMs
+  if (refusal === undefined || restMs <= 0) return undefined
+  const why = `its agent refused that ${refusal.times} times (${refusal.error}), and is asked again after ${refusedAgainMs / 1_000} s`
+  return step(`${because}; it is not seeded: ${why}`, [], { blocked: true, revisitMs: restMs })
+}
+
+function reseedOrder(situation: Situation, primary: LiveView, { observation }: LiveView, donor: Donor): ReseedOrder {
+  return {
+    ...orderFor(situation, observation.member, situation.record.epoch),
+    donor: endpointOf(donor.view),
+    source: endpointOf(primary),
+    destroys: holdsOf(observation).toString(),
+    sourceHolds: holdsOf(primary.observation).toString(),
+    peers: peersOf(situation),
+  }
+}

@@ -1,0 +1,294 @@
+import { counted } from '../../topology/analysis-input.ts'
+import { errantOf } from '../../topology/holdings.ts'
+import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { maxBacklog } from '../../topology/lag.ts'
+import { compareSeries, seriesOf } from '../../topology/series.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import { assignmentOrders, orderFor, peersOf } from '../flows/assignments.ts'
+import { promiseAction, stragglers } from './crash-failover.ts'
+import { bump, commitTo } from '../flows/commit.ts'
+import type { SwitchoverPlan } from '../flows/mode.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import { promisedBy } from '../judge/promised.ts'
+import { preferredOf } from '../judge/election.ts'
+import type { PromiseOrder } from '../protocol/order.ts'
+import { countedMembers, gatheredMembers, type ClusterRecord, type SwitchoverIntent } from '../protocol/record.ts'
+import {
+  departing,
+  endpointOf,
+  isFenced,
+  isFollowing,
+  isFollowingAsTold,
+  isServing,
+  liveView,
+  names,
+  type Situation,
+} from '../judge/situation.ts'
+import { judgePrimary } from '../judge/verdict.ts'
+
+/** Checks a switchover before anything is touched. Without `to` the one election would choose among those that stay. */
+export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {
+  const { record } = situation
+  const standing = whyNotNow(situation)
+  if (standing) return { refusal: standing }
+  if (to !== null) {
+    const refusal = whyNotTo(situation, to) ?? whyTooNew(situation, to)
+    return refusal ? { refusal } : planFor(situation, memberNamed(record, to))
+  }
+  const staying = countedMembers(record).filter((member) => !departing(situation).includes(instanceOf(member)))
+  const able = staying.filter((member) => whyNotTo(situation, instanceOf(member)) === null)
+  const best = preferredOf(situation, able)
+  if (best) return planFor(situation, best)
+  const why = staying.map((member) => whyNotTo(situation, instanceOf(member))).join('; ')
+  return { refusal: `no replica can take over${why ? `: ${why}` : ': nobody is in the sync set'}` }
+}
+
+function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
+  const { record } = situation
+  const [from, to] = [instanceOf(record.primary), instanceOf(candidate)]
+  const gathered = whomToGather(situation, candidate)
+  return {
+    candidate,
+    steps: [
+      `put the intent into the record (revision ${record.revision + 1})`,
+      ...(gathered.length > 0
+        ? [`${names(gathered)} ${gathered.length === 1 ? 'connects' : 'connect'} to ${to} beforehand`]
+        : []),
+      `${from} stops taking writes; running statements get ${situation.spec.switchover.graceMs} ms, then they are killed; it promises epoch ${record.epoch + 1}`,
+      `${to} catches up with its last transaction and promises`,
+      `commit: ${to} is primary of epoch ${record.epoch + 1}`,
+      `${to} opens, the others follow it, the route moves`,
+    ],
+  }
+}
+
+function whyNotNow(situation: Situation): string | null {
+  const { record } = situation
+  if (record.intent) return `a ${record.intent.kind} is under way`
+  const verdict = judgePrimary(situation)
+  if (verdict.opening !== undefined)
+    return `${verdict.sentence}; there is nothing to hand over yet, use: regent failover`
+  if (verdict.kind !== 'well') return `the primary is not well: ${verdict.sentence}`
+  const primary = liveView(situation.snapshot, record.primary)?.observation
+  if (primary?.stored.promise !== record.epoch)
+    return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
+  if (record.acks === 0 && countedMembers(record).length === 0) return 'no replica is in the sync set'
+  return null
+}
+
+function whyNotTo(situation: Situation, to: InstanceName): string | null {
+  const { record, timings, spec } = situation
+  if (to === instanceOf(record.primary)) return `${to} is the primary already`
+  if (!peersOf(situation).some(({ instance }) => instance === to))
+    return `there is no instance ${to}; there are ${peersOf(situation)
+      .map(({ instance }) => instance)
+      .join(', ')}`
+  const member = countedMembers(record).find((candidate) => instanceOf(candidate) === to)
+  if (member === undefined) return `${to} is not in the sync set`
+  const view = liveView(situation.snapshot, member)
+  if (!isFollowing(view, record, timings)) return `${to} does not follow the primary`
+  const primary = liveView(situation.snapshot, record.primary)
+  const errant = primary ? errantOf(view.observation, primary.observation) : undefined
+  if (errant && !errant.isEmpty()) return `${to} has ${counted(errant.count(), 'errant transaction')}`
+  if (isFenced(situation.notes, to)) return `${to} is fenced`
+  if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
+  return whyTooFarBehind(to, view.observation.server?.channel, spec.maxLagSeconds)
+}
+
+/**
+ * The oldest series leads while somebody of it can: a newer one could not be followed by it (decision 19). Without such
+ * a candidate the newer one is all there is.
+ */
+function whyTooNew(situation: Situation, to: InstanceName): string | null {
+  const { record, snapshot } = situation
+  const seriesAt = (member: MemberId) => seriesOf(liveView(snapshot, member)?.observation ?? { server: null })
+  const own = seriesAt(memberNamed(record, to))
+  const others = countedMembers(record).filter(
+    (member) => !departing(situation).includes(instanceOf(member)) && compareSeries(seriesAt(member), own) < 0,
+  )
+  const older = others.find((member) => whyNotTo(situation, instanceOf(member)) === null)
+  if (older === undefined) return null
+  return `${to} runs MySQL ${own?.name ?? ''} and ${instanceOf(older)} ${seriesAt(older)?.name ?? ''}, which cannot follow a newer one: update ${instanceOf(older)} first, or let it lead`
+}
+
+function whyTooFarBehind(
+  to: InstanceName,
+  channel: { backlogTransactions: number; lagSeconds: number | null } | null | undefined,
+  maxLagSeconds: number,
+): string | null {
+  if (channel && channel.backlogTransactions > maxBacklog)
+    return `${to} has ${counted(channel.backlogTransactions, 'transaction')} to apply (at most ${maxBacklog})`
+  return (channel?.lagSeconds ?? 0) > maxLagSeconds
+    ? `${to} lags ${channel?.lagSeconds} s (at most ${maxLagSeconds} s)`
+    : null
+}
+
+function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
+  return countedMembers(record).find((member) => instanceOf(member) === name) ?? record.primary
+}
+
+/**
+ * Who connects to the candidate before the primary is demoted, so that its first write is acknowledged at once
+ * (decision 12). So many stay with the primary, the candidate among them, that its writes go on.
+ */
+function whomToGather(situation: Situation, candidate: MemberId): readonly MemberId[] {
+  const { record, snapshot, timings } = situation
+  const acknowledging = countedMembers(record).filter((member) =>
+    isFollowing(liveView(snapshot, member), record, timings),
+  )
+  const spare = record.acks === 0 ? 0 : Math.max(0, acknowledging.length - record.acksWanted)
+  return acknowledging.filter((member) => member !== candidate).slice(0, spare)
+}
+
+/** How long those who connect beforehand are waited for, at most; writes go on meanwhile. */
+const gatherMs = 1_500
+
+/** The first step: the intent, before anything is touched. */
+export function beginSwitchover(
+  situation: Situation,
+  candidate: MemberId,
+  request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
+): FlowStep {
+  const { record, manager, wallMs } = situation
+  const members = whomToGather(situation, candidate)
+  const untilWallMs = wallMs + Math.max(0, Math.min(gatherMs, (request.deadlineWallMs - wallMs) / 3))
+  const intent: SwitchoverIntent = {
+    kind: 'switchover',
+    by: manager,
+    candidate,
+    ...request,
+    ...(members.length > 0 ? { gathering: { members, untilWallMs } } : {}),
+  }
+  const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
+  return step(why, [{ kind: 'commit', next: { ...record, revision: record.revision + 1, intent }, why }])
+}
+
+/** One step of a switchover whose intent this manager put into the record. Until the commit it can be undone. */
+export function switchoverStep(situation: Situation, intent: SwitchoverIntent): FlowStep {
+  const failure = whyGiveUp(situation, intent)
+  if (failure !== null) return undoSwitchover(situation, failure)
+  const { record } = situation
+  const next = record.epoch + 1
+  const primary = promisedBy(situation, record.primary, next)
+  if (!primary?.report.asPrimary) return gather(situation, intent) ?? demote(situation, intent)
+  const candidate = promisedBy(situation, intent.candidate, next)
+  const asked = countedMembers(record).filter(
+    (member) => promisedBy(situation, member, next) === undefined && isOfThisEpoch(situation, member),
+  )
+  if (candidate === undefined) {
+    const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.wallMs) / 2))
+    const sentence = `switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
+    // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them
+    // than for any straggler.
+    const patience = (member: MemberId): number =>
+      member === intent.candidate ? waitMs : Math.floor(situation.timings.stragglerMs / 2)
+    const more = (member: MemberId): Partial<PromiseOrder> => {
+      if (member === intent.candidate) return { prepare: true }
+      return gatheredMembers(record).includes(member) ? { keepReceiverFrom: instanceOf(intent.candidate) } : {}
+    }
+    return step(
+      sentence,
+      asked.map((member) =>
+        promiseAction(situation, member, next, {
+          after: primary.report.holds,
+          waitMs: patience(member),
+          ...more(member),
+        }),
+      ),
+    )
+  }
+  if (!candidate.holds.contains(primary.holds)) return fetchRest(situation, intent, primary.report.holds)
+  const late = stragglers(situation)
+  if (late !== null)
+    return step(`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], {
+      revisitMs: late,
+    })
+  const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? [])
+  const why = `switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${intent.reason}`
+  return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others], primary.holds), why }])
+}
+
+/** Its server runs as a replica of this epoch, whether it follows as it should at this moment or not. */
+function isOfThisEpoch({ snapshot, record, timings }: Situation, member: MemberId): boolean {
+  const view = liveView(snapshot, member)
+  return (
+    isServing(view, timings) &&
+    view.observation.stored.assignment?.role === 'replica' &&
+    view.observation.stored.assignment.epoch === record.epoch
+  )
+}
+
+/** Undefined once everybody is connected to the candidate, or has been waited for long enough. */
+function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent): FlowStep | undefined {
+  const missing = gathering?.members.filter((member) => !isGathered(situation, member)) ?? []
+  const leftMs = (gathering?.untilWallMs ?? 0) - situation.wallMs
+  if (missing.length === 0 || leftMs <= 0) return undefined
+  return step(
+    `switching over to ${instanceOf(candidate)}: ${names(missing)} ${missing.length === 1 ? 'connects' : 'connect'} to it first`,
+    assignmentOrders(situation),
+    { revisitMs: leftMs + 1 },
+  )
+}
+
+function isGathered({ snapshot, record, timings }: Situation, member: MemberId): boolean {
+  return isFollowingAsTold(liveView(snapshot, member), record, timings)
+}
+
+function whyGiveUp(situation: Situation, intent: SwitchoverIntent): string | null {
+  const failed = situation.failedRequests.get(intent.request)
+  if (failed !== undefined) return failed
+  if (situation.wallMs > intent.deadlineWallMs) return 'its deadline passed'
+  const verdict = judgePrimary(situation)
+  const candidate = liveView(situation.snapshot, intent.candidate)
+  if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return verdict.sentence
+  return candidate === undefined || candidate.observation.process !== 'running'
+    ? `${instanceOf(intent.candidate)} is gone`
+    : null
+}
+
+function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
+  const { record, spec } = situation
+  const remainingMs = Math.max(1, intent.deadlineWallMs - situation.wallMs)
+  const name = instanceOf(record.primary)
+  const order = {
+    ...orderFor(situation, record.primary, record.epoch + 1),
+    graceMs: Math.min(spec.switchover.graceMs, remainingMs),
+    deadlineMs: Math.ceil(remainingMs * 0.8),
+  }
+  return step(
+    `switching over to ${instanceOf(intent.candidate)}: ${name} stops taking writes`,
+    [{ kind: 'demote', to: name, order }],
+    { revisitMs: remainingMs + 1 },
+  )
+}
+
+function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string): FlowStep {
+  const { record, timings } = situation
+  const source = liveView(situation.snapshot, record.primary)
+  if (source === undefined) return undoSwitchover(situation, 'the old primary is gone')
+  const order = {
+    ...orderFor(situation, intent.candidate, record.epoch + 1),
+    from: endpointOf(source),
+    until: parseGtidSet(until).toString(),
+    deadlineMs: timings.orderDeadlineMs,
+  }
+  return step(`switching over: ${instanceOf(intent.candidate)} fetches the rest from ${source.name}`, [
+    { kind: 'fetch', to: instanceOf(intent.candidate), order },
+  ])
+}
+
+/**
+ * Takes the intent back. Before any promise the old primary just opens again; after promises were given the same
+ * primary, S and k are committed in the next epoch.
+ */
+export function undoSwitchover(situation: Situation, why: string): FlowStep {
+  const { record } = situation
+  const sentence = `switchover undone: ${why}; ${instanceOf(record.primary)} goes on as primary`
+  const promisedAhead = situation.snapshot.instances.some(
+    (view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch,
+  )
+  if (promisedAhead) return bump(situation, sentence)
+  return step(sentence, [
+    { kind: 'commit', why: sentence, next: { ...record, revision: record.revision + 1, intent: null } },
+  ])
+}

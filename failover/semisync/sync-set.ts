@@ -1,0 +1,263 @@
+import { errantOf, holdsOf } from '../../topology/holdings.ts'
+import { eachOf } from '../../topology/words.ts'
+import { instanceOf, type MemberId } from '../../topology/member.ts'
+import type { InstanceView } from '../../topology/snapshot.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
+import {
+  departing,
+  hasStrayedLong,
+  isErrant,
+  isFollowing,
+  isFollowingAsTold,
+  isLive,
+  isServing,
+  liveView,
+  names,
+  viewOf,
+  wantedInstances,
+  type LiveView,
+  type Situation,
+} from '../judge/situation.ts'
+import { acksFor } from '../protocol/spec.ts'
+
+/**
+ * A replica that lacks more transactions than this is not let into the sync set yet. What it received and has yet to
+ * apply it does not lack: it stands for that, and election prefers whoever has less to apply.
+ */
+const maxLacking = 200
+
+/**
+ * The next step, if any, of bringing the sync set and k to what they should be; one compare-and-swap at a time, each in
+ * the order proven in design §5. `primary` runs, answered, and has stored this revision.
+ */
+export function syncSetStep(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const steps = [finishRaise, cancelLeaving, finishLeaving, addMember, lowerAcks, beginRaise, beginLeaving]
+  for (const next of steps) {
+    const found = next(situation, primary)
+    if (found) return found
+  }
+  return undefined
+}
+
+function change(situation: Situation, why: string, fields: Partial<ClusterRecord>): FlowStep {
+  const { record } = situation
+  return step(why, [{ kind: 'commit', why, next: { ...record, ...fields, revision: record.revision + 1 } }])
+}
+
+function wantedAcks(situation: Situation): number {
+  return acksFor(situation.spec, wantedInstances(situation))
+}
+
+/** A marker acknowledged at this revision: k counted members hold everything before it. */
+function isMarked(situation: Situation, primary: LiveView): boolean {
+  return primary.observation.markedRevision >= situation.record.revision
+}
+
+function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  if (record.acksWanted === record.acks || !isMarked(situation, primary)) return undefined
+  return change(situation, `writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
+}
+
+function cancelLeaving(situation: Situation): FlowStep | undefined {
+  const { record, timings } = situation
+  const back = record.leaving.find(
+    (member) => isFollowing(viewOf(situation.snapshot, member), record, timings) && !mustLeave(situation, member),
+  )
+  if (back === undefined) return undefined
+  return change(situation, `${instanceOf(back)} follows again and stays in the sync set`, {
+    leaving: record.leaving.filter((member) => member !== back),
+  })
+}
+
+function finishLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  const leaver = record.leaving[0]
+  if (leaver === undefined || !(isSmallerThanK(record) || isMarked(situation, primary))) return undefined
+  const proof = isSmallerThanK(record)
+    ? 'nothing is acknowledged until so many hold everything'
+    : 'a marker proved that the others hold everything'
+  return change(situation, `${instanceOf(leaver)} left the sync set; ${proof}`, {
+    syncSet: record.syncSet.filter((member) => member !== leaver),
+    leaving: record.leaving.filter((member) => member !== leaver),
+  })
+}
+
+function addMember(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record } = situation
+  for (const view of situation.snapshot.instances) {
+    const member = view.observation?.member
+    if (member === undefined || member === record.primary || record.syncSet.includes(member)) continue
+    if (!mayJoin(situation, member, primary)) continue
+    const size = record.syncSet.length
+    if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary))
+      continue
+    return change(situation, `${view.name} follows and joins the sync set`, { syncSet: [...record.syncSet, member] })
+  }
+  return undefined
+}
+
+/**
+ * A follower of this epoch without errant transactions, not far behind, that forgot nothing and is meant to stay. One
+ * that is just being told to give up what it has would hold nothing of what it joined with.
+ */
+function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boolean {
+  const { record, timings } = situation
+  const view = liveView(situation.snapshot, member)
+  if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false
+  if (!isFollowingAsTold(view, record, timings) || mustLeave(situation, member)) return false
+  if (view.observation.stored.assignment?.revision !== record.revision) return false
+  const lacking = holdsOf(primary.observation).subtract(holdsOf(view.observation)).count()
+  return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()
+}
+
+/**
+ * Its volume is gone (another one is there now, or no instance at all), it is meant to go, it holds what the primary
+ * lacks, or less than it claims.
+ */
+function mustLeave(situation: Situation, member: MemberId): boolean {
+  const view = viewOf(situation.snapshot, member)
+  return view === undefined || departing(situation).includes(view.name) || isDoubtful(situation, view)
+}
+
+function isDoubtful(situation: Situation, view: InstanceView): boolean {
+  if (!isLive(view)) return false
+  const { stored } = view.observation
+  return (
+    view.past !== undefined ||
+    stored.fromThePast ||
+    stored.filterSeen ||
+    stored.forgetful ||
+    stored.seeding ||
+    isErrant(situation, view)
+  )
+}
+
+function enoughHoldEverything(
+  situation: Situation,
+  members: readonly MemberId[],
+  wanted: number,
+  primary: LiveView,
+): boolean {
+  const everything = holdsOf(primary.observation)
+  const holding = members.filter((member) => {
+    const view = liveView(situation.snapshot, member)
+    return isFollowing(view, situation.record, situation.timings) && holdsOf(view.observation).contains(everything)
+  })
+  return holding.length >= wanted
+}
+
+function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record, spec } = situation
+  const wanted = wantedAcks(situation)
+  const able = record.syncSet.filter((member) => !hasStrayedLong(situation, member)).length
+  const target = spec.durability === 'available' ? Math.min(wanted, able) : wanted
+  if (target >= record.acks || record.acks !== record.acksWanted) return undefined
+  if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary))
+    return undefined
+  const loudly =
+    target < wanted ? ' (durability available: fewer than wanted, because too few replicas can acknowledge)' : ''
+  return change(situation, `writes now need ${counted(target)}${loudly}`, { acks: target, acksWanted: target })
+}
+
+function beginRaise(situation: Situation): FlowStep | undefined {
+  const { record } = situation
+  const healthy = countedMembers(record).filter((member) => !isStraying(situation, member)).length
+  // As many as are wanted of the instances that are there: while a cluster grows, each replica would be needed for
+  // every write.
+  const target = Math.min(wantedAcks(situation), acksFor(situation.spec, healthy + 1))
+  if (record.acks !== record.acksWanted || target <= record.acks) return undefined
+  return change(situation, `the primary waits for ${counted(record.acks + 1)} from now on`, {
+    acksWanted: record.acks + 1,
+  })
+}
+
+/**
+ * The primary counts nobody outside of S, so with |S| < k nothing is acknowledged and the invariant asks nothing of S:
+ * a member that can never hold everything again (its volume is gone, it is errant) may be dropped as soon as its gate
+ * is closed. Else S could never become k members that hold everything.
+ */
+function isSmallerThanK({ syncSet, acks }: ClusterRecord): boolean {
+  return syncSet.length < acks
+}
+
+function beginLeaving(situation: Situation): FlowStep | undefined {
+  const { record } = situation
+  const small = isSmallerThanK(record)
+  if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < mostAcks(record))) return undefined
+  const isDue = (member: MemberId): boolean =>
+    mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))
+  const due = countedMembers(record).find(
+    (member) => isFirstOfItsInstance(record, member) && isDue(member) && !isNeededYet(situation, member),
+  )
+  if (due === undefined) return undefined
+  return change(
+    situation,
+    `${instanceOf(due)} ${mustLeave(situation, due) ? 'is to leave' : 'does not follow'} and leaves the sync set`,
+    { leaving: [due] },
+  )
+}
+
+/**
+ * One that is only meant to go acknowledges as well as any other: it leaves once writes go on without it. Who has just
+ * joined must hear of that first, and connect anew. With |S| < k no writes go on with it either.
+ */
+function isNeededYet(situation: Situation, member: MemberId): boolean {
+  const { record, snapshot } = situation
+  const view = viewOf(snapshot, member)
+  const isMeantToGo = view !== undefined && departing(situation).includes(view.name) && !isDoubtful(situation, view)
+  if (!isMeantToGo || isSmallerThanK(record)) return false
+  const acknowledging = countedMembers(record).filter((other) => isAcknowledging(situation, other))
+  return acknowledging.includes(member) && acknowledging.length <= mostAcks(record)
+}
+
+/** What a write may have to wait for: the larger one while k is being raised. */
+function mostAcks({ acks, acksWanted }: ClusterRecord): number {
+  return Math.max(acks, acksWanted)
+}
+
+/** It is connected as one that counts. Whether it applies what it gets is another matter. */
+function isAcknowledging({ snapshot, record, timings }: Situation, member: MemberId): boolean {
+  const view = liveView(snapshot, member)
+  if (!isServing(view, timings)) return false
+  const {
+    stored: { assignment },
+    server,
+  } = view.observation
+  const isTold =
+    assignment?.epoch === record.epoch &&
+    assignment.counted === true &&
+    assignment.source === instanceOf(record.primary)
+  return isTold && server?.channel?.ioRunning === 'yes' && server.channel.semiSync
+}
+
+/**
+ * An instance that came back on another volume may be in S twice, the lost member before the new one. The lost one
+ * leaves first: the gate is the instance's, and could not be closed for the new one while the other one counts. A
+ * manager that still sees the old volume would take the new member for the one that is gone.
+ */
+function isFirstOfItsInstance({ syncSet }: ClusterRecord, member: MemberId): boolean {
+  return syncSet.find((other) => instanceOf(other) === instanceOf(member)) === member
+}
+
+function isStraying(situation: Situation, member: MemberId): boolean {
+  return situation.strayingSince.has(instanceOf(member))
+}
+
+/** What keeps writes waiting or less protected than asked for; '' when nothing does. */
+export function syncSetShortfall(situation: Situation): string {
+  const { record } = situation
+  const live = countedMembers(record).filter((member) => !isStraying(situation, member))
+  if (live.length < record.acks) {
+    return `writes wait: ${counted(record.acks)} ${record.acks === 1 ? 'is' : 'are'} needed and ${live.length === 0 ? 'no replica' : `only ${names(live)}`} can give one`
+  }
+  if (record.acks < wantedAcks(situation))
+    return `writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
+  if (record.acks === 0) return 'not protected: writes need no acknowledgement'
+  return live.length === record.acks ? `the loss of ${eachOf(live.map(instanceOf))} would make writes wait` : ''
+}
+
+function counted(acks: number): string {
+  return acks === 0 ? 'no acknowledgement' : acks === 1 ? 'one acknowledgement' : `${acks} acknowledgements`
+}

@@ -1,0 +1,58 @@
+import { Type } from 'typebox'
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import type { Analysis } from '../../topology/analysis.ts'
+import { nullable } from './views.ts'
+
+/** Why a cluster is as it is: the last decision with its reasons, and what it was decided from. */
+export interface ExplainView {
+  readonly sentence: string
+  readonly blocked: boolean
+  /** Reasons for what was not chosen or not done, one line each. */
+  readonly reasons: readonly string[]
+  readonly analyses: readonly Analysis[]
+  /** Null while there is none: before the first primary, or after it was lost. */
+  readonly record: ClusterRecord | null
+}
+
+const analysisSchema = Type.Object({
+  code: Type.String({ description: 'DeadPrimary, ReplicaLagging …' }),
+  severity: Type.Enum(['info', 'warning', 'critical']),
+  instance: nullable(Type.String()),
+  sentence: Type.String(),
+  expected: Type.Optional(Type.Literal(true, { description: 'The instance is in downtime.' })),
+})
+
+const intentSchema = Type.Object({
+  kind: Type.Enum(['fetch', 'switchover']),
+  by: Type.String({ description: 'Run of the manager that put it there.' }),
+  candidate: Type.String(),
+  request: Type.Optional(Type.String()),
+  deadlineWallMs: Type.Optional(Type.Number()),
+  reason: Type.Optional(Type.String()),
+})
+
+const recordSchema = Type.Object({
+  version: Type.Integer(),
+  cluster: Type.String(),
+  epoch: Type.Integer(),
+  revision: Type.Integer(),
+  primary: Type.String({ description: 'Members are named <instance>@<volume>.' }),
+  syncSet: Type.Array(Type.String()),
+  leaving: Type.Array(Type.String()),
+  acks: Type.Integer(),
+  acksWanted: Type.Integer(),
+  intent: nullable(intentSchema),
+})
+
+export const explainViewSchema = Type.Unsafe<ExplainView>(
+  Type.Object(
+    {
+      sentence: Type.String(),
+      blocked: Type.Boolean(),
+      reasons: Type.Array(Type.String()),
+      analyses: Type.Array(analysisSchema),
+      record: nullable(recordSchema),
+    },
+    { $id: 'ExplainView', description: 'Why a cluster is as it is.' },
+  ),
+)

@@ -1,0 +1,120 @@
+import { writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import type { AgentConfig } from '../../../agents/instance/config.ts'
+import { agentConfigOf } from '../../kube/agent-config.ts'
+import { aCluster } from '../../kube/testing.ts'
+import { agentConfigFor } from '../../local/agent-config.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import { clusterIn, fileWith } from '../../local/testing.ts'
+import { readAgentConfig } from './agent-config-file.ts'
+
+const cluster = clusterIn('/state')
+const [instance] = cluster.instances
+if (instance === undefined) throw new Error('the cluster has no instance')
+/** What `local up` writes must be what an agent reads: the annotation checks it at compile time. */
+const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instance, {
+  lowSpaceBytes: 1,
+  keepBinlogsSeconds: 2,
+  heldBinlogsBytes: 3,
+  archiveBytes: 4,
+})
+
+describe('the agent’s configuration file', () => {
+  test('is read as local up writes it', async () => {
+    expect(await readAgentConfig(await fileWith(JSON.stringify(written)))).toEqual(written)
+  })
+
+  test('is read as it is written for the pods of a Kubernetes cluster, with what each pod has in its environment', async () => {
+    const shared =
+      agentConfigOf(aCluster({ settings: { max_connections: '500' }, keepBinlogsSeconds: 3_600 })).data?.[
+        'agent.json'
+      ] ?? ''
+    const file = await fileWith(shared)
+    expect(await readAgentConfig(file, { REGENT_INSTANCE: 'shop-1', REGENT_HOST: '10.0.0.2' })).toMatchObject({
+      ...{ cluster: 'shop', instance: 'shop-1', host: '10.0.0.2', port: 3306, agentPort: 9400, probePort: 9401 },
+      ...{
+        serverSettings: { max_connections: '500' },
+        keepBinlogsSeconds: 3_600,
+        launcherDir: '/regent/shared',
+        tls: { certificateFolder: '/etc/regent-certificates' },
+      },
+    })
+    await expect(readAgentConfig(file, { REGENT_INSTANCE: 'shop-1' })).rejects.toThrow('lacks "host"')
+    await expect(readAgentConfig(file, { REGENT_HOST: '10.0.0.2' })).rejects.toThrow('lacks "instance"')
+  })
+
+  test('is read as it is written for the pods of a cluster that says something of its clients’ TLS', async () => {
+    const clientTls = async (tls: object) =>
+      (
+        await readAgentConfig(await fileWith(agentConfigOf(aCluster({ tls })).data?.['agent.json'] ?? ''), {
+          REGENT_INSTANCE: 'shop-1',
+          REGENT_HOST: '10.0.0.2',
+        })
+      ).clientTls
+    expect(await clientTls({ secretName: 'shop-tls' })).toEqual({
+      certificateFolder: '/etc/regent-client-certificate',
+      required: false,
+    })
+    expect(await clientTls({ required: true })).toEqual({ required: true })
+    expect(await clientTls({})).toBeUndefined()
+  })
+
+  test('of before the agent kept binlogs and archives in bounds has the defaults', async () => {
+    const { keepBinlogsSeconds: _keep, heldBinlogsBytes: _held, archiveBytes: _archive, ...older } = written
+    expect(await readAgentConfig(await fileWith(JSON.stringify(older)))).toMatchObject({
+      keepBinlogsSeconds: 259_200,
+      heldBinlogsBytes: 21_474_836_480,
+      archiveBytes: 4_294_967_296,
+    })
+  })
+
+  test('may say where the certificates are, and has no port for probes unless it says so', async () => {
+    const { probePort: _probePort, ...older } = written
+    const tls = { certificateFolder: '/regent/certificates' }
+    expect(await readAgentConfig(await fileWith(JSON.stringify({ ...older, tls })))).toEqual({
+      ...written,
+      tls,
+      probePort: 0,
+    })
+  })
+
+  const refusals: readonly (readonly [string, object, RegExp])[] = [
+    ['an unknown key', { colour: 'red' }, /unknown key "colour"/],
+    ['a relative path', { volume: 'instances/x' }, /volume is "instances\/x"; allowed is a text/],
+    ['a port out of range', { adminPort: 70_000 }, /adminPort is 70000; allowed is an integer from 1 to 65535/],
+    [
+      'certificates in a relative folder',
+      { tls: { certificateFolder: 'tls' } },
+      /tls.certificateFolder is "tls"; allowed is a text/,
+    ],
+    ['no command for mysqld', { mysqld: [] }, /mysqld is \[\]/],
+    [
+      'an unknown timing',
+      { timings: { leaseMinutes: 1 } },
+      /timings has the unknown key "leaseMinutes"; allowed are processWatchMs/,
+    ],
+    ['timings that contradict each other', { timings: { leaseMs: 1500 } }, /leaseRenewMs × 3 must not exceed leaseMs/],
+    ['an instance of another cluster', { instance: 'other-0' }, /allowed is shop-<ordinal>/],
+    ['an unknown log level', { logLevel: 'loud' }, /logLevel is "loud"/],
+    ['a missing field', { host: undefined }, /lacks "host"/],
+    [
+      'a setting that is a number',
+      { serverSettings: { max_connections: 5 } },
+      /serverSettings.max_connections is 5; allowed is a text/,
+    ],
+  ]
+  test.each(refusals)('is refused for %s', async (_what, change, message) => {
+    const file = await fileWith(JSON.stringify({ ...written, ...change }))
+    await expect(readAgentConfig(file)).rejects.toThrow(message)
+  })
+
+  test('is refused when it is of a newer version, no JSON or no object', async () => {
+    await expect(readAgentConfig(await fileWith('{"version": 2}'))).rejects.toMatchObject({
+      code: 'REGENT_NEWER_VERSION',
+    })
+    const file = await fileWith('version: 1')
+    await expect(readAgentConfig(file)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+    await writeFile(file, '[]')
+    await expect(readAgentConfig(file)).rejects.toMatchObject({ code: 'REGENT_BAD_FILE' })
+  })
+})

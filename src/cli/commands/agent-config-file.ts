@@ -1,0 +1,140 @@
+import type { AgentConfig } from '../../../agents/instance/config.ts'
+import { defaultArchiveBytes } from '../../../failover/protocol/archive-default.ts'
+import { contradictionIn, defaultTimings } from '../../../failover/protocol/timings.ts'
+import { RegentError } from '../../common/errors.ts'
+import { exactObject, integer, text } from '../../common/json-schema.ts'
+import { logLevels } from '../../common/log-levels.ts'
+import { complaintAbout } from '../../common/schema-complaint.ts'
+import { refuseNewer } from '../../local/file-version.ts'
+import { readJson } from '../../local/input-file.ts'
+
+const path = (description: string) => ({ type: 'string', pattern: '^/', minLength: 1, maxLength: 4096, description })
+const program = (description: string, minItems: number) => ({
+  type: 'array',
+  items: text(1, 4096),
+  minItems,
+  maxItems: 32,
+  description,
+})
+const port = (description: string) => ({ ...integer(1, 65_535), description })
+
+const timingNames = Object.keys(defaultTimings)
+const timingsSchema = exactObject(
+  Object.fromEntries(timingNames.map((name) => [name, integer(1, 86_400_000)])),
+  timingNames,
+  'Durations that differ from the defaults. Milliseconds.',
+)
+
+/** The agent's configuration file. Every path is absolute. */
+export const agentConfigSchema = exactObject(
+  {
+    version: { const: 1, description: 'Version of this format.' },
+    cluster: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,38}$', description: 'Name of the cluster.' },
+    instance: {
+      type: 'string',
+      pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$',
+      description: 'Name of the instance; where it is missing, from REGENT_INSTANCE.',
+    },
+    host: {
+      ...text(1, 253),
+      description: 'Address that mysqld and the agent listen on; where it is missing, from REGENT_HOST.',
+    },
+    port: port('Port of mysqld for clients and replicas.'),
+    adminPort: port('Port of mysqld’s administrative interface.'),
+    agentPort: port('Port of the agent.'),
+    probePort: {
+      ...integer(0, 65_535),
+      description:
+        'Port on which /live, /ready and /metrics are answered without TLS, for the kubelet and Prometheus; 0 for none of its own.',
+    },
+    tls: exactObject(
+      { certificateFolder: path('Folder with tls.crt, tls.key and ca.crt.') },
+      [],
+      'With certificateFolder, a folder with tls.crt, tls.key and ca.crt (as a mounted Secret has them), the agent speaks TLS, asks callers for a certificate of the same authority, and takes changed files without a restart.',
+    ),
+    clientTls: exactObject(
+      {
+        certificateFolder: path(
+          'Folder with tls.crt and tls.key, and ca.crt where clients’ own certificates are checked.',
+        ),
+        required: { type: 'boolean', description: 'Whether mysqld refuses clients without TLS.' },
+      },
+      ['certificateFolder'],
+      'With certificateFolder, a folder with tls.crt, tls.key and perhaps ca.crt, mysqld shows that certificate to clients, and takes changed files without a restart; with required it refuses clients without TLS.',
+    ),
+    mysqld: program('Command line that starts mysqld, without options.', 1),
+    launcherDir: {
+      ...text(0, 4096),
+      description:
+        'Folder shared with the launcher that starts mysqld in another container of the pod; empty where the agent starts it.',
+    },
+    mysqlbinlog: program('Command line of mysqlbinlog; empty where it is missing.', 0),
+    pluginDir: { ...text(0, 4096), description: 'Where the server’s plugins lie; empty for its own default.' },
+    shareDir: { ...text(0, 4096), description: 'Where the server’s messages lie; empty for its own default.' },
+    volume: path('The instance’s volume: data/, agent/, run/ and archive/ are kept below it.'),
+    tokenFile: path('File with the bearer token of the cluster’s agents.'),
+    accountSecretFile: path('File with the secret from which account passwords are derived.'),
+    bootIdFile: path('Where the kernel’s boot id is read.'),
+    timings: timingsSchema,
+    lowSpaceBytes: {
+      ...integer(0, 1_099_511_627_776),
+      description: 'With less free space a primary stops taking writes.',
+    },
+    keepBinlogsSeconds: {
+      ...integer(1, 31_536_000),
+      description: 'A binlog is purged this long after its last write, once every instance has what is in it.',
+    },
+    heldBinlogsBytes: {
+      ...integer(0, 1_125_899_906_842_624),
+      description: 'With more binlogs than this, older ones are purged also where an instance lacks them.',
+    },
+    archiveBytes: {
+      ...integer(0, 1_125_899_906_842_624),
+      description: 'With more archives than this, the oldest are removed; never what was archived last.',
+    },
+    serverSettings: {
+      type: 'object',
+      patternProperties: { '^[A-Za-z0-9_-]{1,64}$': text(0, 4096) },
+      additionalProperties: false,
+      description: 'Further settings of mysqld, by name; managed ones are refused.',
+    },
+    logLevel: { type: 'string', pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' },
+  },
+  ['probePort', 'tls', 'clientTls', 'launcherDir', 'keepBinlogsSeconds', 'heldBinlogsBytes', 'archiveBytes'],
+)
+
+/** For files that are older than these fields. */
+const laterDefaults = {
+  launcherDir: '',
+  probePort: 0,
+  keepBinlogsSeconds: 259_200,
+  heldBinlogsBytes: 21_474_836_480,
+  archiveBytes: defaultArchiveBytes,
+} as const
+
+/**
+ * Reads an agent's configuration. Throws `REGENT_BAD_FILE` with field, value and what is allowed, or
+ * `REGENT_NEWER_VERSION`.
+ */
+export async function readAgentConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<AgentConfig> {
+  const value = withEnvironment(await readJson(file, 'the configuration of the agent'), env)
+  refuseNewer(file, value, 1)
+  const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the configuration of the agent, ${file}: ${why}`)
+  const complaint = complaintAbout(agentConfigSchema, value)
+  if (complaint !== undefined) throw refuse(complaint)
+  const config: AgentConfig = { ...laterDefaults, ...(value as Omit<AgentConfig, keyof typeof laterDefaults>) }
+  if (!config.instance.startsWith(`${config.cluster}-`))
+    throw refuse(
+      `instance is "${config.instance}"; allowed is ${config.cluster}-<ordinal>, as cluster is "${config.cluster}"`,
+    )
+  const contradiction = contradictionIn({ ...defaultTimings, ...config.timings })
+  if (contradiction !== undefined) throw refuse(`timings contradict each other: ${contradiction}`)
+  return config
+}
+
+/** Pods of a cluster share one file; each knows its own name and address from the environment. */
+function withEnvironment(value: unknown, { REGENT_INSTANCE: instance, REGENT_HOST: host }: NodeJS.ProcessEnv): unknown {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? { ...(instance && { instance }), ...(host && { host }), ...value }
+    : value
+}

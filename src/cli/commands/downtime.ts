@@ -1,0 +1,54 @@
+import { Option, type Command } from 'commander'
+import { longestDowntimeMs, shortestDowntimeMs } from '../../../failover/judge/downtime.ts'
+import { RegentError } from '../../common/errors.ts'
+import { instanceReference, lineArgument, spanFrom } from '../terminal/arguments.ts'
+import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
+
+const deadlineMs = 15_000
+
+interface DowntimeOptions extends DryRunOptions {
+  readonly for?: number
+  readonly reason?: string
+  readonly owner?: string
+  readonly end?: true
+}
+
+export function addDowntime(program: Command, io: Io): void {
+  const command = program
+    .command('downtime')
+    .description(
+      'Say that trouble of an instance is known and expected for a while: what is wrong with it is shown and calls nobody, and another instance is preferred as primary. Nothing is repaired less, and a primary that fails is failed over as ever.',
+    )
+    .argument('<instance>', 'the instance; <namespace>/<name> on Kubernetes', instanceReference)
+    .addOption(
+      new Option('--for <duration>', 'how long, with a unit: s, m, h or d; it ends by itself').argParser(
+        spanFrom(shortestDowntimeMs, longestDowntimeMs),
+      ),
+    )
+    .addOption(
+      new Option('--reason <text>', 'why: shown with everything that is expected').argParser(lineArgument(200)),
+    )
+    .addOption(
+      new Option('--owner <name>', 'who says so (default: USER of the environment)').argParser(lineArgument(100)),
+    )
+    .addOption(new Option('--end', 'end it before its time').conflicts(['for', 'reason', 'owner']))
+  withApi(withDryRun(command)).action(async (reference: string, options: DowntimeOptions) => {
+    const { operate } = await import('./operate.ts')
+    const instance = reference.replace(/^.*\//, '')
+    const operation = options.end
+      ? { path: '/end-downtime', body: { instance, dryRun: options.dryRun } }
+      : { path: '/downtime', body: { instance, ...beginning(options, io), dryRun: options.dryRun } }
+    await operate(io, options, reference.replace(/-\d{1,2}$/, ''), { ...operation, deadlineMs })
+  })
+}
+
+function beginning({ for: forMs, reason, owner }: DowntimeOptions, io: Io): Readonly<Record<string, unknown>> {
+  if (forMs === undefined || reason === undefined) {
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      'a downtime needs --for and --reason, for example --for 2h --reason "new disk"; --end ends one',
+    )
+  }
+  return { forMs, reason, owner: owner ?? io.env['USER']?.slice(0, 100) ?? '' }
+}

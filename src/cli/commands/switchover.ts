@@ -1,0 +1,43 @@
+import { Option, type Command } from 'commander'
+import { clusterReference, durationFrom, instanceArgument } from '../terminal/arguments.ts'
+import { withApi, withDryRun, type DryRunOptions } from '../terminal/common-options.ts'
+import type { Io } from '../terminal/io.ts'
+
+interface SwitchoverOptions extends DryRunOptions {
+  readonly to?: string
+  readonly timeout?: number
+}
+
+export function addSwitchover(program: Command, io: Io): void {
+  const command = program
+    .command('switchover')
+    .description(
+      'Hand the primary over to another instance without losing a write. Refused with the reason when it is not possible; undone when it does not end in time.',
+    )
+    .argument('[cluster]', 'the cluster; <namespace>/<name> on Kubernetes', clusterReference)
+    .addOption(
+      new Option('--to <instance>', 'the new primary (default: the one that election would choose)').argParser(
+        instanceArgument,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--timeout <duration>',
+        'past it the switchover is undone, with a unit: ms, s or m (default: switchover.timeoutMs of the spec, 10s)',
+      ).argParser(durationFrom(100, 600_000)),
+    )
+  withApi(withDryRun(command)).action(async (cluster: string | undefined, options: SwitchoverOptions) => {
+    const { operate } = await import('./operate.ts')
+    await operate(io, options, cluster, {
+      path: '/switchover',
+      body: {
+        to: options.to,
+        timeoutMs: options.timeout,
+        dryRun: options.dryRun,
+        reason: 'asked for with regent switchover',
+      },
+      // The manager keeps to the deadline itself; this only covers a manager that went away.
+      deadlineMs: (options.timeout ?? 60_000) + 30_000,
+    })
+  })
+}

@@ -1,0 +1,123 @@
+import type { InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
+import { describeDowntime } from '../../../failover/judge/downtime.ts'
+import type { Paint } from '../terminal/paint.ts'
+
+/**
+ * A cluster as a tree that can be read in two seconds: whether it takes writes first, then the primary with who follows
+ * whom, and under each instance what is wrong with it in words.
+ */
+export function renderTopology(view: TopologyView, paint: Paint): readonly string[] {
+  const placed = placeAll(view)
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(0, ...placed.map((one) => cellsOf(one)[column]?.length ?? 0)))
+  return [
+    headline(view, paint),
+    '',
+    ...placed.flatMap((one) => renderRow(one, widths, paint)),
+    '',
+    view.blocked ? paint.red(view.sentence) : view.sentence,
+  ]
+}
+
+/** `demo  semisync  epoch 3  WRITABLE  primary demo-1`. */
+export function headline(view: TopologyView, paint: Paint): string {
+  const state = view.writable ? paint.green(paint.bold('WRITABLE')) : paint.red(paint.bold('NOT WRITABLE'))
+  const primary = view.primary === null ? paint.red('no primary') : `primary ${paint.bold(view.primary)}`
+  const sync = view.acksWanted > view.syncSet.length ? paint.red(acknowledgements(view)) : acknowledgements(view)
+  const marks = [
+    ...(view.paused ? [paint.yellow('PAUSED')] : []),
+    ...(view.durability === 'available' ? [paint.yellow('durability available')] : []),
+  ]
+  return [paint.bold(view.name), view.mode, `epoch ${view.epoch}`, state, primary, sync, ...marks].join('  ')
+}
+
+function acknowledgements(view: TopologyView): string {
+  return view.acks === 0 && view.acksWanted === 0
+    ? 'not protected'
+    : `sync set ${view.syncSet.length}, ${view.acksWanted} needed`
+}
+
+/** A row with the branches before its name, and what stands before its problems. */
+interface Placed {
+  readonly row: InstanceRow
+  readonly branches: string
+  readonly below: string
+}
+
+/** The tree's rows from top to bottom, then instances that are in no tree. An instance in a circle is placed once. */
+function placeAll(view: TopologyView): readonly Placed[] {
+  const rest = new Map(view.instances.map((row) => [row.name, row]))
+  const place = (node: TreeNode, before: string, branch: string): readonly Placed[] => {
+    const row = rest.get(node.name)
+    if (row === undefined) return []
+    rest.delete(node.name)
+    const below = before + (branch === '├─ ' ? '│  ' : branch === '' ? '' : '   ')
+    const replicas = node.replicas.flatMap((replica, at) =>
+      place(replica, below, at === node.replicas.length - 1 ? '└─ ' : '├─ '),
+    )
+    return [{ row, branches: before + branch, below: below + (replicas.length > 0 ? '│ ' : '  ') }, ...replicas]
+  }
+  const inTrees = view.tree.flatMap((root) => place(root, '', ''))
+  return [...inTrees, ...[...rest.values()].map((row) => ({ row, branches: '', below: '  ' }))]
+}
+
+/** Name, role, state, whether it counts, how far behind it is. */
+function cellsOf({ row, branches }: Placed): readonly string[] {
+  const counts = row.role !== 'replica' ? '' : row.inSyncSet ? 'in sync set' : 'not counted'
+  return [branches + row.name, row.role, stateOf(row).words, counts, lagOf(row)]
+}
+
+/** Nothing for a server that does not run: its last words about lag are old. */
+function lagOf(row: InstanceRow): string {
+  if (row.role !== 'replica' || row.process !== 'running' || !row.reachable) return ''
+  const backlog = row.backlog !== null && row.backlog > 0 ? `, ${row.backlog} to apply` : ''
+  return `lag ${row.lagSeconds === null ? '–' : `${row.lagSeconds} s`}${backlog}`
+}
+
+function renderRow(placed: Placed, widths: readonly number[], paint: Paint): readonly string[] {
+  const { row } = placed
+  const padded = cellsOf(placed).map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  const plain = (text: string) => text
+  const colours = [
+    row.role === 'primary' ? paint.bold : plain,
+    plain,
+    { good: plain, doubtful: paint.yellow, bad: paint.red }[stateOf(row).level],
+    plain,
+    plain,
+  ]
+  const address = paint.dim(`${row.host}:${row.port}${row.version === null ? '' : `  ${row.version}`}`)
+  const line = [...padded.map((cell, column) => (colours[column] ?? plain)(cell)), address].join('  ')
+  const mark = row.downtime === undefined ? paint.red('!') : paint.yellow('·')
+  const downtime = row.downtime === undefined ? [] : [`${placed.below}  ${mark} ${describeDowntime(row.downtime)}`]
+  return [line, ...downtime, ...row.problems.map((problem) => `${placed.below}  ${mark} ${problem}`)]
+}
+
+interface StateWords {
+  readonly level: 'good' | 'doubtful' | 'bad'
+  readonly words: string
+}
+
+/** The one thing about an instance that matters most. */
+export function stateOf(row: InstanceRow): StateWords {
+  if (row.fenced) return { level: 'doubtful', words: 'fenced' }
+  if (!row.reachable) return { level: 'bad', words: 'agent not heard' }
+  if (row.process !== 'running') return processWords(row)
+  if (row.role === 'none') return { level: 'doubtful', words: 'no role yet' }
+  if (row.offline === true) return { level: row.role === 'primary' ? 'bad' : 'doubtful', words: 'offline' }
+  if (row.role === 'primary')
+    return row.readOnly === false ? { level: 'good', words: 'writable' } : { level: 'bad', words: 'read-only' }
+  if (row.downtime !== undefined && row.problems.length > 0) return { level: 'doubtful', words: 'downtime' }
+  if (row.behind) return { level: 'doubtful', words: 'behind' }
+  return row.problems.length === 0 ? { level: 'good', words: 'ok' } : { level: 'doubtful', words: 'ailing' }
+}
+
+function processWords(row: InstanceRow): StateWords {
+  const words: Readonly<Record<string, string>> = {
+    absent: 'mysqld not started',
+    starting: 'mysqld starting',
+    stopped: 'mysqld frozen',
+    exiting: 'mysqld ending',
+    dead: 'mysqld dead',
+    unknown: 'never heard',
+  }
+  return { level: row.process === 'starting' ? 'doubtful' : 'bad', words: words[row.process] ?? row.process }
+}

@@ -1,0 +1,116 @@
+import { resolve } from 'node:path'
+import { RegentError } from '../../common/errors.ts'
+import type { LocalCluster } from '../../local/cluster-file.ts'
+import { allClusters, findCluster, type FoundCluster } from '../../local/cluster-index.ts'
+import { listenerAt } from '../../local/listener.ts'
+import { layoutOf } from '../../local/state-layout.ts'
+import type { ClusterView } from '../../api-contract/views.ts'
+import { ApiClient, type ApiTarget } from './api-client.ts'
+import { clusterId, clusterName } from './cluster-reference.ts'
+import type { ApiOptions } from '../terminal/common-options.ts'
+import { isKubectlPlugin, type Io } from '../terminal/io.ts'
+import type { Place } from './place.ts'
+
+/**
+ * Decides where a command looks for its cluster. Kubernetes is asked only by those who say so (an option of it,
+ * kubectl, a namespace before the cluster's name), never because nothing else was found: a kubeconfig's context may be
+ * the production that nobody thought of. --api and these options outrank REGENT_API, which outranks a namespace and
+ * what is local. Throws `REGENT_BAD_REQUEST` for options that contradict each other and for a URL without a token file.
+ */
+export async function findPlace(io: Io, options: ApiOptions, wanted: string | undefined): Promise<Place> {
+  const { context, namespace, kubeconfig, managerNamespace, api, tokenFile } = options
+  const isAsked = [context, namespace, kubeconfig, managerNamespace].some((option) => option !== undefined)
+  if (isAsked && (api ?? tokenFile) !== undefined) {
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      '--api and --token-file name a manager by its URL, --context, --namespace, --kubeconfig and --manager-namespace one on Kubernetes: give only one of the two',
+    )
+  }
+  if (isAsked || (api === undefined && isKubectlPlugin(io))) return onKubernetes(io, options)
+  const remote = remoteTarget(io, options)
+  if (remote !== undefined) return remotePlace(await ApiClient.open(remote))
+  return wanted?.includes('/') === true ? onKubernetes(io, options) : localPlace(options)
+}
+
+async function onKubernetes(io: Io, options: ApiOptions): Promise<Place> {
+  const { kubernetesPlace } = await import('./kubernetes-place.ts')
+  return kubernetesPlace(io, options)
+}
+
+function remotePlace(client: ApiClient): Place {
+  return {
+    isCluster: async (word) =>
+      (await client.get<readonly ClusterView[]>('/clusters')).some(({ name }) => name === clusterId(word)),
+    async connect(wanted) {
+      const id = clusterId(await client.clusterName(wanted))
+      return { client, cluster: clusterName(id), path: `/clusters/${encodeURIComponent(id)}` }
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+function localPlace({ tokenFile }: ApiOptions): Place {
+  return {
+    isCluster: async (word) => (await allClusters(() => undefined)).some((found) => found.cluster.name === word),
+    async connect(wanted) {
+      const { dir, cluster } = await findLocal(wanted)
+      const client = await openLocal(dir, cluster, tokenFile)
+      return { client, cluster: cluster.name, path: `/clusters/${cluster.name}` }
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+}
+
+async function findLocal(wanted: string | undefined): Promise<FoundCluster> {
+  try {
+    return await findCluster(wanted)
+  } catch (error) {
+    if (!(error instanceof RegentError) || error.code !== 'REGENT_NOT_FOUND') throw error
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      `${error.message}. One on Kubernetes is asked for with -n <namespace>, --context or kubectl regent`,
+      { cause: error },
+    )
+  }
+}
+
+function remoteTarget(io: Io, options: ApiOptions): ApiTarget | undefined {
+  const url = options.api ?? io.env['REGENT_API']
+  if (!url) return undefined
+  const tokenFile = options.tokenFile ?? io.env['REGENT_TOKEN_FILE']
+  if (!tokenFile)
+    throw new RegentError('REGENT_BAD_REQUEST', `${url} needs a token: give --token-file or set REGENT_TOKEN_FILE`)
+  if (!URL.canParse(url))
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `REGENT_API is "${url}"; allowed is an http:// or https:// URL, for example http://127.0.0.1:9500`,
+    )
+  return { url: url.replace(/\/+$/, ''), tokenFile }
+}
+
+/** Where the manager of a local cluster listens, and the file with its token. */
+export function localTarget(dir: string, cluster: LocalCluster): ApiTarget {
+  return { url: `http://${cluster.api.host}:${cluster.api.port}`, tokenFile: layoutOf(dir).apiToken }
+}
+
+/**
+ * The manager of a local cluster. Throws `REGENT_API_UNREACHABLE` where another process has its address, such as the
+ * manager of another cluster: that one is shown no token, and not believed. Where nobody listens, or in a network that
+ * is not seen from here, the request will tell.
+ */
+export async function openLocal(dir: string, cluster: LocalCluster, tokenFile?: string): Promise<ApiClient> {
+  const target = localTarget(dir, cluster)
+  const { host, port } = cluster.api
+  const listener = await listenerAt(host, port)
+  if (listener !== undefined && (listener.managerOf === undefined || resolve(listener.managerOf) !== resolve(dir))) {
+    const who =
+      listener.managerOf === undefined
+        ? `another process${listener.pid === undefined ? '' : ` (pid ${listener.pid})`}`
+        : `the manager of the cluster in ${listener.managerOf} (pid ${listener.pid})`
+    throw new RegentError(
+      'REGENT_API_UNREACHABLE',
+      `${host}:${port}, where the manager of ${cluster.name} is to listen, is held by ${who}, which is not asked; "regent local up ${cluster.name} --port <another>" chooses another port`,
+    )
+  }
+  return ApiClient.open({ ...target, tokenFile: tokenFile ?? target.tokenFile })
+}

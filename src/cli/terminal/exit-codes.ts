@@ -1,0 +1,34 @@
+import { RegentError } from '../../common/errors.ts'
+import type { ErrorCode } from '../../common/error-catalogue.ts'
+
+/** What the process's exit code says; scripts rely on it. */
+export const exitCodes = {
+  ok: 0,
+  refused: 1,
+  usage: 2,
+  unreachable: 3,
+  timedOut: 4,
+} as const
+
+export const exitCodeMeanings: Readonly<Record<number, string>> = {
+  0: 'done',
+  1: 'failed, or refused by the server',
+  2: 'wrong usage: an option, argument or file is not valid; nothing was done',
+  3: 'the server cannot be reached',
+  4: 'it did not end in time',
+}
+
+const byCode: Partial<Record<ErrorCode, number>> = {
+  REGENT_BAD_NAME: exitCodes.usage,
+  REGENT_BAD_REQUEST: exitCodes.usage,
+  REGENT_BAD_FILE: exitCodes.usage,
+  REGENT_SETTINGS_REFUSED: exitCodes.usage,
+  REGENT_API_UNREACHABLE: exitCodes.unreachable,
+  REGENT_KUBE_UNREACHABLE: exitCodes.unreachable,
+  REGENT_TIMED_OUT: exitCodes.timedOut,
+}
+
+/** The exit code that goes with an error. */
+export function exitCodeOf(error: unknown): number {
+  return error instanceof RegentError ? (byCode[error.code] ?? exitCodes.refused) : exitCodes.refused
+}

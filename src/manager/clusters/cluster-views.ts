@@ -1,0 +1,114 @@
+import { buildReplicationTree, type ReplicationNode } from '../../../topology/replication-tree.ts'
+import { isBehind } from '../../../topology/lag.ts'
+import { instanceOf } from '../../../topology/member.ts'
+import type { ServerState } from '../../../topology/observation.ts'
+import type { InstanceView } from '../../../topology/snapshot.ts'
+import { isFenced, isServing, isWritable, type DecisionInput } from '../../../failover/judge/situation.ts'
+import { downtimeOf } from '../../../failover/judge/downtime.ts'
+import { countedMembers } from '../../../failover/protocol/record.ts'
+import type { Decision } from '../../../failover/protocol/decision.ts'
+import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
+
+/** What the API shows of a cluster, from what its loop knows. */
+export function clusterView(input: DecisionInput, decision: Decision | null): ClusterView {
+  const { record, spec, notes, snapshot } = input
+  const primary = record ? instanceOf(record.primary) : null
+  return {
+    name: input.cluster,
+    mode: spec.mode,
+    durability: spec.durability,
+    epoch: record?.epoch ?? 0,
+    revision: record?.revision ?? 0,
+    primary,
+    writable: isWritable(input),
+    syncSet: record ? countedMembers(record).map(instanceOf) : [],
+    acks: record?.acks ?? 0,
+    acksWanted: record?.acksWanted ?? 0,
+    sentence: decision?.sentence ?? 'this manager does not lead and has decided nothing',
+    blocked: decision?.blocked ?? false,
+    paused: notes.paused !== null,
+    instances: snapshot.instances.map((view) => instanceRow(input, decision, view)),
+  }
+}
+
+export function topologyView(input: DecisionInput, decision: Decision | null): TopologyView {
+  return { ...clusterView(input, decision), tree: buildReplicationTree(input.snapshot).roots.map(treeNode) }
+}
+
+function treeNode({ instance, followers }: ReplicationNode): TreeNode {
+  return { name: instance, replicas: followers.map(treeNode) }
+}
+
+function instanceRow(input: DecisionInput, decision: Decision | null, view: InstanceView): InstanceRow {
+  const { record, notes } = input
+  const seen = view.observation
+  return {
+    name: view.name,
+    host: view.host,
+    port: view.port,
+    role: roleOf(input, view),
+    process: seen?.process ?? 'unknown',
+    reachable: view.reachable,
+    inSyncSet: record !== undefined && seen !== null && countedMembers(record).includes(seen.member),
+    acknowledging: seen?.server?.channel?.semiSync ?? false,
+    behind: isFurtherBehind(input, view),
+    fenced: isFenced(notes, view.name),
+    ...downtimeField(input, view),
+    ...serverFields(seen?.server ?? null),
+    ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
+    problems: problemsOf(decision, view),
+  }
+}
+
+function downtimeField(input: DecisionInput, { name }: InstanceView): Pick<InstanceRow, 'downtime'> {
+  const found = downtimeOf(input, name)
+  return found === undefined
+    ? {}
+    : { downtime: { untilWallMs: found.untilWallMs, reason: found.reason, owner: found.owner } }
+}
+
+function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): boolean {
+  const channel = isServing(view, timings) ? view.observation.server?.channel : null
+  return channel != null && isBehind(channel, spec.maxLagSeconds)
+}
+
+function serverFields(
+  server: ServerState | null,
+): Pick<InstanceRow, 'lagSeconds' | 'backlog' | 'readOnly' | 'offline' | 'version' | 'executed'> {
+  if (server === null)
+    return { lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null }
+  const { channel, readOnly, offlineMode, version, executed } = server
+  return {
+    lagSeconds: channel?.lagSeconds ?? null,
+    backlog: channel?.backlogTransactions ?? null,
+    readOnly,
+    offline: offlineMode,
+    version,
+    executed,
+  }
+}
+
+function roleOf({ record }: DecisionInput, { observation }: InstanceView): InstanceRow['role'] {
+  if (record === undefined || observation === null) return 'none'
+  if (observation.member === record.primary) return 'primary'
+  return observation.stored.assignment?.role === 'replica' ? 'replica' : 'none'
+}
+
+function problemsOf(decision: Decision | null, view: InstanceView): readonly string[] {
+  const analyses =
+    decision?.analyses
+      .filter(
+        ({ instance, severity, expected }) => instance === view.name && (severity !== 'info' || expected === true),
+      )
+      .map(({ sentence }) => sentence) ?? []
+  const seen = view.observation
+  if (seen === null) return ['its agent was never heard']
+  const seeding = seen.seedingProgress
+    ? [
+        `seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`,
+      ]
+    : []
+  const converging = seen.converged.done ? [] : [seen.converged.sentence]
+  const certificate = seen.certificateTrouble === undefined ? [] : [seen.certificateTrouble]
+  return [...seeding, ...analyses, ...converging, ...certificate]
+}

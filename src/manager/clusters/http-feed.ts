@@ -1,0 +1,157 @@
+import type { ClientRequest } from 'node:http'
+import { createInterface } from 'node:readline'
+import { describeFailure, isDistrust, requestTo } from '../../common/agent-request.ts'
+import { catalogue } from '../../common/error-catalogue.ts'
+import { describeError, RegentError } from '../../common/errors.ts'
+import { readText } from '../../common/http-transport.ts'
+import type { ClientTls } from '../../common/tls.ts'
+import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { observationVersion, type Observation } from '../../../topology/observation.ts'
+import type { AgentFeed, AgentIdentity, FeedListener } from '../loop/agent-feed.ts'
+
+/**
+ * A stream without a line for this long is closed and opened again: agents send at least every few hundred
+ * milliseconds.
+ */
+const silenceMs = 1_500
+const retryMs = 100
+const longestRefusal = 65_536
+
+export interface HttpFeedOptions {
+  /** Sent as bearer token. */
+  readonly token: string
+  /** Plain HTTP unless given. */
+  readonly tls?: ClientTls | undefined
+}
+
+/** Streams of observations over HTTP, newline-delimited JSON. */
+export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
+  return {
+    follow(address, whom, listener) {
+      let stopped = false
+      let current: ClientRequest | undefined
+      let retry: NodeJS.Timeout | undefined
+      const lost = (why: string, isDistrusted = false): void => {
+        if (isDistrusted) listener.lost(why, true)
+        else listener.lost(why)
+        retry = setTimeout(open, retryMs)
+      }
+      const open = (): void => {
+        if (stopped) return
+        try {
+          current = openStream({ address, whom }, options, listener, lost)
+        } catch (error) {
+          lost(`${address}: ${describeError(error)}`)
+        }
+      }
+      open()
+      return () => {
+        stopped = true
+        clearTimeout(retry)
+        current?.destroy()
+      }
+    },
+  }
+}
+
+function openStream(
+  { address, whom }: { readonly address: string; readonly whom: AgentIdentity },
+  { token, tls }: HttpFeedOptions,
+  listener: FeedListener,
+  ended: (why: string, isDistrusted?: boolean) => void,
+): ClientRequest {
+  const [host = '', port = ''] = address.split(':')
+  let over = false
+  const end = (why: string, isDistrusted = false): void => {
+    if (over) return
+    over = true
+    outgoing.destroy()
+    ended(why, isDistrusted)
+  }
+  const outgoing = requestTo(tls, {
+    host,
+    port,
+    path: agentRoutes.observations,
+    headers: { authorization: `Bearer ${token}` },
+    timeout: silenceMs,
+  })
+  outgoing.on('response', (incoming) => {
+    if (incoming.statusCode !== 200) {
+      const isDistrusted = incoming.statusCode === catalogue.REGENT_UNAUTHORIZED.status
+      const refused = (text: string): void =>
+        end(`${address} answered ${incoming.statusCode}${reasonIn(text)}`, isDistrusted)
+      readText(incoming, longestRefusal).then(refused, (error: unknown) => end(describeError(error)))
+      return
+    }
+    incoming.on('error', (error) => end(describeError(error)))
+    const lines = createInterface({ input: incoming })
+    lines.on('line', (line) => {
+      // More of them may have come with the one that ended it.
+      if (over) return
+      try {
+        if (line === '') listener.alive()
+        else listener.heard(ofWhom(parseObservation(line), whom, address))
+      } catch (error) {
+        if (error instanceof RegentError && error.code === 'REGENT_WRONG_MEMBER') listener.strange?.(error)
+        end(describeError(error))
+      }
+    })
+    // readline passes its input's errors on, and one that nobody hears ends the process: here, whenever an agent is
+    // killed.
+    lines.on('error', (error) => end(describeError(error)))
+    lines.on('close', () => end(`${address} ended its stream`))
+  })
+  outgoing.on('socket', (socket) => socket.setNoDelay(true))
+  outgoing.on('timeout', () => end(`${address} sent nothing for ${silenceMs} ms`))
+  outgoing.on('error', (error) => end(`${address}: ${describeFailure(error)}`, isDistrust(error)))
+  outgoing.end()
+  return outgoing
+}
+
+/** The agent's own words, where it says why it refuses. */
+function reasonIn(text: string): string {
+  try {
+    const { detail } = JSON.parse(text) as { readonly detail?: unknown }
+    return typeof detail === 'string' ? `: ${detail}` : ''
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * Throws `REGENT_BAD_REQUEST` or `REGENT_NEWER_VERSION`. Fields are not checked one by one: the agent is ours and
+ * authenticated, only its version may differ.
+ */
+export function parseObservation(line: string): Observation {
+  const value = parseJson(line)
+  if (typeof value !== 'object' || value === null || typeof (value as Observation).version !== 'number') {
+    throw new RegentError('REGENT_BAD_REQUEST', 'an agent sent something that is no observation')
+  }
+  const observation = value as Observation
+  if (observation.version > observationVersion) {
+    throw new RegentError(
+      'REGENT_NEWER_VERSION',
+      `the agent of ${observation.instance} sends version ${observation.version}, this manager understands up to ${observationVersion}`,
+    )
+  }
+  return observation
+}
+
+/** Another instance or another cluster took over the address: what it says is nobody’s here. */
+function ofWhom(observation: Observation, { cluster, instance }: AgentIdentity, address: string): Observation {
+  if (observation.cluster === cluster && observation.instance === instance) return observation
+  throw new RegentError(
+    'REGENT_WRONG_MEMBER',
+    `the agent at ${address} is that of ${observation.instance} of cluster ${observation.cluster}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`,
+  )
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown
+  } catch (error) {
+    throw new RegentError('REGENT_BAD_REQUEST', `an agent sent a line that is not JSON: ${describeError(error)}`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import type { Timer } from '../../common/ports.ts'
+import { realWorld } from '../../common/real-world.ts'
+import { memoryStore } from '../../store/memory.ts'
+import { Leader } from './leader.ts'
+
+it('A claim that could not be taken up, because the store was lost again at that moment, is taken up at the next renewal, and one that is lost meanwhile is told', async () => {
+  const told: boolean[] = []
+  const troubles: string[] = []
+  const renewals: (() => void)[] = []
+  const every = (_ms: number, task: () => void): Timer => (renewals.push(task), { cancel: () => undefined })
+  const store = memoryStore()
+  let readable = false
+  let lost = false
+  const leader = new Leader({
+    store: { ...store, lead: async (...asked) => (lost ? undefined : store.lead(...asked)) },
+    world: {
+      ...realWorld,
+      timers: { ...realWorld.timers, every },
+      clock: { ...realWorld.clock, monotonicMs: () => realWorld.clock.monotonicMs() + (lost ? 3_000 : 0) },
+    },
+    manager: 'm1',
+    leadershipMs: 3_000,
+    changed: async (leads) => {
+      told.push(leads)
+      if (leads && !readable) throw new Error('the record cannot be read')
+    },
+    failed: (error) => troubles.push(String(error)),
+    storeIs: (trouble) => troubles.push(trouble),
+  })
+  leader.start()
+  await realWorld.timers.sleep(10)
+  expect(leader.leads).toBe(false)
+  lost = true
+  renewals[0]?.()
+  await realWorld.timers.sleep(10)
+  expect(told).toEqual([true, false])
+  lost = false
+  readable = true
+  renewals[0]?.()
+  await realWorld.timers.sleep(10)
+  expect(leader.leads).toBe(true)
+  expect(told).toEqual([true, false, true])
+  expect(troubles).toEqual(['', 'Error: the record cannot be read', '', ''])
+  await leader.stop()
+})

@@ -1,0 +1,81 @@
+import { describeError } from '../../common/errors.ts'
+import type { Timer, World } from '../../common/ports.ts'
+import type { LeadingStore } from '../../store/store.ts'
+
+export interface LeaderOptions {
+  readonly store: LeadingStore
+  readonly world: World
+  readonly manager: string
+  readonly leadershipMs: number
+  readonly changed: (leads: boolean) => Promise<void>
+  readonly failed: (error: unknown) => void
+  /** After each attempt: '' when the store answered, else why it did not. */
+  readonly storeIs: (trouble: string) => void
+}
+
+/**
+ * Keeps this manager's claim to lead. Judged by the local monotonic clock from before each attempt: a manager that was
+ * frozen finds its claim run out before it acts. Leadership only decides who works; safety rests on the record.
+ */
+export class Leader {
+  readonly #options: LeaderOptions
+  #timer: Timer | null = null
+  #leads = false
+  /** What was told last, taken up or not. */
+  #told = false
+  #untilMs = 0
+  #busy = false
+
+  constructor(options: LeaderOptions) {
+    this.#options = options
+  }
+
+  get leads(): boolean {
+    return this.#leads && this.#options.world.clock.monotonicMs() < this.#untilMs
+  }
+
+  start(): void {
+    const { world, leadershipMs } = this.#options
+    this.#timer = world.timers.every(leadershipMs / 4, () => void this.#renew())
+    void this.#renew()
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel()
+    this.#timer = null
+    if (this.#leads)
+      await this.#options.store.resign(this.#options.manager).catch((error: unknown) => this.#options.failed(error))
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#busy) return
+    this.#busy = true
+    const { store, world, manager, leadershipMs, failed, storeIs } = this.#options
+    const askedMs = world.clock.monotonicMs()
+    try {
+      const leadership = await store.lead(manager, leadershipMs)
+      if (leadership) this.#untilMs = askedMs + leadershipMs
+      storeIs('')
+    } catch (error) {
+      failed(error)
+      storeIs(describeError(error))
+    }
+    try {
+      await this.#tell(world.clock.monotonicMs() < this.#untilMs)
+    } catch (error) {
+      failed(error)
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  async #tell(leads: boolean): Promise<void> {
+    if (this.#timer === null || (leads === this.#leads && leads === this.#told)) return
+    this.#told = leads
+    if (!leads) this.#leads = false
+    await this.#options.changed(leads)
+    // Only now: a claim that could not be taken up, because the store was lost again at that moment, is taken up at the
+    // next renewal.
+    this.#leads = leads
+  }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { aRecord, aSpec } from '../../../failover/testing.ts'
+import { defaultTimings } from '../../../failover/protocol/timings.ts'
+import { anObservation } from '../../../topology/testing.ts'
+import { RegentError } from '../../common/errors.ts'
+import { createLogger } from '../../common/logger.ts'
+import { realWorld } from '../../common/real-world.ts'
+import { memoryStore } from '../../store/memory.ts'
+import type { FeedListener } from '../loop/agent-feed.ts'
+import type { LoopPorts } from '../loop/cluster-loop.ts'
+import { ManagedCluster } from './managed-cluster.ts'
+import { createMetrics } from './metrics.ts'
+
+const noTimer = { cancel: () => undefined }
+const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
+
+/** A cluster whose log is read; its timers never fire, and its route cannot be published. */
+async function logged() {
+  const lines: string[] = []
+  const listeners: FeedListener[] = []
+  const clock = { ...realWorld.clock, monotonicMs: () => time.nowMs }
+  const time = { nowMs: 1_000_000 }
+  const store = memoryStore()
+  await store.compareAndSwap('shop', 0, aRecord({ syncSet: [], acks: 0, acksWanted: 0 }))
+  const ports: LoopPorts = {
+    world: { ...realWorld, clock, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
+    transport: {
+      post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', `refused at ${time.nowMs} ms`)),
+    },
+    feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
+    store,
+    platform: {
+      instances: async () => [alone],
+      onChange: () => undefined,
+      publishPrimary: async () => Promise.reject(new Error(`no route at ${time.nowMs} ms`)),
+      publishedPrimary: async () => undefined,
+      scaleTo: async () => undefined,
+    },
+  }
+  const log = createLogger({ level: 'warn', name: 'manager', destination: { write: (line) => void lines.push(line) } })
+  const cluster = new ManagedCluster(
+    ports,
+    { cluster: 'shop', spec: aSpec({ instances: 1 }), timings: defaultTimings, manager: 'm1' },
+    { log, metrics: createMetrics() },
+  )
+  await cluster.loop.start()
+  await cluster.loop.lead(true)
+  const turn = async (sequence: number, laterMs = 1_000): Promise<void> => {
+    time.nowMs += laterMs
+    listeners[0]?.heard(
+      anObservation({
+        instance: 'shop-0',
+        sequence,
+        stored: { revision: 0 },
+        converged: { revision: 0, done: true, sentence: '' },
+      }),
+    )
+    await realWorld.timers.sleep(5)
+  }
+  return {
+    cluster,
+    turn,
+    told: (what: RegExp) =>
+      lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg).filter((line) => what.test(line)),
+  }
+}
+
+describe('the log of a manager', () => {
+  it('tells what fails again and again once a minute, with how often it was left out', async () => {
+    const { turn, told } = await logged()
+    for (let step = 1; step <= 20; step += 1) await turn(step)
+    expect(told(/^publishing the primary failed/)).toEqual(['publishing the primary failed'])
+    expect(told(/^assign of shop-0: /)).toHaveLength(1)
+    await turn(21, 60_000)
+    expect(told(/^publishing the primary failed/)[1]).toMatch(/\(\d+ times more since this was last said\)$/)
+    expect(told(/^assign of shop-0: /)[1]).toMatch(/\(\d+ times more since this was last said\)$/)
+  })
+
+  it('tells what another hand does again and again once a minute, and each other thing', async () => {
+    const { cluster, told } = await logged()
+    for (let time = 0; time < 5; time += 1) cluster.remark('routes.json was removed by another hand')
+    cluster.remark('routes.json was changed by another hand')
+    expect(told(/routes\.json/)).toEqual([
+      'routes.json was removed by another hand',
+      'routes.json was changed by another hand',
+    ])
+    expect(cluster.remarks).toEqual(['0 s ago: routes.json was changed by another hand'])
+  })
+})

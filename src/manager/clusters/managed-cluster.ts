@@ -1,0 +1,179 @@
+import { describeError } from '../../common/errors.ts'
+import type { Logger } from '../../common/logger.ts'
+import { Repeats, timesLeftOut } from '../../common/repeats.ts'
+import type { Decision, Action } from '../../../failover/protocol/decision.ts'
+import type { Recovery } from '../../../failover/protocol/notes.ts'
+import type { ClusterEvent } from './cluster-service.ts'
+import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
+import { clusterView } from './cluster-views.ts'
+import type { ManagerMetrics } from './metrics.ts'
+import { Operations } from './operations.ts'
+import type { OrderOutcome } from '../loop/order-desk.ts'
+import type { ClusterView } from '../../api-contract/views.ts'
+
+/** A view is sent to listeners at most this often. */
+const viewPauseMs = 50
+
+/** What another hand did is told for so long to those who ask why. */
+const remarkedMs = 600_000
+
+/** Who else is told, beside log, metrics and streams. */
+export interface Told {
+  decided(decision: Decision): void
+  recovered(recovery: Recovery): void
+  /** Somebody asked for what is refused. */
+  declined(sentence: string): void
+}
+
+/** One cluster with its loop, and who listens to it: the log, the metrics, the API's streams, operations that wait. */
+export class ManagedCluster {
+  /** As the API names it. */
+  readonly name: string
+  readonly loop: ClusterLoop
+  readonly operations: Operations
+  readonly #ports: LoopPorts
+  readonly #log: Logger
+  readonly #repeats: Repeats
+  readonly #metrics: ManagerMetrics
+  readonly #told: Told | undefined
+  readonly #listeners = new Set<(event: ClusterEvent) => void>()
+  readonly #waiting = new Set<(recovery: Recovery) => void>()
+  #lastView = ''
+  #lastGist = ''
+  #viewPlanned = false
+  #remark: { readonly sentence: string; readonly atMs: number } | undefined
+
+  constructor(
+    ports: LoopPorts,
+    config: LoopConfig,
+    tools: { readonly log: Logger; readonly metrics: ManagerMetrics; readonly name?: string; readonly told?: Told },
+  ) {
+    this.name = tools.name ?? config.cluster
+    this.#ports = ports
+    this.#log = tools.log
+    this.#repeats = new Repeats(ports.world.clock)
+    this.#metrics = tools.metrics
+    this.#told = tools.told
+    this.loop = new ClusterLoop(ports, config, {
+      decided: (decision, changed) => this.#decided(decision, changed),
+      acted: (action) => this.#acted(action),
+      answered: (outcome) => this.#answered(outcome),
+      recovered: (recovery) => this.#recovered(recovery),
+      failed: (what, error) => this.#failed(what, error),
+    })
+    this.operations = new Operations(
+      this.loop,
+      ports,
+      {
+        ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs),
+        declined: (sentence) => this.#declined(sentence),
+      },
+      config.place,
+    )
+  }
+
+  view(): ClusterView {
+    return { ...clusterView(this.loop.input(), this.loop.decision), name: this.name }
+  }
+
+  /**
+   * Something of what this cluster publishes may have been changed by another hand: record and route are read again,
+   * and put right.
+   */
+  async lookAgain(): Promise<void> {
+    if (!this.loop.leads) return
+    try {
+      await this.loop.reread()
+      this.loop.wake()
+    } catch (error) {
+      this.#failed(`reading the record of ${this.name} and what is published`, error)
+    }
+  }
+
+  /** Tells in the log, and for a while to those who ask why, what another hand did. */
+  remark(sentence: string): void {
+    const leftOut = this.#repeats.toTell(sentence, sentence)
+    if (leftOut !== null) this.#log.warn(`${sentence}${timesLeftOut(leftOut)}`)
+    this.#remark = { sentence, atMs: this.#ports.world.clock.monotonicMs() }
+  }
+
+  get remarks(): readonly string[] {
+    if (this.#remark === undefined) return []
+    const { sentence, atMs } = this.#remark
+    const agoMs = this.#ports.world.clock.monotonicMs() - atMs
+    return agoMs > remarkedMs ? [] : [`${Math.round(agoMs / 1_000)} s ago: ${sentence}`]
+  }
+
+  subscribe(listener: (event: ClusterEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #decided(decision: Decision, changed: boolean): void {
+    // Figures in a sentence change all the time; the log wants what is new.
+    const gist = decision.sentence.replace(/\d+/g, '0')
+    if (changed && gist !== this.#lastGist)
+      this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
+    this.#lastGist = gist
+    this.#told?.decided(decision)
+    this.#planView()
+  }
+
+  #acted(action: Action): void {
+    this.#metrics.decided(this.name, action.kind)
+    this.#log.debug({ action: action.kind, to: 'to' in action ? action.to : undefined }, 'acted')
+  }
+
+  #answered({ action, ms, error }: OrderOutcome): void {
+    this.#metrics.agentAnswered(action.kind, ms)
+    const leftOut = error ? this.#repeats.toTell(`${action.kind} of ${action.to}: ${error}`) : null
+    if (leftOut !== null) this.#log.warn(`${action.kind} of ${action.to}: ${error}${timesLeftOut(leftOut)}`)
+  }
+
+  #failed(what: string, error: unknown): void {
+    const leftOut = this.#repeats.toTell(`${what}: ${describeError(error)}`)
+    if (leftOut !== null) this.#log.warn({ err: error }, `${what} failed${timesLeftOut(leftOut)}`)
+  }
+
+  #recovered(recovery: Recovery): void {
+    this.#metrics.recovered(this.name, recovery)
+    const lasted = recovery.timeline.at(-1)?.atMs
+    if (lasted !== undefined && recovery.outcome === 'succeeded') this.#metrics.outage(this.name, recovery.kind, lasted)
+    this.#log.info({ recovery }, `${recovery.kind} ${recovery.outcome} after ${lasted ?? 0} ms: ${recovery.sentence}`)
+    this.#told?.recovered(recovery)
+    for (const waiting of this.#waiting) waiting(recovery)
+  }
+
+  #declined(sentence: string): void {
+    this.#log.warn(sentence)
+    this.#told?.declined(sentence)
+  }
+
+  #waitForRecovery(matches: (recovery: Recovery) => boolean, timeoutMs: number): Promise<Recovery | undefined> {
+    return new Promise((resolve) => {
+      const end = (recovery: Recovery | undefined): void => {
+        this.#waiting.delete(waiting)
+        timer.cancel()
+        resolve(recovery)
+      }
+      const waiting = (recovery: Recovery): void => {
+        if (matches(recovery)) end(recovery)
+      }
+      const timer = this.#ports.world.timers.after(timeoutMs, () => end(undefined))
+      this.#waiting.add(waiting)
+    })
+  }
+
+  #planView(): void {
+    if (this.#viewPlanned || this.#listeners.size === 0) return
+    this.#viewPlanned = true
+    this.#ports.world.timers.after(viewPauseMs, () => {
+      this.#viewPlanned = false
+      const view = this.view()
+      const text = JSON.stringify(view)
+      if (text === this.#lastView) return
+      this.#lastView = text
+      for (const listener of this.#listeners) listener({ type: 'state', view })
+    })
+  }
+}

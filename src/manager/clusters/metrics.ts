@@ -1,0 +1,132 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Recovery } from '../../../failover/protocol/notes.ts'
+import type { OrderName } from '../../../failover/protocol/order.ts'
+import type { ClusterView } from '../../api-contract/views.ts'
+
+/**
+ * What a manager counts and shows to Prometheus. Clusters are given as the manager names them: `shop`, or
+ * `<namespace>.shop` on Kubernetes.
+ */
+export interface ManagerMetrics {
+  /** A decision with something to do was made; `kind` is its action's. */
+  decided(cluster: string, kind: string): void
+  /** A recovery ended. */
+  recovered(cluster: string, recovery: Pick<Recovery, 'kind' | 'outcome'>): void
+  /** Writes of a cluster were interrupted for this long, by this kind of recovery. */
+  outage(cluster: string, kind: Recovery['kind'], ms: number): void
+  /** An agent answered an order, or refused it, after this long. */
+  agentAnswered(order: OrderName, ms: number): void
+  /** Takes the state of every cluster over into the gauges; clusters and instances that are gone vanish. */
+  collect(views: readonly ClusterView[], leads: boolean): void
+  /** The text that Prometheus reads, and its content type. */
+  text(): Promise<string>
+  readonly contentType: string
+}
+
+const outageBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+const roundTripBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+
+/** Metrics in a registry of their own: two managers in one process (a test) do not share theirs. */
+export function createMetrics(): ManagerMetrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const gauges = stateGauges(registry)
+  const registers = [registry]
+  const decisions = new Counter({
+    name: 'regent_decisions_total',
+    help: 'Decisions with something to do, by what was done.',
+    labelNames: ['namespace', 'cluster', 'kind'],
+    registers,
+  })
+  const recoveries = new Counter({
+    name: 'regent_recoveries_total',
+    help: 'Recoveries that ended.',
+    labelNames: ['namespace', 'cluster', 'kind', 'outcome'],
+    registers,
+  })
+  const outages = new Histogram({
+    name: 'regent_outage_seconds',
+    help: 'How long writes were interrupted.',
+    labelNames: ['namespace', 'cluster', 'kind'],
+    buckets: outageBuckets,
+    registers,
+  })
+  const roundTrips = new Histogram({
+    name: 'regent_agent_round_trip_seconds',
+    help: 'Time until an agent answered an order.',
+    labelNames: ['order'],
+    buckets: roundTripBuckets,
+    registers,
+  })
+
+  return {
+    decided: (cluster, kind) => decisions.inc({ ...labelsOf(cluster), kind }),
+    recovered: (cluster, { kind, outcome }) => recoveries.inc({ ...labelsOf(cluster), kind, outcome }),
+    outage: (cluster, kind, ms) => outages.observe({ ...labelsOf(cluster), kind }, ms / 1_000),
+    agentAnswered: (order, ms) => roundTrips.observe({ order }, ms / 1_000),
+    collect: gauges,
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+/**
+ * Two labels, as agents' metrics have them from Prometheus: dashboards and alerts tell clusters of one name apart, and
+ * find both. A label that is not set is filled in with the namespace of the manager's pod.
+ */
+function labelsOf(cluster: string): { readonly namespace?: string; readonly cluster: string } {
+  const [name = '', namespace] = cluster.split('.').toReversed()
+  return { ...(namespace !== undefined && { namespace }), cluster: name }
+}
+
+function stateGauges(registry: Registry): ManagerMetrics['collect'] {
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] })
+  const leader = gauge('regent_leader', '1 while this manager leads.')
+  const perCluster = {
+    epoch: gauge('regent_epoch', 'Epoch of the cluster.', 'namespace', 'cluster'),
+    writable: gauge('regent_writable', '1 while the primary takes writes.', 'namespace', 'cluster'),
+    syncSet: gauge('regent_sync_set_size', 'Replicas whose acknowledgement counts.', 'namespace', 'cluster'),
+    acks: gauge('regent_acks', 'Acknowledgements a write needs.', 'namespace', 'cluster'),
+  }
+  const role = gauge(
+    'regent_instance_role',
+    '1 for the role an instance has.',
+    'namespace',
+    'cluster',
+    'instance',
+    'role',
+  )
+  const lag = gauge(
+    'regent_replica_lag_seconds',
+    'How far a replica is behind; absent when idle or unknown.',
+    'namespace',
+    'cluster',
+    'instance',
+  )
+  const downtime = gauge(
+    'regent_instance_downtime',
+    '1 while trouble of an instance is expected; absent otherwise.',
+    'namespace',
+    'cluster',
+    'instance',
+  )
+
+  return (views, leads) => {
+    leader.set(Number(leads))
+    for (const each of [...Object.values(perCluster), role, lag, downtime]) each.reset()
+    for (const view of views) {
+      const cluster = labelsOf(view.name)
+      perCluster.epoch.set(cluster, view.epoch)
+      perCluster.writable.set(cluster, Number(view.writable))
+      perCluster.syncSet.set(cluster, view.syncSet.length)
+      perCluster.acks.set(cluster, view.acks)
+      for (const instance of view.instances) {
+        role.set({ ...cluster, instance: instance.name, role: instance.role }, 1)
+        // The notes of one that does not lead may be old: an alert would stay silent after a person ended a downtime.
+        if (leads && instance.downtime !== undefined) downtime.set({ ...cluster, instance: instance.name }, 1)
+        if (instance.lagSeconds !== null) lag.set({ ...cluster, instance: instance.name }, instance.lagSeconds)
+      }
+    }
+  }
+}

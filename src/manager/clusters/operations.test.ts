@@ -1,0 +1,412 @@
+import { describe, expect, it } from 'vitest'
+import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
+import {
+  aSituation,
+  deadServer,
+  lostAgent,
+  shop0,
+  shop1,
+  shop2,
+  type SituationOverrides,
+} from '../../../failover/testing.ts'
+import { gtids, type ViewOverrides } from '../../../topology/testing.ts'
+import type { Request } from '../../../failover/judge/situation.ts'
+import { realWorld } from '../../common/real-world.ts'
+import type { Platform } from '../../common/platform.ts'
+import type { ClusterLoop } from '../loop/cluster-loop.ts'
+import { Operations } from './operations.ts'
+
+/**
+ * Operations of a cluster in this situation, on a platform that makes volumes anew and writes down what it was told; or
+ * on one that cannot.
+ */
+function operationsOn(given: SituationOverrides, makesVolumes = true, hasRecord = true) {
+  const replaced: (readonly [string, boolean])[] = []
+  let notes = aSituation(given).notes
+  const asked: Request[] = []
+  const input = () => ({ ...aSituation(given), ...(hasRecord ? {} : { record: undefined }) })
+  const changeNotes = async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes))
+  const loop = {
+    input,
+    decision: null,
+    record: undefined,
+    changeNotes,
+    addRequest: (request: Request) => void asked.push(request),
+    dropRequest: () => undefined,
+  } as Partial<ClusterLoop> as ClusterLoop
+  const platform: Pick<Platform, 'replace'> = makesVolumes
+    ? { replace: async (...told) => void replaced.push(told) }
+    : {}
+  const declined: string[] = []
+  return {
+    replaced,
+    declined,
+    asked,
+    notes: () => notes,
+    operations: new Operations(
+      loop,
+      { world: realWorld, platform },
+      { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) },
+      undefined,
+    ),
+  }
+}
+
+const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
+const request = { instance: 'shop-2', acceptLoss: false, dryRun: false }
+
+describe('a replacement', () => {
+  it('of a lost instance waits for nobody, and says what happens', async () => {
+    const { operations, replaced } = operationsOn(lost)
+    expect(await operations.replace(request)).toMatchObject({
+      done: true,
+      sentence: 'shop-2 is given up with its volume',
+      plan: expect.any(Array) as string[],
+    })
+    expect(replaced).toEqual([['shop-2', true]])
+  })
+
+  it('lets the pod of one that answers end in order', async () => {
+    const { operations, replaced } = operationsOn({})
+    await operations.replace(request)
+    expect(replaced).toEqual([['shop-2', false]])
+  })
+
+  it('of a second instance is refused while the first is on its way out, in a dry run too', async () => {
+    const { operations, replaced } = operationsOn({})
+    await operations.replace(request)
+    for (const dryRun of [true, false])
+      await expect(operations.replace({ instance: 'shop-1', acceptLoss: false, dryRun })).rejects.toMatchObject({
+        code: 'REGENT_REFUSED',
+        message: expect.stringContaining('on shop-0 alone') as string,
+      })
+    expect(replaced).toEqual([['shop-2', false]])
+  })
+
+  it('changes nothing in a dry run', async () => {
+    const { operations, replaced } = operationsOn(lost)
+    expect(await operations.replace({ ...request, dryRun: true })).toMatchObject({
+      done: false,
+      dryRun: true,
+      sentence: 'would give up shop-2 with its volume',
+    })
+    expect(replaced).toEqual([])
+  })
+
+  it('that could lose an acknowledged write is refused; forced, the loss is named', async () => {
+    const { operations, replaced } = operationsOn({ record: { syncSet: [shop2] } })
+    await expect(operations.replace(request)).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining('on shop-0 alone') as string,
+    })
+    expect(replaced).toEqual([])
+    expect(await operations.replace({ ...request, acceptLoss: true })).toMatchObject({
+      done: true,
+      sentence: expect.stringContaining('accepted: what was acknowledged would be on shop-0 alone') as string,
+    })
+    expect(replaced).toHaveLength(1)
+  })
+
+  it('of nobody is refused with who there is', async () => {
+    await expect(operationsOn({}).operations.replace({ ...request, instance: 'shop-9' })).rejects.toMatchObject({
+      code: 'REGENT_NOT_FOUND',
+      message: expect.stringContaining('shop-0, shop-1, shop-2') as string,
+    })
+  })
+
+  it('is refused where no volume can be made anew, with what to do instead', async () => {
+    await expect(operationsOn(lost, false).operations.replace(request)).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining('regent local fault shop-2 kill') as string,
+    })
+  })
+})
+
+describe('a failover to an instance that cannot lead', () => {
+  const dead: SituationOverrides = { views: { 'shop-0': deadServer } }
+  const views = (shop1Is: ViewOverrides): SituationOverrides => ({ views: { 'shop-0': deadServer, 'shop-1': shop1Is } })
+  const cases: Readonly<
+    Record<string, readonly [given: SituationOverrides, to: string, says: string, acceptLoss?: true]>
+  > = {
+    'the dead primary itself': [
+      dead,
+      'shop-0',
+      'shop-0 is the primary that is to be replaced; name another instance, or none',
+    ],
+    'the dead primary itself, by force': [dead, 'shop-0', 'shop-0 is the primary that is to be replaced', true],
+    'one whose agent is silent': [views(lostAgent), 'shop-1', 'the agent of shop-1 is not heard'],
+    'one whose mysqld is dead': [views(deadServer), 'shop-1', 'the mysqld of shop-1 is dead'],
+    'one whose mysqld is dead, by force': [views(deadServer), 'shop-1', 'the mysqld of shop-1 is dead', true],
+    'one that does not answer': [
+      views({ silentMs: 1_500 }),
+      'shop-1',
+      'the mysqld of shop-1 has not answered for 1500 ms',
+    ],
+    'one that is being seeded': [
+      views({ stored: { seeding: true } }),
+      'shop-1',
+      'shop-1 is being seeded and holds nothing yet',
+    ],
+    'one that does not count': [
+      { ...dead, record: { syncSet: [shop2] } },
+      'shop-1',
+      'shop-1 is not in the sync set, and may lack what was acknowledged',
+    ],
+    'one that does not count, by force although others can prove it': [
+      { ...dead, record: { syncSet: [shop2] } },
+      'shop-1',
+      'without it nothing has to be given up',
+      true,
+    ],
+    'one that may have forgotten': [
+      views({ stored: { forgetful: true } }),
+      'shop-1',
+      'shop-1 may not lead: it may have forgotten what it received',
+    ],
+    'one that may have forgotten, by force': [
+      views({ stored: { forgetful: true } }),
+      'shop-1',
+      'shop-1 may not lead: it may have forgotten what it received',
+      true,
+    ],
+    'one whose policy is never': [
+      { ...dead, spec: { policies: { 'shop-1': { promotion: 'never', priority: 0 } } } },
+      'shop-1',
+      'shop-1 may not lead: its policy is never',
+    ],
+    'one that is fenced': [
+      { ...dead, notes: { fenced: [{ instance: 'shop-1', keepPrimary: false, wallMs: 0 }] } },
+      'shop-1',
+      'shop-1 may not lead: it is fenced',
+    ],
+    'an old copy where others are': [
+      { ...views({ stored: { fromThePast: true } }), record: { syncSet: [] } },
+      'shop-1',
+      'the copy of shop-1 is old, and others are there',
+      true,
+    ],
+  }
+  it.each(Object.entries(cases))(
+    '%s, is refused at once, also as a dry run and while paused',
+    async (_, [given, to, says, acceptLoss = false]) => {
+      for (const paused of [null, { reason: 'maintenance', wallMs: 0 }]) {
+        for (const dryRun of [true, false]) {
+          const { operations } = operationsOn({ ...given, notes: { ...given.notes, paused } })
+          await expect(operations.failover({ to, acceptLoss, dryRun })).rejects.toMatchObject({
+            code: 'REGENT_REFUSED',
+            message: expect.stringContaining(says) as string,
+          })
+        }
+      }
+    },
+  )
+
+  it('is taken where it can: one that counts, any that runs once a loss is accepted, an old copy where nothing else is left', async () => {
+    const alone: SituationOverrides = {
+      views: { 'shop-0': lostAgent, 'shop-1': lostAgent, 'shop-2': {} },
+      record: { syncSet: [shop1] },
+      nowMs: 60_000,
+    }
+    const old: SituationOverrides = { ...alone, views: { ...alone.views, 'shop-2': { stored: { fromThePast: true } } } }
+    for (const [given, to, acceptLoss] of [
+      [dead, 'shop-1', false],
+      [alone, 'shop-2', true],
+      [old, 'shop-2', true],
+    ] as const) {
+      expect(await operationsOn(given).operations.failover({ to, acceptLoss, dryRun: true })).toMatchObject({
+        dryRun: true,
+        plan: expect.arrayContaining([`${to} is committed as primary`]) as string[],
+      })
+    }
+  })
+})
+
+describe('a failover of a primary that does not take writes yet', () => {
+  const applying: SituationOverrides = {
+    record: { elected: gtids('shop-0', 103) },
+    views: {
+      'shop-0': {
+        openingMs: 500,
+        server: { readOnly: true, superReadOnly: true, offlineMode: true, received: gtids('shop-0', 103) },
+      },
+    },
+  }
+  it('is planned as any other, also to an instance, and by force', async () => {
+    for (const to of [undefined, 'shop-1']) {
+      for (const acceptLoss of [false, true]) {
+        const answer = await operationsOn(applying).operations.failover({ to, acceptLoss, dryRun: true })
+        expect(answer.sentence).toBe(
+          `would fail over: shop-0 is elected and applies 3 transactions before it takes writes, for 0 s${acceptLoss ? '; writes that only nobody hold would be given up' : ''}`,
+        )
+      }
+    }
+  })
+
+  it('names the primary among those whose writes are given up where its epoch cannot be revoked without it', async () => {
+    const answer = await operationsOn({ ...applying, record: { ...applying.record, syncSet: [] } }).operations.failover(
+      { to: 'shop-1', acceptLoss: true, dryRun: true },
+    )
+    expect(answer.sentence).toContain('writes that only shop-0 hold would be given up')
+  })
+
+  it('is what a refused switchover names', async () => {
+    await expect(
+      operationsOn(applying).operations.switchover({ to: undefined, timeoutMs: undefined, reason: '', dryRun: true }),
+    ).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining('use: regent failover') as string,
+    })
+  })
+})
+
+describe('a change of size', () => {
+  it('to one instance says that protection ends, and to no other number', async () => {
+    const { operations } = operationsOn({})
+    const planned = (instances: number) =>
+      operations.scale({ instances, dryRun: true }).then(({ plan }) => plan?.join('\n'))
+    expect(await planned(1)).toContain('protection ends: one instance has nobody to fail over to')
+    for (const instances of [2, 3, 5]) expect(await planned(instances)).not.toContain('protection ends')
+  })
+})
+
+describe('what is refused', () => {
+  it('is told to others than who asked, unless that was only a question', async () => {
+    const { operations, declined } = operationsOn({ record: { syncSet: [shop2] } })
+    const refused = { code: 'REGENT_REFUSED' }
+    for (const dryRun of [true, false]) {
+      await expect(operations.replace({ ...request, dryRun })).rejects.toMatchObject(refused)
+      await expect(operations.failover({ to: undefined, acceptLoss: false, dryRun })).rejects.toMatchObject(refused)
+      await expect(operations.scale({ instances: 0, dryRun })).rejects.toMatchObject(refused)
+      await expect(
+        operations.switchover({ to: 'shop-0', timeoutMs: undefined, reason: '', dryRun }),
+      ).rejects.toMatchObject(refused)
+      expect(declined.map((sentence) => /^no \w+/.exec(sentence)?.[0])).toEqual(
+        dryRun ? [] : ['no replacement', 'no failover', 'no scaling', 'no switchover'],
+      )
+    }
+  })
+})
+
+describe('a downtime', () => {
+  const asked = { instance: 'shop-2', forMs: 60_000, reason: 'new disk', owner: 'ann', dryRun: false }
+  const words = 'downtime until 1970-01-01 00:17:40 UTC by ann: new disk'
+
+  it('is noted until its time, and says so', async () => {
+    const { operations, notes } = operationsOn({})
+    expect(await operations.downtime({ ...asked, dryRun: true })).toEqual({
+      done: false,
+      dryRun: true,
+      sentence: `shop-2 would be in ${words}`,
+    })
+    expect(notes().downtimes).toBeUndefined()
+    expect(await operations.downtime(asked)).toEqual({ done: true, dryRun: false, sentence: `shop-2 is in ${words}` })
+    expect(notes().downtimes).toEqual([
+      { instance: 'shop-2', untilWallMs: 1_060_000, reason: 'new disk', owner: 'ann' },
+    ])
+  })
+
+  it('of the primary says that a failover is not held back', async () => {
+    expect((await operationsOn({}).operations.downtime({ ...asked, instance: 'shop-0' })).sentence).toContain(
+      'it is the primary: if it fails, another one takes over as ever',
+    )
+  })
+
+  it('is ended by a person before its time', async () => {
+    const { operations, notes } = operationsOn({
+      notes: { downtimes: [{ instance: 'shop-2', untilWallMs: 1_060_000, reason: 'new disk', owner: 'ann' }] },
+    })
+    expect(await operations.endDowntime({ instance: 'shop-1', dryRun: false })).toEqual({
+      done: false,
+      dryRun: false,
+      sentence: 'shop-1 is not in downtime',
+    })
+    expect(await operations.endDowntime({ instance: 'shop-2', dryRun: true })).toEqual({
+      done: false,
+      dryRun: true,
+      sentence: `would end the ${words}`,
+    })
+    expect(await operations.endDowntime({ instance: 'shop-2', dryRun: false })).toEqual({
+      done: true,
+      dryRun: false,
+      sentence: 'shop-2 is no longer in downtime',
+    })
+    expect(notes().downtimes).toBeUndefined()
+  })
+
+  it('of nobody is refused with who there is', async () => {
+    const { operations } = operationsOn({})
+    for (const over of [
+      operations.downtime({ ...asked, instance: 'shop-9' }),
+      operations.endDowntime({ instance: 'shop-9', dryRun: false }),
+    ]) {
+      await expect(over).rejects.toMatchObject({
+        code: 'REGENT_NOT_FOUND',
+        message: expect.stringContaining('shop-0, shop-1, shop-2') as string,
+      })
+    }
+  })
+})
+
+describe('a failover to an instance whose volume went back in time', () => {
+  const wentBack: SituationOverrides = {
+    views: { 'shop-0': { past: shop0, member: 'shop-0@volume~c' }, 'shop-1': lostAgent },
+    notes: { incarnations: { [shop0]: ['b', 'a'], [shop1]: ['x'] } },
+  }
+  const failover = { to: 'shop-0', acceptLoss: true, dryRun: false }
+
+  it('takes its volume as it is, where a person accepts what it may have forgotten, and touches nobody else’s', async () => {
+    const { operations, notes } = operationsOn(wentBack)
+    expect(await operations.failover({ ...failover, dryRun: true })).toMatchObject({
+      done: false,
+      dryRun: true,
+      sentence: expect.stringContaining('the volume of shop-0 is taken as it is') as string,
+    })
+    expect(notes().incarnations).toHaveProperty([shop0])
+    expect(await operations.failover(failover)).toMatchObject({
+      done: true,
+      sentence: expect.stringContaining('what it may have forgotten since it was copied is given up') as string,
+    })
+    expect(notes().incarnations).toEqual({ [shop1]: ['x'] })
+  })
+
+  it('is refused without that', async () => {
+    const { operations, notes } = operationsOn(wentBack)
+    await expect(operations.failover({ ...failover, acceptLoss: false })).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining('Only --accept-loss takes it as it is') as string,
+    })
+    expect(notes().incarnations).toHaveProperty([shop0])
+  })
+})
+
+describe('a failover of a cluster without a record', () => {
+  const silent: SituationOverrides = { views: { 'shop-2': lostAgent } }
+  const force = { to: 'shop-1', acceptLoss: true, dryRun: true }
+
+  it('with its loss accepted names, in a dry run, what is given up, and asks nobody', async () => {
+    const { operations, asked } = operationsOn(silent, true, false)
+    expect(await operations.failover(force)).toMatchObject({
+      done: false,
+      dryRun: true,
+      sentence: 'would make a record in which shop-1 leads; given up: whatever shop-2 alone holds: its agent is silent',
+    })
+    expect(asked).toEqual([])
+  })
+
+  it('is what the cluster is asked for otherwise', async () => {
+    const { operations, asked } = operationsOn(silent, true, false)
+    await expect(operations.failover({ ...force, dryRun: false })).rejects.toMatchObject({ code: 'REGENT_TIMED_OUT' })
+    expect(asked).toMatchObject([{ kind: 'failover', to: 'shop-1', acceptLoss: true }])
+  })
+
+  it.each([
+    [{ ...force, to: undefined }, 'choose who leads with --to, one of shop-0, shop-1, shop-2'],
+    [{ ...force, to: 'shop-2' }, 'shop-2 cannot lead: its agent is silent'],
+    [{ ...force, acceptLoss: false }, 'has no primary yet'],
+  ])('%j is refused', async (request, why) => {
+    await expect(operationsOn(silent, true, false).operations.failover(request)).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining(why) as string,
+    })
+  })
+})

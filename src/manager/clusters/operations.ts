@@ -1,0 +1,399 @@
+import { counted } from '../../../topology/analysis-input.ts'
+import { inPlace } from '../../common/commands.ts'
+import { RegentError } from '../../common/errors.ts'
+import type { ClusterLoop } from '../loop/cluster-loop.ts'
+import type { OperationResult } from '../../api-contract/operation-result.ts'
+import type {
+  DowntimeRequest,
+  EndDowntimeRequest,
+  FailoverRequest,
+  FenceRequest,
+  PauseRequest,
+  ReplaceRequest,
+  ResumeRequest,
+  ScaleRequest,
+  SwitchoverRequest,
+  UnfenceRequest,
+} from './cluster-service.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../../topology/member.ts'
+import { decide, modeOf } from '../../../failover/decide.ts'
+import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../../failover/judge/downtime.ts'
+import { withoutIncarnations } from '../../../failover/judge/incarnations.ts'
+import { isFenced, viewNamed, type DecisionInput, type Situation } from '../../../failover/judge/situation.ts'
+import { planReplace } from '../../../failover/flows/replace.ts'
+import { planScale } from '../../../failover/flows/scaling.ts'
+import { isWell, judgePrimary } from '../../../failover/judge/verdict.ts'
+import { allOf } from '../../../topology/words.ts'
+import type { Recovery } from '../../../failover/protocol/notes.ts'
+import type { World } from '../../common/ports.ts'
+import type { Platform } from '../../common/platform.ts'
+
+/** How long an operation that has no deadline of its own is waited for. */
+const patienceMs = 30_000
+
+/** What operations hear from the cluster, and tell it. */
+export interface OperatedCluster {
+  /** Resolves when such a recovery of the cluster ended. */
+  ended(matches: (recovery: Recovery) => boolean, timeoutMs: number): Promise<Recovery | undefined>
+  /** Something that was asked for is refused, and why. */
+  declined(sentence: string): void
+}
+
+/** What people ask for: checked and planned by the same pure code that decides, then handed to the loop. */
+export class Operations {
+  readonly #loop: ClusterLoop
+  readonly #world: World
+  readonly #platform: Pick<Platform, 'wish' | 'replace'>
+  readonly #cluster: OperatedCluster
+  readonly #place: DecisionInput['place']
+  /** Who was given up last, by instance: it says so itself only when its pod is told to end. */
+  readonly #givenUp = new Map<InstanceName, MemberId>()
+
+  constructor(
+    loop: ClusterLoop,
+    ports: { readonly world: World; readonly platform: Pick<Platform, 'wish' | 'replace'> },
+    cluster: OperatedCluster,
+    place: DecisionInput['place'],
+  ) {
+    this.#loop = loop
+    this.#world = ports.world
+    this.#platform = ports.platform
+    this.#cluster = cluster
+    this.#place = place
+  }
+
+  async switchover(request: SwitchoverRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    if (request.to !== undefined) this.#mustExist(situation, request.to)
+    const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null)
+    if ('refusal' in plan) throw this.#refusal(request, `no switchover: ${plan.refusal}`)
+    const to = instanceOf(plan.candidate)
+    if (request.dryRun)
+      return {
+        done: false,
+        dryRun: true,
+        sentence: `would switch over from ${instanceOf(situation.record.primary)} to ${to}`,
+        plan: plan.steps,
+      }
+    const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
+    const id = this.#world.random.hex(12)
+    this.#loop.addRequest({
+      kind: 'switchover',
+      id,
+      to,
+      deadlineWallMs: this.#world.clock.wallMs() + timeoutMs,
+      reason: request.reason || 'asked for',
+    })
+    try {
+      const recovery = await this.#cluster.ended(({ kind }) => kind === 'switchover', timeoutMs + patienceMs)
+      return this.#resultOf(recovery, `switchover to ${to}`)
+    } finally {
+      this.#loop.dropRequest(id)
+    }
+  }
+
+  failover(request: FailoverRequest): Promise<OperationResult> {
+    const input = this.#loop.input()
+    return input.record === undefined && request.acceptLoss ? this.#bootstrap(input, request) : this.#failOver(request)
+  }
+
+  async #failOver(request: FailoverRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    if (request.to !== undefined) this.#mustExist(situation, request.to)
+    const verdict = judgePrimary(situation)
+    if (isWell(verdict)) throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
+    const past = viewNamed(situation.snapshot, request.to ?? '')?.past
+    if (past !== undefined) return this.#vouchFor(past, request)
+    const never =
+      request.to === undefined ? null : modeOf(situation.spec).whyNeverTo(situation, request.to, request.acceptLoss)
+    if (never !== null) throw this.#refusal(request, `no failover: ${never}`)
+    const asked = { kind: 'failover', id: 'trial', to: request.to ?? null, acceptLoss: request.acceptLoss } as const
+    const trial = decide({ ...situation, requests: [asked] })
+    if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)
+    const loss = request.acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
+    if (request.dryRun) {
+      return {
+        done: false,
+        dryRun: true,
+        sentence: `would fail over: ${verdict.sentence}${loss}`,
+        plan: modeOf(situation.spec).stepsOfFailover(situation, request.to ?? null),
+      }
+    }
+    const id = this.#world.random.hex(12)
+    this.#loop.addRequest({ kind: 'failover', id, to: request.to ?? null, acceptLoss: request.acceptLoss })
+    try {
+      const recovery = await this.#cluster.ended(({ kind }) => kind === 'failover' || kind === 'restart', patienceMs)
+      return this.#resultOf(recovery, 'failover')
+    } finally {
+      this.#loop.dropRequest(id)
+    }
+  }
+
+  /**
+   * Its volume went back in time, and a person wants what is on it: its word is taken from now on. Whether it leads, or
+   * what else is missing, is decided then.
+   */
+  async #vouchFor(member: MemberId, request: FailoverRequest): Promise<OperationResult> {
+    const name = instanceOf(member)
+    const what = `the volume of ${name} is taken as it is, and what it may have forgotten since it was copied is given up`
+    if (!request.acceptLoss)
+      throw this.#refusal(
+        request,
+        `no failover to ${name}: its volume went back in time. Only --accept-loss takes it as it is, and gives up what it may have forgotten`,
+      )
+    if (request.dryRun)
+      return {
+        done: false,
+        dryRun: true,
+        sentence: `would fail over: ${what}`,
+        plan: [
+          `${name} is believed again, under its own name`,
+          'whoever can lead then is decided as after any other failure',
+        ],
+      }
+    await this.#loop.changeNotes((notes) => withoutIncarnations(notes, member))
+    return { done: true, dryRun: false, sentence: what }
+  }
+
+  /** Without a record a person chooses who leads. */
+  async #bootstrap(input: DecisionInput, request: FailoverRequest): Promise<OperationResult> {
+    const { to, dryRun } = request
+    if (to === undefined)
+      throw this.#refusal(
+        request,
+        `no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${input.snapshot.instances.map(({ name }) => name).join(', ')}`,
+      )
+    this.#mustExist(input, to)
+    const plan = modeOf(input.spec).planForcedBootstrap(input, to)
+    if ('refusal' in plan) throw this.#refusal(request, `no failover: ${plan.refusal}`)
+    const asked = plan.asked.map(({ name }) => name).join(', ')
+    if (dryRun)
+      return {
+        done: false,
+        dryRun: true,
+        sentence: `would make a record in which ${to} leads; given up: ${plan.givenUp}`,
+        plan: [
+          `${asked} must promise a new epoch`,
+          `${to} is committed as primary`,
+          'it opens, the others follow; what only they hold is archived, and they are seeded again',
+        ],
+      }
+    const id = this.#world.random.hex(12)
+    this.#loop.addRequest({ kind: 'failover', id, to, acceptLoss: true })
+    try {
+      const recovery = await this.#cluster.ended(({ kind }) => kind === 'bootstrap', patienceMs)
+      const { record } = this.#loop
+      // That its server is dead, or that others are to be seeded first, is another recovery.
+      if (record !== undefined && instanceOf(record.primary) === to)
+        return { done: true, dryRun: false, sentence: `${to} leads; given up: ${plan.givenUp}` }
+      return this.#resultOf(recovery, 'a forced choice of who leads')
+    } finally {
+      this.#loop.dropRequest(id)
+    }
+  }
+
+  /** A primary is moved first, unless the outage is wished for. */
+  async fence(request: FenceRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    this.#mustExist(situation, request.instance)
+    const { instance, keepPrimary } = request
+    if (isFenced(situation.notes, instance))
+      return { done: false, dryRun: request.dryRun, sentence: `${instance} is fenced already` }
+    const moves = instance === instanceOf(situation.record.primary) && !keepPrimary
+    const steps = moves
+      ? ['switch over first', `${instance} becomes read-only and offline`]
+      : [
+          `${instance} becomes read-only and offline${keepPrimary ? ': a deliberate outage, nothing fails over until unfence' : ''}`,
+        ]
+    if (request.dryRun) {
+      if (moves)
+        await this.switchover({ to: undefined, timeoutMs: undefined, reason: `fence ${instance}`, dryRun: true })
+      return { done: false, dryRun: true, sentence: `would fence ${instance}`, plan: steps }
+    }
+    if (moves)
+      await this.switchover({ to: undefined, timeoutMs: undefined, reason: `fence ${instance}`, dryRun: false })
+    const wallMs = this.#world.clock.wallMs()
+    await this.#loop.changeNotes((notes) => ({
+      ...notes,
+      fenced: [...notes.fenced.filter((fence) => fence.instance !== instance), { instance, keepPrimary, wallMs }],
+    }))
+    return {
+      done: true,
+      dryRun: false,
+      sentence: this.#said(`${instance} is fenced until: regent unfence ${instance}`),
+    }
+  }
+
+  async unfence(request: UnfenceRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    this.#mustExist(situation, request.instance)
+    if (!isFenced(situation.notes, request.instance))
+      return { done: false, dryRun: request.dryRun, sentence: `${request.instance} is not fenced` }
+    if (request.dryRun) return { done: false, dryRun: true, sentence: `would unfence ${request.instance}` }
+    await this.#loop.changeNotes((notes) => ({
+      ...notes,
+      fenced: notes.fenced.filter((fence) => fence.instance !== request.instance),
+    }))
+    return { done: true, dryRun: false, sentence: `${request.instance} is no longer fenced` }
+  }
+
+  async downtime({ instance, forMs, reason, owner, dryRun }: DowntimeRequest): Promise<OperationResult> {
+    const input = this.#loop.input()
+    this.#mustExist(input, instance)
+    const downtime = { instance, untilWallMs: input.wallMs + forMs, reason, owner }
+    const leads = input.record !== undefined && instanceOf(input.record.primary) === instance
+    const note = leads
+      ? `; it is the primary: if it fails, another one takes over as ever. Without an interruption: regent switchover`
+      : ''
+    const sentence = `${instance} ${dryRun ? 'would be' : 'is'} in ${describeDowntime(downtime)}${this.#said(note)}`
+    if (dryRun) return { done: false, dryRun: true, sentence }
+    await this.#loop.changeNotes((notes) => withDowntime(notes, downtime, input.wallMs))
+    return { done: true, dryRun: false, sentence }
+  }
+
+  async endDowntime({ instance, dryRun }: EndDowntimeRequest): Promise<OperationResult> {
+    const input = this.#loop.input()
+    const present = downtimeOf(input, instance)
+    // One that was scaled away may have left a downtime behind.
+    if (present === undefined) this.#mustExist(input, instance)
+    if (present === undefined) return { done: false, dryRun, sentence: `${instance} is not in downtime` }
+    if (dryRun) return { done: false, dryRun: true, sentence: `would end the ${describeDowntime(present)}` }
+    await this.#loop.changeNotes((notes) => withoutDowntime(notes, instance, input.wallMs))
+    return { done: true, dryRun: false, sentence: `${instance} is no longer in downtime` }
+  }
+
+  async pause(request: PauseRequest): Promise<OperationResult> {
+    if (request.dryRun)
+      return { done: false, dryRun: true, sentence: 'would pause: nothing is decided automatically until resumed' }
+    const paused = { reason: request.reason || 'by a person', wallMs: this.#world.clock.wallMs() }
+    await this.#loop.changeNotes((notes) => ({ ...notes, paused }))
+    return { done: true, dryRun: false, sentence: 'paused: nothing is decided automatically; agents keep what is safe' }
+  }
+
+  async resume(request: ResumeRequest): Promise<OperationResult> {
+    if (request.dryRun) return { done: false, dryRun: true, sentence: 'would resume' }
+    await this.#loop.changeNotes((notes) => ({ ...notes, paused: null }))
+    return { done: true, dryRun: false, sentence: 'resumed' }
+  }
+
+  /** Returns once it is begun; topology shows how far it is. */
+  async scale(request: ScaleRequest): Promise<OperationResult> {
+    const situation = this.#situation()
+    if (situation.notes.paused)
+      throw this.#refusal(
+        request,
+        `no scaling to ${request.instances}: the cluster is paused (${situation.notes.paused.reason}); regent resume first`,
+      )
+    const plan = planScale(situation, request.instances, modeOf(situation.spec))
+    if ('refusal' in plan) throw this.#refusal(request, `no scaling to ${request.instances}: ${plan.refusal}`)
+    const steps = [...plan.steps, ...protectionAfter(request.instances)]
+    if (request.dryRun)
+      return {
+        done: false,
+        dryRun: true,
+        sentence: `would scale to ${counted(request.instances, 'instance')}`,
+        plan: steps,
+      }
+    if (this.#platform.wish) await this.#platform.wish(request.instances)
+    else await this.#loop.changeNotes((notes) => ({ ...notes, instances: request.instances }))
+    return {
+      done: true,
+      dryRun: false,
+      sentence: `scaling to ${counted(request.instances, 'instance')} has begun`,
+      plan: steps,
+    }
+  }
+
+  /** Returns once its pod and volume are on their way out; topology shows how the new one is seeded. */
+  async replace(request: ReplaceRequest): Promise<OperationResult> {
+    const { instance, acceptLoss, dryRun } = request
+    const situation = this.#situation()
+    this.#mustExist(situation, instance)
+    const { cluster } = situation
+    if (!this.#platform.replace)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        `no replacement of ${instance}: the volumes of ${cluster} are folders of one machine, which can be made nowhere else; kill it (regent local fault ${instance} kill), take data and agent out of its folder, and start it again (docs/operations.md, "Backup and restore")`,
+      )
+    const plan = planReplace(situation, instance, acceptLoss, [...this.#givenUp.values()])
+    if ('refusal' in plan) throw this.#refusal(request, `no replacement of ${instance}: ${plan.refusal}`)
+    const loss = plan.loss === '' ? '' : `; accepted: ${plan.loss}`
+    if (dryRun)
+      return {
+        done: false,
+        dryRun: true,
+        sentence: `would give up ${instance} with its volume${loss}`,
+        plan: plan.steps,
+      }
+    const member = viewNamed(situation.snapshot, instance)?.observation?.member
+    if (member) this.#givenUp.set(instance, member)
+    await this.#platform.replace(instance, plan.isSilent)
+    return { done: true, dryRun: false, sentence: `${instance} is given up with its volume${loss}`, plan: plan.steps }
+  }
+
+  /** The sentence, with the commands of the place where the cluster is. */
+  #said(sentence: string): string {
+    return inPlace(sentence, this.#place)
+  }
+
+  /** A dry run only asks: nobody else is told. */
+  #refusal({ dryRun }: { readonly dryRun: boolean }, sentence: string): RegentError {
+    const said = this.#said(sentence)
+    if (!dryRun) this.#cluster.declined(said)
+    return new RegentError('REGENT_REFUSED', said)
+  }
+
+  #situation(): Situation {
+    const input = this.#loop.input()
+    if (input.record === undefined)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        `cluster ${input.cluster} has no primary yet: ${this.#loop.decision?.sentence ?? 'it is starting'}`,
+      )
+    return { ...input, record: input.record }
+  }
+
+  #mustExist({ snapshot }: DecisionInput, instance: string): void {
+    const known = snapshot.instances.map(({ name }) => name)
+    if (!known.includes(instance))
+      throw new RegentError('REGENT_NOT_FOUND', `there is no instance ${instance}; there are ${known.join(', ')}`)
+  }
+
+  #missing(situation: Situation): string {
+    const { record, snapshot } = situation
+    // A primary that does not take writes yet runs, and is not asked.
+    const gone =
+      judgePrimary(situation).opening !== undefined && !modeOf(situation.spec).isSafePossible(situation)
+        ? [instanceOf(record.primary)]
+        : []
+    const silent = [record.primary, ...record.syncSet]
+      .map(instanceOf)
+      .filter(
+        (name) =>
+          !snapshot.instances.some(
+            (view) => view.name === name && view.reachable && view.observation?.process === 'running',
+          ),
+      )
+    return allOf([...gone, ...silent]) || 'nobody'
+  }
+
+  #resultOf(recovery: Recovery | undefined, what: string): OperationResult {
+    if (recovery === undefined)
+      throw new RegentError('REGENT_TIMED_OUT', `${what} has not ended in time: ${this.#loop.decision?.sentence ?? ''}`)
+    if (recovery.outcome === 'succeeded')
+      return { done: true, dryRun: false, sentence: recovery.sentence, recovery: recovery.id }
+    throw new RegentError(
+      /deadline|timed out|REGENT_TIMED_OUT/i.test(recovery.sentence) ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED',
+      `${recovery.sentence} (recovery ${recovery.id})`,
+    )
+  }
+}
+
+/** With nobody left to copy to, what is promised elsewhere ends; whoever asks for that hears it before. */
+function protectionAfter(instances: number): readonly string[] {
+  return instances === 1
+    ? [
+        'protection ends: one instance has nobody to fail over to, and its volume holds the only copy; "2" is the least that survives the loss of one',
+      ]
+    : []
+}

@@ -1,0 +1,72 @@
+import { RegentError } from '../../common/errors.ts'
+import type { Recovery } from '../../../failover/protocol/notes.ts'
+import type { ClusterService } from './cluster-service.ts'
+import { topologyView } from './cluster-views.ts'
+import type { ManagedCluster } from './managed-cluster.ts'
+
+/**
+ * What the API asks, answered by the clusters' loops. On Kubernetes a cluster is named `<namespace>.<name>`, and by its
+ * bare name where that is unique.
+ */
+export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () => boolean): ClusterService {
+  const find = (name: string): ManagedCluster => {
+    const all = clusters()
+    const found =
+      all.find((cluster) => cluster.name === name) ?? only(all.filter((cluster) => cluster.name.endsWith(`.${name}`)))
+    if (found === undefined)
+      throw new RegentError(
+        'REGENT_NOT_FOUND',
+        `there is no cluster ${name}; there is ${all.map((cluster) => cluster.name).join(', ') || 'none'}`,
+      )
+    return found
+  }
+  const recoveries = (name: string): readonly Recovery[] => {
+    const { loop } = find(name)
+    return loop.recovery === null ? loop.notes.recoveries : [loop.recovery, ...loop.notes.recoveries]
+  }
+  return {
+    get leads() {
+      return leads()
+    },
+    list: () => clusters().map((cluster) => cluster.view()),
+    view: (name) => find(name).view(),
+    topology: (name) => topologyView(find(name).loop.input(), find(name).loop.decision),
+    explain(name) {
+      const { loop, remarks } = find(name)
+      const { decision, record } = loop
+      const reasons = [...remarks, ...(decision?.reasons ?? [])]
+      return {
+        sentence: decision?.sentence ?? 'this manager does not lead',
+        blocked: decision?.blocked ?? false,
+        reasons,
+        analyses: decision?.analyses ?? [],
+        record: record ?? null,
+      }
+    },
+    recoveries,
+    recovery(name, id) {
+      const found = recoveries(name).find((recovery) => recovery.id === id)
+      if (found === undefined)
+        throw new RegentError(
+          'REGENT_NOT_FOUND',
+          `there is no recovery ${id}; the newest is ${recoveries(name)[0]?.id ?? 'none'}`,
+        )
+      return found
+    },
+    switchover: async (name, request) => find(name).operations.switchover(request),
+    failover: async (name, request) => find(name).operations.failover(request),
+    fence: async (name, request) => find(name).operations.fence(request),
+    unfence: async (name, request) => find(name).operations.unfence(request),
+    pause: async (name, request) => find(name).operations.pause(request),
+    resume: async (name, request) => find(name).operations.resume(request),
+    downtime: async (name, request) => find(name).operations.downtime(request),
+    endDowntime: async (name, request) => find(name).operations.endDowntime(request),
+    scale: async (name, request) => find(name).operations.scale(request),
+    replace: async (name, request) => find(name).operations.replace(request),
+    subscribe: (name, listener) => find(name).subscribe(listener),
+  }
+}
+
+function only<Item>(items: readonly Item[]): Item | undefined {
+  return items.length === 1 ? items[0] : undefined
+}

@@ -1,0 +1,281 @@
+import { describe, expect, it } from 'vitest'
+import { aRecord, aSpec, deadServer, promised } from '../../../failover/testing.ts'
+import { defaultTimings } from '../../../failover/protocol/timings.ts'
+import { anObservation } from '../../../topology/testing.ts'
+import type { PlatformInstance } from '../../common/platform.ts'
+import { realWorld } from '../../common/real-world.ts'
+import { memoryStore } from '../../store/memory.ts'
+import type { Store } from '../../store/store.ts'
+import type { FeedListener } from './agent-feed.ts'
+import { ClusterLoop, type LoopPorts } from './cluster-loop.ts'
+
+const noTimer = { cancel: () => undefined }
+const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
+const untouched = { promise: 0, revision: 0, assignment: null }
+/** Of an instance that nobody has told anything yet. */
+const untold = anObservation({
+  instance: 'shop-0',
+  stored: untouched,
+  converged: { revision: 0, done: false, sentence: '' },
+  markedRevision: 0,
+})
+
+/** A loop whose timers never fire: it goes on by what happens, or not at all. */
+function timelessLoop(
+  store: Store = memoryStore(),
+  acted: string[] = [],
+  instances: readonly PlatformInstance[] = [alone],
+) {
+  const posted: string[] = []
+  const listeners: FeedListener[] = []
+  const ports: LoopPorts = {
+    world: { ...realWorld, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
+    transport: { post: (_address, path) => (posted.push(path), new Promise(() => undefined)) },
+    feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
+    store,
+    platform: {
+      instances: async () => instances,
+      onChange: () => undefined,
+      publishPrimary: async () => true,
+      publishedPrimary: async () => undefined,
+      scaleTo: async () => undefined,
+    },
+  }
+  const quiet = {
+    decided: () => undefined,
+    acted: ({ kind }: { kind: string }) => void acted.push(kind),
+    answered: () => undefined,
+    recovered: () => undefined,
+    failed: () => undefined,
+  }
+  const loop = new ClusterLoop(
+    ports,
+    { cluster: 'shop', spec: aSpec({ instances: instances.length }), timings: defaultTimings, manager: 'm1' },
+    quiet,
+  )
+  return { loop, posted, listeners }
+}
+
+/** A cluster of three whose primary died and whose replicas have promised: the next decision commits another one. */
+async function loopAboutToFailOver(prepare: (loop: ClusterLoop) => void = () => undefined) {
+  const store = memoryStore()
+  await store.compareAndSwap('shop', 0, aRecord())
+  const { loop, listeners } = timelessLoop(
+    store,
+    [],
+    ['shop-0', 'shop-1', 'shop-2'].map((name, at) => ({
+      ...alone,
+      name,
+      host: `127.24.1.${at + 1}`,
+      agent: `127.24.1.${at + 1}:9000`,
+    })),
+  )
+  await loop.start()
+  await loop.lead(true)
+  prepare(loop)
+  listeners[1]?.heard(anObservation({ instance: 'shop-1', ...promised() }))
+  listeners[2]?.heard(anObservation({ instance: 'shop-2', ...promised() }))
+  listeners[0]?.heard(anObservation({ instance: 'shop-0', ...deadServer }))
+  await realWorld.timers.sleep(50)
+  expect(loop.record).toMatchObject({ epoch: 2, primary: 'shop-1@volume-1' })
+  return loop
+}
+
+describe('the budget of automatic failovers', () => {
+  it('is used by a failover that nobody asked for', async () => {
+    const { notes } = await loopAboutToFailOver()
+    expect(notes.automaticFailovers).toEqual([notes.lastFailoverWallMs])
+    expect(notes.lastFailoverWallMs).toBeGreaterThan(Date.now() - 10_000)
+  })
+
+  it('is not used by a failover that a person asked for', async () => {
+    const { notes } = await loopAboutToFailOver((loop) =>
+      loop.addRequest({ kind: 'failover', id: 'asked', to: null, acceptLoss: false }),
+    )
+    expect(notes).toMatchObject({ lastFailoverWallMs: null })
+    expect(notes.automaticFailovers).toBeUndefined()
+  })
+})
+
+describe('the loop of a cluster', () => {
+  it('goes on at once after a commit, without waiting for a timer', async () => {
+    const { loop, posted, listeners } = timelessLoop()
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    expect(loop.record).toMatchObject({ epoch: 1, primary: 'shop-0@volume-0' })
+    expect(posted).toEqual(['/v1/assign'])
+  })
+
+  it('says that the store is gone with everything it decides, also once it leads no more, and goes on when it is back', async () => {
+    const store = memoryStore()
+    let gone = true
+    const compareAndSwap: Store['compareAndSwap'] = async (...parameters) => {
+      if (gone) throw new Error('no answer within 2000 ms')
+      return store.compareAndSwap(...parameters)
+    }
+    const { loop, posted, listeners } = timelessLoop({ ...store, compareAndSwap })
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    const trouble = /nothing can be committed until the store is back: no answer within 2000 ms/
+    expect(loop.decision).toMatchObject({ blocked: true, sentence: expect.stringMatching(trouble) as string })
+    loop.storeIs('no answer within 2000 ms')
+    await loop.lead(false)
+    loop.wake()
+    await realWorld.timers.sleep(10)
+    expect(loop.decision).toMatchObject({
+      blocked: true,
+      actions: [],
+      sentence: expect.stringMatching(trouble) as string,
+    })
+    expect(loop.record).toBeUndefined()
+    loop.storeIs('connection refused')
+    loop.wake()
+    await realWorld.timers.sleep(10)
+    expect(loop.decision?.sentence).toMatch(/until the store is back: connection refused$/)
+    gone = false
+    loop.storeIs('')
+    expect(loop.decision).toBeNull()
+    await loop.lead(true)
+    await realWorld.timers.sleep(50)
+    expect(loop.decision?.sentence).not.toMatch(trouble)
+    expect(loop.record).toMatchObject({ epoch: 1 })
+    expect(posted).toEqual(['/v1/assign'])
+  })
+
+  it.each<[string, (loop: ClusterLoop) => Promise<void>]>([
+    ['leads', (loop) => loop.reread()],
+    ['is to lead', async (loop) => (await loop.lead(false), loop.lead(true))],
+  ])(
+    'says that its record cannot be read while it %s, whatever else the store answers, until it can',
+    async (_what, reads) => {
+      const store = memoryStore()
+      let forged = false
+      const readRecord: Store['readRecord'] = async (cluster) => {
+        if (forged) throw new Error('shop-record is no record')
+        return store.readRecord(cluster)
+      }
+      const { loop } = timelessLoop({ ...store, readRecord })
+      await loop.start()
+      await loop.lead(true)
+      forged = true
+      await expect(reads(loop)).rejects.toThrow('shop-record is no record')
+      for (let answers = 0; answers < 3; answers++) {
+        loop.storeIs('')
+        await realWorld.timers.sleep(10)
+        expect(loop.decision).toMatchObject({
+          blocked: true,
+          sentence: expect.stringMatching(
+            /nothing can be committed until the store is back: shop-record is no record$/,
+          ) as string,
+        })
+      }
+      forged = false
+      loop.storeIs('')
+      await realWorld.timers.sleep(10)
+      await loop.lead(true)
+      await realWorld.timers.sleep(10)
+      expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
+    },
+  )
+
+  it('says why its commit was refused, whatever else the store answers, until one is taken', async () => {
+    const store = memoryStore()
+    let refused = true
+    const compareAndSwap: Store['compareAndSwap'] = async (...parameters) => {
+      if (refused) throw new Error('not allowed to change shop-record')
+      return store.compareAndSwap(...parameters)
+    }
+    const { loop, listeners } = timelessLoop({ ...store, compareAndSwap })
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(untold)
+    for (let answers = 0; answers < 3; answers++) {
+      await realWorld.timers.sleep(10)
+      expect(loop.decision).toMatchObject({
+        blocked: true,
+        sentence: expect.stringMatching(/until the store is back: not allowed to change shop-record$/) as string,
+      })
+      loop.storeIs('')
+    }
+    refused = false
+    loop.wake()
+    await realWorld.timers.sleep(10)
+    expect(loop.record).toMatchObject({ epoch: 1 })
+    expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
+  })
+
+  it('says nothing any more once it is stopped, whatever the store does', async () => {
+    const { loop, listeners } = timelessLoop()
+    await loop.start()
+    await loop.lead(true)
+    loop.storeIs('connection refused')
+    loop.stop()
+    listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(10)
+    expect([loop.leads, loop.decision]).toEqual([false, null])
+  })
+
+  it('takes a commit for done that the store did without saying so', async () => {
+    const store = memoryStore()
+    const compareAndSwap: Store['compareAndSwap'] = async (...parameters) => {
+      await store.compareAndSwap(...parameters)
+      throw new Error('no answer within 2000 ms')
+    }
+    const acted: string[] = []
+    const { loop, listeners } = timelessLoop({ ...store, compareAndSwap }, acted)
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    expect(loop.record).toMatchObject({ epoch: 1 })
+    expect(acted).toEqual(['commit', 'assign'])
+  })
+
+  it('knows the record of a manager that leads elsewhere, once an agent was told a newer one', async () => {
+    const store = memoryStore()
+    const leading = timelessLoop(store)
+    const following = timelessLoop(store)
+    for (const { loop } of [leading, following]) await loop.start()
+    await leading.loop.lead(true)
+    leading.listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    expect(following.loop.record).toBeUndefined()
+    following.listeners[0]?.heard({
+      ...untold,
+      sequence: untold.sequence + 1,
+      stored: { ...untold.stored, revision: 1 },
+    })
+    await realWorld.timers.sleep(1_200)
+    expect(following.loop.record).toEqual(leading.loop.record)
+    expect(following.loop.decision).toBeNull()
+  })
+
+  it('notes that its primary’s tail is unsettled, for the manager that comes after it, and that it is settled again', async () => {
+    const store = memoryStore()
+    const first = timelessLoop(store)
+    await first.loop.start()
+    await first.loop.lead(true)
+    first.listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    const leading = { ...untold, stored: { ...untold.stored, ...{ promise: 1, revision: 1 } } }
+    first.listeners[0]?.heard({
+      ...leading,
+      sequence: 2,
+      process: 'dead',
+      server: null,
+      stored: { ...leading.stored, unsettled: true },
+    })
+    await realWorld.timers.sleep(50)
+    const second = timelessLoop(store)
+    await second.loop.start()
+    await second.loop.lead(true)
+    expect(second.loop.notes.unsettled).toMatchObject([{ member: 'shop-0@volume-0', epoch: 1, sequence: 2 }])
+    second.listeners[0]?.heard({ ...leading, sequence: 3 })
+    await realWorld.timers.sleep(50)
+    expect(await store.readNotes('shop')).not.toHaveProperty('unsettled')
+  })
+})

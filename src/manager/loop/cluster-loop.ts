@@ -1,0 +1,518 @@
+import { describeError } from '../../common/errors.ts'
+import type { Platform, PrimaryRoute } from '../../common/platform.ts'
+import type { Timer, Transport, World } from '../../common/ports.ts'
+import type { Store } from '../../store/store.ts'
+import { decide } from '../../../failover/decide.ts'
+import type { Action, Decision } from '../../../failover/protocol/decision.ts'
+import { automaticFailoverAt } from '../../../failover/judge/failover-budget.ts'
+import { recoveriesKept, type ClusterNotes, type Recovery } from '../../../failover/protocol/notes.ts'
+import { fetchKey } from '../../../failover/protocol/order.ts'
+import type { FetchOrder } from '../../../failover/protocol/order.ts'
+import { isSameRecord, type ClusterRecord } from '../../../failover/protocol/record.ts'
+import type { DecisionInput, Request } from '../../../failover/judge/situation.ts'
+import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
+import type { Timings } from '../../../failover/protocol/timings.ts'
+import type { Observation } from '../../../topology/observation.ts'
+import { instanceOf } from '../../../topology/member.ts'
+import type { Snapshot } from '../../../topology/snapshot.ts'
+import type { AgentFeed } from './agent-feed.ts'
+import { FollowedAgents } from './followed-agents.ts'
+import { LeaseDesk } from './lease-desk.ts'
+import { NewestFirst } from './newest-first.ts'
+import { NotesDesk } from './notes-desk.ts'
+import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
+import { isWhole, outcomeOf, RecoveryBook } from './recovery-book.ts'
+import { RunBook } from './run-book.ts'
+import { Sightings } from './sightings.ts'
+import { StoreTrouble } from './store-trouble.ts'
+
+/**
+ * A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be
+ * started again.
+ */
+const fetchAgainMs = 30_000
+/**
+ * A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait.
+ */
+const followerReadsAfterMs = 1_000
+
+export interface LoopPorts {
+  readonly world: World
+  readonly transport: Transport
+  readonly feed: AgentFeed
+  readonly store: Store
+  readonly platform: Platform
+}
+
+export interface LoopConfig {
+  readonly cluster: string
+  readonly place?: NonNullable<DecisionInput['place']>
+  readonly spec: ClusterSpec
+  readonly timings: Timings
+  /** Random id of this manager run. */
+  readonly manager: string
+}
+
+/** What the rest of the manager is told. */
+export interface LoopListener {
+  /** A decision was made; `changed` when its sentence differs from the last. */
+  decided(decision: Decision, changed: boolean): void
+  acted(action: Action): void
+  answered(outcome: OrderOutcome): void
+  recovered(recovery: Recovery): void
+  failed(what: string, error: unknown): void
+}
+
+/**
+ * The loop of one cluster: observe → decide → act, one decision at a time, driven by what happens. It keeps nothing
+ * that a successor would need: a manager that dies half-way is replaced by one that reads the record and the
+ * observations and goes on.
+ */
+export class ClusterLoop {
+  readonly #ports: LoopPorts
+  #config: LoopConfig
+  readonly #listener: LoopListener
+  readonly #sightings: Sightings
+  readonly #desk: OrderDesk
+  readonly #book: RecoveryBook
+  readonly #runs: RunBook
+  readonly #leases: LeaseDesk
+  readonly #notes: NotesDesk
+  readonly #agents: FollowedAgents
+  readonly #beganMs: number
+  #leadsSinceMs = 0
+  readonly #failedRequests = new Map<string, string>()
+  #requests: readonly Request[] = []
+  #record: ClusterRecord | undefined
+  #published: PrimaryRoute | undefined
+  readonly #routeLooks = new NewestFirst()
+  #decision: Decision | null = null
+  #leads = false
+  /** What it was told last of leadership: another object for each word. */
+  #told = { leads: false }
+  readonly #trouble = new StoreTrouble(() => this.wake())
+  /** A commit of which the store did not say whether it was done. */
+  #unanswered:
+    { readonly before: ClusterRecord | undefined; readonly action: Extract<Action, { kind: 'commit' }> } | undefined
+  #queued = false
+  #deciding = false
+  #wokenMeanwhile = false
+  #rereading = false
+  #scaling = false
+  #routing = false
+  #revisit: Timer | null = null
+
+  constructor(ports: LoopPorts, config: LoopConfig, listener: LoopListener) {
+    this.#ports = ports
+    this.#config = config
+    this.#listener = listener
+    this.#beganMs = ports.world.clock.monotonicMs()
+    this.#sightings = new Sightings(config.timings)
+    this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
+    this.#runs = new RunBook(
+      (change) => this.changeNotes(change),
+      () => this.#notes.damage !== '',
+    )
+    this.#notes = new NotesDesk({
+      store: ports.store,
+      timers: ports.world.timers,
+      cluster: config.cluster,
+      failed: (error) => this.#listener.failed('reading or writing the notes', error),
+      mended: () => this.wake(),
+    })
+    this.#agents = new FollowedAgents(ports.feed, config.cluster, (name) => ({
+      heard: (observation) => this.#heard(observation),
+      alive: () => void (this.#sightings.touch(name, ports.world.clock.monotonicMs()) && this.wake()),
+      lost: () => this.wake(),
+      strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error),
+    }))
+    this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, this.#sightings)
+    this.#desk = new OrderDesk(
+      { ...ports, timings: config.timings },
+      (name) => this.#sightings.addressOf(name),
+      (outcome) => this.#orderAnswered(outcome),
+    )
+  }
+
+  /** Begins to listen to agents. Decides only while `lead` said so. */
+  async start(): Promise<void> {
+    await this.#readInstances()
+    this.#ports.platform.onChange(
+      () => void this.#readInstances().catch((error: unknown) => this.#listener.failed('reading the instances', error)),
+    )
+  }
+
+  stop(): void {
+    void this.lead(false)
+    this.#trouble.over()
+    this.#revisit?.cancel()
+    this.#agents.stop()
+    this.#notes.stop()
+  }
+
+  /** What is wanted has changed. */
+  specIs(spec: ClusterSpec): void {
+    this.#config = { ...this.#config, spec }
+    this.wake()
+  }
+
+  get spec(): ClusterSpec {
+    return this.#config.spec
+  }
+
+  /**
+   * Leadership came or went. A new leader reads everything before it decides; what it was told last counts, also when
+   * it was told while it read.
+   */
+  async lead(leads: boolean): Promise<void> {
+    const told = (this.#told = { leads })
+    if (leads && !this.#leads) await this.reread()
+    if (!leads) this.#trouble.is({ reading: '', committing: '' })
+    if (this.#told !== told) return
+    if (leads && !this.#leads) this.#leadsSinceMs = this.#ports.world.clock.monotonicMs()
+    this.#leads = leads
+    if (leads) this.wake()
+  }
+
+  get leads(): boolean {
+    return this.#leads
+  }
+
+  /** The store took something (''), or did not, and why. */
+  storeIs(trouble: string): void {
+    this.#trouble.is({ store: trouble })
+    // The record may have been mended: nothing else would tell.
+    if (trouble === '' && this.#trouble.of('reading') !== '') void this.#readAgain()
+  }
+
+  get record(): ClusterRecord | undefined {
+    return this.#record
+  }
+
+  get notes(): ClusterNotes {
+    return this.#notes.notes
+  }
+
+  /** Null when this manager has nothing to say: what it decided while it led may be out of date. */
+  get decision(): Decision | null {
+    return this.#speaks ? this.#decision : null
+  }
+
+  get recovery(): Recovery | null {
+    return this.#book.current
+  }
+
+  /** What would be decided from now, for views and dry runs. */
+  input(): DecisionInput {
+    const { clock } = this.#ports.world
+    const nowMs = clock.monotonicMs()
+    const snapshot = this.#snapshot()
+    if (this.#record) this.#sightings.trackStraying(this.#record, snapshot, nowMs)
+    return {
+      ...this.#config,
+      snapshot,
+      record: this.#record,
+      notes: this.notes,
+      notesDamage: this.#notes.damage,
+      requests: this.#requests,
+      nowMs,
+      wallMs: clock.wallMs(),
+      managerSinceMs: this.#beganMs,
+      leadsSinceMs: this.#leadsSinceMs,
+      published: this.#published,
+      strayingSince: this.#sightings.straying,
+      ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
+      failedRequests: this.#failedRequests,
+    }
+  }
+
+  /** What was heard, as far as it may be believed (`incarnations.ts`). */
+  #snapshot(): Snapshot {
+    return this.#runs.believed(this.#heardNow(), this.notes)
+  }
+
+  #heardNow(): Snapshot {
+    return this.#sightings.snapshot(this.#ports.world.clock.monotonicMs())
+  }
+
+  addRequest(request: Request): void {
+    this.#requests = [...this.#requests, request]
+    this.wake()
+  }
+
+  dropRequest(id: string): void {
+    this.#requests = this.#requests.filter((request) => request.id !== id)
+    this.#failedRequests.delete(id)
+  }
+
+  /** Changes the notes durably, then decides. */
+  async changeNotes(change: (notes: ClusterNotes) => ClusterNotes): Promise<void> {
+    await this.#notes.change(change)
+    this.wake()
+  }
+
+  async reread(): Promise<void> {
+    const [{ store, platform }, { cluster }, isNewest] = [this.#ports, this.#config, this.#routeLooks.begin()]
+    const [record, published] = await this.#trouble.read(
+      Promise.all([store.readRecord(cluster), platform.publishedPrimary(), this.#notes.read()]),
+    )
+    this.#record = record
+    if (isNewest()) this.#published = published
+    const unanswered = this.#unanswered
+    this.#unanswered = undefined
+    if (unanswered === undefined || record === undefined || !isSameRecord(record, unanswered.action.next)) return
+    this.#committed(unanswered.before, unanswered.action)
+    this.wake()
+  }
+
+  /** Asks for a decision as soon as what runs now is done. */
+  wake(): void {
+    if (!this.#speaks || this.#queued) return
+    this.#queued = true
+    void Promise.resolve()
+      .then(() => {
+        this.#queued = false
+        return this.#turn()
+      })
+      .catch((error: unknown) => this.#listener.failed('deciding', error))
+  }
+
+  /**
+   * A manager that lost its claim because the store is gone goes on saying what it sees, and so does one that cannot
+   * take up its claim because the record cannot be read.
+   */
+  get #speaks(): boolean {
+    return this.#leads || this.#trouble.of('store') !== '' || (this.#told.leads && this.#trouble.of('reading') !== '')
+  }
+
+  #decideNow(): Decision {
+    const decision = decide(this.input())
+    if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
+    return this.#trouble.limit(decision, this.#leads)
+  }
+
+  async #turn(): Promise<void> {
+    if (!this.#speaks) return
+    // What happened may change what is being acted on: it is decided again at once.
+    if (this.#deciding) return void (this.#wokenMeanwhile = true)
+    this.#deciding = true
+    try {
+      const decision = this.#decideNow()
+      const changed = decision.sentence !== this.#decision?.sentence
+      this.#decision = decision
+      if (this.#leads) this.#keepBook(decision)
+      this.#listener.decided(decision, changed)
+      this.#planRevisit(decision)
+      if (this.#leads)
+        this.#runs
+          .note({ snapshot: this.#heardNow(), record: this.#record, isQuiet: decision.flow === null }, this.notes)
+          .catch((error: unknown) => this.#listener.failed('noting who is there', error))
+      for (const action of decision.actions) {
+        await this.#act(action)
+        if (action.kind === 'commit') break
+      }
+    } finally {
+      this.#deciding = false
+      if (this.#wokenMeanwhile) this.wake()
+      this.#wokenMeanwhile = false
+    }
+  }
+
+  #planRevisit(decision: Decision): void {
+    const { clock, timers } = this.#ports.world
+    this.#revisit?.cancel()
+    const waits = [
+      this.#runs.nextNotingMs(this.#heardNow(), this.notes, this.#record),
+      decision.revisitMs,
+      this.#sightings.nextSilenceMs(clock.monotonicMs()),
+      decision.actions.length > 0 ? 400 : null,
+    ].filter((wait) => wait !== null)
+    if (waits.length > 0) this.#revisit = timers.after(Math.max(1, Math.min(...waits)), () => this.wake())
+  }
+
+  async #act(action: Action): Promise<void> {
+    switch (action.kind) {
+      case 'commit':
+        return this.#commit(action)
+      case 'route':
+        return void this.#publish(action.route)
+      case 'scale':
+        return void this.#scale(action.count)
+      default:
+        if (this.#desk.send(action)) this.#listener.acted(action)
+    }
+  }
+
+  /** The only commit point. Whatever happens, what is in the store is read again unless we know it. */
+  async #commit(action: Extract<Action, { kind: 'commit' }>): Promise<void> {
+    const before = this.#record
+    try {
+      const done = await this.#ports.store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
+      this.#trouble.over()
+      if (!done) {
+        this.#listener.failed(
+          'commit',
+          new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`),
+        )
+        await this.reread()
+      } else {
+        this.#record = action.next
+        this.#committed(before, action)
+      }
+    } catch (error) {
+      this.#listener.failed('commit', error)
+      if (this.#leads) this.#trouble.is({ committing: describeError(error) })
+      this.#unanswered = { before, action }
+      // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
+      await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
+      return
+    }
+    this.wake()
+  }
+
+  #committed(before: ClusterRecord | undefined, action: Extract<Action, { kind: 'commit' }>): void {
+    this.#listener.acted(action)
+    this.#book.committed(action.next, action.why)
+    if (before?.intent?.kind === 'switchover' && action.next.intent === null) this.dropRequest(before.intent.request)
+    if (before?.primary === action.next.primary) return
+    const isAutomatic =
+      before !== undefined &&
+      this.#book.current?.kind === 'failover' &&
+      this.#requests.every(({ kind }) => kind !== 'failover')
+    if (isAutomatic) this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
+    this.#requests = this.#requests.filter(({ kind }) => kind !== 'failover')
+  }
+
+  async #publish(route: PrimaryRoute): Promise<void> {
+    if (this.#routing) return
+    this.#routing = true
+    try {
+      const isNewest = this.#routeLooks.begin()
+      if (await this.#ports.platform.publishPrimary(route)) {
+        if (isNewest()) this.#published = route
+        this.#book.note(`route moved to ${route.instance}`)
+      } else this.#published = await this.#ports.platform.publishedPrimary()
+      this.wake()
+    } catch (error) {
+      this.#listener.failed('publishing the primary', error)
+    } finally {
+      this.#routing = false
+    }
+  }
+
+  async #scale(count: number): Promise<void> {
+    if (this.#scaling) return
+    this.#scaling = true
+    try {
+      await this.#ports.platform.scaleTo(count)
+      await this.#readInstances()
+    } catch (error) {
+      this.#listener.failed(`scaling to ${count}`, error)
+    } finally {
+      this.#scaling = false
+    }
+  }
+
+  #orderAnswered(outcome: OrderOutcome): void {
+    const { action, ms, error } = outcome
+    const observation = observationIn(outcome)
+    if (observation) this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())
+    const took = outcome.answer?.steps.map((step) => `${step.name} ${step.ms.toFixed(1)} ms`).join(', ') ?? ''
+    this.#book.note(`${action.kind} ${action.to}: ${error || `${ms.toFixed(1)} ms${took ? ` (${took})` : ''}`}`)
+    if (error !== '') this.#failRequestOf(outcome)
+    this.#listener.answered(outcome)
+    this.wake()
+  }
+
+  /** A step of a switchover was refused or timed out: the request it served ends. */
+  #failRequestOf({ action, error }: OrderOutcome): void {
+    const intent = this.#record?.intent
+    const serves =
+      action.kind === 'demote' ||
+      action.kind === 'fetch' ||
+      (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
+    if (intent?.kind === 'switchover' && serves) this.#failedRequests.set(intent.request, error)
+    if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, error)
+  }
+
+  /**
+   * Another source is tried, or the primary started again, rather than the same fetch for ever. Where neither can be,
+   * it is tried again later.
+   */
+  #failFetch({ member, from }: FetchOrder, error: string): void {
+    const source = this.#sightings.observationOf(from.instance)?.member
+    if (source === undefined) return
+    const key = fetchKey(member, source)
+    this.#failedRequests.set(key, error)
+    this.#ports.world.timers.after(fetchAgainMs, () => {
+      this.#failedRequests.delete(key)
+      this.wake()
+    })
+  }
+
+  /** Opens, continues and ends the recovery that decisions are steps of. */
+  #keepBook(decision: Decision): void {
+    if (decision.flow !== null) {
+      const analysis = decision.analyses.find(({ severity }) => severity === 'critical')?.sentence ?? decision.sentence
+      const ended = this.#book.begin({
+        kind: decision.flow,
+        sentence: decision.sentence,
+        analysis,
+        record: this.#record,
+      })
+      if (ended) this.#file(ended)
+      if (this.#book.current?.timeline.length === 0) this.#book.note(`noticed: ${decision.sentence}`)
+      return
+    }
+    this.#book.waits(this.#record, this.#snapshot())
+    const open = this.#book.current
+    if (open === null || !isWhole(this.#record, this.#snapshot(), this.#published)) return
+    const recovery = this.#book.end(outcomeOf(open))
+    if (recovery) this.#file(recovery)
+  }
+
+  #file(recovery: Recovery): void {
+    this.#listener.recovered(recovery)
+    this.#notes.changeSoon((notes) => ({
+      ...notes,
+      recoveries: [recovery, ...notes.recoveries].slice(0, recoveriesKept),
+    }))
+  }
+
+  async #readInstances(): Promise<void> {
+    const instances = await this.#ports.platform.instances()
+    this.#sightings.setInstances(instances)
+    this.#agents.are(instances)
+    this.wake()
+  }
+
+  #heard(observation: Observation): void {
+    if (observation.cluster !== this.#config.cluster) return
+    if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
+    if (this.#leads && this.#runs.believes(observation, this.notes)) {
+      this.#leases
+        .confirm(observation)
+        .catch((error: unknown) =>
+          this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error),
+        )
+    }
+    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding)
+      void this.#readAgain(this.#leads ? 0 : followerReadsAfterMs)
+    else this.wake()
+  }
+
+  /** Also where another manager leads: what this one shows is to be what is so. */
+  async #readAgain(afterMs = 0): Promise<void> {
+    if (this.#rereading) return
+    this.#rereading = true
+    try {
+      if (afterMs > 0) await this.#ports.world.timers.sleep(afterMs)
+      await this.reread()
+      this.wake()
+    } catch (error) {
+      this.#listener.failed('reading the record', error)
+    } finally {
+      this.#rereading = false
+    }
+  }
+}

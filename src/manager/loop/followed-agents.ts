@@ -1,0 +1,36 @@
+import type { PlatformInstance } from '../../common/platform.ts'
+import type { AgentFeed, FeedListener } from './agent-feed.ts'
+
+/** The agents that are listened to: one for each instance that has an address, by that address. */
+export class FollowedAgents {
+  readonly #feed: AgentFeed
+  readonly #cluster: string
+  readonly #listenerOf: (instance: string) => FeedListener
+  readonly #unfollow = new Map<string, () => void>()
+
+  constructor(feed: AgentFeed, cluster: string, listenerOf: (instance: string) => FeedListener) {
+    this.#feed = feed
+    this.#cluster = cluster
+    this.#listenerOf = listenerOf
+  }
+
+  are(instances: readonly PlatformInstance[]): void {
+    const reachable = new Map(instances.filter(({ agent }) => agent !== '').map(({ agent, name }) => [agent, name]))
+    for (const address of this.#unfollow.keys()) if (!reachable.has(address)) this.#leave(address)
+    for (const [address, name] of reachable)
+      if (!this.#unfollow.has(address))
+        this.#unfollow.set(
+          address,
+          this.#feed.follow(address, { cluster: this.#cluster, instance: name }, this.#listenerOf(name)),
+        )
+  }
+
+  stop(): void {
+    for (const address of this.#unfollow.keys()) this.#leave(address)
+  }
+
+  #leave(address: string): void {
+    this.#unfollow.get(address)?.()
+    this.#unfollow.delete(address)
+  }
+}

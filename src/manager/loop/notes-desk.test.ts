@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
+import { virtualWorld } from '../../controller-runtime/testing-world.ts'
+import { memoryStore, type MemoryCells } from '../../store/memory.ts'
+import type { Store } from '../../store/store.ts'
+import { NotesDesk } from './notes-desk.ts'
+
+const wants = (instances: number) => (notes: ClusterNotes) => ({ ...notes, instances })
+const failedOver = (notes: ClusterNotes) => ({ ...notes, lastFailoverWallMs: 7 })
+
+/** A desk at a store that a test can have refuse, and how often that was written. */
+function desk() {
+  const world = virtualWorld()
+  const cells: MemoryCells = new Map()
+  const memory = memoryStore({ cells })
+  const readNotes = (cluster: string) => memory.readNotes(cluster)
+  const seen = { mended: 0, writes: 0, refuses: false, failures: [] as unknown[] }
+  const updateNotes: Store['updateNotes'] = async (cluster, change) => {
+    seen.writes++
+    if (seen.refuses) throw new Error('no answer')
+    return memory.updateNotes(cluster, change)
+  }
+  const notes = new NotesDesk({
+    store: { updateNotes, readNotes },
+    timers: world.timers,
+    cluster: 'shop',
+    failed: (error) => seen.failures.push(error),
+    mended: () => void seen.mended++,
+  })
+  return { world, memory, cells, seen, notes, stored: () => memory.readNotes('shop') }
+}
+
+describe('notes that are damaged', () => {
+  it('hold nobody up: this manager goes on with what it knew, says which object it is and the cure, once, and takes them when they are mended', async () => {
+    const { world, cells, seen, notes } = desk()
+    await notes.change(wants(5))
+    await notes.read()
+    const sound = cells.get('notes.shop')
+    cells.set('notes.shop', { revision: 7, text: '{"version":1,"paused":' })
+    await notes.read()
+    await notes.read()
+    expect(notes.notes.instances).toBe(5)
+    expect(notes.damage).toMatch(
+      /^the notes of shop, notes\.shop in memory, cannot be used: .* is not JSON.*they begin anew with: /,
+    )
+    expect(seen.failures).toHaveLength(1)
+    if (sound) cells.set('notes.shop', sound)
+    await world.advance(5_000)
+    expect([notes.damage, seen.mended]).toEqual(['', 1])
+  })
+
+  it('are not written over by a change', async () => {
+    const { cells, notes } = desk()
+    cells.set('notes.shop', { revision: 7, text: '' })
+    await expect(notes.change(wants(3))).rejects.toMatchObject({ code: 'REGENT_STORE_DAMAGED' })
+    expect(cells.get('notes.shop')).toEqual({ revision: 7, text: '' })
+  })
+})
+
+describe('changes of notes', () => {
+  it('that come while one is written are written together', async () => {
+    const { seen, notes, stored } = desk()
+    await Promise.all([notes.change(wants(3)), notes.change(failedOver), notes.change(wants(5))])
+    expect(seen.writes).toBeLessThan(3)
+    expect(await stored()).toMatchObject({ instances: 5, lastFailoverWallMs: 7 })
+    expect(notes.notes).toEqual(await stored())
+  })
+
+  it('that nobody waits for hold at once and are written a moment later', async () => {
+    const { world, seen, notes, stored } = desk()
+    notes.changeSoon(failedOver)
+    expect(notes.notes.lastFailoverWallMs).toBe(7)
+    await world.advance(999)
+    expect(seen.writes).toBe(0)
+    await world.advance(1)
+    expect(await stored()).toMatchObject({ lastFailoverWallMs: 7 })
+  })
+
+  it('that wait hold on when the notes are read, and go with whatever is written before', async () => {
+    const { memory, world, seen, notes, stored } = desk()
+    notes.changeSoon(failedOver)
+    await memory.updateNotes('shop', wants(4))
+    await notes.read()
+    expect(notes.notes).toMatchObject({ instances: 4, lastFailoverWallMs: 7 })
+    await notes.change(wants(3))
+    expect(await stored()).toMatchObject({ instances: 3, lastFailoverWallMs: 7 })
+    await world.advance(10_000)
+    expect(seen.writes).toBe(1)
+  })
+
+  it('that the store did not take are tried again, where nobody waits for them', async () => {
+    const { world, seen, notes, stored } = desk()
+    seen.refuses = true
+    notes.changeSoon(failedOver)
+    await expect(notes.change(wants(3))).rejects.toThrow('no answer')
+    await world.advance(2_000)
+    expect(seen.failures).toHaveLength(1)
+    seen.refuses = false
+    await world.advance(2_000)
+    expect(await stored()).toEqual({ ...emptyNotes, lastFailoverWallMs: 7 })
+  })
+
+  it('end with the loop', async () => {
+    const { world, seen, notes } = desk()
+    notes.changeSoon(failedOver)
+    notes.stop()
+    await world.advance(10_000)
+    expect(seen.writes).toBe(0)
+  })
+})

@@ -1,0 +1,143 @@
+import { codeOf, describeError } from '../../common/errors.ts'
+import type { Timer, Timers } from '../../common/ports.ts'
+import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
+import type { Store } from '../../store/store.ts'
+
+type Change = (notes: ClusterNotes) => ClusterNotes
+
+export interface NotesDeskParts {
+  readonly store: Pick<Store, 'readNotes' | 'updateNotes'>
+  readonly timers: Timers
+  readonly cluster: string
+  /** A change that nobody waits for could not be written, or the notes cannot be used. */
+  readonly failed: (error: unknown) => void
+  /** They can be used again. */
+  readonly mended: () => void
+}
+
+/**
+ * What nobody waits for is written so much later, all of it at once: in the middle of a failover the store and the
+ * processor are needed for the failover.
+ */
+const soonMs = 1_000
+/** A store that does not take it gets it again, so often at such intervals. */
+const moreTries = 5
+const againMs = 2_000
+/** Notes that cannot be used are read again so often: a person mends them meanwhile. */
+const mendedMs = 5_000
+
+interface Waiting {
+  readonly change: Change
+  readonly moreTries: number
+}
+
+/**
+ * The notes of a cluster as this manager knows them, and their writes: one at a time, each with everything that came
+ * meanwhile.
+ */
+export class NotesDesk {
+  readonly #parts: NotesDeskParts
+  #notes: ClusterNotes = emptyNotes
+  #waiting: readonly Waiting[] = []
+  #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+  #planned: Timer | undefined
+  #damage = ''
+  #reading: Timer | undefined
+
+  constructor(parts: NotesDeskParts) {
+    this.#parts = parts
+  }
+
+  get notes(): ClusterNotes {
+    return this.#notes
+  }
+
+  /**
+   * Why what is stored cannot be used, in a sentence; '' where it can. Then the notes are what this manager knew last.
+   */
+  get damage(): string {
+    return this.#damage
+  }
+
+  /** Reads them. What waits to be written holds on. Notes that are damaged hold nobody up: no order depends on them. */
+  async read(): Promise<void> {
+    try {
+      this.#are(await this.#parts.store.readNotes(this.#parts.cluster))
+    } catch (error) {
+      if (!['REGENT_STORE_DAMAGED', 'REGENT_NEWER_VERSION'].includes(codeOf(error))) throw error
+      if (this.#damage === '') this.#parts.failed(error)
+      this.#damage = describeError(error)
+      this.#reading?.cancel()
+      this.#reading = this.#parts.timers.after(mendedMs, () => void this.read().catch(this.#parts.failed))
+    }
+  }
+
+  #are(notes: ClusterNotes): void {
+    this.#notes = changed(notes, this.#waiting)
+    if (this.#damage === '') return
+    this.#damage = ''
+    this.#parts.mended()
+  }
+
+  /**
+   * Resolves once it is written. A change is called with what is in the store, again where somebody else wrote
+   * meanwhile.
+   */
+  change(change: Change): Promise<void> {
+    this.#waiting = [...this.#waiting, { change, moreTries: 0 }]
+    return this.#write()
+  }
+
+  /** Holds here at once, and in the store a moment later. */
+  changeSoon(change: Change): void {
+    this.#waiting = [...this.#waiting, { change, moreTries }]
+    this.#notes = change(this.#notes)
+    this.#plan(soonMs)
+  }
+
+  /** What still waits is not written any more. */
+  stop(): void {
+    this.#planned?.cancel()
+    this.#reading?.cancel()
+    this.#waiting = []
+  }
+
+  #plan(ms: number): void {
+    this.#planned?.cancel()
+    this.#planned = this.#parts.timers.after(
+      ms,
+      () => void (this.#waiting.length > 0 && this.#write().catch(this.#parts.failed)),
+    )
+  }
+
+  /** The write that takes what waits now: the next one, after the one under way. */
+  #write(): Promise<void> {
+    this.#next ??= this.#last = this.#last.then(
+      () => this.#writeWaiting(),
+      () => this.#writeWaiting(),
+    )
+    return this.#next
+  }
+
+  async #writeWaiting(): Promise<void> {
+    const { store, cluster } = this.#parts
+    const taken = this.#waiting
+    this.#waiting = []
+    this.#next = undefined
+    try {
+      this.#are(await store.updateNotes(cluster, (notes) => changed(notes, taken)))
+    } catch (error) {
+      const again = taken
+        .filter((each) => each.moreTries > 0)
+        .map(({ change, moreTries }) => ({ change, moreTries: moreTries - 1 }))
+      this.#waiting = [...again, ...this.#waiting]
+      if (again.length > 0) this.#plan(againMs)
+      throw error
+    }
+  }
+}
+
+function changed(notes: ClusterNotes, changes: readonly Waiting[]): ClusterNotes {
+  return changes.reduce((before, { change }) => change(before), notes)
+}

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { orderVersion } from '../../../failover/protocol/order.ts'
+import { defaultTimings } from '../../../failover/protocol/timings.ts'
+import { memberOf } from '../../../topology/testing.ts'
+import { realWorld } from '../../common/real-world.ts'
+import { OrderDesk, type OrderAction } from './order-desk.ts'
+
+const common = { version: orderVersion, cluster: 'shop', member: memberOf('shop-1'), epoch: 1, revision: 1 } as const
+const endpoint = { instance: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9400' }
+const reseed: OrderAction = {
+  kind: 'reseed',
+  to: 'shop-1',
+  order: { ...common, donor: endpoint, source: endpoint, destroys: '', sourceHolds: '', peers: [] },
+}
+const promise: OrderAction = { kind: 'promise', to: 'shop-1', order: { ...common, epoch: 2, after: '', waitMs: 0 } }
+
+function deskOfSilence() {
+  const transport = { post: () => new Promise<never>(() => undefined) }
+  return new OrderDesk(
+    { world: realWorld, transport, timings: defaultTimings },
+    () => 'agent',
+    () => undefined,
+  )
+}
+
+it('The same order is not sent twice while it is under way, another one is', () => {
+  const desk = deskOfSilence()
+  expect([desk.send(promise), desk.send(promise), desk.send(reseed)]).toEqual([true, false, true])
+})
+
+it('Of several orders on their way to an instance, that it is to be seeded counts, whatever was sent after it', () => {
+  const desk = deskOfSilence()
+  desk.send(reseed)
+  desk.send(promise)
+  expect(desk.inFlight.get('shop-1')?.order).toBe('reseed')
+})
+
+it('Who refuses to be seeded again for the same reason is counted, whatever the figures in it, until it obeys', async () => {
+  const answers = ['it holds 3, the order destroys 4', 'it holds 5, the order destroys 6', 'mysqld is dead', '']
+  const transport = {
+    post: async () => {
+      const error = answers.shift()
+      if (error !== '') throw new Error(error)
+      return {}
+    },
+  }
+  const seen: (number | undefined)[] = []
+  for (const revision of [1, 2, 3, 4]) {
+    const order = { ...reseed, order: { ...reseed.order, revision } } as OrderAction
+    await new Promise<void>((resolve) => {
+      answered = resolve
+      desk(transport).send(order)
+    })
+    seen.push(counting?.refused.get('shop-1')?.times)
+  }
+  expect(seen).toEqual([1, 2, 1, undefined])
+})
+
+let counting: OrderDesk | undefined
+let answered: () => void = () => undefined
+
+function desk(transport: { post: () => Promise<unknown> }): OrderDesk {
+  counting ??= new OrderDesk(
+    { world: realWorld, transport, timings: defaultTimings },
+    () => 'agent',
+    () => answered(),
+  )
+  return counting
+}

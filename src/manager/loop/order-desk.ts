@@ -1,0 +1,135 @@
+import { codeOf, describeError } from '../../common/errors.ts'
+import type { Transport, World } from '../../common/ports.ts'
+import { agentRoutes, type OrderAnswer } from '../../../failover/protocol/order.ts'
+import type { Timings } from '../../../failover/protocol/timings.ts'
+import type { Action } from '../../../failover/protocol/decision.ts'
+import type { Refusal } from '../../../failover/judge/situation.ts'
+import type { Observation } from '../../../topology/observation.ts'
+
+/**
+ * The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has
+ * to show first.
+ */
+const repeatPauseMs = 300
+
+export type OrderAction = Extract<Action, { order: unknown }>
+
+export interface OrderOutcome {
+  readonly action: OrderAction
+  readonly ms: number
+  readonly answer: OrderAnswer | null
+  /** '' when it was carried out. */
+  readonly error: string
+}
+
+/**
+ * Sends orders and remembers which are on their way: the same order is never sent to an instance twice at once, and one
+ * that was refused waits a moment. Everything else is decided anew.
+ */
+export class OrderDesk {
+  readonly #world: World
+  readonly #transport: Transport
+  readonly #timings: Timings
+  readonly #addressOf: (instance: string) => string | undefined
+  readonly #answered: (outcome: OrderOutcome) => void
+  readonly #flying = new Map<string, { order: string; sinceMs: number }>()
+  readonly #answeredLast = new Map<string, { text: string; atMs: number }>()
+  readonly #refused = new Map<string, Refusal>()
+
+  constructor(
+    ports: { world: World; transport: Transport; timings: Timings },
+    addressOf: (instance: string) => string | undefined,
+    answered: (outcome: OrderOutcome) => void,
+  ) {
+    this.#world = ports.world
+    this.#transport = ports.transport
+    this.#timings = ports.timings
+    this.#addressOf = addressOf
+    this.#answered = answered
+  }
+
+  /**
+   * By instance, what was sent last and has not been answered; an order to be seeded before all others, since it
+   * destroys.
+   */
+  get inFlight(): ReadonlyMap<string, { readonly order: string; readonly sinceMs: number }> {
+    const byInstance = new Map<string, { order: string; sinceMs: number }>()
+    for (const [key, flying] of this.#flying) {
+      const instance = key.slice(0, key.indexOf('/'))
+      if (byInstance.get(instance)?.order !== 'reseed') byInstance.set(instance, flying)
+    }
+    return byInstance
+  }
+
+  /** By instance, the order to be seeded that its agent refuses again and again, for the same reason. */
+  get refused(): ReadonlyMap<string, Refusal> {
+    return this.#refused
+  }
+
+  /** Sends unless the same is under way or was just refused. False when it was held back. */
+  send(action: OrderAction): boolean {
+    const address = this.#addressOf(action.to)
+    if (address === undefined || address === '') return false
+    // An order that is on its way to where an instance was does not hold back the one to where it is.
+    const key = `${action.to}/${action.kind}/${address}`
+    const text = JSON.stringify({ ...action.order, sourceHolds: '', destroys: '' })
+    const last = this.#answeredLast.get(key)
+    const nowMs = this.#world.clock.monotonicMs()
+    if (this.#flying.has(key)) return false
+    if (last?.text === text && nowMs - last.atMs < repeatPauseMs) return false
+    this.#flying.set(key, { order: action.kind, sinceMs: nowMs })
+    void this.#deliver(action, address, { key, text })
+    return true
+  }
+
+  async #deliver(action: OrderAction, address: string, { key, text }: { key: string; text: string }): Promise<void> {
+    const { clock } = this.#world
+    const began = clock.monotonicMs()
+    let answer: OrderAnswer | null = null
+    let error = ''
+    try {
+      answer = (await this.#transport.post(
+        address,
+        agentRoutes[action.kind],
+        action.order,
+        this.#deadlineFor(action),
+      )) as OrderAnswer
+    } catch (thrown) {
+      error = `${codeOf(thrown)}: ${describeError(thrown)}`
+    }
+    this.#answeredLast.set(key, { text, atMs: clock.monotonicMs() })
+    this.#flying.delete(key)
+    this.#count(action, error)
+    this.#answered({ action, ms: clock.monotonicMs() - began, answer, error })
+  }
+
+  /** Figures in a reason change all the time. */
+  #count({ kind, to }: OrderAction, error: string): void {
+    if (kind !== 'reseed') return
+    const before = this.#refused.get(to)
+    if (error === '') this.#refused.delete(to)
+    else
+      this.#refused.set(to, {
+        error,
+        times: before !== undefined && gistOf(before.error) === gistOf(error) ? before.times + 1 : 1,
+        atMs: this.#world.clock.monotonicMs(),
+      })
+  }
+
+  #deadlineFor(action: OrderAction): number {
+    const { orderDeadlineMs } = this.#timings
+    if (action.kind === 'demote') return action.order.deadlineMs + action.order.graceMs + orderDeadlineMs
+    if (action.kind === 'promise') return action.order.waitMs + orderDeadlineMs
+    if (action.kind === 'fetch') return action.order.deadlineMs + orderDeadlineMs
+    return action.kind === 'reseed' ? orderDeadlineMs * 12 : orderDeadlineMs
+  }
+}
+
+function gistOf(error: string): string {
+  return error.replace(/[0-9a-f-]{36}|\d+/g, '0')
+}
+
+/** The observation in an answer, if it came with one. */
+export function observationIn(outcome: OrderOutcome): Observation | null {
+  return outcome.answer?.observation ?? null
+}

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { aSituation } from '../../../failover/testing.ts'
+import { gtids } from '../../../topology/testing.ts'
+import { virtualWorld } from '../../controller-runtime/testing-world.ts'
+import { RecoveryBook } from './recovery-book.ts'
+
+it('The timeline of a recovery that does not end stays short: its beginning and its end are kept, and how many steps are left out between', () => {
+  const { clock, random } = virtualWorld()
+  const book = new RecoveryBook(clock, random)
+  book.begin({ kind: 'failover', sentence: 'failing over', analysis: 'mysqld is dead', record: undefined })
+  for (let step = 1; step <= 5_000; step += 1) book.note(`step ${step} ${'x'.repeat(1_000)}`)
+  const timeline = book.end('abandoned')?.timeline ?? []
+  const steps = timeline.map(({ what }) => what.split(' x')[0])
+  expect(steps).toHaveLength(41)
+  expect(steps.slice(18, 23)).toEqual(['step 19', 'step 20', '4961 steps left out', 'step 4982', 'step 4983'])
+  expect(steps.at(-1)).toBe('ended: abandoned')
+  expect(Math.max(...timeline.map(({ what }) => what.length))).toBe(200)
+})
+
+it('A short timeline is kept whole', () => {
+  const { clock, random } = virtualWorld()
+  const book = new RecoveryBook(clock, random)
+  book.begin({ kind: 'switchover', sentence: 'switching over', analysis: '', record: undefined })
+  for (let step = 1; step <= 40; step += 1) book.note(`step ${step}`)
+  expect(book.end('succeeded')?.timeline).toHaveLength(41)
+})
+
+it('An opening that lasts is a step of the recovery, once in an epoch', () => {
+  const { clock, random } = virtualWorld()
+  const book = new RecoveryBook(clock, random)
+  const { record, snapshot } = aSituation({
+    views: { 'shop-0': { openingMs: 2_400, server: { received: gtids('shop-0', 103) } } },
+  })
+  book.begin({ kind: 'failover', sentence: 'failing over', analysis: 'mysqld is dead', record })
+  book.waits(record, aSituation({ views: { 'shop-0': { openingMs: 300 } } }).snapshot)
+  for (let looks = 0; looks < 3; looks += 1) book.waits(record, snapshot)
+  book.waits({ ...record, epoch: 2 }, snapshot)
+  expect(book.end('succeeded')?.timeline.map(({ what }) => what)).toEqual([
+    'waits: shop-0 is elected and applies 3 transactions before it takes writes, for 2 s',
+    'ended: succeeded',
+  ])
+})

@@ -1,0 +1,135 @@
+import type { PrimaryRoute } from '../../common/platform.ts'
+import type { Clock, Random } from '../../common/ports.ts'
+import type { FlowKind } from '../../../failover/protocol/decision.ts'
+import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import { abbreviated } from '../../../topology/analysis-input.ts'
+import { describeOpening } from '../../../topology/opening.ts'
+import type { Snapshot } from '../../../topology/snapshot.ts'
+
+export interface RecoveryStart {
+  readonly kind: FlowKind
+  readonly sentence: string
+  readonly analysis: string
+  readonly record: ClusterRecord | undefined
+}
+
+/**
+ * What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused
+ * again and again, is no longer.
+ */
+const firstKept = 20
+const lastKept = 20
+/** An opening that takes less is over before anybody could read of it. */
+const toldAfterMs = 1_000
+
+/** One entry between them says how many are left out, since when. */
+function bounded(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  if (timeline.length <= firstKept + lastKept + 1) return timeline
+  const [gap, dropped] = timeline.slice(firstKept)
+  const before = Number(/^(\d+) steps left out$/.exec(gap?.what ?? '')?.[1] ?? 1)
+  const left = dropped === undefined ? [] : [{ atMs: gap?.atMs ?? 0, what: `${before + 1} steps left out` }]
+  return [...timeline.slice(0, firstKept), ...left, ...timeline.slice(firstKept + 2)]
+}
+
+/** Keeps the timeline of the recovery that is under way: every step with its monotonic milliseconds since detection. */
+export class RecoveryBook {
+  readonly #clock: Clock
+  readonly #random: Random
+  #waitedInEpoch: number | null = null
+  #open: (Recovery & { readonly beganMs: number }) | null = null
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock
+    this.#random = random
+  }
+
+  get current(): Recovery | null {
+    return this.#open
+  }
+
+  /**
+   * Begins one unless one of that kind is under way. A switchover that turns into a failover ends as undone. Returns
+   * what ended by that.
+   */
+  begin(start: RecoveryStart): Recovery | null {
+    if (this.#open?.kind === start.kind) return null
+    const ended = this.#open === null ? null : this.end('abandoned', `became a ${start.kind}`)
+    const { record } = start
+    this.#open = {
+      id: this.#random.hex(12),
+      kind: start.kind,
+      startedWallMs: this.#clock.wallMs(),
+      analysis: start.analysis,
+      sentence: start.sentence,
+      from: record?.primary ?? null,
+      to: null,
+      fromEpoch: record?.epoch ?? 0,
+      toEpoch: null,
+      outcome: 'running',
+      timeline: [],
+      beganMs: this.#clock.monotonicMs(),
+    }
+    return ended
+  }
+
+  /** Adds a step that ended now. */
+  note(what: string): void {
+    if (this.#open === null) return
+    const entry: TimelineEntry = { atMs: this.#sinceBegan(), what: abbreviated(what) }
+    this.#open = { ...this.#open, timeline: bounded([...this.#open.timeline, entry]) }
+  }
+
+  /** Notes, once in an epoch, that its primary does not open at once, and why. */
+  waits(record: ClusterRecord | undefined, { instances }: Snapshot): void {
+    const seen = instances.find(({ observation }) => observation?.member === record?.primary)?.observation
+    const isLong =
+      seen?.openingMs !== undefined && seen.openingMs >= toldAfterMs && seen.stored.assignment?.epoch === record?.epoch
+    if (record === undefined || !isLong || this.#waitedInEpoch === record.epoch) return
+    this.#waitedInEpoch = record.epoch
+    this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
+  }
+
+  committed(record: ClusterRecord, why: string): void {
+    if (this.#open === null) return
+    this.note(`committed revision ${record.revision}, epoch ${record.epoch}`)
+    const moved = record.epoch > this.#open.fromEpoch
+    this.#open = { ...this.#open, sentence: why, ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}) }
+  }
+
+  /** Ends it and gives it back for the notes; null when none was open. */
+  end(outcome: Recovery['outcome'], sentence?: string): Recovery | null {
+    if (this.#open === null) return null
+    this.note(`ended: ${outcome}`)
+    const { beganMs, ...recovery } = this.#open
+    this.#open = null
+    return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
+  }
+
+  #sinceBegan(): number {
+    return this.#open === null ? 0 : Math.round((this.#clock.monotonicMs() - this.#open.beganMs) * 10) / 10
+  }
+}
+
+/** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
+export function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
+  const moved = to !== null && to !== from
+  if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
+  return kind === 'failover' && !moved ? 'abandoned' : 'succeeded'
+}
+
+/** The record's primary takes writes and its address is published. */
+export function isWhole(
+  record: ClusterRecord | undefined,
+  { instances }: Snapshot,
+  published: PrimaryRoute | undefined,
+): boolean {
+  if (record === undefined || record.intent !== null || published?.epoch !== record.epoch) return false
+  return instances.some(({ reachable, observation: seen }) => {
+    const opened =
+      seen?.converged.done === true &&
+      seen.stored.assignment?.role === 'primary' &&
+      seen.stored.assignment.epoch === record.epoch
+    return seen?.member === record.primary && reachable && seen.process === 'running' && opened
+  })
+}

@@ -1,0 +1,132 @@
+import type { PlatformInstance } from '../../common/platform.ts'
+import { isFollowing } from '../../../failover/judge/situation.ts'
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import type { Timings } from '../../../failover/protocol/timings.ts'
+import type { Observation } from '../../../topology/observation.ts'
+import type { Snapshot } from '../../../topology/snapshot.ts'
+
+interface Sighting {
+  readonly instance: PlatformInstance
+  readonly observation: Observation | null
+  /** When the observation came, and when anything was heard last. */
+  readonly observedAtMs: number
+  readonly heardAtMs: number | null
+}
+
+/** What this manager has heard of each instance, and since when replicas stray. */
+export class Sightings {
+  readonly #timings: Timings
+  #byName = new Map<string, Sighting>()
+  readonly #straying = new Map<string, number>()
+
+  constructor(timings: Timings) {
+    this.#timings = timings
+  }
+
+  get straying(): ReadonlyMap<string, number> {
+    return this.#straying
+  }
+
+  /** Takes over which instances exist; what was heard of those that stay is kept. */
+  setInstances(instances: readonly PlatformInstance[]): void {
+    const before = this.#byName
+    this.#byName = new Map(
+      instances.map((instance) => {
+        const known = before.get(instance.name)
+        return [
+          instance.name,
+          {
+            instance,
+            observation: known?.observation ?? null,
+            observedAtMs: known?.observedAtMs ?? 0,
+            heardAtMs: known?.heardAtMs ?? null,
+          },
+        ]
+      }),
+    )
+  }
+
+  addressOf(name: string): string | undefined {
+    return this.#byName.get(name)?.instance.agent
+  }
+
+  observationOf(name: string): Observation | null {
+    return this.#byName.get(name)?.observation ?? null
+  }
+
+  /** Replicas that wait to be told what to catch up with, and as what. */
+  get forgetful(): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      [...this.#byName].flatMap(([name, { observation }]) =>
+        observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs]],
+      ),
+    )
+  }
+
+  /** Takes an observation; false for one older than what is known, or of an instance that is none of ours. */
+  hear(observation: Observation, nowMs: number): boolean {
+    const known = this.#byName.get(observation.instance)
+    if (known === undefined) return false
+    const last = known.observation
+    if (last?.agentRun === observation.agentRun && last.sequence >= observation.sequence) return false
+    // The last words of an agent that has been followed by another: what it promised and saw is out of date.
+    if (
+      last &&
+      last.agentRun !== observation.agentRun &&
+      last.stored.earlierIncarnations?.includes(observation.stored.incarnation) &&
+      last.member === observation.member
+    )
+      return false
+    this.#byName.set(observation.instance, { ...known, observation, observedAtMs: nowMs, heardAtMs: nowMs })
+    return true
+  }
+
+  /** A heartbeat. True when the instance had been given up for unreachable. */
+  touch(name: string, nowMs: number): boolean {
+    const known = this.#byName.get(name)
+    if (known === undefined) return false
+    const wasSilent = known.heardAtMs === null || nowMs - known.heardAtMs >= this.#timings.unreachableMs
+    this.#byName.set(name, { ...known, heardAtMs: nowMs })
+    return wasSilent
+  }
+
+  /** The snapshot at `nowMs`: durations up to now are moved on by how long ago they were reported. */
+  snapshot(nowMs: number): Snapshot {
+    const views = [...this.#byName.values()].map(({ instance, observation, observedAtMs, heardAtMs }) => ({
+      ...instance,
+      observation: observation && aged(observation, nowMs - observedAtMs),
+      heardAtMs,
+      reachable: heardAtMs !== null && nowMs - heardAtMs < this.#timings.unreachableMs,
+    }))
+    return { instances: views }
+  }
+
+  /** Milliseconds until the next instance would become unreachable; null when none can. */
+  nextSilenceMs(nowMs: number): number | null {
+    const waits = [...this.#byName.values()].flatMap(({ heardAtMs }) =>
+      heardAtMs === null ? [] : [heardAtMs + this.#timings.unreachableMs - nowMs],
+    )
+    const due = waits.filter((wait) => wait > 0)
+    return due.length === 0 ? null : Math.min(...due) + 1
+  }
+
+  /** Notes since when each counted replica does not follow as the record wants. */
+  trackStraying(record: ClusterRecord, snapshot: Snapshot, nowMs: number): void {
+    for (const view of snapshot.instances) {
+      if (view.observation?.member === record.primary || isFollowing(view, record, this.#timings))
+        this.#straying.delete(view.name)
+      else if (!this.#straying.has(view.name)) this.#straying.set(view.name, nowMs)
+    }
+  }
+}
+
+function aged(observation: Observation, ageMs: number): Observation {
+  return {
+    ...observation,
+    processSinceMs: observation.processSinceMs + ageMs,
+    silentMs: observation.silentMs > 0 ? observation.silentMs + ageMs : 0,
+    ...(observation.seedingFailures && {
+      seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })),
+    }),
+  }
+}

@@ -1,0 +1,77 @@
+import { rm } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { askSupervisor } from '../../../src/local/control.ts'
+import { managerProcess } from '../../../src/local/supervisor.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+
+const shop = withCluster()
+
+const uuids = () =>
+  Promise.all([0, 1, 2].map((ordinal) => shop.current.value(`shop-${ordinal}`, 'select @@server_uuid')))
+
+it('A new cluster has ordinal 0 as its primary and every other instance in the sync set', async () => {
+  const view = await shop.current.whole()
+  expect(view).toMatchObject({ primary: 'shop-0', epoch: 1, acks: 1, writable: true })
+  expect([...view.syncSet].sort()).toEqual(['shop-1', 'shop-2'])
+  expect(new Set(await uuids()).size).toBe(3)
+})
+
+it('A client writes at the primary and nowhere else, and reads what it wrote everywhere', async () => {
+  const cluster = shop.current
+  const as = { user: 'client' } as const
+  await cluster.sql('shop-0', 'create table app.orders (id int primary key)', as)
+  await cluster.sql('shop-0', 'insert into app.orders values (1)', as)
+  for (const replica of ['shop-1', 'shop-2']) {
+    await expect(cluster.sql(replica, 'insert into app.orders values (2)', as)).rejects.toMatchObject({ errno: 1290 })
+    await cluster.until(
+      `the row at ${replica}`,
+      async () => (await cluster.sql(replica, 'select id from app.orders', as).catch(() => [])).length === 1,
+    )
+  }
+})
+
+it('A cluster that was taken down comes back with its servers and its data; nothing is initialised again', async () => {
+  const cluster = shop.current
+  const before = await uuids()
+  expect(await cluster.regent('local', 'down', 'shop')).toMatchObject({ code: 0 })
+  expect(await cluster.status()).toMatchObject({ state: 'down' })
+  await cluster.upAgain()
+  await cluster.whole()
+  expect(await uuids()).toEqual(before)
+  expect(await cluster.value(await cluster.primary(), 'select count(*) from app.orders')).toBe('1')
+})
+
+it('A lost record is rebuilt above every epoch there was, once all have answered, and the most advanced instance leads', async () => {
+  const cluster = shop.current
+  const before = await cluster.view()
+  await cluster.switchover({ to: 'shop-1' })
+  await cluster.whole()
+  const manager = (command: 'start' | 'stop') =>
+    askSupervisor(cluster.layout.control, { command, process: managerProcess }, 30_000)
+  await cluster.fault('shop-0', 'kill')
+  await cluster.sql('shop-1', 'insert into app.orders values (3)', { user: 'client' })
+  await manager('stop')
+  await Promise.all(['shop-1', 'shop-2'].map((name) => cluster.fault(name, 'kill')))
+  await rm(cluster.layout.records, { recursive: true })
+  await manager('start')
+  await Promise.all(['shop-1', 'shop-2'].map((name) => cluster.fault(name, 'start')))
+  const waiting = await cluster.waitFor('only shop-0 is waited for', ({ sentence }) =>
+    sentence.startsWith('waiting for the agents of shop-0 before anything is believed: the record is lost'),
+  )
+  expect(waiting).toMatchObject({ blocked: true, primary: null, writable: false })
+  for (const { name, reachable, problems } of waiting.instances) {
+    expect(problems.join()).not.toContain('a person must decide')
+    expect(reachable).toBe(name !== 'shop-0')
+    await expect(cluster.sql(name, 'insert into app.orders values (4)', { user: 'client' })).rejects.toThrow()
+  }
+  await cluster.fault('shop-0', 'start')
+  const after = await cluster.whole()
+  expect(after.primary).not.toBe('shop-0')
+  expect(after.epoch).toBeGreaterThan(before.epoch + 1)
+  for (const name of ['shop-0', 'shop-1', 'shop-2']) {
+    await cluster.until(
+      `both rows at ${name}`,
+      async () => (await cluster.value(name, 'select count(*) from app.orders')) === '2',
+    )
+  }
+})

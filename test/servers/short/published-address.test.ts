@@ -1,0 +1,53 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { readRoute } from '../../../src/local/routes.ts'
+import { managerProcess } from '../../../src/local/supervisor.ts'
+import { logOf } from '../../support/instance-files.ts'
+import { monotonicMs } from '../../support/monotonic.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+
+const shop = withCluster()
+
+const byHand: Readonly<Record<string, (text: string) => string | undefined>> = {
+  removed: () => undefined,
+  'overwritten with junk': () => 'not even JSON',
+  'given another address': (text) => text.replace(/"host": "[^"]*"/, '"host": "10.9.9.9"'),
+  'given an epoch that no record has': (text) => text.replace(/"epoch": \d+/, '"epoch": 999'),
+}
+
+it.each(Object.entries(byHand))(
+  'The published address of the primary, %s by hand, is right again within a second, and that is told',
+  async (_, change) => {
+    const cluster = shop.current
+    const { routes } = cluster.layout
+    const right = await readRoute(routes)
+    const [text, logged] = [await readFile(routes, 'utf8'), await logOf(cluster, managerProcess)]
+    const changed = change(text)
+    if (changed === undefined) await rm(routes)
+    else await writeFile(routes, changed)
+    const began = monotonicMs()
+    await cluster.until(
+      'the address is right again',
+      async () => (await readFile(routes, 'utf8').catch(() => '')) === text,
+    )
+    expect(monotonicMs() - began).toBeLessThan(1_000)
+    expect(await readRoute(routes)).toEqual(right)
+    const told = () =>
+      logOf(cluster, managerProcess).then((log) => log.slice(logged.length).includes('routes.json was'))
+    await cluster.until('the log tells it', told)
+    expect((await cluster.explain()).reasons).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^\d+ s ago: .*routes\.json was .* by another hand/)]),
+    )
+  },
+)
+
+it('An address from an epoch that no record has stands in the way of no switchover', async () => {
+  const cluster = shop.current
+  const { routes } = cluster.layout
+  await writeFile(routes, (await readFile(routes, 'utf8')).replace(/"epoch": \d+/, '"epoch": 999'))
+  await cluster.whole()
+  await cluster.switchover()
+  const { epoch, primary } = await cluster.view()
+  await cluster.until('the new primary is published', async () => (await readRoute(routes))?.epoch === epoch)
+  expect(await readRoute(routes)).toMatchObject({ epoch, instance: primary })
+})

@@ -1,0 +1,103 @@
+import { basename } from 'node:path'
+import { expect, it } from 'vitest'
+import { byHand } from '../../support/by-hand.ts'
+import { deafenReplicas, untilWaiting } from '../../support/deaf-replicas.ts'
+import { archivesOf, logOf, printArchive } from '../../support/instance-files.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+import { Writer } from '../../support/writer.ts'
+
+/** Of its archives an instance keeps only what was archived last. */
+const shop = withCluster({ spec: { archiveBytes: 0 } })
+
+it('A killed primary comes back without the writes that nobody acknowledged: they are cut off and archived, and nothing is copied again', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const from = await cluster.primary()
+  await cluster.sql(from, 'create table app.tail (id int primary key)', { user: 'client' })
+  await cluster.whole()
+  const deafen = await deafenReplicas(cluster)
+  const waiting = await cluster.session(from, 'client')
+  const unacknowledged = waiting.query('insert into app.tail values (1)').then(
+    () => 'acknowledged',
+    () => 'cut off',
+  )
+  await untilWaiting(cluster, from, 1)
+  await cluster.fault(from, 'kill')
+  await deafen.end()
+  expect(await unacknowledged).toBe('cut off')
+  await cluster.waitFor('another primary', ({ primary, writable }) => primary !== from && writable)
+  await cluster.fault(from, 'start')
+  await cluster.whole()
+  const archives = await archivesOf(cluster, from)
+  expect(archives.map(({ description }) => description.kind)).toEqual(['tail'])
+  const [archive] = archives
+  expect(archive && (await printArchive(cluster, archive))).toContain('INSERT INTO `app`.`tail`')
+  for (const { name } of (await cluster.view()).instances)
+    expect(await cluster.value(name, 'select count(*) from app.tail')).toBe('0')
+})
+
+it('A replica with errant transactions is archived, readable with mysqlbinlog, and seeded again by CLONE', async () => {
+  const cluster = shop.current
+  const [errant = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
+  const uuid = await cluster.value(errant, 'select @@server_uuid')
+  await cluster.until(`${errant} is archived`, async () =>
+    (await archivesOf(cluster, errant)).some(({ description }) => description.kind === 'errant'),
+  )
+  await cluster.until(
+    `${errant} is a copy`,
+    async () => (await cluster.value(errant, 'select @@server_uuid').catch(() => uuid)) !== uuid,
+  )
+  await cluster.whole()
+  const archive = (await archivesOf(cluster, errant)).find(({ description }) => description.kind === 'errant')
+  expect(archive && (await printArchive(cluster, archive))).toContain('create table app.errant')
+  await expect(cluster.sql(errant, 'select * from app.errant')).rejects.toMatchObject({ errno: 1146 })
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('A replica whose copy of a donor fails is copied from another one, it is said which failed and why, and what was archived for it takes the place of older archives', async () => {
+  const cluster = shop.current
+  await cluster.whole()
+  const [errant = '', donor = ''] = await cluster.replicas()
+  const primary = await cluster.primary()
+  const writer = await Writer.start(cluster)
+  const { pid } = await cluster.instance(donor)
+  const [older] = await archivesOf(cluster, errant)
+  await byHand(cluster, donor, 'set global super_read_only = off', 'uninstall plugin clone')
+  await byHand(cluster, errant, 'set global super_read_only = off', 'create table app.errant (id int primary key)')
+  const view = await cluster.waitFor('another donor is tried', ({ sentence }) =>
+    sentence.startsWith(`${errant} is seeded from ${primary}`),
+  )
+  expect(view.sentence).toMatch(new RegExp(`; a copy of ${donor} failed \\(.+\\)$`))
+  expect(view.instances.find(({ name }) => name === errant)?.problems.join('\n')).toContain(
+    `${errant} could not be seeded from ${donor} (1 failure): `,
+  )
+  await cluster.until(`${errant} is a copy`, async () =>
+    (await logOf(cluster, errant)).includes(`seeded from ${primary}`),
+  )
+  await cluster.until('older archives are removed', async () =>
+    (await logOf(cluster, errant)).includes(`the oldest archives (${basename(older?.folder ?? 'none')};`),
+  )
+  expect(
+    (await archivesOf(cluster, errant)).map(
+      ({ description: { kind, wallMs } }) => kind === 'errant' && wallMs > (older?.description.wallMs ?? wallMs),
+    ),
+  ).toEqual([true])
+  await cluster.fault(donor, 'kill-mysqld')
+  await cluster.otherMysqld(donor, pid)
+  await cluster.whole()
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})
+
+it('An old primary that comes back after others wrote a lot catches up and counts again', async () => {
+  const cluster = shop.current
+  const from = await cluster.primary()
+  const writer = await Writer.start(cluster, { everyMs: 1 })
+  const atMs = await cluster.fault(from, 'kill')
+  await writer.outageSince(atMs)
+  await cluster.until('some hundred writes', async () => writer.since(atMs).length > 600)
+  await cluster.fault(from, 'start')
+  await cluster.whole()
+  expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+})

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { findMysql } from '../../../src/local/mysql-binaries.ts'
+import { findRedis } from '../../../src/local/redis-binaries.ts'
+import { runCommand } from '../../../src/local/run-command.ts'
+
+/** As long as unpacking them may take where nothing is in the cache yet. */
+const setUpMs = 600_000
+
+async function expectToRun(...argv: readonly string[]): Promise<void> {
+  expect(await runCommand([...argv, '--version'], { deadlineMs: 10_000 })).toMatchObject({ ok: true, failure: '' })
+}
+
+describe('the servers that set-up provides', () => {
+  it(
+    'include a MySQL whose server, client and binary log reader run on this machine',
+    { timeout: setUpMs },
+    async () => {
+      const mysql = await findMysql()
+      expect(mysql.version).toMatch(/^\d+\.\d+\.\d+$/)
+      for (const program of [mysql.mysqld, mysql.mysql, mysql.mysqlbinlog])
+        await expectToRun(...program, '--no-defaults')
+    },
+  )
+
+  it('include a Redis whose server and client run on this machine', { timeout: setUpMs }, async () => {
+    const redis = await findRedis()
+    expect(redis.version).toMatch(/^\d+\.\d+\.\d+$/)
+    for (const program of [redis.redisServer, redis.redisCli]) await expectToRun(...program)
+  })
+})
