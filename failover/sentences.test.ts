@@ -175,8 +175,8 @@ describe('a command', () => {
     const root = join(import.meta.dirname, '..')
     const names = (
       await Promise.all(
-        ['failover', 'topology', 'agents', 'src/manager'].map(async (room) =>
-          (await readdir(join(root, room))).map((name) => join(root, room, name)),
+        ['failover', 'topology', 'agents', 'src/manager/loop', 'src/manager/clusters'].map(async (room) =>
+          (await readdir(join(root, room), { recursive: true })).map((name) => join(root, room, name)),
         ),
       )
     ).flat()

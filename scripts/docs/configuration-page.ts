@@ -82,7 +82,7 @@ function exampleFile(): string {
 
 /** What the doc comments of the interface say. */
 async function timingRows(): Promise<readonly (readonly string[])[]> {
-  const source = await readFile(join(import.meta.dirname, '..', '..', 'failover', 'timings.ts'), 'utf8')
+  const source = await readFile(join(import.meta.dirname, '..', '..', 'failover', 'protocol', 'timings.ts'), 'utf8')
   return Object.entries(defaultTimings).map(([name, value]) => {
     const comment = new RegExp(`/\\*\\*([^/]*?)\\*/\\s*readonly ${name}:`).exec(source)?.[1] ?? ''
     return [code(name), String(value), comment.replaceAll(/\s*\n\s*(\*\s*)?/g, ' ').trim()]
