@@ -63,7 +63,7 @@ export class Lease {
     this.#tickedAtMs += stoodStillMs
     if (!this.#isPrimary()) {
       // Who becomes primary again does so with another lease.
-      if (memory.closedBecause === leaseLost) memory.closedBecause = null
+      memory.closed.lease = null
       return
     }
     const nowMs = world.clock.monotonicMs()
@@ -83,7 +83,7 @@ export class Lease {
    */
   #stoodStill(stoodStillMs: number, nowMs: number): void {
     const { memory, notices, timings } = this.#parts
-    if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || memory.closedBecause === leaseLost) return
+    if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || memory.closed.lease !== null) return
     this.#asksUntilMs = nowMs + timings.leaseAfterPauseMs
     const paused = `this agent was paused for ${(stoodStillMs / 1_000).toFixed(1)} s`
     const what = `the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`
@@ -131,9 +131,11 @@ export class Lease {
     const { memory, timings, notices } = this.#parts
     this.#heldUntilMs = Math.max(this.#heldUntilMs, askedAtMs + timings.leaseMs)
     this.#asksUntilMs = null
-    if (memory.closedBecause === leaseLost) {
-      memory.closedBecause = null
-      notices.add('LeaseRegained', 'the lease is confirmed again; the primary opens')
+    if (memory.closed.lease !== null) {
+      memory.closed.lease = null
+      const then =
+        memory.closed.space === null ? 'the primary opens' : `the primary stays closed: ${memory.closed.space}`
+      notices.add('LeaseRegained', `the lease is confirmed again; ${then}`)
       this.#wake()
     }
   }
@@ -141,8 +143,8 @@ export class Lease {
   /** Fences itself: sessions that wait for an acknowledgement are killed with their server, never drained. */
   #runOut(): void {
     const { memory, notices, observer, process } = this.#parts
-    if (memory.closedBecause === leaseLost) return
-    memory.closedBecause = leaseLost
+    if (memory.closed.lease !== null) return
+    memory.closed.lease = leaseLost
     notices.add(
       'LeaseLost',
       `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Parts } from '../instance/parts.ts'
+import { whyClosed, type Parts } from '../instance/parts.ts'
 import { guardSpace } from './space-guard.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 
@@ -15,7 +15,7 @@ async function guarded(lowSpaceBytes = 1024 * mib) {
   })
   const looks = (freeBytes: number | null): string | null => {
     guardSpace(parts(freeBytes))
-    return fixed.memory.closedBecause
+    return fixed.memory.closed.space
   }
   return {
     looks,
@@ -67,10 +67,14 @@ describe('writes on a disk that fills up', () => {
     expect(notices()).toEqual([])
   })
 
-  it('that are stopped for another reason stay so, however much is free', async () => {
-    const { looks, memory, notices } = await guarded()
-    memory.closedBecause = 'another reason'
-    expect([looks(0), looks(10_000 * mib)]).toEqual(['another reason', 'another reason'])
-    expect(notices()).toEqual([])
+  it('that are stopped for want of a lease too go on when the last of both reasons ends', async () => {
+    const { looks, memory } = await guarded()
+    memory.closed.lease = 'the lease ran out'
+    looks(1023 * mib)
+    memory.closed.lease = null
+    expect(whyClosed(memory)).toBe(sentence)
+    memory.closed.lease = 'the lease ran out'
+    looks(2048 * mib)
+    expect(whyClosed(memory)).toBe('the lease ran out')
   })
 })

@@ -13,15 +13,13 @@ export function guardSpace({
 }: Pick<Parts, 'observer' | 'config' | 'memory' | 'notices'>): void {
   const { freeBytes } = observer
   if (freeBytes === null || config.lowSpaceBytes === 0) return
-  const guarded = memory.closedBecause?.startsWith(lowSpace) === true
-  if (!guarded && memory.closedBecause === null && freeBytes < config.lowSpaceBytes) {
-    memory.closedBecause = `${lowSpace}: ${mebibytes(freeBytes)} MiB free, writes stop below ${mebibytes(config.lowSpaceBytes)} MiB`
-    notices.add('LowSpace', memory.closedBecause)
+  const { closed } = memory
+  if (closed.space === null && freeBytes < config.lowSpaceBytes) {
+    closed.space = `low space: ${mebibytes(freeBytes)} MiB free, writes stop below ${mebibytes(config.lowSpaceBytes)} MiB`
+    notices.add('LowSpace', closed.space)
   }
-  if (guarded && freeBytes >= config.lowSpaceBytes * 2) {
-    memory.closedBecause = null
+  if (closed.space !== null && freeBytes >= config.lowSpaceBytes * 2) {
+    closed.space = null
     notices.add('SpaceBack', `${mebibytes(freeBytes)} MiB free again`)
   }
 }
-
-const lowSpace = 'low space'

@@ -161,8 +161,8 @@ export interface Memory {
    * more.
    */
   termination: { readonly sinceMs: number; readonly stopping: boolean } | null
-  /** The lease ran out, or space did: the primary keeps itself closed. */
-  closedBecause: string | null
+  /** Why the primary keeps itself closed, by who closed it; null for no reason. A reason is ended by its owner alone. */
+  readonly closed: { lease: string | null; space: string | null }
   /** Who stands in the way of the agent's statements, and of what; null for nobody. */
   lockedBy: string | null
   seedingProgress: { stage: string; percent: number; donor: string } | null
@@ -176,6 +176,11 @@ export interface Memory {
   managerHeardAtMs: number
   /** When each peer was heard, monotonic. */
   readonly peersHeard: Map<string, number>
+}
+
+/** Why the primary keeps itself closed; null where nothing does. */
+export function whyClosed({ closed }: Pick<Memory, 'closed'>): string | null {
+  return closed.lease ?? closed.space
 }
 
 export function freshMemory(nowMs: number): Memory {
@@ -218,7 +223,7 @@ export function freshMemory(nowMs: number): Memory {
     optionsTried: new Map(),
     receiverStartedAtMs: 0,
     termination: null,
-    closedBecause: null,
+    closed: { lease: null, space: null },
     lockedBy: null,
     seedingProgress: null,
     copiesBeside: null,

@@ -80,10 +80,10 @@ export class ObservationBuilder {
   /** What keeps the agent from its work is shown as well where a client's write goes through. */
   #shownProbe(): Pick<Observation, 'probe' | 'probeDetail'> {
     const {
-      memory: { closedBecause, lockedBy },
+      memory: { closed, lockedBy },
       observer: { probe },
     } = this.#parts
-    if (closedBecause?.startsWith('low space')) return { probe: 'lowSpace', probeDetail: closedBecause }
+    if (closed.space !== null) return { probe: 'lowSpace', probeDetail: closed.space }
     const free = probe.result === 'ok' || probe.result === 'unknown' || probe.result === 'locked'
     return lockedBy !== null && free
       ? { probe: 'locked', probeDetail: lockedBy }

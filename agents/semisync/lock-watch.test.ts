@@ -92,7 +92,7 @@ describe('a lock in the way of what ends a wait', () => {
       const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
       if (change === 'replica') await parts.file.update({ assignment: replicaOfEpoch3 })
       if (change === 'fenced') await parts.file.update({ assignment: { ...primaryOfEpoch3, fenced: true } })
-      if (change === 'closed') parts.memory.closedBecause = 'low space'
+      if (change === 'closed') parts.memory.closed.space = 'low space'
       await lookAfter(graceMs)
       await lookAfter(graceMs)
       expect(ended(server)).toEqual([])

@@ -1,6 +1,6 @@
 import { describeError } from '../../src/common/errors.ts'
 import { isCounted } from './acknowledgers.ts'
-import type { Parts } from '../instance/parts.ts'
+import { whyClosed, type Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
 import { leads } from '../instance/stored-state.ts'
 import { keepUnsettled } from './unsettled.ts'
@@ -96,7 +96,7 @@ export class LockWatch {
   #needNow(): string | null {
     const { file, memory, process, observer, timings } = this.#parts
     const { assignment, unsettled } = file.current
-    const isClosed = assignment?.role !== 'primary' || assignment.fenced || memory.closedBecause !== null
+    const isClosed = assignment?.role !== 'primary' || assignment.fenced || whyClosed(memory) !== null
     if (isClosed) return null
     const isToBeSettled = memory.openedPid !== process.pid || unsettled
     if (isToBeSettled || observer.silentMs >= timings.frozenMs || this.#isStarved()) return 'it takes no writes'

@@ -254,9 +254,10 @@ describe('a primary that is copied while too few can acknowledge', () => {
 
 describe('a primary that keeps itself closed', () => {
   it.each([
-    ['without its lease is killed', leaseLost, 'dead'],
-    ['for want of space waits', 'low space: 1 MiB free', 'running'],
-  ])('%s where sessions wait for an acknowledgement, never drained', async (_what, closedBecause, state) => {
+    ['without its lease is killed', { lease: leaseLost, space: null }, 'dead'],
+    ['for want of space waits', { lease: null, space: 'low space: 1 MiB free' }, 'running'],
+    ['without both is killed', { lease: leaseLost, space: 'low space: 1 MiB free' }, 'dead'],
+  ])('%s where sessions wait for an acknowledgement, never drained', async (_what, closed, state) => {
     const server = new ScriptedServer(
       aServerState({
         openGates: ['shop-1', 'shop-2'],
@@ -265,7 +266,7 @@ describe('a primary that keeps itself closed', () => {
       }),
     )
     const parts = await testParts(server)
-    Object.assign(parts.memory, { openedPid: parts.process.pid, closedBecause })
+    Object.assign(parts.memory, { openedPid: parts.process.pid, closed })
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(parts.process.state).toBe(state)
     expect(server.calls).not.toContain('readOnly closed')
@@ -292,13 +293,17 @@ describe('a primary that closed itself', () => {
       }),
     )
     const parts = await testParts(server)
-    Object.assign(parts.memory, { openedPid: parts.process.pid, applied: primaryOfEpoch3, closedBecause: leaseLost })
+    Object.assign(parts.memory, {
+      openedPid: parts.process.pid,
+      applied: primaryOfEpoch3,
+      closed: { lease: leaseLost, space: null },
+    })
     await parts.observer.refresh()
     const pass = async () =>
       convergePrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000), new Markers(parts, () => undefined))
     server.setReadOnly = async () => void (server.state = { ...server.state, ...closed })
     await pass()
-    parts.memory.closedBecause = null
+    parts.memory.closed.lease = null
     await pass()
     expect(server.calls).toContain('open')
     expect(parts.notices.list.map(({ sentence }) => sentence).join()).not.toContain('by another hand')

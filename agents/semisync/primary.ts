@@ -7,10 +7,9 @@ import type { GtidText, ServerState } from '../../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
 import { staysClosedWithout } from './elected-set.ts'
-import { leaseLost } from '../guard/lease.ts'
 import { keepSettings } from '../guard/managed-settings.ts'
 import type { Markers } from './marker.ts'
-import type { Memory, Parts, Pass } from '../instance/parts.ts'
+import { whyClosed, type Memory, type Parts, type Pass } from '../instance/parts.ts'
 import { isPreparedFor } from './preparation.ts'
 import { replicationUser, type ServerPort } from '../ports/server.ts'
 import { keepUnsettled } from './unsettled.ts'
@@ -100,7 +99,7 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
     // It waits for replicas: another one would wait for them too.
     memory.openingSince = null
-    const why = whyClosed(memory, assignment, state)
+    const why = whyNotOpen(memory, assignment, state)
     memory.converged = {
       ...memory.converged,
       sentence:
@@ -232,7 +231,7 @@ async function forgetApplied({ server, notices }: Parts): Promise<void> {
 }
 
 async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  if (whyClosed(memory, assignment, state) !== null) return
+  if (whyNotOpen(memory, assignment, state) !== null) return
   await server.open()
 }
 
@@ -294,7 +293,7 @@ function keepMarked(
     return
   }
   // Closed, it takes no marker either; and one that waits would hold up the closing.
-  if (whyClosed(memory, assignment, state) !== null) return
+  if (whyNotOpen(memory, assignment, state) !== null) return
   const counted = state.dumpThreads.filter((thread) => thread.semiSync)
   const stuck = state.semiSyncSource.waiting > 0 && counted.length >= assignment.acks
   if (memory.markedRevision < assignment.revision || file.current.unsettled) markers.write(assignment.revision)
@@ -309,11 +308,11 @@ function keepMarked(
 }
 
 /** What keeps this primary closed; null when it is to be open. */
-function whyClosed(memory: Memory, assignment: PrimaryAssignment, state: ServerState): string | null {
+function whyNotOpen(memory: Memory, assignment: PrimaryAssignment, state: ServerState): string | null {
   if (assignment.fenced) return 'fenced by a person'
   return isClosedForCopy(assignment, state)
     ? 'it is being copied, and too few replicas can acknowledge'
-    : memory.closedBecause
+    : whyClosed(memory)
 }
 
 /**
@@ -341,7 +340,7 @@ function isClosedForCopy(assignment: PrimaryAssignment, state: ServerState): boo
 
 async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
   const { server, memory, notices } = parts
-  const why = whyClosed(memory, assignment, state)
+  const why = whyNotOpen(memory, assignment, state)
   if (why !== null) {
     if (!state.superReadOnly || !state.offlineMode) await close(parts, assignment, state)
     memory.converged = { revision: assignment.revision, done: false, sentence: `closed: ${why}` }
@@ -367,7 +366,7 @@ async function close(
   state: ServerState,
 ): Promise<void> {
   if (state.semiSyncSource.waiting > 0)
-    return assignment.fenced || memory.closedBecause === leaseLost ? process.kill() : undefined
+    return assignment.fenced || memory.closed.lease !== null ? process.kill() : undefined
   try {
     await server.setReadOnly('closed', 500)
     await server.setOffline(true)
