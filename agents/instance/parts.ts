@@ -161,7 +161,7 @@ export interface Memory {
    * more.
    */
   termination: { readonly sinceMs: number; readonly stopping: boolean } | null
-  /** Why the primary keeps itself closed, by who closed it; null for no reason. A reason is ended by its owner alone. */
+  /** Why the primary keeps itself closed, by who closed it; null for no reason. Only the owner ends a reason. */
   readonly closed: { lease: string | null; space: string | null }
   /** Who stands in the way of the agent's statements, and of what; null for nobody. */
   lockedBy: string | null
