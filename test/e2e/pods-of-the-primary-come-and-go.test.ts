@@ -12,6 +12,7 @@ async function gone(
   what: string,
   most: number,
   act: (cluster: KubeCluster, primary: string) => Promise<unknown>,
+  { mayLeadAgain = false } = {},
 ): Promise<void> {
   const cluster = demo.current
   await cluster.whole()
@@ -19,7 +20,7 @@ async function gone(
   const before = await cluster.primary()
   const atMs = monotonicMs()
   await act(cluster, before)
-  await cluster.otherPrimary(before)
+  if (!mayLeadAgain) await cluster.otherPrimary(before)
   expect(await outageSince(writer, what, atMs)).toBeLessThan(most)
   await cluster.whole(3, 180_000)
   await expectNothingLost(writer)
@@ -43,11 +44,17 @@ it('the primary’s pod is evicted: it hands over first, and no second pod may b
     await expect(evict(cluster, replica)).rejects.toThrow(/disruption budget/)
   }))
 
+// Where the pod has ended before the failover begins, too few can promise: then the same primary is started again.
 it('the primary’s mysqld is killed while the pod of a replica ends: writes go on, and nobody who ends is promoted for long', () =>
-  gone('mysqld killed while a replica’s pod ends', 15_000, async (cluster, primary) => {
-    const [replica = ''] = await cluster.replicas()
-    await Promise.all([cluster.kubectl('delete', 'pod', replica), cluster.killMysqld(primary)])
-  }))
+  gone(
+    'mysqld killed while a replica’s pod ends',
+    15_000,
+    async (cluster, primary) => {
+      const [replica = ''] = await cluster.replicas()
+      await Promise.all([cluster.kubectl('delete', 'pod', replica), cluster.killMysqld(primary)])
+    },
+    { mayLeadAgain: true },
+  ))
 
 async function evict({ namespace }: KubeCluster, name: string): Promise<void> {
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
