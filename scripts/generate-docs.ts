@@ -14,11 +14,11 @@ import { sentencesPage } from './docs/sentences-page.ts'
 const root = join(import.meta.dirname, '..')
 
 const files: Readonly<Record<string, () => string | Promise<string>>> = {
-  'docs/cli.md': commandLinePage,
-  'docs/configuration.md': configurationPage,
-  'docs/errors.md': errorsPage,
-  'docs/kubernetes-reference.md': kubernetesReferencePage,
-  'docs/sentences.md': sentencesPage,
+  'docs/reference/cli.md': commandLinePage,
+  'docs/reference/configuration.md': configurationPage,
+  'docs/reference/errors.md': errorsPage,
+  'docs/reference/kubernetes-reference.md': kubernetesReferencePage,
+  'docs/reference/sentences.md': sentencesPage,
   'charts/regent/templates/custom-resource-definition.yaml': customResourceYaml,
 }
 

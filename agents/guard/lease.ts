@@ -79,7 +79,7 @@ export class Lease {
    * A machine that was paused (a live migration, a snapshot) wakes with a lease that ran out while nobody here could
    * ask. What the server did meanwhile it has done: a fence protects from nothing that it would not protect from a
    * moment later, and would end every session. So it asks first. Safe, since in semisync mode no safety rests on the
-   * lease (docs/safety.md, "A pause").
+   * lease (docs/why/safety.md, "A pause").
    */
   #stoodStill(stoodStillMs: number, nowMs: number): void {
     const { memory, notices, timings } = this.#parts

@@ -4,7 +4,7 @@ import { defaultArchiveBytes } from './archive-default.ts'
 
 /**
  * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
- * `docs/configuration.md`.
+ * `docs/reference/configuration.md`.
  */
 const milliseconds = (initial: number, description: string, minimum = 0) =>
   Type.Integer({ default: initial, minimum, maximum: 86_400_000, description: `${description} Milliseconds.` })

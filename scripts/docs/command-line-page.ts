@@ -7,7 +7,7 @@ import { faults } from '../../src/local/fault-names.ts'
 import { environmentTable } from './environment.ts'
 import { code, page, table } from './markdown.ts'
 
-/** docs/cli.md */
+/** docs/reference/cli.md */
 export async function commandLinePage(): Promise<string> {
   const program = await buildWholeProgram(processIo())
   const exitRows = Object.entries(exitCodeMeanings).map(([number, meaning]) => [number, meaning])
@@ -45,7 +45,7 @@ const rights: readonly (readonly [string, string, string])[] = [
 
 const files: readonly (readonly [string, string])[] = [
   ['cluster.json', 'name, addresses, ports and programs'],
-  ['spec.json', 'the cluster’s spec: docs/configuration.md'],
+  ['spec.json', 'the cluster’s spec: docs/reference/configuration.md'],
   [
     'routes.json',
     'where the primary is: `{version, primary: {epoch, instance, host, port}}`, replaced in one rename at every failover; applications on this machine can watch it',

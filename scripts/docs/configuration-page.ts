@@ -15,7 +15,7 @@ import { environmentTable } from './environment.ts'
 import { code, page, table } from './markdown.ts'
 import { descriptionOf, schemaTable } from './schema-table.ts'
 
-/** docs/configuration.md */
+/** docs/reference/configuration.md */
 export async function configurationPage(): Promise<string> {
   return page(
     'Configuration',

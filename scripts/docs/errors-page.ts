@@ -3,7 +3,7 @@ import { RegentError } from '../../src/common/errors.ts'
 import { exitCodeOf } from '../../src/cli/terminal/exit-codes.ts'
 import { code, page, table } from './markdown.ts'
 
-/** docs/errors.md */
+/** docs/reference/errors.md */
 export function errorsPage(): string {
   const codes = Object.keys(catalogue) as (keyof typeof catalogue)[]
   const rows = codes.map((name) => {

@@ -4,7 +4,7 @@ import { mysqlClusterStatusSchema } from '../../src/kube/status-schema.ts'
 import { code, page, table } from './markdown.ts'
 import { descriptionOf, schemaTable } from './schema-table.ts'
 
-/** docs/kubernetes-reference.md */
+/** docs/reference/kubernetes-reference.md */
 export function kubernetesReferencePage(): string {
   const { group, names, versions } = customResourceDefinition().spec
   return page(

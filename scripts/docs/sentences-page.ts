@@ -11,7 +11,7 @@ const titles: Readonly<Record<keyof Spoken, string>> = {
   steps: 'What a dry run says would be done',
 }
 
-/** docs/sentences.md */
+/** docs/reference/sentences.md */
 export function sentencesPage(): string {
   const local = spokenIn(localPlace)
   const onKubernetes = spokenIn({ kind: 'kubernetes', namespace: 'shops', cluster: 'shop' })

@@ -2,7 +2,7 @@ import { dirname, join, relative, sep } from 'node:path'
 
 /**
  * Which room may import which, from the ground up: a room names only rooms above its own line, so there is no circle
- * and no arrow up. docs/architecture.md tells what each room is for. A new arrow is a decision: add it here.
+ * and no arrow up. docs/why/architecture.md tells what each room is for. A new arrow is a decision: add it here.
  */
 export const rooms = {
   'src/common': [],

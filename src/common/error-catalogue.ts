@@ -2,7 +2,7 @@ import { anyOnKubernetes, inPlace, localPlace, type Place } from './commands.ts'
 
 /**
  * Every error Regent reports: its stable code, the HTTP status it is answered with, and what to do about it.
- * `docs/errors.md` is made from this table.
+ * `docs/reference/errors.md` is made from this table.
  */
 export interface CatalogueEntry {
   readonly status: number
@@ -42,7 +42,7 @@ export const catalogue = {
     status: 500,
     title: 'The secret of all passwords is gone',
     remedy: {
-      local: 'Put the file back from a copy. Without one: docs/operations.md, "The secret of all passwords".',
+      local: 'Put the file back from a copy. Without one: docs/guide/operations.md, "The secret of all passwords".',
       kubernetes: 'Put the Secret back from a copy, or from a pod that still has its files, as the message says.',
     },
   },

@@ -67,7 +67,7 @@ export const processFaults: readonly Fault[] = [
     },
   },
   {
-    // What a stop acknowledged is known to its agent alone until a marker proves it: docs/safety.md, "What is not
+    // What a stop acknowledged is known to its agent alone until a marker proves it: docs/why/safety.md, "What is not
     // covered".
     name: 'a stranger ends mysqld',
     weight: 3,

@@ -30,7 +30,7 @@ export async function onKubernetes(
         '',
         ...missing.map((line) => `  - ${line}`),
         '',
-        'docs/kubernetes-on-one-machine.md says more.',
+        'docs/start/kubernetes-on-one-machine.md says more.',
         '',
       ].join('\n'),
     )

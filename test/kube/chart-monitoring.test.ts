@@ -94,7 +94,7 @@ describeCharts('every alert', () => {
     const page = await readFile(join(import.meta.dirname, '../../docs/failure-modes.md'), 'utf8')
     const chapters = [...page.matchAll(/^#+ (.+)$/gm)].map(
       ([, title = '']) =>
-        `docs/failure-modes.md#${title
+        `docs/guide/failure-modes.md#${title
           .toLowerCase()
           .replaceAll(/[^\w\- ]/g, '')
           .replaceAll(' ', '-')}`,

@@ -160,7 +160,7 @@ function startAgent(world: ModelWorld, instance: Instance): void {
   if (instance.exists) world.startAgent(instance)
 }
 
-/** Not covered (docs/safety.md): an agent that is lost before a manager has noted that its tail is unsettled. */
+/** Not covered (docs/why/safety.md): an agent that is lost before a manager has noted that its tail is unsettled. */
 function isTailInDoubt(world: ModelWorld, instance: Instance | undefined): boolean {
   if (instance === undefined || instance !== world.primary) return false
   return instance.ending || (instance.disk.unsettled && !isNotedUnsettled(world.notes, memberOf(instance)))
@@ -200,7 +200,7 @@ function thaw(instance: Instance): void {
 
 /**
  * SIGTERM by another hand: the server tells every waiting client OK and goes down, at once or after a while in which it
- * answers nothing. Not covered (docs/safety.md): a failover of this epoch has begun, or nobody hears of it from the
+ * answers nothing. Not covered (docs/why/safety.md): a failover of this epoch has begun, or nobody hears of it from the
  * agent.
  */
 function stopByStranger(world: ModelWorld, slowly: boolean): void {

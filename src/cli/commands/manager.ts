@@ -66,7 +66,7 @@ export function addManager(program: Command, io: Io): void {
     .addOption(
       new Option(
         '--config <file>',
-        'the manager’s options, YAML: docs/configuration.md; variables win over it, and flags over both',
+        'the manager’s options, YAML: docs/reference/configuration.md; variables win over it, and flags over both',
       )
         .argParser(pathArgument)
         .helpGroup(kubernetesGroup),

@@ -46,7 +46,7 @@ export function addUp(local: Command, io: Io): void {
     .addOption(
       new Option(
         '--config <file>',
-        'the cluster’s spec, YAML: docs/configuration.md; options win over it (default: none)',
+        'the cluster’s spec, YAML: docs/reference/configuration.md; options win over it (default: none)',
       ).argParser(pathArgument),
     )
     .addOption(

@@ -7,7 +7,7 @@ export const problemSchema = Type.Object(
     type: Type.String(),
     title: Type.String(),
     status: Type.Integer(),
-    code: Type.String({ description: 'Stable; docs/errors.md lists them all.' }),
+    code: Type.String({ description: 'Stable; docs/reference/errors.md lists them all.' }),
     detail: Type.String({ description: 'What was wrong, where, with the value.' }),
     remedy: Type.String({ description: 'What to do about it.' }),
     instance: Type.String({ description: 'Path of the request.' }),

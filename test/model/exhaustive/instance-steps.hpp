@@ -80,7 +80,7 @@ template <class F> struct InstanceSteps {
   // What breaks: within the bound on faults.
   void fail(int i) {
     const Inst &a = s.in[i];
-    // somebody's SIGTERM: the server tells every waiting client OK and goes down. Not covered (docs/safety.md): while a failover of this epoch has begun, or the agent lost before
+    // somebody's SIGTERM: the server tells every waiting client OK and goes down. Not covered (docs/why/safety.md): while a failover of this epoch has begun, or the agent lost before
     // the tail is safe.
     if (STOP && s.crash < CB && a.st == UP && a.role == PRIM && s.r.prim == i && s.r.ep == a.ae) {
       bool begun = false;
