@@ -131,8 +131,8 @@ export class Agent implements AgentHandlers {
 
   /**
    * Reads what earlier agents of this volume stored, finds their mysqld, and notes whether what was written and not
-   * synced is still there: the machine may have crashed in between, or the volume been cut off (design §5, "A machine
-   * that crashed", "More ways to lose").
+   * synced is still there: the machine may have crashed in between, or the volume been cut off (docs/why/safety.md, "A
+   * machine that crashed" and "A volume that went back in time").
    */
   static async create(ports: AgentPorts): Promise<Agent> {
     const { random } = ports.world

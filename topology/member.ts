@@ -8,7 +8,7 @@ export const mostInstances = 16
 
 /**
  * An instance *and* the volume it lives on: `<instance>@<volume id>`. Quorums count members, never instances: an
- * instance that lost its volume lost its promise with it and is somebody new (design §5).
+ * instance that lost its volume lost its promise with it and is somebody new (docs/why/architecture.md, "Words").
  */
 export type MemberId = `${string}@${string}`
 

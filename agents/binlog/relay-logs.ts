@@ -2,8 +2,8 @@ import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Fsyncs every relay log, the index, and the folder: a receiver does not do that per transaction (design §5, "A machine
- * that crashed").
+ * Fsyncs every relay log, the index, and the folder: a receiver does not do that per transaction (docs/why/safety.md,
+ * "A machine that crashed").
  */
 export async function syncRelayLogs(dataDir: string): Promise<void> {
   const names = (await readdir(dataDir)).filter((name) => name.includes('relay-bin') || name.startsWith('relaylog'))

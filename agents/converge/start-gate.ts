@@ -6,8 +6,9 @@ import { leads } from '../instance/stored-state.ts'
 import { doubtsOf, keepUnsettled, settle } from '../semisync/unsettled.ts'
 
 /**
- * mysqld runs only when its agent says so (design §5). What the agent does when it finds its mysqld not running: starts
- * it, or says why it stays down. A former primary is looked at first: how it ended, and whether its tail must be cut.
+ * mysqld runs only when its agent says so (docs/why/safety.md, "A mysqld always starts closed"). What the agent does
+ * when it finds its mysqld not running: starts it, or says why it stays down. A former primary is looked at first: how
+ * it ended, and whether its tail must be cut.
  */
 export async function passStartGate(parts: Parts): Promise<void> {
   const { process, file, memory } = parts

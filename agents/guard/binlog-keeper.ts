@@ -19,9 +19,9 @@ import type { Parts } from '../instance/parts.ts'
 const lookMs = 2_000
 
 /**
- * Purges this server's binlogs in mysqld's stead, which knows nothing of who still needs them (design §5, "More ways to
- * lose"): also a replica's, for it may be the source a member comes back to. What the others hold, they are asked; one
- * that does not answer holds what it held when it last did.
+ * Purges this server's binlogs in mysqld's stead, which knows nothing of who still needs them (docs/why/safety.md,
+ * "Nothing is destroyed on a guess"): also a replica's, for it may be the source a member comes back to. What the
+ * others hold, they are asked; one that does not answer holds what it held when it last did.
  */
 export class BinlogKeeper {
   readonly #parts: Parts

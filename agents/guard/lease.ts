@@ -5,9 +5,9 @@ import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
 /**
- * The primary's lease (design §5): it stays writable while, within the lease time, either the manager confirmed its
- * epoch or a majority of the cluster's
- * agents did. Time is counted from when it *asked*, on the monotonic clock. Run out, the primary fences itself.
+ * The primary's lease (docs/why/safety.md, "A manager outage alone stops nothing"): it stays writable while, within the
+ * lease time, either the manager confirmed its epoch or a majority of the cluster's agents did. Time is counted from
+ * when it *asked*, on the monotonic clock. Run out, the primary fences itself.
  */
 export class Lease {
   readonly #parts: Parts

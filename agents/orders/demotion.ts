@@ -8,9 +8,9 @@ import { keepUnsettled } from '../semisync/unsettled.ts'
 const pollMs = 2
 
 /**
- * First half of a switchover, at the primary (design §5, "Switchover"): stop taking writes, let what waits finish,
- * promise. Anything that fails before the promise is undone here, and the primary writes again; the error says what
- * stood in the way.
+ * First half of a switchover, at the primary (docs/why/safety.md, "A switchover, and why each step keeps the
+ * invariant"): stop taking writes, let what waits finish, promise. Anything that fails before the promise is undone
+ * here, and the primary writes again; the error says what stood in the way.
  */
 export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   const { clock } = parts.world

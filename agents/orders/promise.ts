@@ -4,8 +4,9 @@ import type { Parts } from '../instance/parts.ts'
 import { stopUnderPromise } from '../semisync/under-promise.ts'
 
 /**
- * Promises an epoch (design §5, "Revoke"): the promise goes to disk, *then* everything that could acknowledge is
- * stopped, *then* what is held is read and reported. `checkOrder` has passed. A promise given twice is reported twice.
+ * Promises an epoch (docs/why/safety.md, "A failover, and why each step keeps the invariant"): the promise goes to
+ * disk, *then* everything that could acknowledge is stopped, *then* what is held is read and reported. `checkOrder` has
+ * passed. A promise given twice is reported twice.
  */
 export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
   const { file, server, process, memory } = parts

@@ -2,10 +2,10 @@ import type { RenounceOrder } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
- * Its volume went back in time (design §5, "More ways to lose"): it becomes a new member, with an id of its own, that
- * promised nothing and waits to be seeded. Everything that could accept or acknowledge a write ends first, then one
- * write to disk changes who it is: an agent that dies before it is told again, one that dies after it is the new
- * member. `checkOrder` has passed.
+ * Its volume went back in time (docs/why/safety.md, "A volume that went back in time"): it becomes a new member, with
+ * an id of its own, that promised nothing and waits to be seeded. Everything that could accept or acknowledge a write
+ * ends first, then one write to disk changes who it is: an agent that dies before it is told again, one that dies after
+ * it is the new member. `checkOrder` has passed.
  */
 export async function renounce(parts: Parts, order: RenounceOrder): Promise<void> {
   const { file, process, server, memory, world, notices } = parts

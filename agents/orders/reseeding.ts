@@ -15,10 +15,10 @@ class OwnServerFault extends Error {}
 const longestError = 300
 
 /**
- * Replaces everything here by a copy of another instance (design §5, "More ways to lose"): archive what is errant,
- * store the mark "holds nothing", clone into a fresh folder, stop mysqld, swap the folders, start. Never in place: a
- * copy that dies half-way must not be believed. A member that the sync set cannot spare stores no such mark: it holds
- * what it held, and acknowledges nothing, until the copy is proven (`unproven-copy.ts`).
+ * Replaces everything here by a copy of another instance (docs/why/safety.md, "Nothing is destroyed on a guess"):
+ * archive what is errant, store the mark "holds nothing", clone into a fresh folder, stop mysqld, swap the folders,
+ * start. Never in place: a copy that dies half-way must not be believed. A member that the sync set cannot spare stores
+ * no such mark: it holds what it held, and acknowledges nothing, until the copy is proven (`unproven-copy.ts`).
  */
 export class Seeding {
   readonly #parts: Parts

@@ -24,8 +24,8 @@ const shutdownMs = 30_000
 /**
  * Ends the instance when its pod is told to end. The observation says so, and the manager moves the primary elsewhere
  * and takes a replica out of the sync set; then mysqld stops, in order where it is a replica, killed where it is still
- * primary (design §5, "stop mysqld"). Nothing depends on the manager: what it has not done in time was only courtesy to
- * clients.
+ * primary (docs/why/safety.md, "A stop nobody ordered"). Nothing depends on the manager: what it has not done in time
+ * was only courtesy to clients.
  */
 export class Termination {
   readonly #parts: Parts

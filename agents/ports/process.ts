@@ -27,6 +27,6 @@ export interface ProcessPort {
    * exists.
    */
   start(): Promise<void>
-  /** SIGKILL; resolves when it is gone. Never SIGTERM (design §5). */
+  /** SIGKILL; resolves when it is gone. Never SIGTERM (docs/why/safety.md, "A stop nobody ordered"). */
   kill(): Promise<void>
 }

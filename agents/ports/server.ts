@@ -41,7 +41,7 @@ export interface ServerPort {
   /**
    * Makes the channel follow `source`, with retry 1 s unlimited, auto-position, heartbeat 0.5 s. Nothing received may
    * be lost: with received ⊄ executed the applier stays running and SOURCE_AUTO_POSITION is left out of the statement
-   * (design §5, "More ways to lose"). Receiver must be stopped before; it does not start it.
+   * (docs/why/safety.md, "Nothing is destroyed on a guess"). Receiver must be stopped before; it does not start it.
    */
   pointTo(source: { host: string; port: number; user: string; password: string }): Promise<void>
   /**
@@ -146,7 +146,8 @@ export interface ServerPort {
   purgeBinlogsBefore(file: string): Promise<void>
   /**
    * `SHUTDOWN`, in order, after everybody's sessions were ended; resolves when the server has begun, with the agent's
-   * own connections closed. Never sent to a primary: it would acknowledge what waits (design §5).
+   * own connections closed. Never sent to a primary: it would acknowledge what waits (docs/why/safety.md, "A stop
+   * nobody ordered").
    */
   shutdown(): Promise<void>
   /** Closes connections; the next verb connects again. */

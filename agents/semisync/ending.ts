@@ -5,8 +5,8 @@ import type { Ending } from '../ports/volume.ts'
 
 /**
  * Looks how a primary's mysqld ended *before* anybody is told that it did: a stop by another hand may have acknowledged
- * what no replica holds, and a manager that heard of the death alone would revoke through the replicas at once (design
- * §5, "A stop nobody ordered"). What cannot be told counts as such a stop.
+ * what no replica holds, and a manager that heard of the death alone would revoke through the replicas at once
+ * (docs/why/safety.md, "A stop nobody ordered"). What cannot be told counts as such a stop.
  */
 export async function judgeEndingFirst(parts: Parts): Promise<void> {
   const { file, memory, notices } = parts

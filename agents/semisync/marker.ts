@@ -6,10 +6,10 @@ import type { Parts } from '../instance/parts.ts'
 import { doubtsOf, settle } from './unsettled.ts'
 
 /**
- * Markers (design §5): a one-row write of the agent's own. When it returns, k counted members hold everything before
- * it. A marker that waits is never killed: a killed wait commits without its acknowledgement. Beside it others may be
- * written to wake it: a replica that reconnects and holds a waiting transaction already does not acknowledge it again,
- * but acknowledges the next write, and with that everything before.
+ * Markers (docs/why/safety.md, "Changing the sync set"): a one-row write of the agent's own. When it returns, k counted
+ * members hold everything before it. A marker that waits is never killed: a killed wait commits without its
+ * acknowledgement. Beside it others may be written to wake it: a replica that reconnects and holds a waiting
+ * transaction already does not acknowledge it again, but acknowledges the next write, and with that everything before.
  */
 export class Markers {
   readonly #parts: Parts

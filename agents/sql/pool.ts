@@ -34,8 +34,8 @@ const mostIdle = 3
 
 /**
  * Connections to the server, reused, with a deadline on every statement. A client's time-out alone leaves a statement
- * in the server, holding what it holds: what passed its deadline is ended there through a second connection (design §5,
- * "Server facts").
+ * in the server, holding what it holds: what passed its deadline is ended there through a second connection
+ * (docs/why/safety.md, "What ends a wait waits for no client").
  */
 export class SqlPool {
   readonly #targets: readonly SqlTarget[]

@@ -72,8 +72,8 @@ export class ReplicationSql {
   /**
    * With both threads stopped CHANGE REPLICATION SOURCE throws away what was received and not applied, even for the
    * same source. With the applier running it throws nothing away, and then SOURCE_AUTO_POSITION may not be in the
-   * statement; it is kept (design §5, "More ways to lose"). Compares what is held before and after, and says if
-   * something is missing.
+   * statement; it is kept (docs/why/safety.md, "Nothing is destroyed on a guess"). Compares what is held before and
+   * after, and says if something is missing.
    */
   async pointTo(source: Source): Promise<void> {
     const { channel, options } = await this.#read()

@@ -8,8 +8,9 @@ import type { Situation } from './situation.ts'
 import { isNotedUnsettled } from './unsettled.ts'
 
 /**
- * The arithmetic of design §5. Invariant: while |S| ≥ k, every acknowledged write is held by the primary and by at
- * least k members of S; so any |S| − k + 1 members of S include a holder of everything acknowledged.
+ * The arithmetic of durability (docs/why/safety.md, "The invariant"): while |S| ≥ k, every acknowledged write is held
+ * by the primary and by at least k members of S; so any |S| − k + 1 members of S include a holder of everything
+ * acknowledged.
  */
 
 /** How many members of S must promise before an epoch is revoked through S; null when S alone can never do it. */

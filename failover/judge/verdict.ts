@@ -34,7 +34,7 @@ export function isWell({ kind, opening }: Verdict): boolean {
   return kind === 'well' && opening === undefined
 }
 
-/** Judges the primary. Its own agent's word is enough; without it, two kinds of witnesses are needed (design §8). */
+/** Judges the primary. Its own agent's word is enough; without it, two kinds of witnesses are needed. */
 export function judgePrimary(situation: Situation): Verdict {
   const name = instanceOf(situation.record.primary)
   const view = viewOf(situation.snapshot, situation.record.primary)

@@ -5,8 +5,8 @@ import type { GtidText } from '../../topology/observation.ts'
 export const recordVersion = 1
 
 /**
- * The durable truth of a cluster and the only commit point (design §5). Every change is a compare-and-swap of the whole
- * and raises `revision` by one.
+ * The durable truth of a cluster and the only commit point (docs/why/safety.md, "The invariant"). Every change is a
+ * compare-and-swap of the whole and raises `revision` by one.
  */
 export interface ClusterRecord {
   readonly version: number

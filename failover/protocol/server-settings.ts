@@ -48,7 +48,7 @@ export const hundredYearsMs = '3153600000000'
 
 /**
  * Every line of `my.cnf`, with its reason. A server always starts closed: read-only, offline, replication stopped,
- * semi-sync off in both directions. Only its agent opens it (design §5).
+ * semi-sync off in both directions. Only its agent opens it (docs/why/safety.md, "A mysqld always starts closed").
  */
 export const serverSettings: readonly ServerSetting[] = [
   managed('datadir', ({ dataDir }) => dataDir, 'the instance’s volume'),

@@ -14,7 +14,7 @@ import { acksFor } from '../protocol/spec.ts'
 /**
  * A cluster without a record. Nothing is believed before everybody answered: the most advanced leads, and only when it
  * holds what all others hold. A record that is lost while instances hold promises is rebuilt above the highest promise
- * (design §8).
+ * (docs/why/safety.md, "When the record is in doubt").
  */
 export function bootstrapStep(input: DecisionInput): FlowStep {
   const chosen = chosenLeader(input)

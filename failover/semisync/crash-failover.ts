@@ -29,8 +29,9 @@ function failing(sentence: string, actions: readonly Action[], more: Partial<Flo
 }
 
 /**
- * One step of a failover: revoke, elect, commit (design §5). Called again after each observation until the record
- * has moved; every step follows from what members have promised, so that any manager can go on where another died.
+ * One step of a failover: revoke, elect, commit (docs/why/safety.md, "A failover, and why each step keeps the
+ * invariant"). Called again after each observation until the record has moved; every step follows from what members
+ * have promised, so that any manager can go on where another died.
  */
 export function failoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const revoked = revocation(situation, situation.record.epoch + 1)

@@ -29,7 +29,7 @@ const maxLacking = 200
 
 /**
  * The next step, if any, of bringing the sync set and k to what they should be; one compare-and-swap at a time, each in
- * the order proven in design §5. `primary` runs, answered, and has stored this revision.
+ * the order of docs/why/safety.md, "Changing the sync set". `primary` runs, answered, and has stored this revision.
  */
 export function syncSetStep(situation: Situation, primary: LiveView): FlowStep | undefined {
   const steps = [finishRaise, cancelLeaving, finishLeaving, addMember, lowerAcks, beginRaise, beginLeaving]

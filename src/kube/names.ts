@@ -1,4 +1,4 @@
-/** What scripts and people rely on: labels, annotations and names of everything a cluster becomes (design §7). */
+/** What scripts and people rely on: labels, annotations and names of everything a cluster becomes. */
 
 export const group = 'regent.dev'
 export const version = 'v1alpha1'

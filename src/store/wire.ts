@@ -171,7 +171,10 @@ function checkIntent(intent: { readonly kind: Intent['kind'] }, where: string): 
     : checkShape(switchoverIntentShape, intent, where)
 }
 
-/** What must hold between the fields of every record (design §5), as a sentence where it does not. */
+/**
+ * What must hold between the fields of every record (docs/why/safety.md, "The invariant"), as a sentence where it does
+ * not.
+ */
 function contradictionIn(record: ClusterRecord): string | undefined {
   const stranger = [record.primary, ...record.syncSet].find((one) => one.replace(/-[0-9]+@.*$/, '') !== record.cluster)
   if (stranger !== undefined) return `${excerpt(stranger)} is not a member of the cluster ${record.cluster}`

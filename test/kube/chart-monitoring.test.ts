@@ -91,7 +91,7 @@ describeCharts('every alert', () => {
   })
 
   it('says what is wrong and how bad, and leads to a chapter that exists', async () => {
-    const page = await readFile(join(import.meta.dirname, '../../docs/failure-modes.md'), 'utf8')
+    const page = await readFile(join(import.meta.dirname, '../../docs/guide/failure-modes.md'), 'utf8')
     const chapters = [...page.matchAll(/^#+ (.+)$/gm)].map(
       ([, title = '']) =>
         `docs/guide/failure-modes.md#${title

@@ -15,7 +15,10 @@ export class Checker {
     this.#world = world
   }
 
-  /** The first rule of design §5 that does not hold now, as a sentence; undefined when all do. */
+  /**
+   * The first rule (docs/why/safety.md, "How it is checked") that does not hold now, as a sentence; undefined when all
+   * do.
+   */
   violation(): string | undefined {
     const rules = [
       acknowledgedIsHeldByPrimary,

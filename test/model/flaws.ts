@@ -1,6 +1,6 @@
 /**
- * Rules of design §5 that a broken agent leaves out, one each; all false in the real one. Each is caught by the checker
- * (`mutations.ts`).
+ * Rules of safety (docs/why/safety.md) that a broken agent leaves out, one each; all false in the real one. Each is
+ * caught by the checker (`mutations.ts`).
  */
 export interface AgentFlaws {
   /** Reports what it holds before it has stopped acknowledging. */

@@ -18,8 +18,7 @@ export class Ledger {
   }
 
   /**
-   * A new transaction of one server. Numbers are never given twice: a server that lost some starts with a new uuid
-   * (design §5).
+   * A new transaction of one server. Numbers are never given twice: a server that lost some starts with a new uuid.
    */
   add(uuid: string): Writes {
     const number = (this.#lastOf.get(uuid) ?? 0) + 1

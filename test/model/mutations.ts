@@ -5,7 +5,7 @@ import type { MemberId } from '../../topology/member.ts'
 import type { WorldOptions } from './model-world.ts'
 import { onlyWith } from './run.ts'
 
-/** One rule of design §5 taken away, in the managers' decisions or in every agent. */
+/** One rule of safety (docs/why/safety.md) taken away, in the managers' decisions or in every agent. */
 export interface Mutation extends Pick<WorldOptions, 'flaws' | 'broken'> {
   /** The smallest world known to expose it. */
   readonly where?: Partial<WorldOptions>

@@ -22,7 +22,10 @@ export class LeaseDesk {
     this.#sightings = sightings
   }
 
-  /** A manager confirms only from a record read begun later than the question (design §5, "Lease"). */
+  /**
+   * A manager confirms only from a record read begun later than the question (docs/why/safety.md, "A manager outage
+   * alone stops nothing").
+   */
   async confirm({ cluster, lease, member, instance, stored, agentRun, heardForgetful }: Observation): Promise<void> {
     const asked = `${agentRun} ${lease?.question}`
     if (lease === null || asked === this.#answered) return

@@ -1,4 +1,4 @@
-// Explores the model of design §5: every interleaving (breadth first), or random walks. See README.md.
+// Explores the model of the protocol (docs/why/safety.md): every interleaving (breadth first), or random walks. See README.md.
 #include "checks.hpp"
 #include "manager-steps.hpp"
 static vector<u8> store;
