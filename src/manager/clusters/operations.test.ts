@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
+import type { ClusterNotes, Recovery } from '../../../failover/protocol/notes.ts'
 import {
   aSituation,
   deadServer,
@@ -20,19 +20,27 @@ import { Operations } from './operations.ts'
  * Operations of a cluster in this situation, on a platform that makes volumes anew and writes down what it was told; or
  * on one that cannot.
  */
-function operationsOn(given: SituationOverrides, makesVolumes = true, hasRecord = true) {
+function operationsOn(
+  given: SituationOverrides,
+  makesVolumes = true,
+  hasRecord = true,
+  ended: (matches: (recovery: Recovery) => boolean) => Promise<Recovery | undefined> = async () => undefined,
+) {
   const replaced: (readonly [string, boolean])[] = []
   let notes = aSituation(given).notes
   const asked: Request[] = []
-  const input = () => ({ ...aSituation(given), ...(hasRecord ? {} : { record: undefined }) })
+  const open: Request[] = []
+  const input = () => ({ ...aSituation(given), requests: open, ...(hasRecord ? {} : { record: undefined }) })
   const changeNotes = async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes))
   const loop = {
     input,
     decision: null,
     record: undefined,
     changeNotes,
-    addRequest: (request: Request) => void asked.push(request),
-    dropRequest: () => undefined,
+    addRequest: (request: Request) => void [asked, open].map((all) => all.push(request)),
+    dropRequest: () => void open.splice(0),
+    recovery: { id: 'a drain' } as Recovery,
+    spec: aSituation(given).spec,
   } as Partial<ClusterLoop> as ClusterLoop
   const platform: Pick<Platform, 'replace'> = makesVolumes
     ? { replace: async (...told) => void replaced.push(told) }
@@ -46,7 +54,7 @@ function operationsOn(given: SituationOverrides, makesVolumes = true, hasRecord 
     operations: new Operations(
       loop,
       { world: realWorld, platform },
-      { ended: async () => undefined, declined: (sentence) => void declined.push(sentence) },
+      { ended, declined: (sentence) => void declined.push(sentence) },
       undefined,
     ),
   }
@@ -408,5 +416,38 @@ describe('a failover of a cluster without a record', () => {
       code: 'REGENT_REFUSED',
       message: expect.stringContaining(why) as string,
     })
+  })
+})
+
+describe('two who ask at once', () => {
+  const switchover = { to: undefined, timeoutMs: undefined, dryRun: false, reason: '' }
+  const recovery = (id: string): Recovery =>
+    ({ id, kind: 'switchover', outcome: 'succeeded', sentence: id }) as Recovery
+
+  it('hear each how their own switchover ends, and none how one ends that was under way before', async () => {
+    const ended = async (matches: (one: Recovery) => boolean) => [recovery('a drain'), recovery('asked')].find(matches)
+    const { operations } = operationsOn({}, true, true, ended)
+    expect(await operations.switchover(switchover)).toMatchObject({ done: true, recovery: 'asked' })
+  })
+
+  it.each(['switchover', 'failover'] as const)('for a %s: the second is refused, and a dry run too', async (kind) => {
+    let answer: (recovery: Recovery) => void = () => undefined
+    const ended = () => new Promise<Recovery>((resolve) => (answer = resolve))
+    const { operations } = operationsOn(
+      kind === 'failover' ? { views: { 'shop-0': deadServer } } : {},
+      true,
+      true,
+      ended,
+    )
+    const ask = (dryRun: boolean) =>
+      kind === 'failover'
+        ? operations.failover({ to: undefined, acceptLoss: false, dryRun })
+        : operations.switchover({ ...switchover, dryRun })
+    const first = ask(false)
+    for (const dryRun of [true, false])
+      await expect(ask(dryRun)).rejects.toThrow(`no ${kind}: another one was asked for and has not ended`)
+    answer(recovery('asked'))
+    expect(await first).toMatchObject({ done: true })
+    expect(await ask(true)).toMatchObject({ dryRun: true })
   })
 })

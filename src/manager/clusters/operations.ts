@@ -19,7 +19,13 @@ import { instanceOf, type InstanceName, type MemberId } from '../../../topology/
 import { decide, modeOf } from '../../../failover/decide.ts'
 import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../../failover/judge/downtime.ts'
 import { withoutIncarnations } from '../../../failover/judge/incarnations.ts'
-import { isFenced, viewNamed, type DecisionInput, type Situation } from '../../../failover/judge/situation.ts'
+import {
+  isFenced,
+  viewNamed,
+  type DecisionInput,
+  type Request,
+  type Situation,
+} from '../../../failover/judge/situation.ts'
 import { planReplace } from '../../../failover/flows/replace.ts'
 import { planScale } from '../../../failover/flows/scaling.ts'
 import { isWell, judgePrimary } from '../../../failover/judge/verdict.ts'
@@ -65,6 +71,7 @@ export class Operations {
   async switchover(request: SwitchoverRequest): Promise<OperationResult> {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
+    this.#mustBeAlone('switchover', request, situation)
     const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null)
     if ('refusal' in plan) throw this.#refusal(request, `no switchover: ${plan.refusal}`)
     const to = instanceOf(plan.candidate)
@@ -77,6 +84,7 @@ export class Operations {
       }
     const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
     const id = this.#world.random.hex(12)
+    const before = this.#loop.recovery?.id
     this.#loop.addRequest({
       kind: 'switchover',
       id,
@@ -85,7 +93,11 @@ export class Operations {
       reason: request.reason || 'asked for',
     })
     try {
-      const recovery = await this.#cluster.ended(({ kind }) => kind === 'switchover', timeoutMs + patienceMs)
+      const recovery = await this.#cluster.ended(
+        // One that was under way already answers somebody else.
+        (recovery) => recovery.kind === 'switchover' && recovery.id !== before,
+        timeoutMs + patienceMs,
+      )
       return this.#resultOf(recovery, `switchover to ${to}`)
     } finally {
       this.#loop.dropRequest(id)
@@ -100,6 +112,7 @@ export class Operations {
   async #failOver(request: FailoverRequest): Promise<OperationResult> {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
+    this.#mustBeAlone('failover', request, situation)
     const verdict = judgePrimary(situation)
     if (isWell(verdict)) throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
     const past = viewNamed(situation.snapshot, request.to ?? '')?.past
@@ -351,6 +364,12 @@ export class Operations {
         `cluster ${input.cluster} has no primary yet: ${this.#loop.decision?.sentence ?? 'it is starting'}`,
       )
     return { ...input, record: input.record }
+  }
+
+  /** Who asks while another one is under way would hear how that one ends. */
+  #mustBeAlone(kind: Request['kind'], request: { readonly dryRun: boolean }, { requests }: DecisionInput): void {
+    if (requests.some((other) => other.kind === kind))
+      throw this.#refusal(request, `no ${kind}: another one was asked for and has not ended`)
   }
 
   #mustExist({ snapshot }: DecisionInput, instance: string): void {
