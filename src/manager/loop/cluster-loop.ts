@@ -205,17 +205,14 @@ export class ClusterLoop {
   /** What would be decided from now, for views and dry runs. */
   input(): DecisionInput {
     const { clock } = this.#ports.world
-    const nowMs = clock.monotonicMs()
-    const snapshot = this.#snapshot()
-    if (this.#record) this.#sightings.trackStraying(this.#record, snapshot, nowMs)
     return {
       ...this.#config,
-      snapshot,
+      snapshot: this.#snapshot(),
       record: this.#record,
       notes: this.notes,
       notesDamage: this.#notes.damage,
       requests: this.#requests,
-      nowMs,
+      nowMs: clock.monotonicMs(),
       wallMs: clock.wallMs(),
       managerSinceMs: this.#beganMs,
       leadsSinceMs: this.#leadsSinceMs,
@@ -286,6 +283,8 @@ export class ClusterLoop {
   }
 
   #decideNow(): Decision {
+    if (this.#record)
+      this.#sightings.trackStraying(this.#record, this.#snapshot(), this.#ports.world.clock.monotonicMs())
     const decision = decide(this.input())
     if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
     return this.#trouble.limit(decision, this.#leads)
