@@ -12,7 +12,7 @@ export function kubernetesReferencePage(): string {
     '`src/kube/spec-schema.ts` and `src/kube/status-schema.ts`',
     `Kind ${code(names.kind)} of ${code(`${group}/${versions[0]?.name ?? ''}`)}, short name ${code(names.shortNames[0] ?? '')}. The smallest one:`,
     `\`\`\`yaml\napiVersion: ${group}/${versions[0]?.name ?? ''}\nkind: ${names.kind}\nmetadata: {name: shop}\nspec: {instances: 3, storage: {size: 1Gi}}\n\`\`\``,
-    'How to get there is in [kubernetes.md](kubernetes.md), what a change restarts in [kubernetes-operations.md](kubernetes-operations.md#changing-the-image-settings-resources).',
+    'How to get there is in [kubernetes.md](../start/kubernetes.md), what a change restarts in [kubernetes-operations.md](../guide/kubernetes-operations.md#changing-the-image-settings-resources).',
     '## spec',
     'What has no default and is not said is not set.',
     schemaTable(mysqlClusterSpecSchema),
