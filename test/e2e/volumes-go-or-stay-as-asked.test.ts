@@ -69,6 +69,8 @@ it('the primary is not given up: it is said that another one is to lead first', 
   const cluster = demo.current
   const primary = await cluster.primary()
   const claim = await claimOf(cluster, primary)
-  await expect(cluster.regent('replace', primary)).rejects.toThrow(/is primary; kubectl regent switchover \S+ -n \S+ first/)
+  await expect(cluster.regent('replace', primary)).rejects.toThrow(
+    /is primary; kubectl regent switchover \S+ -n \S+ first/,
+  )
   expect(await claimOf(cluster, primary)).toBe(claim)
 })
