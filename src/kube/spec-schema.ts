@@ -3,8 +3,8 @@ import { clusterSpecSchema } from '../../failover/protocol/spec.ts'
 
 /**
  * The spec of a `MySQLCluster`, once: this schema is the TypeScript type, the schema of the custom resource definition,
- * the webhook's check and `docs/reference/kubernetes-reference.md`. What durability and failover mean is taken from the core's
- * own spec (`failover/protocol/spec.ts`).
+ * the webhook's check and `docs/reference/kubernetes-reference.md`. What durability and failover mean is taken from the
+ * core's own spec (`failover/protocol/spec.ts`).
  */
 const core = clusterSpecSchema.properties
 

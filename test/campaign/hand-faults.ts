@@ -140,7 +140,8 @@ export const handFaults: readonly Fault[] = [
     ],
     { weight: 3 },
   ),
-  // Until these are put right, a client may hear OK that no replica stands for: docs/why/safety.md, "What is not covered".
+  // Until these are put right, a client may hear OK that no replica stands for: docs/why/safety.md, "What is not
+  // covered".
   setting(
     'acknowledgements are tampered with',
     [

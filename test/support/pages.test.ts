@@ -46,20 +46,31 @@ it('Every link in a page leads to a file that is here, and to a heading in that 
   expect(broken).toEqual([])
 })
 
+/** What a file cites of pages: a page, and headings of that page perhaps. */
+function citationsIn(text: string): readonly { readonly page: string; readonly headings: readonly string[] }[] {
+  const flowing = text.replaceAll(/\n\s*(?:\*|\/\/) /g, ' ')
+  const found = flowing.matchAll(/(docs\/[\w/-]+\.md)((?:, "[^"\n]+"(?: and "[^"\n]+")*)?)/g)
+  return [...found].map(([, page = '', cited = '']) => ({
+    page,
+    headings: [...cited.matchAll(/"([^"]+)"/g)].map(([, words = '']) => words),
+  }))
+}
+
+async function missingOf(page: string, headings: readonly string[]): Promise<readonly string[]> {
+  if (!existsSync(join(root, page))) return [page]
+  const there = citable(await read(page))
+  return headings.filter((words) => !there.has(words)).map((words) => `${page}, "${words}"`)
+}
+
 it('What the code cites of a page is there', async () => {
   const broken: string[] = []
   let seen = 0
   for (const file of sources.filter((name) => name !== join('test', 'support', 'pages.test.ts'))) {
-    const text = (await read(file)).replaceAll(/\n\s*(?:\*|\/\/) /g, ' ')
-    if (/\bdesign §/.test(text)) broken.push(`${file} cites a design that a reader of this repository does not have`)
-    for (const [, page = '', cited = ''] of text.matchAll(
-      /(docs\/[\w/-]+\.md)((?:, "[^"\n]+"(?: and "[^"\n]+")*)?)/g,
-    )) {
+    const text = await read(file)
+    if (/\bdesign\s[\s*]*§/.test(text)) broken.push(`${file} cites a design that is not in this repository`)
+    for (const { page, headings } of citationsIn(text)) {
       seen += 1
-      if (!existsSync(join(root, page))) broken.push(`${file}: ${page}`)
-      else
-        for (const [, words = ''] of cited.matchAll(/"([^"]+)"/g))
-          if (!citable(await read(page)).has(words)) broken.push(`${file}: ${page}, "${words}"`)
+      broken.push(...(await missingOf(page, headings)).map((what) => `${file}: ${what}`))
     }
   }
   expect(seen).toBeGreaterThan(30)

@@ -4,7 +4,10 @@
  */
 export const formatVersion = 1
 
-/** One line of JSON for scripts (docs/reference/json.md): every command prints one object, with the version of its format. */
+/**
+ * One line of JSON for scripts (docs/reference/json.md): every command prints one object, with the version of its
+ * format.
+ */
 export function toJson(result: object): string {
   return JSON.stringify({ formatVersion, ...result })
 }
