@@ -1,7 +1,7 @@
 import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors.ts'
 import type { Timer } from '../../src/common/ports.ts'
-import type { Parts } from '../instance/parts.ts'
+import { whyClosed, type Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
 /**
@@ -133,8 +133,8 @@ export class Lease {
     this.#asksUntilMs = null
     if (memory.closed.lease !== null) {
       memory.closed.lease = null
-      const then =
-        memory.closed.space === null ? 'the primary opens' : `the primary stays closed: ${memory.closed.space}`
+      const still = whyClosed(memory)
+      const then = still === null ? 'the primary opens' : `the primary stays closed: ${still}`
       notices.add('LeaseRegained', `the lease is confirmed again; ${then}`)
       this.#wake()
     }

@@ -95,7 +95,7 @@ export class Operations {
     try {
       const recovery = await this.#cluster.ended(
         // One that was under way already answers somebody else.
-        (recovery) => recovery.kind === 'switchover' && recovery.id !== before,
+        ({ kind, id: ended }) => kind === 'switchover' && ended !== before,
         timeoutMs + patienceMs,
       )
       return this.#resultOf(recovery, `switchover to ${to}`)

@@ -283,9 +283,9 @@ export class ClusterLoop {
   }
 
   #decideNow(): Decision {
-    if (this.#record)
-      this.#sightings.trackStraying(this.#record, this.#snapshot(), this.#ports.world.clock.monotonicMs())
-    const decision = decide(this.input())
+    const input = this.input()
+    if (input.record) this.#sightings.trackStraying(input.record, input.snapshot, input.nowMs)
+    const decision = decide(input)
     if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
     return this.#trouble.limit(decision, this.#leads)
   }
