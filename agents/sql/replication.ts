@@ -3,7 +3,8 @@ import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
 import type { GtidText } from '../../topology/observation.ts'
 import { nobodysAddress } from '../../topology/replication-tree.ts'
 import { literal } from '../instance/accounts.ts'
-import { ownedSet } from './owned-gtids.ts'
+import { executedStatement, judgeOwned, ownedStatement, receivedStatement } from './owned-gtids.ts'
+import { kill } from './sessions.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
 import { readChannel } from './channel.ts'
 import { optionsToSet } from './channel-options.ts'
@@ -27,12 +28,10 @@ const provenMs = 500
 const noChannel: ReadonlySet<number> = new Set([1200, 3074])
 /** What its source said when the receiver gave up: what it needs is purged, or cannot be read. */
 const ending: ReadonlySet<number> = new Set([1236, 13114, 13117])
-/** What is held, in one round trip: it is in the way of promises and openings. */
-const holdsStatements = [
-  "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''",
-  'SELECT @@global.gtid_owned AS owned',
-  'SELECT @@global.gtid_executed AS executed',
-] as const
+/** What is held, in one round trip: a promise and an opening wait for the answer. */
+const holdsStatements = [receivedStatement, ownedStatement, executedStatement] as const
+const coordinatorStatement = `SELECT t.PROCESSLIST_ID AS id FROM performance_schema.replication_applier_status_by_coordinator
+  JOIN performance_schema.threads AS t USING (THREAD_ID) WHERE CHANNEL_NAME = ''`
 
 export interface Source {
   readonly host: string
@@ -64,9 +63,20 @@ export class ReplicationSql {
     await this.#sql.changeUnbroken('START REPLICA SQL_THREAD', startMs)
   }
 
-  /** Waits for the transaction being applied. */
-  stopApplier(): Promise<void> {
-    return this.#onChannel('STOP REPLICA SQL_THREAD', stopMs)
+  /**
+   * Waits for the transaction being applied. A transaction that was received in part, when all before is applied, is
+   * given up: the server would wait 60 s for the rest (`SLAVE_WAIT_GROUP_DONE` in `sql/rpl_replica.cc`).
+   */
+  async stopApplier(): Promise<void> {
+    const { received, executed, partial } = await this.holds()
+    if (partial !== '' && parseGtidSet(executed).contains(parseGtidSet(received))) await this.#killCoordinator()
+    await this.#onChannel('STOP REPLICA SQL_THREAD', stopMs)
+  }
+
+  /** A coordinator that is killed waits for nothing, but only where nobody has asked for its stop before. */
+  async #killCoordinator(): Promise<void> {
+    for (const row of await this.#sql.read(coordinatorStatement)) await kill(this.#sql, numberOf(row, 'id'))
+    await this.#sql.until(async () => textOf((await this.#read()).channel, 'Replica_SQL_Running') !== 'Yes', stopMs)
   }
 
   /**
@@ -183,6 +193,7 @@ export class ReplicationSql {
   }
 
   async forgetSource(): Promise<void> {
+    await this.stopApplier()
     await this.#onChannel('STOP REPLICA', stopMs)
     await this.#onChannel('RESET REPLICA ALL', stopMs)
   }
@@ -199,14 +210,16 @@ export class ReplicationSql {
     if (applierRuns) await this.startApplier()
   }
 
-  /** Received, owned, executed, in this order: what moves on in between is seen twice rather than never. */
-  async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText }> {
-    const [[received], [owned], [executed]] = await this.#sql.readAll(holdsStatements)
-    return {
-      executed: gtidsOf(executed, 'executed'),
-      owned: ownedSet(textOf(owned, 'owned')),
-      received: gtidsOf(received, 'received'),
-    }
+  /**
+   * Received, owned, executed, in this order: what moves on in between is seen twice rather than never.
+   * @returns `partial`: received in part, and not among the others
+   */
+  async holds(): Promise<{ executed: GtidText; owned: GtidText; received: GtidText; partial: GtidText }> {
+    const [[channel], [row], [executedRow]] = await this.#sql.readAll(holdsStatements)
+    const received = channel && gtidsOf(channel, 'received')
+    const executed = gtidsOf(executedRow, 'executed')
+    const owned = await judgeOwned(this.#sql, { printed: textOf(row, 'owned'), received, executed })
+    return { executed, owned: owned.whole, received: received ?? '', partial: owned.partial }
   }
 
   async waitExecuted(set: GtidText, waitMs: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import { wantedAtRuntime } from '../../failover/protocol/runtime-settings.ts'
 import type { Clock, Timers } from '../../src/common/ports.ts'
 import { agentUser } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
-import { ownedCount } from './owned-gtids.ts'
+import { ownedCount, ownedStatement } from './owned-gtids.ts'
 import { PersistedSettings } from './persisted-settings.ts'
 import type { ServerPort } from '../ports/server.ts'
 import { beginBinlogAfter, purgeBinlogsBefore } from './binlog.ts'
@@ -88,7 +88,7 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     killForeignSessions: () => killForeignSessions(sql),
     busySessions: () => busySessions(sql),
     async waitingSessions() {
-      const [row] = await sql.read('SELECT @@global.gtid_owned AS owned')
+      const [row] = await sql.read(ownedStatement)
       return ownedCount(textOf(row, 'owned'))
     },
     stopReceiver: () => replication.stopReceiver(),

@@ -5,7 +5,7 @@ import type { ChangedSetting, ServerState } from '../../topology/observation.ts'
 import { replicationUserPrefix } from '../ports/server.ts'
 import { channelFrom, channelStatements, type ChannelPulse } from './channel.ts'
 import { dialectOf } from './dialect.ts'
-import { ownedSet } from './owned-gtids.ts'
+import { judgeOwned, ownedStatement } from './owned-gtids.ts'
 import { isRotated, passwordColumns, passwordIn } from './passwords.ts'
 import type { PersistedSettings } from './persisted-settings.ts'
 import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
@@ -78,7 +78,7 @@ export class StateReader {
     ).showBinlog
     const asked = [
       ...channelStatements,
-      'SELECT @@global.gtid_owned AS owned',
+      ownedStatement,
       variables,
       statuses,
       dumpThreadsStatement,
@@ -87,18 +87,21 @@ export class StateReader {
     ] as const
     const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog]] = await this.#sql.readAll(asked, left())
     const channel = this.#pulse.from(replica, pulse)
+    const executed = gtidsOf(row, 'executed')
+    const seen = { printed: textOf(ownedRow, 'owned'), received: channel?.received, executed }
+    const { whole } = await judgeOwned(this.#sql, seen, left())
     const status = new Map(counts.map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
     this.eventChanges = Number(status.get('event changes') ?? 0)
     const open = found.filter((row) => textOf(row, 'user').startsWith(replicationUserPrefix))
     return {
       ...factsFrom(row),
-      owned: ownedSet(textOf(ownedRow, 'owned')),
+      owned: whole,
       received: channel?.received ?? '',
       channel:
         channel &&
         channelFrom(channel, {
           semiSync: status.get('Rpl_semi_sync_replica_status') === 'ON',
-          backlog: backlogOf(channel.received, gtidsOf(row, 'executed')),
+          backlog: backlogOf(channel.received, executed),
         }),
       dumpThreads: dumpThreadsIn(dumps),
       semiSyncSource: {

@@ -1,0 +1,79 @@
+import type { Connection } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseGtidSet } from '../../../topology/gtid-set.ts'
+import { until, type BareInstance } from '../../support/bare-instance.ts'
+import { elapsed } from '../../support/monotonic.ts'
+import { SourceAndReplica } from '../../support/source-and-replica.ts'
+import { firstValue } from '../../support/sql-session.ts'
+
+let servers: SourceAndReplica
+let source: BareInstance
+let replica: BareInstance
+let asking: Connection
+let written: Promise<unknown> = Promise.resolve()
+
+beforeAll(async () => {
+  servers = await SourceAndReplica.create(215)
+  ;({ source, replica } = servers)
+  await servers.initialise()
+  await servers.start()
+  await servers.openWithReplica()
+  asking = await replica.session('admin')
+  const client = await source.session('client', 'app')
+  await client.query('CREATE TABLE large (id INT AUTO_INCREMENT PRIMARY KEY, body LONGBLOB)')
+})
+
+afterAll(() => servers.remove())
+
+const manyRows = `INSERT INTO app.large (body) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+  SELECT REPEAT(SHA2(RAND(), 256), 8000) FROM n`
+
+const asked = (query: string) => firstValue(asking, query)
+
+/** The transaction that the replica receives right now; '' for none. */
+const arriving = () => asked('SELECT QUEUEING_TRANSACTION FROM performance_schema.replication_connection_status')
+
+const beingApplied = () =>
+  asked("SELECT COUNT(*) FROM performance_schema.replication_applier_status_by_worker WHERE APPLYING_TRANSACTION <> ''")
+
+/** Cuts the stream in the middle of a transaction of 200 MB. What came stays in the relay log. */
+async function receiveInPart(): Promise<string> {
+  const client = await source.session('client', 'app')
+  written = client.query(manyRows).catch(() => undefined)
+  await until(async () => (await arriving()) !== '', 'a transaction arrives')
+  await replica.server.stopReceiver()
+  const gtid = await arriving()
+  await until(async () => (await beingApplied()) === '1', 'an applier has begun with the part')
+  return gtid
+}
+
+describe('A transaction that a replica received in part', () => {
+  it('is not held, in no report', async () => {
+    const partial = parseGtidSet(await receiveInPart())
+    expect(partial.count()).toBe(1)
+    const { executed, received, owned } = await replica.server.readHolds()
+    const state = await replica.server.readState()
+    for (const set of [executed, received, owned, state.executed, state.received, state.owned])
+      expect(parseGtidSet(set).intersect(partial).isEmpty()).toBe(true)
+  })
+
+  it('keeps nobody waiting: the applier stops, starts, and the transaction comes whole once the source sends again', async () => {
+    expect(await elapsed(replica.server.stopApplier())).toBeLessThan(5_000)
+    expect((await replica.server.readState()).channel?.sqlRunning).toBe(false)
+    await replica.server.startApplier()
+    await replica.server.startReceiver()
+    await written
+    const { executed } = await source.server.readState()
+    await until(async () => replica.server.waitExecuted(executed, 1_000), 'everything is applied')
+    expect((await replica.server.readState()).channel).toMatchObject({ sqlRunning: true, sqlError: '' })
+    expect(await asked('SELECT COUNT(*) FROM app.large')).toBe('400')
+  })
+
+  it('is forgotten with its source', async () => {
+    await receiveInPart()
+    await replica.server.stopApplier()
+    expect(await elapsed(replica.server.forgetSource())).toBeLessThan(5_000)
+    const { received, owned } = await replica.server.readHolds()
+    expect([received, owned]).toEqual(['', ''])
+  })
+})
