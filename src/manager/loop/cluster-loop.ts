@@ -1,36 +1,30 @@
 import { describeError } from '../../common/errors.ts'
-import type { Platform, PrimaryRoute } from '../../common/platform.ts'
+import type { Platform } from '../../common/platform.ts'
 import type { Timer, Transport, World } from '../../common/ports.ts'
 import type { Store } from '../../store/store.ts'
 import { decide } from '../../../failover/decide.ts'
 import type { Action, Decision } from '../../../failover/protocol/decision.ts'
 import { automaticFailoverAt } from '../../../failover/judge/failover-budget.ts'
 import { recoveriesKept, type ClusterNotes, type Recovery } from '../../../failover/protocol/notes.ts'
-import { fetchKey } from '../../../failover/protocol/order.ts'
-import type { FetchOrder } from '../../../failover/protocol/order.ts'
-import { isSameRecord, type ClusterRecord } from '../../../failover/protocol/record.ts'
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { DecisionInput, Request } from '../../../failover/judge/situation.ts'
 import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
 import type { Observation } from '../../../topology/observation.ts'
-import { instanceOf } from '../../../topology/member.ts'
 import type { Snapshot } from '../../../topology/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { FollowedAgents } from './followed-agents.ts'
 import { LeaseDesk } from './lease-desk.ts'
-import { NewestFirst } from './newest-first.ts'
 import { NotesDesk } from './notes-desk.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
-import { isWhole, outcomeOf, RecoveryBook } from './recovery-book.ts'
+import { RecordKeeper, type Commit, type Done } from './record-keeper.ts'
+import { RecoveryBook } from './recovery-book.ts'
+import { RequestBook } from './request-book.ts'
+import { RouteKeeper } from './route-keeper.ts'
 import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
 import { StoreTrouble } from './store-trouble.ts'
 
-/**
- * A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be
- * started again.
- */
-const fetchAgainMs = 30_000
 /**
  * A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait.
  */
@@ -81,25 +75,19 @@ export class ClusterLoop {
   readonly #agents: FollowedAgents
   readonly #beganMs: number
   #leadsSinceMs = 0
-  readonly #failedRequests = new Map<string, string>()
-  #requests: readonly Request[] = []
-  #record: ClusterRecord | undefined
-  #published: PrimaryRoute | undefined
-  readonly #routeLooks = new NewestFirst()
+  readonly #requests: RequestBook
+  readonly #records: RecordKeeper
+  readonly #route: RouteKeeper
   #decision: Decision | null = null
   #leads = false
   /** What it was told last of leadership: another object for each word. */
   #told = { leads: false }
   readonly #trouble = new StoreTrouble(() => this.wake())
-  /** A commit of which the store did not say whether it was done. */
-  #unanswered:
-    { readonly before: ClusterRecord | undefined; readonly action: Extract<Action, { kind: 'commit' }> } | undefined
   #queued = false
   #deciding = false
   #wokenMeanwhile = false
   #rereading = false
   #scaling = false
-  #routing = false
   #revisit: Timer | null = null
 
   constructor(ports: LoopPorts, config: LoopConfig, listener: LoopListener) {
@@ -126,6 +114,17 @@ export class ClusterLoop {
       lost: () => this.wake(),
       strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error),
     }))
+    this.#records = new RecordKeeper(ports.store, config.cluster)
+    this.#requests = new RequestBook({
+      timers: ports.world.timers,
+      memberAt: (instance) => this.#sightings.observationOf(instance)?.member,
+      wake: () => this.wake(),
+    })
+    this.#route = new RouteKeeper(ports.platform, {
+      moved: ({ instance }) => this.#book.note(`route moved to ${instance}`),
+      looked: () => this.wake(),
+      failed: (error) => this.#listener.failed('publishing the primary', error),
+    })
     this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, this.#sightings)
     this.#desk = new OrderDesk(
       { ...ports, timings: config.timings },
@@ -186,7 +185,7 @@ export class ClusterLoop {
   }
 
   get record(): ClusterRecord | undefined {
-    return this.#record
+    return this.#records.record
   }
 
   get notes(): ClusterNotes {
@@ -208,18 +207,18 @@ export class ClusterLoop {
     return {
       ...this.#config,
       snapshot: this.#snapshot(),
-      record: this.#record,
+      record: this.record,
       notes: this.notes,
       notesDamage: this.#notes.damage,
-      requests: this.#requests,
+      requests: this.#requests.open,
       nowMs: clock.monotonicMs(),
       wallMs: clock.wallMs(),
       managerSinceMs: this.#beganMs,
       leadsSinceMs: this.#leadsSinceMs,
-      published: this.#published,
+      published: this.#route.published,
       strayingSince: this.#sightings.straying,
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
-      failedRequests: this.#failedRequests,
+      failedRequests: this.#requests.failed,
     }
   }
 
@@ -233,13 +232,12 @@ export class ClusterLoop {
   }
 
   addRequest(request: Request): void {
-    this.#requests = [...this.#requests, request]
+    this.#requests.add(request)
     this.wake()
   }
 
   dropRequest(id: string): void {
-    this.#requests = this.#requests.filter((request) => request.id !== id)
-    this.#failedRequests.delete(id)
+    this.#requests.drop(id)
   }
 
   /** Changes the notes durably, then decides. */
@@ -249,16 +247,11 @@ export class ClusterLoop {
   }
 
   async reread(): Promise<void> {
-    const [{ store, platform }, { cluster }, isNewest] = [this.#ports, this.#config, this.#routeLooks.begin()]
-    const [record, published] = await this.#trouble.read(
-      Promise.all([store.readRecord(cluster), platform.publishedPrimary(), this.#notes.read()]),
-    )
-    this.#record = record
-    if (isNewest()) this.#published = published
-    const unanswered = this.#unanswered
-    this.#unanswered = undefined
-    if (unanswered === undefined || record === undefined || !isSameRecord(record, unanswered.action.next)) return
-    this.#committed(unanswered.before, unanswered.action)
+    const reads = [this.#records.read(), this.#route.read(), this.#notes.read()] as const
+    const [record] = await this.#trouble.read(Promise.all(reads))
+    const done = this.#records.learn(record)
+    if (done === null) return
+    this.#committed(done)
     this.wake()
   }
 
@@ -299,12 +292,13 @@ export class ClusterLoop {
       const decision = this.#decideNow()
       const changed = decision.sentence !== this.#decision?.sentence
       this.#decision = decision
-      if (this.#leads) this.#keepBook(decision)
+      const ended = this.#leads ? this.#book.keep(decision, this.input()) : null
+      if (ended) this.#file(ended)
       this.#listener.decided(decision, changed)
       this.#planRevisit(decision)
       if (this.#leads)
         this.#runs
-          .note({ snapshot: this.#heardNow(), record: this.#record, isQuiet: decision.flow === null }, this.notes)
+          .note({ snapshot: this.#heardNow(), record: this.record, isQuiet: decision.flow === null }, this.notes)
           .catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
         await this.#act(action)
@@ -321,7 +315,7 @@ export class ClusterLoop {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
     const waits = [
-      this.#runs.nextNotingMs(this.#heardNow(), this.notes, this.#record),
+      this.#runs.nextNotingMs(this.#heardNow(), this.notes, this.record),
       decision.revisitMs,
       this.#sightings.nextSilenceMs(clock.monotonicMs()),
       decision.actions.length > 0 ? 400 : null,
@@ -334,7 +328,7 @@ export class ClusterLoop {
       case 'commit':
         return this.#commit(action)
       case 'route':
-        return void this.#publish(action.route)
+        return void this.#route.publish(action.route)
       case 'scale':
         return void this.#scale(action.count)
       default:
@@ -342,26 +336,20 @@ export class ClusterLoop {
     }
   }
 
-  /** The only commit point. Whatever happens, what is in the store is read again unless we know it. */
-  async #commit(action: Extract<Action, { kind: 'commit' }>): Promise<void> {
-    const before = this.#record
+  /** The only commit point. Whatever happens, what is in the store is read again unless that is known. */
+  async #commit(action: Commit): Promise<void> {
+    const revision = this.record?.revision ?? 0
     try {
-      const done = await this.#ports.store.compareAndSwap(this.#config.cluster, before?.revision ?? 0, action.next)
+      const done = await this.#records.commit(action)
       this.#trouble.over()
-      if (!done) {
-        this.#listener.failed(
-          'commit',
-          new Error(`somebody else changed the record after revision ${before?.revision ?? 0}`),
-        )
+      if (done) this.#committed(done)
+      else {
+        this.#listener.failed('commit', new Error(`somebody else changed the record after revision ${revision}`))
         await this.reread()
-      } else {
-        this.#record = action.next
-        this.#committed(before, action)
       }
     } catch (error) {
       this.#listener.failed('commit', error)
       if (this.#leads) this.#trouble.is({ committing: describeError(error) })
-      this.#unanswered = { before, action }
       // Tried again when the decision is due to be revisited: a store that refuses is not asked again and again.
       await this.reread().catch((again: unknown) => this.#listener.failed('reading the record', again))
       return
@@ -369,34 +357,14 @@ export class ClusterLoop {
     this.wake()
   }
 
-  #committed(before: ClusterRecord | undefined, action: Extract<Action, { kind: 'commit' }>): void {
+  #committed(done: Done): void {
+    const { before, action } = done
     this.#listener.acted(action)
     this.#book.committed(action.next, action.why)
-    if (before?.intent?.kind === 'switchover' && action.next.intent === null) this.dropRequest(before.intent.request)
-    if (before?.primary === action.next.primary) return
-    const isAutomatic =
-      before !== undefined &&
-      this.#book.current?.kind === 'failover' &&
-      this.#requests.every(({ kind }) => kind !== 'failover')
-    if (isAutomatic) this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
-    this.#requests = this.#requests.filter(({ kind }) => kind !== 'failover')
-  }
-
-  async #publish(route: PrimaryRoute): Promise<void> {
-    if (this.#routing) return
-    this.#routing = true
-    try {
-      const isNewest = this.#routeLooks.begin()
-      if (await this.#ports.platform.publishPrimary(route)) {
-        if (isNewest()) this.#published = route
-        this.#book.note(`route moved to ${route.instance}`)
-      } else this.#published = await this.#ports.platform.publishedPrimary()
-      this.wake()
-    } catch (error) {
-      this.#listener.failed('publishing the primary', error)
-    } finally {
-      this.#routing = false
-    }
+    const fails = before !== undefined && before.primary !== action.next.primary
+    if (fails && this.#book.current?.kind === 'failover' && !this.#requests.asksForFailover)
+      this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
+    this.#requests.committed(done)
   }
 
   async #scale(count: number): Promise<void> {
@@ -418,56 +386,9 @@ export class ClusterLoop {
     if (observation) this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())
     const took = outcome.answer?.steps.map((step) => `${step.name} ${step.ms.toFixed(1)} ms`).join(', ') ?? ''
     this.#book.note(`${action.kind} ${action.to}: ${error || `${ms.toFixed(1)} ms${took ? ` (${took})` : ''}`}`)
-    if (error !== '') this.#failRequestOf(outcome)
+    if (error !== '') this.#requests.orderFailed(outcome, this.record)
     this.#listener.answered(outcome)
     this.wake()
-  }
-
-  /** A step of a switchover was refused or timed out: the request it served ends. */
-  #failRequestOf({ action, error }: OrderOutcome): void {
-    const intent = this.#record?.intent
-    const serves =
-      action.kind === 'demote' ||
-      action.kind === 'fetch' ||
-      (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
-    if (intent?.kind === 'switchover' && serves) this.#failedRequests.set(intent.request, error)
-    if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, error)
-  }
-
-  /**
-   * Another source is tried, or the primary started again, rather than the same fetch for ever. Where neither can be,
-   * it is tried again later.
-   */
-  #failFetch({ member, from }: FetchOrder, error: string): void {
-    const source = this.#sightings.observationOf(from.instance)?.member
-    if (source === undefined) return
-    const key = fetchKey(member, source)
-    this.#failedRequests.set(key, error)
-    this.#ports.world.timers.after(fetchAgainMs, () => {
-      this.#failedRequests.delete(key)
-      this.wake()
-    })
-  }
-
-  /** Opens, continues and ends the recovery that decisions are steps of. */
-  #keepBook(decision: Decision): void {
-    if (decision.flow !== null) {
-      const analysis = decision.analyses.find(({ severity }) => severity === 'critical')?.sentence ?? decision.sentence
-      const ended = this.#book.begin({
-        kind: decision.flow,
-        sentence: decision.sentence,
-        analysis,
-        record: this.#record,
-      })
-      if (ended) this.#file(ended)
-      if (this.#book.current?.timeline.length === 0) this.#book.note(`noticed: ${decision.sentence}`)
-      return
-    }
-    this.#book.waits(this.#record, this.#snapshot())
-    const open = this.#book.current
-    if (open === null || !isWhole(this.#record, this.#snapshot(), this.#published)) return
-    const recovery = this.#book.end(outcomeOf(open))
-    if (recovery) this.#file(recovery)
   }
 
   #file(recovery: Recovery): void {
@@ -495,7 +416,7 @@ export class ClusterLoop {
           this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error),
         )
     }
-    if (observation.stored.revision > (this.#record?.revision ?? 0) && !this.#deciding)
+    if (observation.stored.revision > (this.record?.revision ?? 0) && !this.#deciding)
       void this.#readAgain(this.#leads ? 0 : followerReadsAfterMs)
     else this.wake()
   }

@@ -1,6 +1,7 @@
 import type { PrimaryRoute } from '../../common/platform.ts'
 import type { Clock, Random } from '../../common/ports.ts'
-import type { FlowKind } from '../../../failover/protocol/decision.ts'
+import type { DecisionInput } from '../../../failover/judge/situation.ts'
+import type { Decision, FlowKind } from '../../../failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { abbreviated } from '../../../topology/analysis-input.ts'
@@ -14,6 +15,9 @@ export interface RecoveryStart {
   readonly record: ClusterRecord | undefined
 }
 
+/** What a decision was made of. */
+type Seen = Pick<DecisionInput, 'record' | 'snapshot' | 'published'>
+
 /**
  * What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused
  * again and again, is no longer.
@@ -23,13 +27,18 @@ const lastKept = 20
 /** An opening that takes less is over before anybody could read of it. */
 const toldAfterMs = 1_000
 
-/** One entry between them says how many are left out, since when. */
-function bounded(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
-  if (timeline.length <= firstKept + lastKept + 1) return timeline
-  const [gap, dropped] = timeline.slice(firstKept)
-  const before = Number(/^(\d+) steps left out$/.exec(gap?.what ?? '')?.[1] ?? 1)
-  const left = dropped === undefined ? [] : [{ atMs: gap?.atMs ?? 0, what: `${before + 1} steps left out` }]
-  return [...timeline.slice(0, firstKept), ...left, ...timeline.slice(firstKept + 2)]
+interface Open extends Recovery {
+  readonly beganMs: number
+  readonly leftOut: number
+}
+
+/** The timeline with one more entry. One entry in the middle says how many are left out, since when. */
+function longer({ timeline, leftOut }: Open, entry: TimelineEntry): Pick<Open, 'timeline' | 'leftOut'> {
+  const all = [...timeline, entry]
+  if (all.length <= firstKept + lastKept + 1) return { timeline: all, leftOut }
+  const now = leftOut + (leftOut === 0 ? 2 : 1)
+  const gap = { atMs: all[firstKept]?.atMs ?? 0, what: `${now} steps left out` }
+  return { timeline: [...all.slice(0, firstKept), gap, ...all.slice(firstKept + 2)], leftOut: now }
 }
 
 /** Keeps the timeline of the recovery that is under way: every step with its monotonic milliseconds since detection. */
@@ -37,7 +46,7 @@ export class RecoveryBook {
   readonly #clock: Clock
   readonly #random: Random
   #waitedInEpoch: number | null = null
-  #open: (Recovery & { readonly beganMs: number }) | null = null
+  #open: Open | null = null
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock
@@ -46,6 +55,18 @@ export class RecoveryBook {
 
   get current(): Recovery | null {
     return this.#open
+  }
+
+  /** Opens, continues and ends the recovery that decisions are steps of. @returns what ended */
+  keep({ flow, sentence, analyses }: Decision, { record, snapshot, published }: Seen): Recovery | null {
+    if (flow !== null) {
+      const analysis = analyses.find(({ severity }) => severity === 'critical')?.sentence ?? sentence
+      const ended = this.begin({ kind: flow, sentence, analysis, record })
+      if (this.#open?.timeline.length === 0) this.note(`noticed: ${sentence}`)
+      return ended
+    }
+    this.waits(record, snapshot)
+    return this.#open !== null && isWhole(record, snapshot, published) ? this.end(outcomeOf(this.#open)) : null
   }
 
   /**
@@ -69,6 +90,7 @@ export class RecoveryBook {
       outcome: 'running',
       timeline: [],
       beganMs: this.#clock.monotonicMs(),
+      leftOut: 0,
     }
     return ended
   }
@@ -77,7 +99,7 @@ export class RecoveryBook {
   note(what: string): void {
     if (this.#open === null) return
     const entry: TimelineEntry = { atMs: this.#sinceBegan(), what: abbreviated(what) }
-    this.#open = { ...this.#open, timeline: bounded([...this.#open.timeline, entry]) }
+    this.#open = { ...this.#open, ...longer(this.#open, entry) }
   }
 
   /** Notes, once in an epoch, that its primary does not open at once, and why. */
@@ -101,7 +123,7 @@ export class RecoveryBook {
   end(outcome: Recovery['outcome'], sentence?: string): Recovery | null {
     if (this.#open === null) return null
     this.note(`ended: ${outcome}`)
-    const { beganMs, ...recovery } = this.#open
+    const { beganMs, leftOut, ...recovery } = this.#open
     this.#open = null
     return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
   }
@@ -112,14 +134,14 @@ export class RecoveryBook {
 }
 
 /** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
-export function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
+function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
   const moved = to !== null && to !== from
   if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
   return kind === 'failover' && !moved ? 'abandoned' : 'succeeded'
 }
 
 /** The record's primary takes writes and its address is published. */
-export function isWhole(
+function isWhole(
   record: ClusterRecord | undefined,
   { instances }: Snapshot,
   published: PrimaryRoute | undefined,

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { Action } from '../../../failover/protocol/decision.ts'
+import type { Request } from '../../../failover/judge/situation.ts'
+import { aRecord, shop1, switchoverIntent } from '../../../failover/testing.ts'
+import type { OrderOutcome } from './order-desk.ts'
+import { RequestBook } from './request-book.ts'
+
+const switchover = { id: 'one', kind: 'switchover' } as Request
+const failover = { id: 'two', kind: 'failover' } as Request
+const [from, to] = [
+  aRecord({ intent: switchoverIntent({ request: 'one' }) }),
+  aRecord({ intent: null, primary: shop1, epoch: 9 }),
+]
+
+function aBook(): RequestBook {
+  const book = new RequestBook({ timers: {} as never, memberAt: () => undefined, wake: () => undefined })
+  book.add(switchover)
+  book.add(failover)
+  return book
+}
+
+const refused = (action: Partial<Action>) => ({ action, error: 'no answer' }) as OrderOutcome
+
+describe('The book of requests', () => {
+  it('drops a switchover whose intent a commit ends, and every failover once another primary is committed', () => {
+    const book = aBook()
+    book.committed({ before: from, action: { kind: 'commit', why: '', next: { ...from, intent: null } } })
+    expect(book.open).toEqual([failover])
+    expect(book.asksForFailover).toBe(true)
+    book.committed({ before: from, action: { kind: 'commit', why: '', next: to } })
+    expect(book.open).toEqual([])
+  })
+
+  it('fails the switchover that a refused step served, by its id, until that switchover is dropped', () => {
+    const book = aBook()
+    book.orderFailed(refused({ kind: 'assign', to: 'shop-2' } as Partial<Action>), from)
+    expect(book.failed.size).toBe(0)
+    book.orderFailed(refused({ kind: 'demote', to: 'shop-0' } as Partial<Action>), from)
+    expect([...book.failed]).toEqual([['one', 'no answer']])
+    book.drop('one')
+    expect(book.failed.size).toBe(0)
+  })
+})

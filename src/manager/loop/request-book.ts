@@ -1,0 +1,85 @@
+import type { Request } from '../../../failover/judge/situation.ts'
+import { fetchKey, type FetchOrder } from '../../../failover/protocol/order.ts'
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../../topology/member.ts'
+import type { Timers } from '../../common/ports.ts'
+import type { OrderOutcome } from './order-desk.ts'
+import type { Done } from './record-keeper.ts'
+
+/**
+ * A source that could not give what a candidate lacked is left out for so long: longer than the primary takes to be
+ * started again.
+ */
+const fetchAgainMs = 30_000
+
+interface RequestPorts {
+  readonly timers: Timers
+  memberAt(instance: InstanceName): MemberId | undefined
+  /** What failed may be tried again. */
+  wake(): void
+}
+
+/** What was asked for and is not done, and what failed of it, by id. */
+export class RequestBook {
+  readonly #ports: RequestPorts
+  readonly #failed = new Map<string, string>()
+  #open: readonly Request[] = []
+
+  constructor(ports: RequestPorts) {
+    this.#ports = ports
+  }
+
+  get open(): readonly Request[] {
+    return this.#open
+  }
+
+  /** The reason by request id, or by `fetchKey`. */
+  get failed(): ReadonlyMap<string, string> {
+    return this.#failed
+  }
+
+  get asksForFailover(): boolean {
+    return this.#open.some(({ kind }) => kind === 'failover')
+  }
+
+  add(request: Request): void {
+    this.#open = [...this.#open, request]
+  }
+
+  drop(id: string): void {
+    this.#open = this.#open.filter((request) => request.id !== id)
+    this.#failed.delete(id)
+  }
+
+  /** A switchover ends with its intent, a failover with another primary. */
+  committed({ before, action: { next } }: Done): void {
+    if (before?.intent?.kind === 'switchover' && next.intent === null) this.drop(before.intent.request)
+    if (before?.primary !== next.primary) this.#open = this.#open.filter(({ kind }) => kind !== 'failover')
+  }
+
+  /** A step of a switchover was refused or timed out: the request that the step served ends. */
+  orderFailed({ action, error }: OrderOutcome, record: ClusterRecord | undefined): void {
+    const intent = record?.intent
+    const serves =
+      action.kind === 'demote' ||
+      action.kind === 'fetch' ||
+      (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
+    if (intent?.kind === 'switchover' && serves) this.#failed.set(intent.request, error)
+    if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, error)
+  }
+
+  /**
+   * Another source is tried, or the primary started again, rather than the same fetch for ever. Where neither can be,
+   * the fetch is tried again later.
+   */
+  #failFetch({ member, from }: FetchOrder, error: string): void {
+    const source = this.#ports.memberAt(from.instance)
+    if (source === undefined) return
+    const key = fetchKey(member, source)
+    this.#failed.set(key, error)
+    this.#ports.timers.after(fetchAgainMs, () => {
+      this.#failed.delete(key)
+      this.#ports.wake()
+    })
+  }
+}
