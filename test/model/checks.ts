@@ -3,7 +3,8 @@ import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { ableToAcknowledge, isConnected, isPast, memberOf, waitingOf, type Instance } from './instance.ts'
 import { isWithin, type Writes } from './ledger.ts'
-import { describeRecord, type ModelWorld } from './model-world.ts'
+import { describeRecord } from './model-words.ts'
+import type { ModelWorld } from './model-world.ts'
 
 /** Remembers what must never go back. */
 export class Checker {

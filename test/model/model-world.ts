@@ -18,8 +18,9 @@ import { hostOf } from '../../topology/testing.ts'
 import { noFlaws, type AgentFlaws } from './flaws.ts'
 import { freshMemory, killMysqld, memberOf, receive, releaseFirst, serverUuidOf, type Instance } from './instance.ts'
 import { Ledger, mostWrites, type Writes } from './ledger.ts'
-import { AgentDied, obey, type SentOrder } from './model-agent.ts'
+import { AgentDied, obey } from './model-agent.ts'
 import { ModelManager, type Letter } from './model-manager.ts'
+import { describeLetter, describeRecord } from './model-words.ts'
 import { settleMarker } from './model-primary.ts'
 
 /** How a world is made and, for tests of the checker, in what it is broken. */
@@ -434,39 +435,4 @@ function assignmentOf(name: InstanceName, record: ClusterRecord): Assignment {
     sourceHolds: '',
     sourcePurged: '',
   }
-}
-
-export function describeRecord({
-  epoch,
-  revision,
-  primary,
-  syncSet,
-  leaving,
-  acks,
-  acksWanted,
-  intent,
-}: ClusterRecord): string {
-  const set = (members: ClusterRecord['syncSet']) =>
-    `{${members.map((member) => ordinalOf(instanceOf(member))).join(',')}}`
-  const more = [
-    leaving.length > 0 ? `leaving ${set(leaving)}` : '',
-    acksWanted === acks ? '' : `k wanted ${acksWanted}`,
-    intent ? `intent ${intent.kind} ${instanceOf(intent.candidate)} by ${intent.by}` : '',
-  ]
-  return [
-    `epoch ${epoch} rev ${revision} P=${ordinalOf(instanceOf(primary))} S=${set(syncSet)} k=${acks}`,
-    ...more.filter((part) => part !== ''),
-  ].join(' ')
-}
-
-function describeLetter({ from, to, sent }: Letter): string {
-  return `manager ${from.number} → ${to}: ${describeOrder(sent)} epoch ${sent.order.epoch} rev ${sent.order.revision}`
-}
-
-function describeOrder(sent: SentOrder): string {
-  if (sent.kind !== 'assign') return sent.kind
-  const { order } = sent
-  return order.role === 'primary'
-    ? `be primary, count [${order.counted.join(',')}], let in [${order.catchingUp.join(',')}], k=${order.acks}${order.mayRestart ? ', may restart' : ''}`
-    : `follow ${order.source.instance}${order.counted ? ' counted' : ''}`
 }

@@ -2,7 +2,8 @@ import { Checker } from './checks.ts'
 import { events, goOn, goOnApplying } from './events.ts'
 import { isPast } from './instance.ts'
 import { isWithin } from './ledger.ts'
-import { ModelWorld, describeRecord, type WorldOptions } from './model-world.ts'
+import { describeRecord } from './model-words.ts'
+import { ModelWorld, type WorldOptions } from './model-world.ts'
 
 /** One thing that happens: a number that picks it and to whom. */
 export type Happening = number

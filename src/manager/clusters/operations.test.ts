@@ -1,65 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { ClusterNotes, Recovery } from '../../../failover/protocol/notes.ts'
-import {
-  aSituation,
-  deadServer,
-  lostAgent,
-  shop0,
-  shop1,
-  shop2,
-  type SituationOverrides,
-} from '../../../failover/testing.ts'
+import type { Recovery } from '../../../failover/protocol/notes.ts'
+import { deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../../failover/testing.ts'
 import { gtids, type ViewOverrides } from '../../../topology/testing.ts'
-import type { Request } from '../../../failover/judge/situation.ts'
-import { realWorld } from '../../common/real-world.ts'
-import type { Platform } from '../../common/platform.ts'
-import type { ClusterLoop } from '../loop/cluster-loop.ts'
-import { Operations } from './operations.ts'
 
-/**
- * Operations of a cluster in this situation, on a platform that makes volumes anew and writes down what it was told; or
- * on one that cannot.
- */
-function operationsOn(
-  given: SituationOverrides,
-  makesVolumes = true,
-  hasRecord = true,
-  ended: (matches: (recovery: Recovery) => boolean) => Promise<Recovery | undefined> = async () => undefined,
-) {
-  const replaced: (readonly [string, boolean])[] = []
-  let notes = aSituation(given).notes
-  const asked: Request[] = []
-  const open: Request[] = []
-  const input = () => ({ ...aSituation(given), requests: open, ...(hasRecord ? {} : { record: undefined }) })
-  const changeNotes = async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes))
-  const loop = {
-    input,
-    decision: null,
-    record: undefined,
-    changeNotes,
-    addRequest: (request: Request) => void [asked, open].map((all) => all.push(request)),
-    dropRequest: () => void open.splice(0),
-    recovery: { id: 'a drain' } as Recovery,
-    spec: aSituation(given).spec,
-  } as Partial<ClusterLoop> as ClusterLoop
-  const platform: Pick<Platform, 'replace'> = makesVolumes
-    ? { replace: async (...told) => void replaced.push(told) }
-    : {}
-  const declined: string[] = []
-  return {
-    replaced,
-    declined,
-    asked,
-    notes: () => notes,
-    operations: new Operations(
-      loop,
-      { world: realWorld, platform },
-      { ended, declined: (sentence) => void declined.push(sentence) },
-      undefined,
-    ),
-  }
-}
-
+import { operationsOn } from './testing-operations.ts'
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
 const request = { instance: 'shop-2', acceptLoss: false, dryRun: false }
 
@@ -291,66 +235,6 @@ describe('what is refused', () => {
       expect(declined.map((sentence) => /^no \w+/.exec(sentence)?.[0])).toEqual(
         dryRun ? [] : ['no replacement', 'no failover', 'no scaling', 'no switchover'],
       )
-    }
-  })
-})
-
-describe('a downtime', () => {
-  const asked = { instance: 'shop-2', forMs: 60_000, reason: 'new disk', owner: 'ann', dryRun: false }
-  const words = 'downtime until 1970-01-01 00:17:40 UTC by ann: new disk'
-
-  it('is noted until its time, and says so', async () => {
-    const { operations, notes } = operationsOn({})
-    expect(await operations.downtime({ ...asked, dryRun: true })).toEqual({
-      done: false,
-      dryRun: true,
-      sentence: `shop-2 would be in ${words}`,
-    })
-    expect(notes().downtimes).toBeUndefined()
-    expect(await operations.downtime(asked)).toEqual({ done: true, dryRun: false, sentence: `shop-2 is in ${words}` })
-    expect(notes().downtimes).toEqual([
-      { instance: 'shop-2', untilWallMs: 1_060_000, reason: 'new disk', owner: 'ann' },
-    ])
-  })
-
-  it('of the primary says that a failover is not held back', async () => {
-    expect((await operationsOn({}).operations.downtime({ ...asked, instance: 'shop-0' })).sentence).toContain(
-      'it is the primary: if it fails, another one takes over as ever',
-    )
-  })
-
-  it('is ended by a person before its time', async () => {
-    const { operations, notes } = operationsOn({
-      notes: { downtimes: [{ instance: 'shop-2', untilWallMs: 1_060_000, reason: 'new disk', owner: 'ann' }] },
-    })
-    expect(await operations.endDowntime({ instance: 'shop-1', dryRun: false })).toEqual({
-      done: false,
-      dryRun: false,
-      sentence: 'shop-1 is not in downtime',
-    })
-    expect(await operations.endDowntime({ instance: 'shop-2', dryRun: true })).toEqual({
-      done: false,
-      dryRun: true,
-      sentence: `would end the ${words}`,
-    })
-    expect(await operations.endDowntime({ instance: 'shop-2', dryRun: false })).toEqual({
-      done: true,
-      dryRun: false,
-      sentence: 'shop-2 is no longer in downtime',
-    })
-    expect(notes().downtimes).toBeUndefined()
-  })
-
-  it('of nobody is refused with who there is', async () => {
-    const { operations } = operationsOn({})
-    for (const over of [
-      operations.downtime({ ...asked, instance: 'shop-9' }),
-      operations.endDowntime({ instance: 'shop-9', dryRun: false }),
-    ]) {
-      await expect(over).rejects.toMatchObject({
-        code: 'REGENT_NOT_FOUND',
-        message: expect.stringContaining('shop-0, shop-1, shop-2') as string,
-      })
     }
   })
 })

@@ -33,9 +33,9 @@ describe('The book of requests', () => {
 
   it('fails the switchover that a refused step served, by its id, until that switchover is dropped', () => {
     const book = aBook()
-    book.orderFailed(refused({ kind: 'assign', to: 'shop-2' } as Partial<Action>), from)
+    book.orderFailed(refused({ kind: 'assign', to: 'shop-2' }), from)
     expect(book.failed.size).toBe(0)
-    book.orderFailed(refused({ kind: 'demote', to: 'shop-0' } as Partial<Action>), from)
+    book.orderFailed(refused({ kind: 'demote', to: 'shop-0' }), from)
     expect([...book.failed]).toEqual([['one', 'no answer']])
     book.drop('one')
     expect(book.failed.size).toBe(0)

@@ -1,0 +1,51 @@
+import type { ClusterNotes, Recovery } from '../../../failover/protocol/notes.ts'
+import { aSituation, type SituationOverrides } from '../../../failover/testing.ts'
+import type { Request } from '../../../failover/judge/situation.ts'
+import { realWorld } from '../../common/real-world.ts'
+import type { Platform } from '../../common/platform.ts'
+import type { ClusterLoop } from '../loop/cluster-loop.ts'
+import { Operations } from './operations.ts'
+
+/**
+ * Operations of a cluster in this situation, on a platform that makes volumes anew and writes down what it was told; or
+ * on one that cannot.
+ */
+export function operationsOn(
+  given: SituationOverrides,
+  makesVolumes = true,
+  hasRecord = true,
+  ended: (matches: (recovery: Recovery) => boolean) => Promise<Recovery | undefined> = async () => undefined,
+) {
+  const replaced: (readonly [string, boolean])[] = []
+  let notes = aSituation(given).notes
+  const asked: Request[] = []
+  const open: Request[] = []
+  const input = () => ({ ...aSituation(given), requests: open, ...(hasRecord ? {} : { record: undefined }) })
+  const changeNotes = async (change: (before: ClusterNotes) => ClusterNotes) => void (notes = change(notes))
+  const loop = {
+    input,
+    decision: null,
+    record: undefined,
+    changeNotes,
+    addRequest: (request: Request) => void [asked, open].map((all) => all.push(request)),
+    dropRequest: () => void open.splice(0),
+    recovery: { id: 'a drain' } as Recovery,
+    spec: aSituation(given).spec,
+  } as Partial<ClusterLoop> as ClusterLoop
+  const platform: Pick<Platform, 'replace'> = makesVolumes
+    ? { replace: async (...told) => void replaced.push(told) }
+    : {}
+  const declined: string[] = []
+  return {
+    replaced,
+    declined,
+    asked,
+    notes: () => notes,
+    operations: new Operations(
+      loop,
+      { world: realWorld, platform },
+      { ended, declined: (sentence) => void declined.push(sentence) },
+      undefined,
+    ),
+  }
+}
