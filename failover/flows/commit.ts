@@ -56,9 +56,10 @@ export function dropIntent(situation: Situation, because: string): FlowStep {
 }
 
 /** The same primary, S and k in the next epoch: for members that promised in vain. */
-export function bump(situation: Situation, why: string): FlowStep {
+export function bump(situation: Situation, why: string, timedOut = false): FlowStep {
   const { record } = situation
   const promised = situation.snapshot.instances.filter(isLive).map((view) => view.observation.stored.promise)
   const epoch = Math.max(record.epoch + 1, ...promised)
-  return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1, intent: null } }])
+  const next = { ...record, epoch, revision: record.revision + 1, intent: null }
+  return step(why, [{ kind: 'commit', why, next, timedOut }])
 }

@@ -58,7 +58,14 @@ export interface DecisionInput {
    * Why a request cannot go on, by its id: an order that served it was refused or timed out. Fetches of a failover are
    * in it for a while too, by `fetchKey`.
    */
-  readonly failedRequests: ReadonlyMap<string, string>
+  readonly failedRequests: ReadonlyMap<string, RequestFailure>
+}
+
+/** Why an order that served a request failed. */
+export interface RequestFailure {
+  readonly why: string
+  /** The agent did not answer in time, or could not do in time what was asked. */
+  readonly timedOut: boolean
 }
 
 /** An order that an agent refused, how often in a row for that reason, and when the last time (monotonic). */

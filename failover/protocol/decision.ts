@@ -14,7 +14,7 @@ import type {
 
 /** One thing to do now. Each is idempotent; what it leads to is decided again from the next snapshot. */
 export type Action =
-  | { readonly kind: 'commit'; readonly next: ClusterRecord; readonly why: string }
+  | CommitAction
   | { readonly kind: 'assign'; readonly to: InstanceName; readonly order: Assignment }
   | { readonly kind: 'promise'; readonly to: InstanceName; readonly order: PromiseOrder }
   | { readonly kind: 'demote'; readonly to: InstanceName; readonly order: DemoteOrder }
@@ -24,6 +24,14 @@ export type Action =
   | { readonly kind: 'passwords'; readonly to: InstanceName; readonly order: PasswordsOrder }
   | { readonly kind: 'route'; readonly route: PrimaryRoute }
   | { readonly kind: 'scale'; readonly count: number }
+
+export interface CommitAction {
+  readonly kind: 'commit'
+  readonly next: ClusterRecord
+  readonly why: string
+  /** A deadline ended what was asked for, or an order had no answer in time. */
+  readonly timedOut?: boolean
+}
 
 export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'
 

@@ -148,7 +148,7 @@ function failedFetches({ failedRequests, record }: Situation, candidate: MemberI
   return sources
     .map(
       (member) =>
-        `${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${failedRequests.get(fetchKey(candidate, member)) ?? ''})`,
+        `${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${failedRequests.get(fetchKey(candidate, member))?.why ?? ''})`,
     )
     .join(', ')
 }

@@ -36,7 +36,12 @@ describe('a fetch that failed', () => {
   const whole = promised(103, { stored: { revision: 2 } })
   const given: SituationOverrides = { record: { revision: 2, intent: fetching(), acks: 1, acksWanted: 1 } }
   const failedFrom = (...sources: readonly MemberId[]) =>
-    new Map(sources.map((source) => [fetchKey(shop1, source), 'REGENT_TIMED_OUT: not within 5000 ms']))
+    new Map(
+      sources.map((source) => [
+        fetchKey(shop1, source),
+        { why: 'REGENT_TIMED_OUT: not within 5000 ms', timedOut: true },
+      ]),
+    )
   const four: SituationOverrides = {
     ...given,
     shape: { instances: 4 },

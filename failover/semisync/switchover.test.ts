@@ -254,7 +254,11 @@ describe('a switchover is undone', () => {
   const reasons: Readonly<Record<string, readonly [says: string, given: SituationOverrides]>> = {
     'when an order was refused': [
       'writes need 1 acknowledgements',
-      { failedRequests: new Map([['request-1', 'demotion refused: writes need 1 acknowledgements']]) },
+      {
+        failedRequests: new Map([
+          ['request-1', { why: 'demotion refused: writes need 1 acknowledgements', timedOut: false }],
+        ]),
+      },
     ],
     'when its candidate is gone': ['shop-1 is gone', { views: { 'shop-1': { reachable: false } } }],
     'when its candidate’s mysqld is dead': ['shop-1 is gone', { views: { 'shop-1': deadServer } }],
@@ -267,6 +271,14 @@ describe('a switchover is undone', () => {
     const decision = underWay(given)
     expect(decision.sentence).toContain(says)
     expect(committed(decision)).toMatchObject({ epoch: 1, primary: shop0, intent: null })
+  })
+
+  it.each([
+    [true, 'a deadline that passed', { wallMs: 1e15 }],
+    [true, 'no answer in time', { failedRequests: new Map([['request-1', { why: 'late', timedOut: true }]]) }],
+    [false, 'a refusal', { failedRequests: new Map([['request-1', { why: 'deadline', timedOut: false }]]) }],
+  ])('and says %j to a time-out for %s', (timedOut, _, given: SituationOverrides) => {
+    expect(underWay(given).actions).toMatchObject([{ kind: 'commit', timedOut }])
   })
 
   it('by the next manager in the next epoch, where the old one had demoted the primary', () => {

@@ -23,6 +23,7 @@ import {
   liveView,
   names,
   type Situation,
+  type RequestFailure,
 } from '../judge/situation.ts'
 import { judgePrimary } from '../judge/verdict.ts'
 
@@ -166,7 +167,7 @@ export function beginSwitchover(
 /** One step of a switchover whose intent this manager put into the record. Until the commit it can be undone. */
 export function switchoverStep(situation: Situation, intent: SwitchoverIntent): FlowStep {
   const failure = whyGiveUp(situation, intent)
-  if (failure !== null) return undoSwitchover(situation, failure)
+  if (failure !== null) return undoSwitchover(situation, failure.why, failure.timedOut)
   const { record } = situation
   const next = record.epoch + 1
   const primary = promisedBy(situation, record.primary, next)
@@ -234,15 +235,15 @@ function isGathered({ snapshot, record, timings }: Situation, member: MemberId):
   return isFollowingAsTold(liveView(snapshot, member), record, timings)
 }
 
-function whyGiveUp(situation: Situation, intent: SwitchoverIntent): string | null {
+function whyGiveUp(situation: Situation, intent: SwitchoverIntent): RequestFailure | null {
   const failed = situation.failedRequests.get(intent.request)
   if (failed !== undefined) return failed
-  if (situation.wallMs > intent.deadlineWallMs) return 'its deadline passed'
+  if (situation.wallMs > intent.deadlineWallMs) return { why: 'its deadline passed', timedOut: true }
   const verdict = judgePrimary(situation)
   const candidate = liveView(situation.snapshot, intent.candidate)
-  if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return verdict.sentence
+  if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return { why: verdict.sentence, timedOut: false }
   return candidate === undefined || candidate.observation.process !== 'running'
-    ? `${instanceOf(intent.candidate)} is gone`
+    ? { why: `${instanceOf(intent.candidate)} is gone`, timedOut: false }
     : null
 }
 
@@ -281,14 +282,13 @@ function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string
  * Takes the intent back. Before any promise the old primary just opens again; after promises were given the same
  * primary, S and k are committed in the next epoch.
  */
-export function undoSwitchover(situation: Situation, why: string): FlowStep {
+export function undoSwitchover(situation: Situation, why: string, timedOut = false): FlowStep {
   const { record } = situation
   const sentence = `switchover undone: ${why}; ${instanceOf(record.primary)} goes on as primary`
   const promisedAhead = situation.snapshot.instances.some(
     (view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch,
   )
-  if (promisedAhead) return bump(situation, sentence)
-  return step(sentence, [
-    { kind: 'commit', why: sentence, next: { ...record, revision: record.revision + 1, intent: null } },
-  ])
+  if (promisedAhead) return bump(situation, sentence, timedOut)
+  const next = { ...record, revision: record.revision + 1, intent: null }
+  return step(sentence, [{ kind: 'commit', why: sentence, next, timedOut }])
 }

@@ -91,6 +91,21 @@ describe('this machine as a platform', () => {
     },
   )
 
+  test('tells a manager that began anew, and found the address right, of what another hand does later', async () => {
+    const { dir, platform } = await platformOf(async () => 2)
+    await platform.publishPrimary(route(2, 1))
+    const next = localPlatform(dir, async () => 2)
+    onTestFinished(() => next.close())
+    const found = Promise.withResolvers<void>()
+    const told: string[] = []
+    next.onMeddling({ found: found.resolve, mended: (words) => told.push(words) })
+    expect(await next.publishedPrimary()).toEqual(route(2, 1))
+    await rm(layoutOf(dir).routes)
+    await found.promise
+    expect(await next.publishPrimary(route(2, 1))).toBe(true)
+    expect(told).toEqual([expect.stringMatching(/was removed by another hand/)])
+  })
+
   test('believes a newer epoch that the record has, and tells nothing of an ordinary move', async () => {
     let committed = 1
     const { dir, platform } = await platformOf(async () => committed)

@@ -58,8 +58,8 @@ export interface Meddling {
 export class RoutesFile {
   readonly #path: string
   readonly #committedEpoch: CommittedEpoch
-  /** What this process wrote last, or found as it was to be written. */
-  #written: PrimaryRoute | undefined
+  /** What is to stand in the file: what this process published last, or believed before it published anything. */
+  #right: PrimaryRoute | undefined
   /** Reading, comparing and writing is one step: two calls of this process cannot pass each other. */
   #working: Promise<unknown> = Promise.resolve()
   #watcher: FSWatcher | undefined
@@ -72,7 +72,11 @@ export class RoutesFile {
 
   /** What is published; undefined where that is nothing, or nothing that can be believed. */
   published(): Promise<PrimaryRoute | undefined> {
-    return this.#inTurn(async () => this.#believed(await this.#found()))
+    return this.#inTurn(async () => {
+      const believed = await this.#believed(await this.#found())
+      this.#right ??= believed
+      return believed
+    })
   }
 
   /**
@@ -87,7 +91,7 @@ export class RoutesFile {
       const wrong = this.#whatIsWrong(found, route)
       if (before === undefined || !Value.Equal(before, route))
         await replaceJson(this.#path, { version: routesVersion, primary: route })
-      this.#written = route
+      this.#right = route
       if (wrong !== undefined) this.#meddling?.mended(`${this.#path} ${wrong}; it was written again: ${inWords(route)}`)
       return true
     })
@@ -114,7 +118,7 @@ export class RoutesFile {
   }
 
   async #look(): Promise<void> {
-    if (this.#written !== undefined && !Value.Equal(await this.#found(), this.#written)) this.#meddling?.found()
+    if (this.#right !== undefined && !Value.Equal(await this.#found(), this.#right)) this.#meddling?.found()
   }
 
   /** What the file says, or what is wrong with it. */
@@ -133,15 +137,15 @@ export class RoutesFile {
    */
   async #believed(found: PrimaryRoute | string | undefined): Promise<PrimaryRoute | undefined> {
     if (found === undefined || typeof found === 'string') return undefined
-    if (this.#written !== undefined && found.epoch <= this.#written.epoch) return found
+    if (this.#right !== undefined && found.epoch <= this.#right.epoch) return found
     const committed = await this.#committedEpoch()
     return committed !== undefined && found.epoch > committed ? undefined : found
   }
 
   #whatIsWrong(found: PrimaryRoute | string | undefined, route: PrimaryRoute): string | undefined {
     if (typeof found === 'string') return found
-    if (found === undefined) return this.#written === undefined ? undefined : 'was removed by another hand'
-    const isChanged = Value.Equal(this.#written, route) && !Value.Equal(found, route)
+    if (found === undefined) return this.#right === undefined ? undefined : 'was removed by another hand'
+    const isChanged = Value.Equal(this.#right, route) && !Value.Equal(found, route)
     return found.epoch > route.epoch || isChanged ? `was changed by another hand: it said ${inWords(found)}` : undefined
   }
 

@@ -27,7 +27,8 @@ export interface Round {
 
 /**
  * Who waits long for an acknowledgement hears of one that comes late; who gives up soon tries everybody. Those that are
- * pinned try to write where nobody should.
+ * pinned try to write where nobody should. In one round of six somebody writes rows of 10 MB: faults strike while a
+ * transaction is on its way.
  */
 function clientsOf(scene: Scene): readonly WriterOptions[] {
   const pinned = scene.instances.map((instance, at) => ({
@@ -38,7 +39,14 @@ function clientsOf(scene: Scene): readonly WriterOptions[] {
     everyMs: 25,
     retryMs: 50,
   }))
-  return [{ table: 'impatient', everyMs: 15 }, { table: 'patient', attemptMs: 30_000, everyMs: 10 }, ...pinned]
+  const large = { table: 'large', attemptMs: 30_000, everyMs: 1_000, bodyBytes: 10_000_000 }
+  const others = scene.dice.between(1, 6) === 1 ? [large] : []
+  return [
+    { table: 'impatient', everyMs: 15 },
+    { table: 'patient', attemptMs: 30_000, everyMs: 10 },
+    ...others,
+    ...pinned,
+  ]
 }
 
 /**

@@ -4,7 +4,7 @@ import type { ClusterNotes } from '../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { fetchKey } from '../../failover/protocol/order.ts'
 import { believed, standingOf, unnoted, withIncarnation } from '../../failover/judge/incarnations.ts'
-import { isFollowing, type DecisionInput, type Request } from '../../failover/judge/situation.ts'
+import { isFollowing, type DecisionInput, type Request, type RequestFailure } from '../../failover/judge/situation.ts'
 import { defaultTimings } from '../../failover/protocol/timings.ts'
 import { saysUnsettled, withUnsettled } from '../../failover/judge/unsettled.ts'
 import type { InstanceName } from '../../topology/member.ts'
@@ -37,7 +37,7 @@ export class ModelManager {
   readonly views = new Map<InstanceName, InstanceView>()
   readonly cutFrom = new Set<InstanceName>()
   readonly #strayingSince = new Map<InstanceName, number>()
-  readonly #failedRequests = new Map<string, string>()
+  readonly #failedRequests = new Map<string, RequestFailure>()
   readonly #failedFetches = new Map<string, number>()
   readonly #notedRuns = new Set<string>()
   #sinceMs: number
@@ -119,7 +119,8 @@ export class ModelManager {
 
   refused(sent: SentOrder, why: string): void {
     const { intent } = this.record
-    if (sent.kind !== 'assign' && intent?.kind === 'switchover') this.#failedRequests.set(intent.request, why)
+    if (sent.kind !== 'assign' && intent?.kind === 'switchover')
+      this.#failedRequests.set(intent.request, { why, timedOut: false })
     const source =
       sent.kind === 'fetch' && intent?.kind === 'fetch'
         ? this.views.get(sent.order.from.instance)?.observation?.member
@@ -160,10 +161,10 @@ export class ModelManager {
   }
 
   /** As long as the real manager remembers them. */
-  #fetchesThatFailed(): readonly (readonly [string, string])[] {
+  #fetchesThatFailed(): readonly (readonly [string, RequestFailure])[] {
     return [...this.#failedFetches]
       .filter(([, atMs]) => this.#world.nowMs - atMs < 30_000)
-      .map(([key]) => [key, 'refused'])
+      .map(([key]) => [key, { why: 'refused', timedOut: false }])
   }
 
   /** As `src/manager/loop/run-book.ts` does, from notes that may be old. */

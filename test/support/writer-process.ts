@@ -56,7 +56,7 @@ class Writer {
     const id = this.#id++
     const beganMs = monotonicMs()
     try {
-      await queryWithin(connection, `insert into ${this.#orders.table} (id) values (${id})`, this.#orders.attemptMs)
+      await queryWithin(connection, this.#insertOf(id), this.#orders.attemptMs)
       this.#unsent.push({ id, host, beganMs, ackedMs: monotonicMs() })
       return true
     } catch (error) {
@@ -66,6 +66,12 @@ class Writer {
       if (!isRefused(error)) send({ kind: 'unknown', id })
       return false
     }
+  }
+
+  #insertOf(id: number): string {
+    const { table, bodyBytes } = this.#orders
+    if (bodyBytes === 0) return `insert into ${table} (id) values (${id})`
+    return `insert into ${table} (id, body) values (${id}, repeat('x', ${bodyBytes}))`
   }
 
   async #open(): Promise<{ readonly connection: Connection; readonly host: string }> {

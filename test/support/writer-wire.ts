@@ -16,6 +16,8 @@ export interface WriterOrders extends WriterTarget {
   readonly table: string
   readonly firstId: number
   readonly everyMs: number
+  /** What a row carries besides its id, in column `body`; 0 where the table has no such column. */
+  readonly bodyBytes: number
   /** An attempt that takes longer is given up; whether its write took place is not known. */
   readonly attemptMs: number
   /** After a failed attempt the next one begins so much later. */

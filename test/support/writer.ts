@@ -10,6 +10,8 @@ import type { WrittenCluster } from './written-cluster.ts'
 export interface WriterOptions {
   readonly table?: string
   readonly everyMs?: number
+  /** What each row carries besides its id: a transaction of 10 MB is on its way for a while. 0 unless given. */
+  readonly bodyBytes?: number
   readonly attemptMs?: number
   readonly lifeMs?: number
   /** After a failed attempt the next one begins so much later. */
@@ -60,7 +62,8 @@ export class Writer {
    */
   static async start(cluster: WrittenCluster, options: WriterOptions = {}): Promise<Writer> {
     const { table = 'writes', everyMs = 10, attemptMs = 300, lifeMs = 600_000, retryMs = 5, wrapper = [] } = options
-    const firstId = await prepareTable(cluster, table)
+    const { bodyBytes = 0 } = options
+    const firstId = await prepareTable(cluster, table, bodyBytes > 0)
     const target = await cluster.writerTarget(options.pinnedTo)
     const writer = new Writer(cluster, table, wrapper)
     writer.#tell({
@@ -71,6 +74,7 @@ export class Writer {
         table,
         firstId,
         everyMs,
+        bodyBytes,
         attemptMs,
         lifeMs,
         retryMs,
@@ -200,12 +204,12 @@ function countsOf(failures: readonly Failure[]): Readonly<Record<string, number>
 /**
  * Nothing in it is unique but `number`, so that a write that took place twice is seen. Gives the first id that is free.
  */
-async function prepareTable(cluster: WrittenCluster, table: string): Promise<number> {
+async function prepareTable(cluster: WrittenCluster, table: string, hasBody: boolean): Promise<number> {
   const primary = await cluster.primary()
   const as = { user: 'client' } as const
   await cluster.sql(
     primary,
-    `create table if not exists app.${table} (number bigint auto_increment primary key, id bigint not null, key (id))`,
+    `create table if not exists app.${table} (number bigint auto_increment primary key, id bigint not null,${hasBody ? ' body longblob,' : ''} key (id))`,
     as,
   )
   const [row] = await cluster.sql(primary, `select coalesce(max(id), 0) + 1 as first from app.${table}`, as)

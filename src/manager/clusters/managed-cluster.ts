@@ -5,6 +5,7 @@ import type { Decision, Action } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
+import type { EndedRecovery } from '../loop/recovery-book.ts'
 import { clusterView } from './cluster-views.ts'
 import type { ManagerMetrics } from './metrics.ts'
 import { Operations } from './operations.ts'
@@ -37,7 +38,7 @@ export class ManagedCluster {
   readonly #metrics: ManagerMetrics
   readonly #told: Told | undefined
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
-  readonly #waiting = new Set<(recovery: Recovery) => void>()
+  readonly #waiting = new Set<(recovery: EndedRecovery) => void>()
   #lastView = ''
   #lastGist = ''
   #viewPlanned = false
@@ -135,7 +136,7 @@ export class ManagedCluster {
     if (leftOut !== null) this.#log.warn({ err: error }, `${what} failed${timesLeftOut(leftOut)}`)
   }
 
-  #recovered(recovery: Recovery): void {
+  #recovered(recovery: EndedRecovery): void {
     this.#metrics.recovered(this.name, recovery)
     const lasted = recovery.timeline.at(-1)?.atMs
     if (lasted !== undefined && recovery.outcome === 'succeeded') this.#metrics.outage(this.name, recovery.kind, lasted)
@@ -149,14 +150,17 @@ export class ManagedCluster {
     this.#told?.declined(sentence)
   }
 
-  #waitForRecovery(matches: (recovery: Recovery) => boolean, timeoutMs: number): Promise<Recovery | undefined> {
+  #waitForRecovery(
+    matches: (recovery: EndedRecovery) => boolean,
+    timeoutMs: number,
+  ): Promise<EndedRecovery | undefined> {
     return new Promise((resolve) => {
-      const end = (recovery: Recovery | undefined): void => {
+      const end = (recovery: EndedRecovery | undefined): void => {
         this.#waiting.delete(waiting)
         timer.cancel()
         resolve(recovery)
       }
-      const waiting = (recovery: Recovery): void => {
+      const waiting = (recovery: EndedRecovery): void => {
         if (matches(recovery)) end(recovery)
       }
       const timer = this.#ports.world.timers.after(timeoutMs, () => end(undefined))

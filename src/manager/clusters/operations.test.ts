@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
 import { deadServer, lostAgent, shop0, shop1, shop2, type SituationOverrides } from '../../../failover/testing.ts'
 import { gtids, type ViewOverrides } from '../../../topology/testing.ts'
 
+import type { EndedRecovery } from '../loop/recovery-book.ts'
 import { operationsOn } from './testing-operations.ts'
 const lost: SituationOverrides = { views: { 'shop-2': lostAgent }, record: { syncSet: [shop1] } }
 const request = { instance: 'shop-2', acceptLoss: false, dryRun: false }
@@ -305,18 +305,28 @@ describe('a failover of a cluster without a record', () => {
 
 describe('two who ask at once', () => {
   const switchover = { to: undefined, timeoutMs: undefined, dryRun: false, reason: '' }
-  const recovery = (id: string): Recovery =>
-    ({ id, kind: 'switchover', outcome: 'succeeded', sentence: id }) as Recovery
+  const recovery = (id: string, more: Partial<EndedRecovery> = {}): EndedRecovery =>
+    ({ id, kind: 'switchover', outcome: 'succeeded', sentence: id, ...more }) as EndedRecovery
 
   it('hear each how their own switchover ends, and none how one ends that was under way before', async () => {
-    const ended = async (matches: (one: Recovery) => boolean) => [recovery('a drain'), recovery('asked')].find(matches)
+    const ended = async (matches: (one: EndedRecovery) => boolean) =>
+      [recovery('a drain'), recovery('asked')].find(matches)
     const { operations } = operationsOn({}, true, true, ended)
     expect(await operations.switchover(switchover)).toMatchObject({ done: true, recovery: 'asked' })
   })
 
+  it.each([
+    [true, 'REGENT_TIMED_OUT'],
+    [false, 'REGENT_REFUSED'],
+  ])('hear whether time ran out (%j), whatever the sentence says', async (timedOut, code) => {
+    const undone = recovery('asked', { outcome: 'undone', sentence: 'the deadline of 5 s', timedOut })
+    const { operations } = operationsOn({}, true, true, async () => undone)
+    await expect(operations.switchover(switchover)).rejects.toMatchObject({ code })
+  })
+
   it.each(['switchover', 'failover'] as const)('for a %s: the second is refused, and a dry run too', async (kind) => {
-    let answer: (recovery: Recovery) => void = () => undefined
-    const ended = () => new Promise<Recovery>((resolve) => (answer = resolve))
+    let answer: (recovery: EndedRecovery) => void = () => undefined
+    const ended = () => new Promise<EndedRecovery>((resolve) => (answer = resolve))
     const { operations } = operationsOn(
       kind === 'failover' ? { views: { 'shop-0': deadServer } } : {},
       true,

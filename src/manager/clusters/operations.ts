@@ -2,6 +2,7 @@ import { counted } from '../../../topology/analysis-input.ts'
 import { inPlace } from '../../common/commands.ts'
 import { RegentError } from '../../common/errors.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
+import type { EndedRecovery } from '../loop/recovery-book.ts'
 import type { OperationResult } from '../../api-contract/operation-result.ts'
 import type {
   DowntimeRequest,
@@ -30,7 +31,6 @@ import { planReplace } from '../../../failover/flows/replace.ts'
 import { planScale } from '../../../failover/flows/scaling.ts'
 import { isWell, judgePrimary } from '../../../failover/judge/verdict.ts'
 import { allOf } from '../../../topology/words.ts'
-import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { World } from '../../common/ports.ts'
 import type { Platform } from '../../common/platform.ts'
 
@@ -40,7 +40,7 @@ const patienceMs = 30_000
 /** What operations hear from the cluster, and tell it. */
 export interface OperatedCluster {
   /** Resolves when such a recovery of the cluster ended. */
-  ended(matches: (recovery: Recovery) => boolean, timeoutMs: number): Promise<Recovery | undefined>
+  ended(matches: (recovery: EndedRecovery) => boolean, timeoutMs: number): Promise<EndedRecovery | undefined>
   /** Something that was asked for is refused, and why. */
   declined(sentence: string): void
 }
@@ -396,13 +396,13 @@ export class Operations {
     return allOf([...gone, ...silent]) || 'nobody'
   }
 
-  #resultOf(recovery: Recovery | undefined, what: string): OperationResult {
+  #resultOf(recovery: EndedRecovery | undefined, what: string): OperationResult {
     if (recovery === undefined)
       throw new RegentError('REGENT_TIMED_OUT', `${what} has not ended in time: ${this.#loop.decision?.sentence ?? ''}`)
     if (recovery.outcome === 'succeeded')
       return { done: true, dryRun: false, sentence: recovery.sentence, recovery: recovery.id }
     throw new RegentError(
-      /deadline|timed out|REGENT_TIMED_OUT/i.test(recovery.sentence) ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED',
+      recovery.timedOut ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED',
       `${recovery.sentence} (recovery ${recovery.id})`,
     )
   }

@@ -4,6 +4,7 @@ import type { Request } from '../../../failover/judge/situation.ts'
 import { realWorld } from '../../common/real-world.ts'
 import type { Platform } from '../../common/platform.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
+import type { EndedRecovery } from '../loop/recovery-book.ts'
 import { Operations } from './operations.ts'
 
 /**
@@ -14,7 +15,7 @@ export function operationsOn(
   given: SituationOverrides,
   makesVolumes = true,
   hasRecord = true,
-  ended: (matches: (recovery: Recovery) => boolean) => Promise<Recovery | undefined> = async () => undefined,
+  ended: (matches: (recovery: EndedRecovery) => boolean) => Promise<EndedRecovery | undefined> = async () => undefined,
 ) {
   const replaced: (readonly [string, boolean])[] = []
   let notes = aSituation(given).notes

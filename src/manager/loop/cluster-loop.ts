@@ -3,7 +3,7 @@ import type { Platform } from '../../common/platform.ts'
 import type { Timer, Transport, World } from '../../common/ports.ts'
 import type { Store } from '../../store/store.ts'
 import { decide } from '../../../failover/decide.ts'
-import type { Action, Decision } from '../../../failover/protocol/decision.ts'
+import type { Action, CommitAction, Decision } from '../../../failover/protocol/decision.ts'
 import { automaticFailoverAt } from '../../../failover/judge/failover-budget.ts'
 import { recoveriesKept, type ClusterNotes, type Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
@@ -17,8 +17,8 @@ import { FollowedAgents } from './followed-agents.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { NotesDesk } from './notes-desk.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
-import { RecordKeeper, type Commit, type Done } from './record-keeper.ts'
-import { RecoveryBook } from './recovery-book.ts'
+import { RecordKeeper, type Done } from './record-keeper.ts'
+import { RecoveryBook, type EndedRecovery } from './recovery-book.ts'
 import { RequestBook } from './request-book.ts'
 import { RouteKeeper } from './route-keeper.ts'
 import { RunBook } from './run-book.ts'
@@ -53,7 +53,7 @@ export interface LoopListener {
   decided(decision: Decision, changed: boolean): void
   acted(action: Action): void
   answered(outcome: OrderOutcome): void
-  recovered(recovery: Recovery): void
+  recovered(recovery: EndedRecovery): void
   failed(what: string, error: unknown): void
 }
 
@@ -337,7 +337,7 @@ export class ClusterLoop {
   }
 
   /** The only commit point. Whatever happens, what is in the store is read again unless that is known. */
-  async #commit(action: Commit): Promise<void> {
+  async #commit(action: CommitAction): Promise<void> {
     const revision = this.record?.revision ?? 0
     try {
       const done = await this.#records.commit(action)
@@ -360,7 +360,7 @@ export class ClusterLoop {
   #committed(done: Done): void {
     const { before, action } = done
     this.#listener.acted(action)
-    this.#book.committed(action.next, action.why)
+    this.#book.committed(action)
     const fails = before !== undefined && before.primary !== action.next.primary
     if (fails && this.#book.current?.kind === 'failover' && !this.#requests.asksForFailover)
       this.#notes.changeSoon(automaticFailoverAt(this.#ports.world.clock.wallMs()))
@@ -391,8 +391,9 @@ export class ClusterLoop {
     this.wake()
   }
 
-  #file(recovery: Recovery): void {
-    this.#listener.recovered(recovery)
+  #file(ended: EndedRecovery): void {
+    const { timedOut, ...recovery } = ended
+    this.#listener.recovered(ended)
     this.#notes.changeSoon((notes) => ({
       ...notes,
       recoveries: [recovery, ...notes.recoveries].slice(0, recoveriesKept),

@@ -20,6 +20,7 @@ export interface OrderOutcome {
   readonly answer: OrderAnswer | null
   /** '' when it was carried out. */
   readonly error: string
+  readonly timedOut: boolean
 }
 
 /**
@@ -87,6 +88,7 @@ export class OrderDesk {
     const began = clock.monotonicMs()
     let answer: OrderAnswer | null = null
     let error = ''
+    let timedOut = false
     try {
       answer = (await this.#transport.post(
         address,
@@ -95,12 +97,14 @@ export class OrderDesk {
         this.#deadlineFor(action),
       )) as OrderAnswer
     } catch (thrown) {
-      error = `${codeOf(thrown)}: ${describeError(thrown)}`
+      const code = codeOf(thrown)
+      error = `${code}: ${describeError(thrown)}`
+      timedOut = code === 'REGENT_TIMED_OUT'
     }
     this.#answeredLast.set(key, { text, atMs: clock.monotonicMs() })
     this.#flying.delete(key)
     this.#count(action, error)
-    this.#answered({ action, ms: clock.monotonicMs() - began, answer, error })
+    this.#answered({ action, ms: clock.monotonicMs() - began, answer, error, timedOut })
   }
 
   /** Figures in a reason change all the time. */

@@ -1,13 +1,11 @@
 import { isSameRecord, type ClusterRecord } from '../../../failover/protocol/record.ts'
-import type { Action } from '../../../failover/protocol/decision.ts'
+import type { CommitAction } from '../../../failover/protocol/decision.ts'
 import type { Store } from '../../store/store.ts'
-
-export type Commit = Extract<Action, { kind: 'commit' }>
 
 /** A commit that was done, and the record before. */
 export interface Done {
   readonly before: ClusterRecord | undefined
-  readonly action: Commit
+  readonly action: CommitAction
 }
 
 /** The record as the store was seen to hold it. The only place from which a record is written. */
@@ -43,7 +41,7 @@ export class RecordKeeper {
    * @returns null where somebody else changed the record meanwhile.
    * Rejects with the store's error; whether the commit was done is known after the next `learn`.
    */
-  async commit(action: Commit): Promise<Done | null> {
+  async commit(action: CommitAction): Promise<Done | null> {
     const attempt = { before: this.#record, action }
     try {
       if (!(await this.#store.compareAndSwap(this.#cluster, attempt.before?.revision ?? 0, action.next))) return null

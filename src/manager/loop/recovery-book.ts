@@ -1,7 +1,7 @@
 import type { PrimaryRoute } from '../../common/platform.ts'
 import type { Clock, Random } from '../../common/ports.ts'
 import type { DecisionInput } from '../../../failover/judge/situation.ts'
-import type { Decision, FlowKind } from '../../../failover/protocol/decision.ts'
+import type { CommitAction, Decision, FlowKind } from '../../../failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { abbreviated } from '../../../topology/analysis-input.ts'
@@ -27,7 +27,13 @@ const lastKept = 20
 /** An opening that takes less is over before anybody could read of it. */
 const toldAfterMs = 1_000
 
-interface Open extends Recovery {
+/** What is not kept in the notes is told at the end. */
+export interface EndedRecovery extends Recovery {
+  /** Undone because a deadline passed, or an order had no answer in time. */
+  readonly timedOut: boolean
+}
+
+interface Open extends EndedRecovery {
   readonly beganMs: number
   readonly leftOut: number
 }
@@ -58,7 +64,7 @@ export class RecoveryBook {
   }
 
   /** Opens, continues and ends the recovery that decisions are steps of. @returns what ended */
-  keep({ flow, sentence, analyses }: Decision, { record, snapshot, published }: Seen): Recovery | null {
+  keep({ flow, sentence, analyses }: Decision, { record, snapshot, published }: Seen): EndedRecovery | null {
     if (flow !== null) {
       const analysis = analyses.find(({ severity }) => severity === 'critical')?.sentence ?? sentence
       const ended = this.begin({ kind: flow, sentence, analysis, record })
@@ -73,7 +79,7 @@ export class RecoveryBook {
    * Begins one unless one of that kind is under way. A switchover that turns into a failover ends as undone. Returns
    * what ended by that.
    */
-  begin(start: RecoveryStart): Recovery | null {
+  begin(start: RecoveryStart): EndedRecovery | null {
     if (this.#open?.kind === start.kind) return null
     const ended = this.#open === null ? null : this.end('abandoned', `became a ${start.kind}`)
     const { record } = start
@@ -91,6 +97,7 @@ export class RecoveryBook {
       timeline: [],
       beganMs: this.#clock.monotonicMs(),
       leftOut: 0,
+      timedOut: false,
     }
     return ended
   }
@@ -112,15 +119,20 @@ export class RecoveryBook {
     this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
   }
 
-  committed(record: ClusterRecord, why: string): void {
+  committed({ next: record, why, timedOut = false }: CommitAction): void {
     if (this.#open === null) return
     this.note(`committed revision ${record.revision}, epoch ${record.epoch}`)
     const moved = record.epoch > this.#open.fromEpoch
-    this.#open = { ...this.#open, sentence: why, ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}) }
+    this.#open = {
+      ...this.#open,
+      sentence: why,
+      timedOut,
+      ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
+    }
   }
 
   /** Ends it and gives it back for the notes; null when none was open. */
-  end(outcome: Recovery['outcome'], sentence?: string): Recovery | null {
+  end(outcome: Recovery['outcome'], sentence?: string): EndedRecovery | null {
     if (this.#open === null) return null
     this.note(`ended: ${outcome}`)
     const { beganMs, leftOut, ...recovery } = this.#open

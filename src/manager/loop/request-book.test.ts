@@ -19,7 +19,7 @@ function aBook(): RequestBook {
   return book
 }
 
-const refused = (action: Partial<Action>) => ({ action, error: 'no answer' }) as OrderOutcome
+const refused = (action: Partial<Action>) => ({ action, error: 'no answer', timedOut: true }) as OrderOutcome
 
 describe('The book of requests', () => {
   it('drops a switchover whose intent a commit ends, and every failover once another primary is committed', () => {
@@ -36,7 +36,7 @@ describe('The book of requests', () => {
     book.orderFailed(refused({ kind: 'assign', to: 'shop-2' }), from)
     expect(book.failed.size).toBe(0)
     book.orderFailed(refused({ kind: 'demote', to: 'shop-0' }), from)
-    expect([...book.failed]).toEqual([['one', 'no answer']])
+    expect([...book.failed]).toEqual([['one', { why: 'no answer', timedOut: true }]])
     book.drop('one')
     expect(book.failed.size).toBe(0)
   })

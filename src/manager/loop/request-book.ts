@@ -1,4 +1,4 @@
-import type { Request } from '../../../failover/judge/situation.ts'
+import type { Request, RequestFailure } from '../../../failover/judge/situation.ts'
 import { fetchKey, type FetchOrder } from '../../../failover/protocol/order.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../../topology/member.ts'
@@ -22,7 +22,7 @@ interface RequestPorts {
 /** What was asked for and is not done, and what failed of it, by id. */
 export class RequestBook {
   readonly #ports: RequestPorts
-  readonly #failed = new Map<string, string>()
+  readonly #failed = new Map<string, RequestFailure>()
   #open: readonly Request[] = []
 
   constructor(ports: RequestPorts) {
@@ -34,7 +34,7 @@ export class RequestBook {
   }
 
   /** The reason by request id, or by `fetchKey`. */
-  get failed(): ReadonlyMap<string, string> {
+  get failed(): ReadonlyMap<string, RequestFailure> {
     return this.#failed
   }
 
@@ -58,25 +58,25 @@ export class RequestBook {
   }
 
   /** A step of a switchover was refused or timed out: the request that the step served ends. */
-  orderFailed({ action, error }: OrderOutcome, record: ClusterRecord | undefined): void {
+  orderFailed({ action, error: why, timedOut }: OrderOutcome, record: ClusterRecord | undefined): void {
     const intent = record?.intent
     const serves =
       action.kind === 'demote' ||
       action.kind === 'fetch' ||
       (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
-    if (intent?.kind === 'switchover' && serves) this.#failed.set(intent.request, error)
-    if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, error)
+    if (intent?.kind === 'switchover' && serves) this.#failed.set(intent.request, { why, timedOut })
+    if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, { why, timedOut })
   }
 
   /**
    * Another source is tried, or the primary started again, rather than the same fetch for ever. Where neither can be,
    * the fetch is tried again later.
    */
-  #failFetch({ member, from }: FetchOrder, error: string): void {
+  #failFetch({ member, from }: FetchOrder, failure: RequestFailure): void {
     const source = this.#ports.memberAt(from.instance)
     if (source === undefined) return
     const key = fetchKey(member, source)
-    this.#failed.set(key, error)
+    this.#failed.set(key, failure)
     this.#ports.timers.after(fetchAgainMs, () => {
       this.#failed.delete(key)
       this.#ports.wake()

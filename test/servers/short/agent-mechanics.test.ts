@@ -46,7 +46,11 @@ describe('a source and its replica', () => {
     })
     expect(await replica.server.waitReceived(from.executed, 2_000)).toBe(true)
     expect(await replica.server.waitExecuted(from.executed, 2_000)).toBe(true)
-    expect(await replica.server.readHolds()).toMatchObject({ executed: from.executed, received: from.executed, owned: '' })
+    expect(await replica.server.readHolds()).toMatchObject({
+      executed: from.executed,
+      received: from.executed,
+      owned: '',
+    })
   })
 
   it('beat, so that a source that falls silent is noticed, and its receiver stops at once', async () => {

@@ -1,6 +1,8 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { readRoute } from '../../../src/local/routes.ts'
+import { askSupervisor } from '../../../src/local/control.ts'
 import { managerProcess } from '../../../src/local/supervisor.ts'
 import { logOf } from '../../support/instance-files.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
@@ -40,6 +42,30 @@ it.each(Object.entries(byHand))(
     )
   },
 )
+
+it('A manager that began anew keeps the address right too, although it has published nothing', async () => {
+  const cluster = shop.current
+  const { routes } = cluster.layout
+  const text = await readFile(routes, 'utf8')
+  const manager = (command: 'start' | 'stop') =>
+    askSupervisor(cluster.layout.control, { command, process: managerProcess }, 30_000)
+  await manager('stop')
+  await manager('start')
+  await cluster.until('the new manager answers', () =>
+    cluster.view().then(
+      ({ writable }) => writable,
+      () => false,
+    ),
+  )
+  await cluster.whole()
+  // What a manager reads when it begins must not be what puts the address right.
+  await sleep(5_000)
+  await rm(routes)
+  await cluster.until(
+    'the address is there again',
+    async () => (await readFile(routes, 'utf8').catch(() => '')) === text,
+  )
+})
 
 it('An address from an epoch that no record has stands in the way of no switchover', async () => {
   const cluster = shop.current
