@@ -15,8 +15,9 @@ const frugalMalloc = Object.entries(frugalEnvironment).map(([name, value]) => `$
 const script = join(import.meta.dirname, 'memory-of-readers.ts')
 
 /**
- * What may come on top of an agent's 95 MB: 110 are promised. Decompressed bytes are collected by the engine in
- * portions of tens of megabytes.
+ * What may come on top of an agent's 95 MB: 110 are promised. Decompressed bytes lie outside the engine's heap, and the
+ * engine collects such bytes in portions of up to 64 MB. On a busy machine the engine comes to that late: 30 to 48 MB
+ * were seen. Before the readers were mended, 250 were.
  */
 const cases = {
   'Transactions of 20 MB': { events: () => [...dml(1, largeBytes), ...dml(2, largeBytes)], mayGrowMb: 15 },
@@ -29,7 +30,7 @@ const cases = {
       const inner = payload([query('BEGIN'), rows(compressedBytes), xid])
       return Array.from({ length: compressed }, (_, at) => [gtid(at + 1), inner]).flat()
     },
-    mayGrowMb: 45,
+    mayGrowMb: 64,
   },
 }
 
