@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
 import { hostOf, memberOf } from '../../topology/testing.ts'
 import { Converger } from './converger.ts'
@@ -52,7 +53,7 @@ it('A follower that has caught up after a crash of its machine says so at once, 
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, forgetful: true })
   parts.memory.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
-  parts.memory.relayLogsDiscardedPid = parts.process.pid
+  lifeOf(parts).relayLogsDiscarded = true
   let shown = 0
   const converger = new Converger(parts, () => (shown += 1))
   await converger.pass()

@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { counted } from '../../topology/analysis-input.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
@@ -40,13 +41,13 @@ function say(parts: Parts, sentence: string): void {
  * started or cut.
  */
 async function lookAtEnding(parts: Parts): Promise<void> {
-  const { process, volume, memory, notices } = parts
-  const judged = memory.judgedPid === (process.pid ?? -1)
+  const { volume, memory, notices } = parts
+  const life = lifeOf(parts)
   // Read again after each death: it may have been started in place, and written, since it was last read.
-  if (!judged || memory.binlogSet === null) memory.binlogSet = await volume.readBinlogSet()
-  if (judged) return
+  if (!life.endingRead || memory.binlogSet === null) memory.binlogSet = await volume.readBinlogSet()
+  if (life.endingRead) return
   const ending = await volume.endedHow()
-  memory.judgedPid = process.pid ?? -1
+  life.endingRead = true
   if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
   notices.add(
     'UnsettledTail',

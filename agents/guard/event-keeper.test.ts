@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import { EventKeeper } from './event-keeper.ts'
 import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 
@@ -6,7 +7,7 @@ async function aPrimary() {
   const [server, process] = [new ScriptedServer(aServerState()), new ScriptedProcess()]
   const parts = await testParts(server, { process })
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  parts.memory.openedPid = process.pid
+  lifeOf(parts).isOpen = true
   parts.memory.converged = { revision: 10, done: true, sentence: '' }
   return { parts, server, process, keeper: new EventKeeper(parts) }
 }
@@ -21,19 +22,21 @@ describe('events that a person disabled', () => {
     await keeper.look()
     await keeper.look()
     expect(server.calls).toHaveLength(2)
-    process.pid = parts.memory.openedPid = 1_001
+    process.pid = 1_001
+    lifeOf(parts).isOpen = true
     await keeper.look()
     expect(server.calls).toHaveLength(3)
   })
 
   it('are recorded by nobody but an open primary that has enabled what ran before', async () => {
     const { parts, server, keeper } = await aPrimary()
-    parts.memory.untidy = { pid: 1_000, untilMs: 0 }
+    const life = lifeOf(parts)
+    life.untidyUntilMs = 0
     await keeper.look()
-    parts.memory.untidy = null
-    parts.memory.openedPid = null
+    life.untidyUntilMs = null
+    life.isOpen = false
     await keeper.look()
-    parts.memory.openedPid = 1_000
+    life.isOpen = true
     await parts.file.update({ promise: 4 })
     await keeper.look()
     expect(server.calls).toEqual([])

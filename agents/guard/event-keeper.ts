@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
@@ -40,7 +41,8 @@ export class EventKeeper {
   /** Not before this primary has enabled what ran at the one before. */
   #runsEvents(): boolean {
     const { file, process, memory } = this.#parts
+    const { isOpen, untidyUntilMs } = lifeOf(this.#parts)
     const isPrimary = process.state === 'running' && leads(file.current)
-    return isPrimary && memory.converged.done && memory.openedPid === process.pid && memory.untidy === null
+    return isPrimary && memory.converged.done && isOpen && untidyUntilMs === null
   }
 }

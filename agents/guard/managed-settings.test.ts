@@ -5,6 +5,7 @@ import {
   runtimeSettings,
   wantedAtRuntime,
 } from '../../failover/protocol/runtime-settings.ts'
+import { lifeOf } from '../instance/life.ts'
 import { managedSettings } from '../../failover/protocol/server-settings.ts'
 import { convergePrimary } from '../semisync/primary.ts'
 import { Markers } from '../semisync/marker.ts'
@@ -16,7 +17,8 @@ const open = { openGates: ['shop-1', 'shop-2'], channel: null } as const
 async function openPrimary(server: ScriptedServer) {
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  Object.assign(parts.memory, { openedPid: parts.process.pid, markedRevision: 10 })
+  lifeOf(parts).isOpen = true
+  parts.memory.markedRevision = 10
   const pass = () => convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
   const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
   return { parts, pass, said }

@@ -1,3 +1,4 @@
+import { freshLife, type Life } from './life.ts'
 import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
 import type { Assignment } from '../../failover/protocol/order.ts'
 import type { Timings } from '../../failover/protocol/timings.ts'
@@ -69,13 +70,11 @@ export function serverLife({ observer, process }: Parts): string | null {
 
 /** Not on disk: found out again after a restart. */
 export interface Memory {
+  /** Of the mysqld that runs or ended last: read by `lifeOf`. */
+  life: Life
   promiseReport: PromiseReport | null
   /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
   receiverKept: boolean
-  /** The mysqld (pid) that was made ready to lead this epoch, and what it had executed by then. */
-  prepared: { readonly pid: number; readonly epoch: number; readonly executed: string } | null
-  /** Made ready to follow a source that is not ready yet: as what, which mysqld (pid), and when (monotonic). */
-  pointed: { readonly as: string; readonly pid: number | null; readonly atMs: number } | null
   /** What the primary held at the newest assignment: needed to judge a tail and errant transactions. */
   sourceHolds: string | null
   /**
@@ -86,17 +85,8 @@ export interface Memory {
   /** Sentence and progress of convergence. */
   converged: { revision: number; done: boolean; sentence: string }
   markedRevision: number
-  /** The mysqld (pid) that was opened as primary; null once it is anything else. */
-  openedPid: number | null
-  /** The opening of a primary under way: decided once, so that a pass that failed half-way goes on as it began. */
-  opening: { pid: number; inPlace: boolean } | null
   /** Since when (monotonic) the primary of this epoch does not take writes because it opens; null once it does. */
   openingSince: { readonly epoch: number; readonly atMs: number } | null
-  /**
-   * The mysqld (pid) that was opened as primary a moment ago, until when (monotonic) nothing is done to it that nobody
-   * waits for; null once that is done.
-   */
-  untidy: { readonly pid: number; readonly untilMs: number } | null
   /** The set that this primary was elected for, as the newest order named it; null where no order of this run did. */
   elected: string | null
   /** All that it held as a replica when it was last looked at; null while unknown. */
@@ -116,8 +106,6 @@ export interface Memory {
    * first.
    */
   reopening: boolean
-  /** The mysqld (pid) whose relay logs were thrown away because its machine had crashed. */
-  relayLogsDiscardedPid: number | null
   /**
    * A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there.
    */
@@ -132,15 +120,9 @@ export interface Memory {
   settling: number
   /** Monotonic: the silence of a primary's server was looked into up to here (see `ending.ts`). */
   silenceSeenUpToMs: number
-  /** The mysqld (pid) that was seen to be stopped by another hand. */
-  shutdownSeenPid: number | null
-  /** How the primary's mysqld ended was already looked at, for this pid. */
-  judgedPid: number | null
   binlogSet: string | null
   /** Its GTIDs were reset while its server ran; on disk as well, but for a moment. */
   gtidsReset: boolean
-  /** The mysqld that its agent has killed to start it again at once: that is no death. */
-  restartsPid: number | null
   /** The manager allowed the primary's server to start again although it ended by itself. */
   mayRestart: boolean
   /** Switching the source's side of semi-sync off, while that goes on. */
@@ -185,17 +167,13 @@ export function whyClosed({ closed }: Pick<Memory, 'closed'>): string | null {
 
 export function freshMemory(nowMs: number): Memory {
   return {
+    life: freshLife(null),
     promiseReport: null,
     receiverKept: false,
-    prepared: null,
-    pointed: null,
-    untidy: null,
     sourceHolds: null,
     catchUpTo: null,
     converged: { revision: 0, done: false, sentence: 'starting' },
     markedRevision: 0,
-    openedPid: null,
-    opening: null,
     openingSince: null,
     elected: null,
     lacksElected: '',
@@ -205,17 +183,13 @@ export function freshMemory(nowMs: number): Memory {
     heardForgetful: {},
     applied: null,
     reopening: false,
-    relayLogsDiscardedPid: null,
     trustsAssignment: false,
     endingJudged: false,
     doubts: 0,
     settling: 0,
     silenceSeenUpToMs: nowMs,
-    shutdownSeenPid: null,
-    judgedPid: null,
     binlogSet: null,
     gtidsReset: false,
-    restartsPid: null,
     mayRestart: false,
     switchingOff: null,
     cuttingOff: null,

@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { holdsOf } from '../../topology/holdings.ts'
 import { memberId } from '../../topology/member.ts'
 import {
@@ -91,9 +92,9 @@ export class ObservationBuilder {
   }
 
   #shownProcess(): ProcessState {
-    const { process, memory } = this.#parts
+    const { process } = this.#parts
     const ends = process.state === 'exiting' || process.state === 'dead'
-    if (ends && memory.restartsPid === process.pid) return 'starting'
+    if (ends && lifeOf(this.#parts).isRestarted) return 'starting'
     return isEndingUnseen(this.#parts) ? 'running' : process.state
   }
 
@@ -104,10 +105,7 @@ export class ObservationBuilder {
    */
   #stored(): StoredSummary {
     const { file, memory, process } = this.#parts
-    const stopping =
-      memory.shutdownSeenPid !== null &&
-      memory.shutdownSeenPid === process.pid &&
-      file.current.assignment?.role === 'primary'
+    const stopping = lifeOf(this.#parts).isStoppedByOthers && file.current.assignment?.role === 'primary'
     const summary = {
       ...summaryOf(file.current),
       ...(stopping ? { unsettled: true } : {}),

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import { Converger } from '../converge/converger.ts'
 import { Lease } from '../guard/lease.ts'
 import { Orders } from './desk.ts'
@@ -33,7 +34,7 @@ it.each([
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
     process.state = 'dead'
     parts.memory.mayRestart = byItsAgent
-    parts.memory.restartsPid = byItsAgent ? process.pid : null
+    lifeOf(parts).isRestarted = byItsAgent
     await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
     expect(process.state).toBe(state)
   },

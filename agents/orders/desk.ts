@@ -13,6 +13,7 @@ import type {
   ReseedOrder,
   Step,
 } from '../../failover/protocol/order.ts'
+import { lifeOf } from '../instance/life.ts'
 import type { OrderName } from '../../failover/protocol/order.ts'
 import { holdsText } from '../observe/observation.ts'
 import type { Converger } from '../converge/converger.ts'
@@ -75,9 +76,9 @@ export class Orders {
   }
 
   #leads(order: PrimaryAssignment, now: Assignment | null): void {
-    const { memory, process, file } = this.#parts
+    const { memory, file } = this.#parts
     // A server that its own agent killed to start it again needs nobody's word.
-    memory.mayRestart = order.mayRestart || (memory.restartsPid !== null && memory.restartsPid === process.pid)
+    memory.mayRestart = order.mayRestart || lifeOf(this.#parts).isRestarted
     // Who is promoted says what is what from now on; of a primary that goes on nobody can tell.
     memory.gtidsReset = now?.role === 'primary' && (memory.gtidsReset || file.current.gtidsReset)
   }
@@ -168,8 +169,9 @@ export class Orders {
    */
   async #leavePrimaryRole(): Promise<void> {
     const { process, memory, file, server } = this.#parts
-    memory.openedPid = null
-    memory.opening = null
+    const life = lifeOf(this.#parts)
+    life.isOpen = false
+    life.opening = null
     if (process.state === 'dead' || process.state === 'absent') return
     const demoted =
       memory.promiseReport?.epoch === file.current.promise &&
@@ -189,7 +191,7 @@ export class Orders {
       this.#check(name, order)
       this.#parts.memory.managerHeardAtMs = began
       // Whatever else it is told may leave its receiver otherwise than it was made ready.
-      if (name !== 'assign') this.#parts.memory.pointed = null
+      if (name !== 'assign') lifeOf(this.#parts).pointed = null
       await act()
       return [
         { name: `${name}: waited`, ms: began - arrived },

@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { RegentError } from '../../src/common/errors.ts'
 import type { FetchOrder } from '../../failover/protocol/order.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -12,7 +13,7 @@ export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<voi
   await file.update({ revision: order.revision, stoppedInOrder: false })
   memory.promiseReport = null
   memory.receiverKept = false
-  memory.prepared = null
+  lifeOf(parts).prepared = null
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)
   await server.pointTo({

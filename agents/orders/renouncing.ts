@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import type { RenounceOrder } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -16,8 +17,9 @@ export async function renounce(parts: Parts, order: RenounceOrder): Promise<void
   memory.promiseReport = null
   memory.sourceHolds = null
   memory.catchUpTo = null
-  memory.openedPid = null
-  memory.opening = null
+  const life = lifeOf(parts)
+  life.isOpen = false
+  life.opening = null
   memory.converged = {
     revision: 0,
     done: false,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import type { DumpThread } from '../../topology/observation.ts'
 import { aDumpThreadOf, uuidOf } from '../../topology/testing.ts'
 import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
@@ -52,7 +53,7 @@ it('A primary ends the connection of another server with the account of a counte
   )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
-  parts.memory.openedPid = parts.process.pid
+  lifeOf(parts).isOpen = true
   parts.memory.markedRevision = 10
   const killed: number[] = []
   server.killDumpThreads = async (keep) => {
@@ -82,7 +83,7 @@ it('A primary whose stranger does not go waits for it beside the rest, and says 
   )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
-  parts.memory.openedPid = parts.process.pid
+  lifeOf(parts).isOpen = true
   const gone = Promise.withResolvers<void>()
   const awaited: (readonly number[])[] = []
   server.killDumpThreads = async () => [99]

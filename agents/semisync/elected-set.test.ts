@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import { gtids, hostOf } from '../../topology/testing.ts'
 import { convergePrimary } from './primary.ts'
 import { convergeReplica } from './replica.ts'
@@ -28,7 +29,7 @@ const promiseOrder = {
 
 async function passWith(elected: string, server: ScriptedServer, prepared?: string) {
   const parts = await testParts(server)
-  if (prepared !== undefined) parts.memory.prepared = { pid: 1_000, epoch: 3, executed: prepared }
+  if (prepared !== undefined) lifeOf(parts).prepared = { epoch: 3, executed: prepared }
   await convergePrimary(parts, { ...primaryOfEpoch3, elected }, server.state, new Markers(parts, () => undefined))
   return parts
 }

@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from './unsettled.ts'
@@ -63,7 +64,7 @@ export class SilenceWatch {
       world.timers.sleep(timings.lookIntoLogMs).then(() => undefined),
     ])
     if (process.pid !== pid) return
-    if (ending?.how === 'stopped') memory.shutdownSeenPid = pid
+    if (ending?.how === 'stopped') lifeOf(this.#parts).isStoppedByOthers = true
     // It may answer again and be settled by a marker, so this is kept on disk alone.
     if (ending?.how === 'unknown')
       await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
@@ -105,8 +106,7 @@ export function isEndingUnseen({ process, memory, file }: Parts): boolean {
 
 /** The server is known to be stopped by another hand, or may be: what it says was acknowledged proves nothing. */
 export async function mayBeEnding(parts: Parts): Promise<boolean> {
-  const { memory, process } = parts
-  return memory.shutdownSeenPid === (process.pid ?? -1) || (await glance(parts)).how === 'stopped'
+  return lifeOf(parts).isStoppedByOthers || (await glance(parts)).how === 'stopped'
 }
 
 function glance({ volume }: Parts): Promise<Ending> {

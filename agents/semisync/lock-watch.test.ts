@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import type { ServerOverrides } from '../../topology/testing.ts'
 import { LockWatch } from './lock-watch.ts'
 import type { Blocker } from '../ports/server.ts'
@@ -35,7 +36,7 @@ async function blocked(blocking: readonly Blocker[], overrides: ServerOverrides)
   const parts = { ...fixed, world: { ...fixed.world, clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs } } }
   await parts.observer.refresh()
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  parts.memory.openedPid = process.pid
+  lifeOf(parts).isOpen = true
   parts.memory.markedRevision = 10
   server.blocking = blocking
   server.oldestMs = 1_000
@@ -102,7 +103,7 @@ describe('a lock in the way of what ends a wait', () => {
   it('is ended while a primary is being opened, while its writes are in doubt, and while it cannot be seen', async () => {
     for (const change of ['opening', 'in doubt', 'unseen']) {
       const { parts, server, lookAfter, graceMs } = await blocked([backup], well)
-      if (change === 'opening') parts.memory.openedPid = null
+      if (change === 'opening') lifeOf(parts).isOpen = false
       if (change === 'in doubt') await parts.file.update({ unsettled: true })
       if (change === 'unseen') Object.defineProperty(parts.observer, 'silentMs', { value: parts.timings.frozenMs })
       await lookAfter(0)
@@ -174,7 +175,7 @@ describe('a session that commits', () => {
     parts.memory.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
     await lookAfter(1)
     expect(process.state).toBe('dead')
-    expect(parts.memory).toMatchObject({ mayRestart: true, restartsPid: 1_000 })
+    expect(parts.memory).toMatchObject({ mayRestart: true, life: { pid: 1_000, isRestarted: true } })
     expect(ended(server)).toEqual([])
     expect(parts.notices.list.at(-1)).toMatchObject({ code: 'RestartedForLock' })
   })

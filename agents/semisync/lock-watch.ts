@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { isCounted } from './acknowledgers.ts'
 import { whyClosed, type Parts } from '../instance/parts.ts'
@@ -94,11 +95,11 @@ export class LockWatch {
    * all is well. While the same sessions wait it stays the same, and not where others follow them.
    */
   #needNow(): string | null {
-    const { file, memory, process, observer, timings } = this.#parts
+    const { file, memory, observer, timings } = this.#parts
     const { assignment, unsettled } = file.current
     const isClosed = assignment?.role !== 'primary' || assignment.fenced || whyClosed(memory) !== null
     if (isClosed) return null
-    const isToBeSettled = memory.openedPid !== process.pid || unsettled
+    const isToBeSettled = !lifeOf(this.#parts).isOpen || unsettled
     if (isToBeSettled || observer.silentMs >= timings.frozenMs || this.#isStarved()) return 'it takes no writes'
     const { server } = observer
     const waits = server !== null && server.semiSyncSource.enabled && server.semiSyncSource.waiting > 0
@@ -159,7 +160,7 @@ export class LockWatch {
     const what = 'this server is killed and started again, closed until replicas have acknowledged'
     notices.add('RestartedForLock', `${sentenceAbout(blocker)}, and it waits for an acknowledgement itself: ${what}`)
     memory.mayRestart = true
-    memory.restartsPid = process.pid
+    lifeOf(this.#parts).isRestarted = true
     await process.kill()
   }
 }

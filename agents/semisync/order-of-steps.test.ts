@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import type { Disk } from '../../src/common/ports.ts'
 import {
   orderVersion,
@@ -184,7 +185,7 @@ describe('A replica that follows', () => {
         { promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true },
         { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
       )
-      on.parts.memory.relayLogsDiscardedPid = on.process.pid
+      lifeOf(on.parts).relayLogsDiscarded = true
       on.parts.memory.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
       on.parts.memory.catchUpTo = sourceHolds
       await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)

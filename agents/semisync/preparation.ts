@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { unionOf } from '../../topology/holdings.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
@@ -31,13 +32,13 @@ export async function prepareToLead(parts: Parts): Promise<void> {
     const applied = unionOf([executed, received]).toString()
     memory.binlogSet = applied
     observer.outdate()
-    memory.prepared = { pid: process.pid ?? 0, epoch: file.current.promise, executed: applied }
+    lifeOf(parts).prepared = { epoch: file.current.promise, executed: applied }
   } catch (error) {
     notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)
   }
 }
 
 /** Whether that was done by this server for this epoch, and nothing else has been done to it since. */
-export function isPreparedFor({ memory, process }: Parts, epoch: number): boolean {
-  return memory.prepared !== null && memory.prepared.pid === process.pid && memory.prepared.epoch === epoch
+export function isPreparedFor(parts: Parts, epoch: number): boolean {
+  return lifeOf(parts).prepared?.epoch === epoch
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { lifeOf } from '../instance/life.ts'
 import { gtids } from '../../topology/testing.ts'
 import { convergePrimary } from './primary.ts'
 import { leaseLost } from '../guard/lease.ts'
@@ -47,28 +48,28 @@ describe('a channel of an opened primary', () => {
   /** It executed 1–100 of its own uuid. */
   const withChannel = (received: string) => aServerState({ ...open, channel: stoppedChannel, received })
 
-  async function converged(server: ScriptedServer, openedPid: number | null): Promise<void> {
+  async function converged(server: ScriptedServer, isOpen: boolean): Promise<void> {
     const parts = await testParts(server)
-    parts.memory.openedPid = openedPid
+    lifeOf(parts).isOpen = isOpen
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
   }
 
   it('is forgotten once everything it received is applied', async () => {
     const server = new ScriptedServer(withChannel(gtids('shop-0', 90)))
-    await converged(server, 1_000)
+    await converged(server, true)
     expect(server.calls.indexOf('forgetSource')).toBeGreaterThan(server.calls.indexOf('stopReceiver'))
   })
 
   it('is kept, and applied, while something it received is not applied', async () => {
     const server = new ScriptedServer(withChannel(gtids('shop-1', 9)))
-    await converged(server, 1_000)
+    await converged(server, true)
     expect(server.calls).not.toContain('forgetSource')
     expect(server.calls).toContain('startApplier')
   })
 
   it('makes a replica that somebody opened by hand be promoted as any other: what it received is applied before anybody writes', async () => {
     const server = new ScriptedServer(withChannel(gtids('shop-1', 9)))
-    await converged(server, null)
+    await converged(server, false)
     const applied = server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)
     expect(server.calls.indexOf('offline on')).toBeGreaterThanOrEqual(0)
     expect(applied).toBeGreaterThan(server.calls.indexOf('offline on'))
@@ -120,7 +121,7 @@ describe('a primary that was demoted and goes on', () => {
   it('changes its gates, which a super read-only server refuses, and opens', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2', 'shop-3'] }))
     const parts = await testParts(server)
-    parts.memory.openedPid = parts.process.pid
+    lifeOf(parts).isOpen = true
     let superReadOnly = true
     const setReadOnly = server.setReadOnly
     server.setReadOnly = async (to) => {
@@ -180,7 +181,7 @@ describe('the candidate of a switchover, or of a failover', () => {
   it('that made ready for another epoch is made ready again', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)
-    parts.memory.prepared = { pid: parts.process.pid ?? 0, epoch: 2, executed: '' }
+    lifeOf(parts).prepared = { epoch: 2, executed: '' }
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'stopReceiver'])
   })
@@ -193,7 +194,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
 
   async function converged(server: ScriptedServer) {
     const parts = await testParts(server)
-    parts.memory.openedPid = parts.process.pid
+    lifeOf(parts).isOpen = true
     await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
     return parts
   }
@@ -266,7 +267,8 @@ describe('a primary that keeps itself closed', () => {
       }),
     )
     const parts = await testParts(server)
-    Object.assign(parts.memory, { openedPid: parts.process.pid, closed })
+    lifeOf(parts).isOpen = true
+    Object.assign(parts.memory, { closed })
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(parts.process.state).toBe(state)
     expect(server.calls).not.toContain('readOnly closed')
@@ -276,7 +278,8 @@ describe('a primary that keeps itself closed', () => {
 it('a primary that answers and is open needs no leave to start again', async () => {
   const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null }))
   const parts = await testParts(server)
-  Object.assign(parts.memory, { openedPid: parts.process.pid, mayRestart: true })
+  lifeOf(parts).isOpen = true
+  parts.memory.mayRestart = true
   await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
   expect(parts.memory.mayRestart).toBe(false)
 })
@@ -293,8 +296,8 @@ describe('a primary that closed itself', () => {
       }),
     )
     const parts = await testParts(server)
+    lifeOf(parts).isOpen = true
     Object.assign(parts.memory, {
-      openedPid: parts.process.pid,
       applied: primaryOfEpoch3,
       closed: { lease: leaseLost, space: null },
     })
@@ -316,7 +319,7 @@ describe('a fenced primary', () => {
       aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }),
     )
     const parts = await testParts(server)
-    parts.memory.openedPid = parts.process.pid
+    lifeOf(parts).isOpen = true
     await convergePrimary(
       parts,
       { ...primaryOfEpoch3, fenced: true },

@@ -1,3 +1,4 @@
+import { lifeOf, type Life } from '../instance/life.ts'
 import { counted } from '../../topology/analysis-input.ts'
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors.ts'
@@ -24,12 +25,13 @@ export async function convergePrimary(
   state: ServerState,
   markers: Markers,
 ): Promise<Pass> {
-  const { memory, process } = parts
+  const { memory } = parts
+  const life = lifeOf(parts)
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0) return restartForCopy(parts)
-  if (!isOpenAsPrimary(state) && memory.openedPid !== process.pid) return open(parts, assignment, state, markers)
+  if (!isOpenAsPrimary(state) && !life.isOpen) return open(parts, assignment, state, markers)
   // Opened by an agent that died before it had tidied up.
-  if (memory.openedPid !== process.pid && state.channel) memory.untidy = { pid: process.pid ?? 0, untilMs: 0 }
-  memory.openedPid = process.pid
+  if (!life.isOpen && state.channel) life.untidyUntilMs = 0
+  life.isOpen = true
   // That was for a server that did not answer.
   memory.mayRestart = false
   const now = await applyAssignment(parts, assignment, state)
@@ -81,11 +83,11 @@ function isApplied({ received, executed }: ServerState): boolean {
  * reads what its recovery committed before k members hold it.
  */
 async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<Pass> {
-  const { memory, process, observer, world } = parts
-  const pid = process.pid ?? 0
+  const { memory, observer, world } = parts
+  const life = lifeOf(parts)
   const prepared = isPreparedFor(parts, assignment.epoch)
   const { inPlace } = await beginOpening(parts, assignment, state, prepared)
-  const executed = prepared ? (memory.prepared?.executed ?? '') : await applyEverything(parts, state)
+  const executed = prepared ? (life.prepared?.executed ?? '') : await applyEverything(parts, state)
   if (executed === null) return { again: true }
   const closed = staysClosedWithout(parts, assignment, parseGtidSet(executed))
   if (closed !== null) return closed
@@ -111,14 +113,12 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     return { again: false }
   }
   await letIn(parts, assignment, state)
-  memory.openedPid = pid
-  memory.opening = null
+  const untidyUntilMs = world.clock.monotonicMs() + tidyAfterMs
+  Object.assign(life, { isOpen: true, opening: null, prepared: null, untidyUntilMs })
   memory.openingSince = null
-  memory.prepared = null
   memory.seenToHold = null
   memory.reopening = false
   memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
-  memory.untidy = { pid, untilMs: world.clock.monotonicMs() + tidyAfterMs }
   observer.outdate()
   keepMarked(parts, assignment, state, markers)
   return { again: false, afterMs: tidyAfterMs }
@@ -130,16 +130,15 @@ async function beginOpening(
   assignment: PrimaryAssignment,
   state: ServerState,
   prepared: boolean,
-): Promise<NonNullable<Memory['opening']>> {
-  const { memory, process, world } = parts
-  const pid = process.pid ?? 0
+): Promise<NonNullable<Life['opening']>> {
+  const { memory, world } = parts
+  const life = lifeOf(parts)
   if (memory.openingSince?.epoch !== assignment.epoch)
     memory.openingSince = { epoch: assignment.epoch, atMs: world.clock.monotonicMs() }
-  if (memory.opening?.pid === pid) return memory.opening
+  if (life.opening !== null) return life.opening
   memory.applied = null
   if (!prepared) await clearTheWay(parts, state, () => doubt(parts, assignment))
-  memory.opening = { pid, inPlace: memory.reopening }
-  return memory.opening
+  return (life.opening = { inPlace: memory.reopening })
 }
 
 /**
@@ -148,11 +147,12 @@ async function beginOpening(
  * is to be looked at again; undefined where nothing is left.
  */
 async function tidyUp(parts: Parts, state: ServerState): Promise<number | undefined> {
-  const { server, memory, process, world } = parts
-  const restMs = memory.untidy?.pid === process.pid ? memory.untidy.untilMs - world.clock.monotonicMs() : 0
-  if (restMs > 0) return restMs
-  if (memory.untidy) await server.setEvents(true)
-  memory.untidy = null
+  const { server, world } = parts
+  const life = lifeOf(parts)
+  const restMs = (life.untidyUntilMs ?? 0) - world.clock.monotonicMs()
+  if (life.untidyUntilMs !== null && restMs > 0) return restMs
+  if (life.untidyUntilMs !== null) await server.setEvents(true)
+  life.untidyUntilMs = null
   if (state.channel) await forgetApplied(parts)
   return undefined
 }
@@ -319,13 +319,14 @@ function whyNotOpen(memory: Memory, assignment: PrimaryAssignment, state: Server
  * What waits, a marker of the agent's own perhaps, would hold up the copy for ever. It stays in the binlog: recovery
  * commits it, and it is copied.
  */
-async function restartForCopy({ memory, notices, process }: Parts): Promise<Pass> {
+async function restartForCopy(parts: Parts): Promise<Pass> {
+  const { memory, notices, process } = parts
   notices.add(
     'RestartedForCopy',
     'something waited for an acknowledgement that no replica could give, and this server is the only one that can be copied: it is killed and started again, closed',
   )
   memory.mayRestart = true
-  memory.restartsPid = process.pid
+  lifeOf(parts).isRestarted = true
   await process.kill()
   return { again: true }
 }

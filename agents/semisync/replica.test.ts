@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { convergeReplica } from './replica.ts'
 import { replicationUser } from '../ports/server.ts'
-import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 
 const assignment = replicaOfEpoch3
 const { source } = assignment
@@ -130,11 +130,11 @@ it.each<[string, object, number | null]>([
   ['and its mysqld is another one', {}, 77],
 ])('a replica that was made ready is made ready anew where it is to connect %s', async (_why, more, pid) => {
   const closed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }
-  const server = new ScriptedServer(aServerState(closed))
-  const parts = await testParts(server)
+  const [server, process] = [new ScriptedServer(aServerState(closed)), new ScriptedProcess()]
+  const parts = await testParts(server, { process })
   parts.memory.trustsAssignment = true
   await convergeReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
-  if (pid !== null && parts.memory.pointed) parts.memory.pointed = { ...parts.memory.pointed, pid }
+  if (pid !== null) process.pid = pid
   const prepared = server.calls.length
   await convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
   expect(server.calls.slice(prepared)).toContain(`pointTo ${source.host}`)

@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors.ts'
 import type { Endpoint, ReplicaAssignment } from '../../failover/protocol/order.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
@@ -32,9 +33,7 @@ const acknowledgementsSeenMs = 1_100
 export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment, state: ServerState): Promise<Pass> {
   const { memory } = parts
   const assignment = asSeenNow(parts, assigned)
-  memory.openedPid = null
-  memory.opening = null
-  memory.prepared = null
+  Object.assign(lifeOf(parts), { isOpen: false, opening: null, prepared: null })
   memory.reopening = false
   await stayClosed(parts, assignment, state)
   await noticeThrownAway(parts, unionOf([state.executed, state.received]))
@@ -146,14 +145,13 @@ async function removeFilter({ server, file, notices }: Parts): Promise<void> {
 }
 
 /** Its page cache was lost: what it received may have holes. It starts again from what it executed. */
-async function withoutDoubtfulRelayLogs(
-  { server, memory, process, notices, file, observer }: Parts,
-  state: ServerState,
-): Promise<ServerState> {
-  if (!file.current.forgetful || memory.relayLogsDiscardedPid === process.pid) return state
+async function withoutDoubtfulRelayLogs(parts: Parts, state: ServerState): Promise<ServerState> {
+  const { server, memory, notices, file, observer } = parts
+  const life = lifeOf(parts)
+  if (!file.current.forgetful || life.relayLogsDiscarded) return state
   if (state.channel) await server.forgetSource()
   memory.seenToHold = null
-  memory.relayLogsDiscardedPid = process.pid
+  life.relayLogsDiscarded = true
   notices.add('ForgetfulReplica', 'received and unapplied transactions were thrown away and are fetched again')
   return observer.refresh()
 }
@@ -180,9 +178,10 @@ function followsAsAssigned(
 
 /** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
 async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<Pass> {
-  const { server, memory, process, world, observer, file, notices } = parts
+  const { server, memory, world, observer, file, notices } = parts
   const { source, counted } = assignment
-  memory.pointed = null
+  const life = lifeOf(parts)
+  life.pointed = null
   const strayed =
     state.channel !== null &&
     ![source.host, nobodysAddress.host].includes(state.channel.sourceHost) &&
@@ -199,7 +198,7 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
   if (!stopsAcknowledging(parts, state)) {
     await openGates(parts, state)
     await server.startApplier()
-    if (!ready) memory.pointed = { as: pointedAs(assignment), pid: process.pid, atMs: world.clock.monotonicMs() }
+    if (!ready) life.pointed = { as: pointedAs(assignment), atMs: world.clock.monotonicMs() }
   }
   observer.outdate()
   memory.converged = {
@@ -215,7 +214,7 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
 /** Everything is prepared, and its source is ready now. */
 async function connect(parts: Parts, assignment: ReplicaAssignment): Promise<Pass> {
   const { memory, observer } = parts
-  memory.pointed = null
+  lifeOf(parts).pointed = null
   await startReceiver(parts)
   observer.outdate()
   memory.converged = {
@@ -234,13 +233,12 @@ function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): str
  * It was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or done again,
  * before that.
  */
-export function isPointed({ memory, process, world }: Parts, assignment: ReplicaAssignment): boolean {
-  const { pointed } = memory
+export function isPointed(parts: Parts, assignment: ReplicaAssignment): boolean {
+  const { pointed } = lifeOf(parts)
   return (
     pointed !== null &&
-    pointed.pid === process.pid &&
     pointed.as === pointedAs(assignment) &&
-    world.clock.monotonicMs() - pointed.atMs < pointedMs
+    parts.world.clock.monotonicMs() - pointed.atMs < pointedMs
   )
 }
 

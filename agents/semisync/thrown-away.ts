@@ -1,3 +1,4 @@
+import { lifeOf } from '../instance/life.ts'
 import { counted } from '../../topology/analysis-input.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -8,7 +9,8 @@ import type { Parts } from '../instance/parts.ts'
  * one whose machine crashed: it counts in no quorum until it holds everything again.
  * @param holds all that it holds now
  */
-export async function noticeThrownAway({ memory, file, notices, process }: Parts, holds: GtidSet): Promise<void> {
+export async function noticeThrownAway(parts: Parts, holds: GtidSet): Promise<void> {
+  const { memory, file, notices } = parts
   const missing = parseGtidSet(memory.seenToHold ?? '').subtract(holds)
   memory.seenToHold = holds.toString()
   if (missing.isEmpty()) return
@@ -16,7 +18,7 @@ export async function noticeThrownAway({ memory, file, notices, process }: Parts
   memory.catchUpTo = null
   memory.thrownAway = parseGtidSet(memory.thrownAway).union(missing).toString()
   // What is left in its relay logs is as it was received.
-  memory.relayLogsDiscardedPid = process.pid
+  lifeOf(parts).relayLogsDiscarded = true
   notices.add(
     'ReceivedThrownAway',
     `${counted(missing.count(), 'transaction')} that it held (${missing.toString().slice(0, 120)}) ${missing.count() === 1 ? 'was' : 'were'} thrown away by another hand; until it holds them again it counts for nothing`,

@@ -276,6 +276,7 @@ export class ClusterLoop {
   }
 
   #decideNow(): Decision {
+    this.#runs.see(this.#heardNow(), this.notes)
     const input = this.input()
     if (input.record) this.#sightings.trackStraying(input.record, input.snapshot, input.nowMs)
     const decision = decide(input)

@@ -31,10 +31,14 @@ export class RunBook {
     this.#isBlind = isBlind
   }
 
-  /** The snapshot as far as it may be believed. */
-  believed(snapshot: Snapshot, notes: ClusterNotes): Snapshot {
+  /** Remembers the runs that are noted: a run stays believed although many newer ones are noted. */
+  see(snapshot: Snapshot, notes: ClusterNotes): void {
     for (const { observation } of snapshot.instances)
       if (observation && standingOf(notes, observation) === 'known') this.#runs.add(observation.agentRun)
+  }
+
+  /** The snapshot as far as it may be believed. */
+  believed(snapshot: Snapshot, notes: ClusterNotes): Snapshot {
     return this.#isBlind() ? snapshot : believed(snapshot, notes, this.#runs)
   }
 
