@@ -51,6 +51,10 @@ describe('a whole cluster', () => {
     [{ ...whole, syncSet: ['shop-1'] }, 'the sync set has 1 of 2'],
     [{ ...whole, acksWanted: 2 }, '1 of 2 acknowledgements'],
     [
+      { ...whole, instances: [row('shop-0'), row('shop-1'), row('shop-2', { acknowledging: false })] },
+      'shop-2 does not acknowledge yet',
+    ],
+    [
       { ...whole, instances: [row('shop-0'), row('shop-1', { reachable: false }), row('shop-2')] },
       'shop-1 is not there yet',
     ],

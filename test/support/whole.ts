@@ -1,6 +1,6 @@
 import type { ClusterView } from '../../src/api-contract/views.ts'
 
-/** Every instance is up and followed by its manager, every replica counts, and the primary takes writes. */
+/** Every instance is up and followed by its manager, every replica counts and acknowledges, and the primary takes writes. */
 export function isWhole(view: ClusterView, instances: number): boolean {
   return view.instances.length === instances && whyNotWhole(view) === undefined
 }
@@ -18,5 +18,10 @@ export function whyNotWhole(view: ClusterView): string | undefined {
   if (astray !== undefined) return `${astray.name} does not follow`
   const wanted = view.instances.length - 1
   if (view.syncSet.length < wanted) return `the sync set has ${view.syncSet.length} of ${wanted}`
+  // A replica that has just joined the sync set connects once more, to acknowledge from then on.
+  const silent = view.instances.find(
+    ({ name, acknowledging }) => view.acks > 0 && view.syncSet.includes(name) && !acknowledging,
+  )
+  if (silent !== undefined) return `${silent.name} does not acknowledge yet`
   return view.acks < view.acksWanted ? `${view.acks} of ${view.acksWanted} acknowledgements` : undefined
 }
