@@ -1,6 +1,6 @@
 import type { ClusterView } from '../../src/api-contract/views.ts'
 
-/** Every instance is up and followed by its manager, every replica counts and acknowledges, and the primary takes writes. */
+/** Every instance is up and heard by its manager, every replica counts and acknowledges, the primary takes writes. */
 export function isWhole(view: ClusterView, instances: number): boolean {
   return view.instances.length === instances && whyNotWhole(view) === undefined
 }
