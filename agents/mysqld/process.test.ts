@@ -20,7 +20,8 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   launcher?.kill('SIGKILL')
-  await rm(folder, { recursive: true })
+  // What the launcher started may write a moment longer.
+  await rm(folder, { recursive: true, maxRetries: 20, retryDelay: 50 })
 })
 
 /** A mysqld of a container that only tells its version. */

@@ -243,9 +243,14 @@ export class ModelWorld {
       snapshot: null,
     })
     instance.timesBack += 1
+    if (this.isBehindNotes(instance)) instance.past = { volume: disk.volume, epoch: this.record.epoch }
+  }
+
+  /** The notes may come to know later than the copy was put back, from what was heard before. */
+  isBehindNotes(instance: Instance): boolean {
     const newest = this.notes.incarnations[memberOf(instance)]?.[0]
-    const leadsBack = newest === undefined || [disk.incarnation, ...disk.earlierIncarnations].includes(newest)
-    if (!leadsBack) instance.past = { volume: disk.volume, epoch: this.record.epoch }
+    const { incarnation, earlierIncarnations } = instance.disk
+    return newest !== undefined && ![incarnation, ...earlierIncarnations].includes(newest)
   }
 
   /** Somebody with all privileges writes on a replica, once. */

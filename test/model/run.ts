@@ -94,10 +94,12 @@ export function recover(world: ModelWorld): string | undefined {
  * Nothing heals by itself where the primary's volume is gone, or went back in time, and the sync set cannot say what
  * was acknowledged, or where nobody holds any more what the primary was elected for.
  */
-function isForAPerson({ primary, record, ledger, instances, spec }: ModelWorld): boolean {
+function isForAPerson(world: ModelWorld): boolean {
+  const { primary, record, ledger, instances, spec } = world
   const elected = ledger.writesIn(record.elected ?? '')
   const mayLead = instances.filter(({ name }) => spec.policies[name]?.promotion !== 'never')
-  return primary === undefined || isPast(primary) || !mayLead.some(({ held }) => isWithin(elected, held))
+  if (primary === undefined || isPast(primary) || world.isBehindNotes(primary)) return true
+  return !mayLead.some(({ held }) => isWithin(elected, held))
 }
 
 function endFaults(world: ModelWorld): void {
