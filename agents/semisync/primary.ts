@@ -113,8 +113,10 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
     return { again: false }
   }
   await letIn(parts, assignment, state)
-  const untidyUntilMs = world.clock.monotonicMs() + tidyAfterMs
-  Object.assign(life, { isOpen: true, opening: null, prepared: null, untidyUntilMs })
+  life.isOpen = true
+  life.opening = null
+  life.prepared = null
+  life.untidyUntilMs = world.clock.monotonicMs() + tidyAfterMs
   memory.openingSince = null
   memory.seenToHold = null
   memory.reopening = false

@@ -33,7 +33,10 @@ const acknowledgementsSeenMs = 1_100
 export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment, state: ServerState): Promise<Pass> {
   const { memory } = parts
   const assignment = asSeenNow(parts, assigned)
-  Object.assign(lifeOf(parts), { isOpen: false, opening: null, prepared: null })
+  const life = lifeOf(parts)
+  life.isOpen = false
+  life.opening = null
+  life.prepared = null
   memory.reopening = false
   await stayClosed(parts, assignment, state)
   await noticeThrownAway(parts, unionOf([state.executed, state.received]))
