@@ -7,8 +7,11 @@ import { processesNaming } from '../../support/leftovers.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 
 const shop = withCluster()
-/** The most an agent may take. Half of this is Node itself, mapped from files. A start alone comes to 100 MB. */
-const boundMb = 110
+/**
+ * Alone on a machine, agents were seen to take 109 MB at most. Beside other tests, where the engine collects later, 112
+ * MB. Agents that kept what they read took 260 to 348 MB. Half of a start's 100 MB is Node, mapped from files.
+ */
+const boundMb = 125
 const largeBytes = 20_000_000
 
 interface Peak {
