@@ -4,7 +4,7 @@ import type { Snapshot } from '../topology/snapshot.ts'
 import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '../topology/testing.ts'
 import type { Action, Decision } from './protocol/decision.ts'
 import { emptyNotes, type ClusterNotes } from './protocol/notes.ts'
-import { recordVersion, type ClusterRecord, type SwitchoverIntent } from './protocol/record.ts'
+import { recordVersion, type ClusterRecord, type FetchIntent, type SwitchoverIntent } from './protocol/record.ts'
 import type { DecisionInput, Situation } from './judge/situation.ts'
 import { clusterSpecSchema, type ClusterSpec } from './protocol/spec.ts'
 import { defaultTimings } from './protocol/timings.ts'
@@ -85,6 +85,9 @@ export const deadServer: ViewOverrides = {
   converged: { revision: 1, done: false, sentence: 'mysqld ended' },
 }
 
+/** The policy of an instance that is never promoted. */
+export const never = { promotion: 'never', priority: 0 } as const
+
 /** Its agent is silent for longer than it may be. */
 export const lostAgent: ViewOverrides = { reachable: false }
 
@@ -105,6 +108,10 @@ export function promised(
 export function promisedAsPrimary(last = 100, overrides: ViewOverrides & { epoch?: number } = {}): ViewOverrides {
   const view = promised(last, overrides)
   return view.promiseReport ? { ...view, promiseReport: { ...view.promiseReport, asPrimary: true } } : view
+}
+
+export function fetchIntent(overrides: Partial<FetchIntent> = {}): FetchIntent {
+  return { kind: 'fetch', by: 'me', candidate: shop1, ...overrides }
 }
 
 export function switchoverIntent(overrides: Partial<SwitchoverIntent> = {}): SwitchoverIntent {

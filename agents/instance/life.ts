@@ -47,3 +47,9 @@ export function lifeOf({ memory, process }: Pick<Parts, 'memory' | 'process'>): 
   if (memory.life.pid !== process.pid) memory.life = freshLife(process.pid)
   return memory.life
 }
+
+/** This mysqld is no open primary, and none that is being opened. */
+export function leadNoMore(life: Life): void {
+  life.isOpen = false
+  life.opening = null
+}

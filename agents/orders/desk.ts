@@ -13,7 +13,7 @@ import type {
   ReseedOrder,
   Step,
 } from '../../failover/protocol/order.ts'
-import { lifeOf } from '../instance/life.ts'
+import { leadNoMore, lifeOf } from '../instance/life.ts'
 import type { OrderName } from '../../failover/protocol/order.ts'
 import { holdsText } from '../observe/observation.ts'
 import type { Converger } from '../converge/converger.ts'
@@ -169,9 +169,7 @@ export class Orders {
    */
   async #leavePrimaryRole(): Promise<void> {
     const { process, memory, file, server } = this.#parts
-    const life = lifeOf(this.#parts)
-    life.isOpen = false
-    life.opening = null
+    leadNoMore(lifeOf(this.#parts))
     if (process.state === 'dead' || process.state === 'absent') return
     const demoted =
       memory.promiseReport?.epoch === file.current.promise &&

@@ -1,4 +1,4 @@
-import { lifeOf } from '../instance/life.ts'
+import { leadNoMore, lifeOf } from '../instance/life.ts'
 import type { RenounceOrder } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -17,9 +17,7 @@ export async function renounce(parts: Parts, order: RenounceOrder): Promise<void
   memory.promiseReport = null
   memory.sourceHolds = null
   memory.catchUpTo = null
-  const life = lifeOf(parts)
-  life.isOpen = false
-  life.opening = null
+  leadNoMore(lifeOf(parts))
   memory.converged = {
     revision: 0,
     done: false,

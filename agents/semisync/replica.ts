@@ -1,4 +1,4 @@
-import { lifeOf } from '../instance/life.ts'
+import { leadNoMore, lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors.ts'
 import type { Endpoint, ReplicaAssignment } from '../../failover/protocol/order.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
@@ -34,8 +34,7 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
   const { memory } = parts
   const assignment = asSeenNow(parts, assigned)
   const life = lifeOf(parts)
-  life.isOpen = false
-  life.opening = null
+  leadNoMore(life)
   life.prepared = null
   memory.reopening = false
   await stayClosed(parts, assignment, state)

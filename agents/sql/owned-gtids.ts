@@ -7,7 +7,10 @@ export const ownedStatement = 'SELECT @@global.gtid_owned AS owned'
 export const receivedStatement =
   "SELECT RECEIVED_TRANSACTION_SET AS received FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = ''"
 export const executedStatement = 'SELECT @@global.gtid_executed AS executed'
-const appliersStatement = `SELECT t.PROCESSLIST_ID AS id FROM performance_schema.replication_applier_status_by_worker
+
+/** The applier's threads, by the id that KILL and `gtid_owned` know. */
+export const threadsStatement = (kind: 'worker' | 'coordinator') =>
+  `SELECT t.PROCESSLIST_ID AS id FROM performance_schema.replication_applier_status_by_${kind}
   JOIN performance_schema.threads AS t USING (THREAD_ID) WHERE CHANNEL_NAME = ''`
 
 /**
@@ -64,12 +67,13 @@ export interface Seen {
 export async function judgeOwned(sql: Sql, seen: Seen, deadlineMs?: number): Promise<Owned> {
   const owned = ownedSet(seen.printed)
   const known = unionOf([seen.received, seen.executed])
-  const doubtful = parseGtidSet(owned).subtract(known)
+  const all = parseGtidSet(owned)
+  const doubtful = all.subtract(known)
   if (seen.received === undefined || doubtful.isEmpty()) return { whole: owned, partial: '' }
-  const statements = [ownedStatement, appliersStatement, receivedStatement, executedStatement] as const
+  const statements = [ownedStatement, threadsStatement('worker'), receivedStatement, executedStatement] as const
   const [[later], appliers, [received], [executed]] = await sql.readAll(statements, deadlineMs)
   const ofClients = ownedSet(textOf(later, 'owned'), new Set(appliers.map((row) => numberOf(row, 'id'))))
   const whole = unionOf([ofClients, gtidsOf(received, 'received'), gtidsOf(executed, 'executed')])
   const partial = doubtful.subtract(whole)
-  return { whole: parseGtidSet(owned).subtract(partial).toString(), partial: partial.toString() }
+  return { whole: all.subtract(partial).toString(), partial: partial.toString() }
 }

@@ -3,7 +3,7 @@ import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
 import type { GtidText } from '../../topology/observation.ts'
 import { nobodysAddress } from '../../topology/replication-tree.ts'
 import { literal } from '../instance/accounts.ts'
-import { executedStatement, judgeOwned, ownedStatement, receivedStatement } from './owned-gtids.ts'
+import { executedStatement, judgeOwned, ownedStatement, receivedStatement, threadsStatement } from './owned-gtids.ts'
 import { kill } from './sessions.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
 import { readChannel } from './channel.ts'
@@ -30,8 +30,6 @@ const noChannel: ReadonlySet<number> = new Set([1200, 3074])
 const ending: ReadonlySet<number> = new Set([1236, 13114, 13117])
 /** What is held, in one round trip: a promise and an opening wait for the answer. */
 const holdsStatements = [receivedStatement, ownedStatement, executedStatement] as const
-const coordinatorStatement = `SELECT t.PROCESSLIST_ID AS id FROM performance_schema.replication_applier_status_by_coordinator
-  JOIN performance_schema.threads AS t USING (THREAD_ID) WHERE CHANNEL_NAME = ''`
 
 export interface Source {
   readonly host: string
@@ -75,7 +73,7 @@ export class ReplicationSql {
 
   /** A coordinator that is killed waits for nothing, but only where nobody has asked for its stop before. */
   async #killCoordinator(): Promise<void> {
-    for (const row of await this.#sql.read(coordinatorStatement)) await kill(this.#sql, numberOf(row, 'id'))
+    for (const row of await this.#sql.read(threadsStatement('coordinator'))) await kill(this.#sql, numberOf(row, 'id'))
     await this.#sql.until(async () => textOf((await this.#read()).channel, 'Replica_SQL_Running') !== 'Yes', stopMs)
   }
 
@@ -193,8 +191,8 @@ export class ReplicationSql {
   }
 
   async forgetSource(): Promise<void> {
+    await this.stopReceiver()
     await this.stopApplier()
-    await this.#onChannel('STOP REPLICA', stopMs)
     await this.#onChannel('RESET REPLICA ALL', stopMs)
   }
 

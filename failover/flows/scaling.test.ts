@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { decide } from '../decide.ts'
 import { planScale } from './scaling.ts'
 import { semisync } from '../semisync/decide-semisync.ts'
-import { aSituation, committed, shop1, shop2, type SituationOverrides } from '../testing.ts'
+import { aSituation, committed, never, shop1, shop2, type SituationOverrides } from '../testing.ts'
 
 function scaled(instances: number, given: SituationOverrides = {}) {
   return decide(aSituation({ ...given, notes: { instances, ...given.notes } }))
@@ -72,7 +72,6 @@ describe('scale-in', () => {
   })
 
   it('of the primary waits while nobody can take over, and says why', () => {
-    const never = { promotion: 'never', priority: 0 } as const
     const decision = scaled(2, { ...primaryIsLast, spec: { policies: { 'shop-0': never, 'shop-1': never } } })
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.sentence).toBe(

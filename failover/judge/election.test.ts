@@ -10,6 +10,7 @@ import {
   shop1,
   shop2,
   type SituationOverrides,
+  never,
 } from '../testing.ts'
 import { instanceOf } from '../../topology/member.ts'
 
@@ -39,7 +40,6 @@ const downtime = (instance: string, untilWallMs = 1_000_001) => ({
   reason: 'new disk',
   owner: '',
 })
-const never = { promotion: 'never', priority: 0 } as const
 
 describe('the winner', () => {
   const cases: Readonly<Record<string, readonly [winner: string, given: SituationOverrides, reason: string]>> = {

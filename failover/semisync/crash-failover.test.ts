@@ -1,7 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { gtids } from '../../topology/testing.ts'
 import { decide } from '../decide.ts'
-import type { FetchIntent } from '../protocol/record.ts'
 import {
   aSituation,
   committed,
@@ -14,21 +13,10 @@ import {
   shop1,
   shop2,
   type SituationOverrides,
+  fetchIntent,
+  never,
 } from '../testing.ts'
-
-/** The primary's mysqld is dead and its agent says so. */
-function afterDeath(given: SituationOverrides = {}) {
-  return decide(aSituation({ ...given, views: { 'shop-0': deadServer, ...given.views } }))
-}
-
-const never = { promotion: 'never', priority: 0 } as const
-const fetching = (overrides: Partial<FetchIntent> = {}): FetchIntent => ({
-  kind: 'fetch',
-  by: 'me',
-  candidate: shop1,
-  ...overrides,
-})
-const lost = { reachable: false, server: { channel: { ioRunning: 'connecting' } } } as const
+import { afterDeath, lost } from './testing-death.ts'
 
 describe('a failover', () => {
   it('first asks all members of S to promise the next epoch', () => {
@@ -151,7 +139,7 @@ describe('what the candidate lacks', () => {
   })
 
   it('is fetched once all promised again at the intent’s revision', () => {
-    const given: SituationOverrides = { spec, record: { revision: 2, intent: fetching() } }
+    const given: SituationOverrides = { spec, record: { revision: 2, intent: fetchIntent() } }
     expect(ordersOf(afterDeath({ ...given, views })).slice(0, 2)).toEqual(['promise shop-1 2@2', 'promise shop-2 2@2'])
     const again = {
       'shop-1': promised(99, { stored: { revision: 2 } }),
@@ -167,7 +155,7 @@ describe('what the candidate lacks', () => {
   it('is waited for while it is fetched', () => {
     const given: SituationOverrides = {
       spec: { policies: { 'shop-2': never } },
-      record: { revision: 2, intent: fetching(), acks: 2, acksWanted: 2 },
+      record: { revision: 2, intent: fetchIntent(), acks: 2, acksWanted: 2 },
       inFlight: new Map([['shop-1', { order: 'fetch', sinceMs: 1_000 }]]),
     }
     const decision = afterDeath({
@@ -186,7 +174,9 @@ describe('what the candidate lacks', () => {
       'shop-1': promised(103, { stored: { revision: 2 } }),
       'shop-2': promised(103, { stored: { revision: 2 } }),
     }
-    expect(committed(afterDeath({ spec, record: { revision: 2, intent: fetching() }, views: fetched }))).toMatchObject({
+    expect(
+      committed(afterDeath({ spec, record: { revision: 2, intent: fetchIntent() }, views: fetched })),
+    ).toMatchObject({
       epoch: 2,
       revision: 3,
       primary: shop1,
@@ -200,7 +190,7 @@ describe('what the candidate lacks', () => {
       'shop-1': promised(99, { stored: { revision: 2 } }),
       'shop-2': promised(103, { stored: { revision: 2 } }),
     }
-    expect(committed(afterDeath({ record: { revision: 2, intent: fetching() }, views }))).toMatchObject({
+    expect(committed(afterDeath({ record: { revision: 2, intent: fetchIntent() }, views }))).toMatchObject({
       epoch: 1,
       revision: 3,
       intent: null,
@@ -208,7 +198,7 @@ describe('what the candidate lacks', () => {
   })
 
   it('is not asked for under another manager’s intent: that goes first', () => {
-    const decision = afterDeath({ record: { revision: 2, intent: fetching({ by: 'another' }) } })
+    const decision = afterDeath({ record: { revision: 2, intent: fetchIntent({ by: 'another' }) } })
     expect(committed(decision)).toMatchObject({ epoch: 1, revision: 3, primary: shop0, intent: null })
     expect(ordersOf(decision)).toEqual([])
   })
@@ -218,7 +208,7 @@ describe('what the candidate lacks', () => {
       committed(
         decide(
           aSituation({
-            record: { revision: 2, intent: fetching() },
+            record: { revision: 2, intent: fetchIntent() },
             views: { 'shop-1': promised(), 'shop-2': promised() },
           }),
         ),

@@ -3,11 +3,9 @@ import type { MemberId } from '../../topology/member.ts'
 import type { ViewOverrides } from '../../topology/testing.ts'
 import { fetchKey } from '../protocol/order.ts'
 import { decide } from '../decide.ts'
-import type { FetchIntent } from '../protocol/record.ts'
 import {
   aSituation,
   committed,
-  deadServer,
   ordersOf,
   promised,
   promisedAsPrimary,
@@ -15,26 +13,15 @@ import {
   shop1,
   shop2,
   type SituationOverrides,
+  fetchIntent,
+  never,
 } from '../testing.ts'
-
-/** The primary's mysqld is dead and its agent says so. */
-function afterDeath(given: SituationOverrides = {}) {
-  return decide(aSituation({ ...given, views: { 'shop-0': deadServer, ...given.views } }))
-}
-
-const never = { promotion: 'never', priority: 0 } as const
-const fetching = (overrides: Partial<FetchIntent> = {}): FetchIntent => ({
-  kind: 'fetch',
-  by: 'me',
-  candidate: shop1,
-  ...overrides,
-})
-const lost = { reachable: false, server: { channel: { ioRunning: 'connecting' } } } as const
+import { afterDeath, lost } from './testing-death.ts'
 
 describe('a fetch that failed', () => {
   const behind = (more: ViewOverrides = {}) => promised(99, { ...more, stored: { revision: 2 } })
   const whole = promised(103, { stored: { revision: 2 } })
-  const given: SituationOverrides = { record: { revision: 2, intent: fetching(), acks: 1, acksWanted: 1 } }
+  const given: SituationOverrides = { record: { revision: 2, intent: fetchIntent(), acks: 1, acksWanted: 1 } }
   const failedFrom = (...sources: readonly MemberId[]) =>
     new Map(
       sources.map((source) => [

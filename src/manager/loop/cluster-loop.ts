@@ -203,10 +203,15 @@ export class ClusterLoop {
 
   /** What would be decided from now, for views and dry runs. */
   input(): DecisionInput {
+    return this.#inputFrom(this.#heardNow())
+  }
+
+  /** What was heard counts as far as that may be believed (`incarnations.ts`). */
+  #inputFrom(heard: Snapshot): DecisionInput {
     const { clock } = this.#ports.world
     return {
       ...this.#config,
-      snapshot: this.#snapshot(),
+      snapshot: this.#runs.believed(heard, this.notes),
       record: this.record,
       notes: this.notes,
       notesDamage: this.#notes.damage,
@@ -220,11 +225,6 @@ export class ClusterLoop {
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },
       failedRequests: this.#requests.failed,
     }
-  }
-
-  /** What was heard, as far as it may be believed (`incarnations.ts`). */
-  #snapshot(): Snapshot {
-    return this.#runs.believed(this.#heardNow(), this.notes)
   }
 
   #heardNow(): Snapshot {
@@ -275,9 +275,7 @@ export class ClusterLoop {
     return this.#leads || this.#trouble.of('store') !== '' || (this.#told.leads && this.#trouble.of('reading') !== '')
   }
 
-  #decideNow(): Decision {
-    this.#runs.see(this.#heardNow(), this.notes)
-    const input = this.input()
+  #decideOn(input: DecisionInput): Decision {
     if (input.record) this.#sightings.trackStraying(input.record, input.snapshot, input.nowMs)
     const decision = decide(input)
     if (decision.actions.every(({ kind }) => kind !== 'commit')) this.#trouble.is({ committing: '' })
@@ -290,16 +288,19 @@ export class ClusterLoop {
     if (this.#deciding) return void (this.#wokenMeanwhile = true)
     this.#deciding = true
     try {
-      const decision = this.#decideNow()
+      const heard = this.#heardNow()
+      this.#runs.see(heard, this.notes)
+      const input = this.#inputFrom(heard)
+      const decision = this.#decideOn(input)
       const changed = decision.sentence !== this.#decision?.sentence
       this.#decision = decision
-      const ended = this.#leads ? this.#book.keep(decision, this.input()) : null
+      const ended = this.#leads ? this.#book.keep(decision, input) : null
       if (ended) this.#file(ended)
       this.#listener.decided(decision, changed)
-      this.#planRevisit(decision)
+      this.#planRevisit(decision, heard)
       if (this.#leads)
         this.#runs
-          .note({ snapshot: this.#heardNow(), record: this.record, isQuiet: decision.flow === null }, this.notes)
+          .note({ snapshot: heard, record: this.record, isQuiet: decision.flow === null }, this.notes)
           .catch((error: unknown) => this.#listener.failed('noting who is there', error))
       for (const action of decision.actions) {
         await this.#act(action)
@@ -312,11 +313,11 @@ export class ClusterLoop {
     }
   }
 
-  #planRevisit(decision: Decision): void {
+  #planRevisit(decision: Decision, heard: Snapshot): void {
     const { clock, timers } = this.#ports.world
     this.#revisit?.cancel()
     const waits = [
-      this.#runs.nextNotingMs(this.#heardNow(), this.notes, this.record),
+      this.#runs.nextNotingMs(heard, this.notes, this.record),
       decision.revisitMs,
       this.#sightings.nextSilenceMs(clock.monotonicMs()),
       decision.actions.length > 0 ? 400 : null,
