@@ -42,6 +42,16 @@ export default tseslint.config(
     rules: { 'regent/rooms': 'error' },
   },
   {
+    files: ['{agents,src}/**/*.ts'],
+    ignores: ['**/*.test.ts', '**/testing*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        { name: 'node:http', allowTypeImports: true, message: 'Use src/common/node-http.ts.' },
+      ],
+    },
+  },
+  {
     files: [
       'topology/**',
       'failover/**',

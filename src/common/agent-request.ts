@@ -1,6 +1,7 @@
-import { request, type ClientRequest, type RequestOptions } from 'node:http'
+import type { ClientRequest, RequestOptions } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import { describeError, RegentError } from './errors.ts'
+import { request } from './node-http.ts'
 import { complaintAboutPeer, lowestTlsVersion, type ClientTls } from './tls.ts'
 
 /**

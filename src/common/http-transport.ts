@@ -1,8 +1,9 @@
-import { Agent, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { Agent as TlsAgent } from 'node:https'
 import { describeFailure, requestTo } from './agent-request.ts'
 import { catalogue, type ErrorCode } from './error-catalogue.ts'
 import { RegentError } from './errors.ts'
+import { Agent } from './node-http.ts'
 import type { Transport } from './ports.ts'
 import type { ClientTls } from './tls.ts'
 
