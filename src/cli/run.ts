@@ -1,19 +1,20 @@
-import { CommanderError } from 'commander'
+import { CommanderError, type Command } from 'commander'
 import { anyOnKubernetes, inPlace, localPlace, type Place } from '../common/commands.ts'
 import { codeOf, describeError, RegentError } from '../common/errors.ts'
+import { bareProgram } from './bare-program.ts'
+import { addAgent } from './commands/agent.ts'
 import { exitCodeOf, exitCodes } from './terminal/exit-codes.ts'
 import { isKubectlPlugin, type Io } from './terminal/io.ts'
 import { paintFor } from './terminal/paint.ts'
 import { toJson } from './terminal/json-output.ts'
 import { printable } from './terminal/printable.ts'
-import { buildProgram, buildWholeProgram } from './program.ts'
 import { verbFirst } from './terminal/verb-first.ts'
 
 /** Runs one command line (without node and script) and resolves to the exit code. Errors are told on standard error. */
 export async function run(given: readonly string[], io: Io): Promise<number> {
   const argv = verbFirst(given)
   const json = wantsJson(argv)
-  const program = needsWhole(argv) ? await buildWholeProgram(io, json) : buildProgram(io, json)
+  const program = await programFor(argv, io, json)
   try {
     await program.parseAsync(argv, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.ok)
@@ -61,6 +62,17 @@ function tell(
 /** A mistake of ours, whose stack is what a report needs. */
 function isUnexpected(error: unknown): error is Error {
   return error instanceof Error && !(error instanceof RegentError)
+}
+
+/** An agent runs for long, and would take 7 MB more with the definitions of all other commands. */
+async function programFor(argv: readonly string[], io: Io, json: boolean): Promise<Command> {
+  if (argv[0] === 'agent') {
+    const program = bareProgram(io, json)
+    addAgent(program)
+    return program
+  }
+  const { buildProgram, buildWholeProgram } = await import('./program.ts')
+  return needsWhole(argv) ? buildWholeProgram(io, json) : buildProgram(io, json)
 }
 
 /** Whether the command shows or takes the flags of the manager. */
