@@ -2,7 +2,7 @@ import { join } from 'node:path'
 
 /**
  * Node for what idles most of the time, one per instance: a young generation of 1 MB instead of up to 48 (seen: an
- * agent takes 97 MB instead of 134).
+ * agent took 97 MB instead of 134).
  */
 export const frugalNode = ['--max-semi-space-size=1'] as const
 

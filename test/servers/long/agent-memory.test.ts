@@ -8,8 +8,8 @@ import { withCluster } from '../../support/with-cluster.ts'
 
 const shop = withCluster()
 /**
- * Alone on a machine, agents were seen to take 106 MB at most. Agents that kept what they read took 260 to 348 MB. Of
- * an agent's 95 MB at rest, 57 are Node, mapped from files.
+ * Beside other tests, agents were seen to take 97 MB at most. Agents that kept what they read took 260 to 348 MB. Of an
+ * agent's 88 MB at rest, 50 are Node, mapped from files.
  */
 const boundMb = 110
 const largeBytes = 20_000_000

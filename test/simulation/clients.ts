@@ -1,0 +1,72 @@
+import { GtidSet } from '../../topology/gtid-set.ts'
+import type { Machine } from './machine.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { SimulatedCluster } from './simulated-cluster.ts'
+
+/** A client gives a silent server up after so long. What the server still does is done all the same. */
+const patienceMs = 2_000
+
+/** Writers, and what they heard: every write that was acknowledged to one of them. */
+export class Clients {
+  readonly #cluster: SimulatedCluster
+  readonly #random: SeededRandom
+  acknowledged = GtidSet.empty
+  /** Acknowledged by a server that a stranger stopped: held in the end, or archived by name. */
+  unproven = GtidSet.empty
+  count = 0
+  #ended = false
+
+  constructor(cluster: SimulatedCluster) {
+    this.#cluster = cluster
+    this.#random = cluster.random.fork()
+  }
+
+  /** One that asks where the primary is each time, and one that stays where it is until that fails. */
+  start(): void {
+    this.#writeSoon(null, false)
+    this.#writeSoon(null, true)
+  }
+
+  stop(): void {
+    this.#ended = true
+  }
+
+  #writeSoon(at: Machine | null, isStubborn: boolean): void {
+    if (this.#ended) return
+    this.#cluster.time.after(this.#random.between(20, 200), () => this.#write(at ?? this.#primary(), isStubborn))
+  }
+
+  #primary(): Machine | null {
+    const { route, machines } = this.#cluster
+    return machines.find(({ name }) => name === route?.instance) ?? null
+  }
+
+  #write(at: Machine | null, isStubborn: boolean): void {
+    const { network, time } = this.#cluster
+    let isOver = false
+    const goOn = (isFine: boolean): void => {
+      if (isOver) return
+      isOver = true
+      this.#writeSoon(isFine && isStubborn ? at : null, isStubborn)
+    }
+    if (at === null || !network.reaches('clients', at.name)) return goOn(false)
+    const { mysqld } = at
+    if (mysqld?.state === 'frozen') return void time.after(patienceMs, () => goOn(false))
+    if (!mysqld?.mayWrite) return goOn(false)
+    mysqld.commitNew(false, (answer, { gtid }) => {
+      time.after(network.delayMs(), () => {
+        if (!network.reaches(at.name, 'clients')) return
+        if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
+        if (answer === 'ok') {
+          this.count += 1
+          this.acknowledged = this.acknowledged.union(gtid)
+          this.#cluster.say(
+            `a client hears OK from ${at.name}: ${gtid.toString().slice(0, 8)}:${gtid.toString().slice(37)}`,
+          )
+        }
+        goOn(answer === 'ok')
+      })
+    })
+    time.after(patienceMs, () => goOn(false))
+  }
+}

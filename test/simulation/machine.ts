@@ -1,0 +1,75 @@
+import type { InstanceName } from '../../topology/member.ts'
+import type { MachineClock, ProcessLife } from './process-life.ts'
+import { DataFolder } from './mysqld/data-folder.ts'
+import { Mysqld } from './mysqld/mysqld.ts'
+import { Receiver, type ReceiverPorts } from './mysqld/receiver.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+
+/** The machine of one instance: its disk, its volume and its mysqld, which outlives its agent. */
+export class Machine {
+  readonly name: InstanceName
+  readonly host: string
+  readonly clock: MachineClock
+  readonly disk: SimulatedDisk
+  /** Folders by path: the one that mysqld runs on, copies that are made, and one that stays beside. */
+  readonly folders = new Map<string, DataFolder>()
+  readonly archived: string[] = []
+  readonly #ports: Omit<ReceiverPorts, 'instance' | 'host'>
+  bootNumber = 0
+  mysqld: Mysqld | null = null
+  /** How the last mysqld ended. */
+  ending: 'crashed' | 'stopped' = 'crashed'
+  agentLife: ProcessLife | null = null
+  #lastPid = 1_000
+  /** What must never happen and did. */
+  broken: string | undefined
+  readonly #onChange = new Set<() => void>()
+
+  constructor(name: InstanceName, host: string, clock: MachineClock, ports: Omit<ReceiverPorts, 'instance' | 'host'>) {
+    this.name = name
+    this.host = host
+    this.clock = clock
+    this.#ports = ports
+    this.disk = new SimulatedDisk(ports.time, ports.random)
+  }
+
+  get folder(): DataFolder | undefined {
+    return this.folders.get('data')
+  }
+
+  onMysqldChange(changed: () => void): () => void {
+    this.#onChange.add(changed)
+    return () => this.#onChange.delete(changed)
+  }
+
+  /** Throws where there is nothing to start on. */
+  startMysqld(): void {
+    const { folder } = this
+    if (folder === undefined) throw new Error(`${this.name} has no data folder`)
+    if (this.mysqld !== null && this.mysqld.state !== 'dead') return
+    this.#lastPid += 1
+    this.ending = 'crashed'
+    if (folder.uuid === '') folder.uuid = this.#ports.random.uuid()
+    const mysqld = new Mysqld(this.#lastPid, folder, {
+      ...this.#ports,
+      receiver: (own) => new Receiver(own, { ...this.#ports, instance: this.name, host: this.host }),
+    })
+    this.mysqld = mysqld
+    mysqld.onChange(() => {
+      if (mysqld.state === 'dead') this.ending = mysqld.isStopping ? 'stopped' : 'crashed'
+      for (const changed of this.#onChange) changed()
+    })
+    for (const changed of this.#onChange) changed()
+    this.#ports.time.after(this.#ports.random.between(100, 900), () => mysqld.begin())
+  }
+
+  /** The power is gone, for agent and mysqld, and with it what was written and not synced. */
+  crash(): void {
+    this.agentLife?.die()
+    this.agentLife = null
+    this.mysqld?.die()
+    this.bootNumber += 1
+    this.disk.losePower()
+    this.folder?.losePageCache((unsynced) => this.#ports.random.below(unsynced + 1))
+  }
+}

@@ -1,0 +1,108 @@
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { play, type Outcome } from './schedule.ts'
+import { shortest } from './shortest.ts'
+
+const help = `Plays clusters in memory: shipped agents and managers on simulated servers, disks, networks and clocks.
+
+    npm run simulate                                20,000 schedules, seeds from a random one on
+    npm run simulate -- --seeds N --seed S          N schedules, seeds S, S + 1, …
+    npm run simulate -- --replay S [--only 0,3]     one schedule, told line by line; only these of its faults
+    npm run simulate -- --workers W                 W at once (default: one for each processor)
+
+A schedule that breaks a rule is cut down to the faults that matter, told, and the exit code is 1.`
+
+interface Played extends Outcome {
+  readonly seed: number
+}
+
+if (isMainThread) process.exitCode = await main()
+else await work(workerData as { readonly first: number; readonly step: number; readonly end: number })
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '20000' },
+      seed: { type: 'string' },
+      replay: { type: 'string' },
+      only: { type: 'string' },
+      workers: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    console.log(help)
+    return 0
+  }
+  if (values.replay !== undefined) return replay(numberIn('replay', values.replay), values.only)
+  const count = numberIn('seeds', values.seeds)
+  const first = values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : numberIn('seed', values.seed)
+  const workers = values.workers === undefined ? availableParallelism() : numberIn('workers', values.workers)
+  return simulate(first, count, Math.max(1, workers))
+}
+
+function numberIn(option: string, text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new Error(`--${option} is ${JSON.stringify(text)}; allowed is a whole number`)
+  return Number(text)
+}
+
+async function replay(seed: number, only: string | undefined): Promise<number> {
+  const faults = only?.split(',').map((fault) => numberIn('only', fault))
+  const { violation, acknowledged } = await play(seed, { only: faults, trace: (line) => console.log(line) })
+  console.log(`seed ${seed}: ${acknowledged} writes acknowledged; ${violation ?? 'every rule was kept'}`)
+  return violation === undefined ? 0 : 1
+}
+
+async function simulate(first: number, count: number, workers: number): Promise<number> {
+  const beganMs = performance.now()
+  const seconds = (): number => (performance.now() - beganMs) / 1_000
+  console.log(`${count} schedules, seeds ${first} to ${first + count - 1}, ${workers} at once`)
+  const sums = { played: 0, acknowledged: 0, events: 0 }
+  const broken: Played[] = []
+  const tell = (): void =>
+    console.log(`${seconds().toFixed(0).padStart(5)} s  ${sums.played} played, ${broken.length} broke a rule`)
+  const telling = setInterval(tell, 10_000)
+  const heard = (played: Played): void => {
+    sums.played += 1
+    sums.acknowledged += played.acknowledged
+    sums.events += played.events
+    if (played.violation === undefined) return
+    broken.push(played)
+    console.log(`       seed ${played.seed}: ${played.violation}`)
+  }
+  await Promise.all(
+    Array.from({ length: workers }, (_, at) =>
+      inWorker({ first: first + at, step: workers, end: first + count }, heard),
+    ),
+  )
+  clearInterval(telling)
+  tell()
+  console.log(`${sums.events} events, ${sums.acknowledged} writes acknowledged`)
+  const one = broken[0]
+  if (one === undefined) return 0
+  const only = (await shortest(one.seed, one)).join(',')
+  console.log(`\nThe shortest of seed ${one.seed}:`)
+  await replay(one.seed, only)
+  console.log(`\nAgain: npm run simulate -- --replay ${one.seed} --only ${only}`)
+  return 1
+}
+
+function inWorker(data: { first: number; step: number; end: number }, heard: (played: Played) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: data })
+    worker.on('message', heard)
+    worker.on('error', reject)
+    worker.on('exit', () => resolve())
+  })
+}
+
+async function work({ first, step, end }: { first: number; step: number; end: number }): Promise<void> {
+  for (let seed = first; seed < end; seed += step) {
+    const outcome = await play(seed).catch((error: unknown): Outcome => {
+      const violation = `crashed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+      return { violation, acknowledged: 0, events: 0, faults: 0 }
+    })
+    parentPort?.postMessage({ seed, ...outcome })
+  }
+}

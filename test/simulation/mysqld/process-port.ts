@@ -1,0 +1,103 @@
+import type { ProcessPort } from '../../../agents/ports/process.ts'
+import type { ProcessState } from '../../../topology/observation.ts'
+import { DataFolder } from './data-folder.ts'
+import type { InstanceName } from '../../../topology/member.ts'
+import type { Machine } from '../machine.ts'
+import type { ProcessLife } from '../process-life.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { VirtualTime } from '../virtual-time.ts'
+
+interface Ports {
+  readonly time: VirtualTime
+  readonly random: SeededRandom
+  /** Everybody's accounts are there from the start. */
+  readonly everybody: readonly InstanceName[]
+}
+
+/** A machine's mysqld as one agent sees the process: a little later than what happens. */
+export class SimulatedProcess implements ProcessPort {
+  readonly #machine: Machine
+  readonly #life: ProcessLife
+  readonly #ports: Ports
+  #state: ProcessState = 'absent'
+  #pid: number | null = null
+  #changedAtMs: number
+  #lookEveryMs = 10
+  #changed: () => void = () => undefined
+
+  constructor(machine: Machine, life: ProcessLife, ports: Ports) {
+    this.#machine = machine
+    this.#life = life
+    this.#ports = ports
+    this.#changedAtMs = life.world.clock.monotonicMs()
+    machine.onMysqldChange(() => {
+      if (life.isDead) return
+      ports.time.after(ports.random.between(0, this.#lookEveryMs), () => life.enter(() => this.#look()))
+    })
+  }
+
+  get state(): ProcessState {
+    return this.#state
+  }
+
+  get pid(): number | null {
+    return this.#pid
+  }
+
+  get note(): string {
+    return this.#state === 'dead' ? `mysqld ${this.#pid} ended` : ''
+  }
+
+  get changedAtMs(): number {
+    return this.#changedAtMs
+  }
+
+  async adopt(): Promise<void> {
+    this.#look()
+  }
+
+  onChange(changed: () => void): void {
+    this.#changed = changed
+  }
+
+  lookEvery(ms: number): void {
+    this.#lookEveryMs = ms
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return this.#machine.folder === undefined
+  }
+
+  async initialise(): Promise<void> {
+    await this.#takes(200, 900)
+    this.#machine.folders.set('data', new DataFolder('', new Set(this.#ports.everybody)))
+  }
+
+  async start(): Promise<void> {
+    await this.#takes(1, 20)
+    this.#machine.startMysqld()
+    this.#look()
+  }
+
+  async kill(): Promise<void> {
+    this.#machine.mysqld?.die()
+    await this.#takes(1, 40)
+    this.#look()
+  }
+
+  #look(): void {
+    const { mysqld } = this.#machine
+    const state = mysqld === null ? 'absent' : mysqld.state === 'frozen' ? 'stopped' : mysqld.state
+    const pid = mysqld?.pid ?? null
+    if (state === this.#state && pid === this.#pid) return
+    this.#state = state
+    this.#pid = pid
+    this.#changedAtMs = this.#life.world.clock.monotonicMs()
+    this.#changed()
+  }
+
+  #takes(leastMs: number, mostMs: number): Promise<void> {
+    const { time, random } = this.#ports
+    return new Promise((resolve) => time.after(random.between(leastMs, mostMs), resolve))
+  }
+}

@@ -1,0 +1,241 @@
+import type { InstanceName } from '../../../topology/member.ts'
+import type { GtidSet } from '../../../topology/gtid-set.ts'
+import type { Transaction } from './data-folder.ts'
+import type { Dump, Mysqld } from './mysqld.ts'
+import type { Network } from '../network.ts'
+import type { VirtualTime } from '../virtual-time.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+
+/** The server tries again by itself after so long. */
+const retryMs = 1_000
+/** `replica_net_timeout`, and what a source needs to notice that nobody reads any more. */
+const netTimeoutMs = 5_000
+const heartbeatMs = 500
+
+export interface ReceiverPorts {
+  readonly instance: InstanceName
+  readonly host: string
+  readonly time: VirtualTime
+  readonly random: SeededRandom
+  readonly network: Network
+  readonly sourceAt: (host: string) => { readonly instance: InstanceName; readonly mysqld: Mysqld | null } | undefined
+}
+
+/** The IO thread of a replica, and the connection that it reads from. */
+export class Receiver {
+  readonly #ports: ReceiverPorts
+  readonly #own: Mysqld
+  status: 'no' | 'connecting' | 'yes' = 'no'
+  error = ''
+  semiSync = false
+  #heardAtMs = 0
+  /** Another number for each attempt: what belongs to an earlier one has no effect. */
+  #attempt = 0
+  #connection: Connection | null = null
+
+  constructor(own: Mysqld, ports: ReceiverPorts) {
+    this.#own = own
+    this.#ports = ports
+  }
+
+  get silentMs(): number | null {
+    return this.status === 'no' ? null : this.#ports.time.nowMs - this.#heardAtMs
+  }
+
+  get sourceUuid(): string {
+    return this.#connection?.sourceUuid ?? ''
+  }
+
+  start(): void {
+    if (this.status !== 'no' || this.#own.folder.source === null) return
+    this.error = ''
+    this.#heardAtMs = this.#ports.time.nowMs
+    this.#connectSoon(1)
+  }
+
+  stop(): void {
+    this.#attempt += 1
+    this.#connection?.close()
+    this.#connection = null
+    this.status = 'no'
+  }
+
+  #connectSoon(ms: number): void {
+    this.status = 'connecting'
+    this.#attempt += 1
+    const attempt = this.#attempt
+    const { time, random } = this.#ports
+    time.after(ms + random.between(0.5, 10), () => {
+      if (attempt === this.#attempt && this.status === 'connecting') this.#connect()
+    })
+  }
+
+  #connect(): void {
+    const { sourceAt, network, instance, host } = this.#ports
+    const { source } = this.#own.folder
+    if (this.#own.state !== 'running' || source === null) return this.#connectSoon(retryMs)
+    const found = sourceAt(source.host)
+    const reachable =
+      found?.mysqld?.isUp && network.reaches(instance, found.instance) && network.reaches(found.instance, instance)
+    if (!found?.mysqld || !reachable) return this.#failed(`error connecting to source '${source.user}@${source.host}'`)
+    if (!found.mysqld.folder.gates.has(instance))
+      return this.#failed(`error connecting to source: Access denied; account is locked`)
+    const held = this.#own.folder.executed.union(this.#own.folder.received)
+    if (!held.contains(found.mysqld.folder.copied)) {
+      this.stop()
+      this.error = 'Got fatal error 1236 from source: the source has purged required binary logs'
+      return
+    }
+    this.status = 'yes'
+    this.error = ''
+    this.semiSync = this.#own.semiSyncReplica
+    this.#heardAtMs = this.#ports.time.nowMs
+    this.#connection = new Connection(this.#own, found.mysqld, {
+      ...this.#ports,
+      host,
+      source: found.instance,
+      semiSync: this.semiSync,
+      heard: () => (this.#heardAtMs = this.#ports.time.nowMs),
+      ended: (connection) => {
+        if (this.#connection !== connection) return
+        this.#connection = null
+        if (this.status === 'yes') this.#connectSoon(this.#ports.random.between(1, 60))
+      },
+    })
+  }
+
+  #failed(error: string): void {
+    this.error = error
+    this.#connectSoon(retryMs)
+  }
+}
+
+interface ConnectionPorts extends ReceiverPorts {
+  readonly source: InstanceName
+  readonly semiSync: boolean
+  readonly heard: () => void
+  readonly ended: (connection: Connection) => void
+}
+
+/** A dump thread, the receiver, and the two ways between them. */
+class Connection {
+  readonly #own: Mysqld
+  readonly #from: Mysqld
+  readonly #ports: ConnectionPorts
+  readonly #dump: Dump
+  readonly sourceUuid: string
+  /** What the replica had when it asked: not sent again, and not acknowledged again. */
+  readonly #hadAlready: GtidSet
+  #next = 0
+  #isOpen = true
+  /** When the last of what was sent arrives: nothing overtakes anything. */
+  #lastArrivalMs = 0
+  #heardMs: number
+  #lost = false
+  readonly #inbox: (() => void)[] = []
+
+  constructor(own: Mysqld, from: Mysqld, ports: ConnectionPorts) {
+    this.#own = own
+    this.#from = from
+    this.#ports = ports
+    this.sourceUuid = from.folder.uuid
+    this.#hadAlready = own.folder.executed.union(own.folder.received)
+    this.#heardMs = ports.time.nowMs
+    this.#dump = from.connect({
+      instance: ports.instance,
+      host: ports.host,
+      serverUuid: own.folder.uuid,
+      semiSync: ports.semiSync,
+      end: () => this.#brokenByPeer(),
+      notify: () => this.#pump(),
+    })
+    own.onChange(() => this.#read())
+    this.#pump()
+    this.#watch()
+  }
+
+  /** By the replica. */
+  close(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    const { time, random, network, source, instance } = this.#ports
+    const told = network.reaches(instance, source)
+    time.after(told ? random.between(0.2, 30) : netTimeoutMs, () => this.#from.disconnect(this.#dump))
+  }
+
+  /** By the source: killed, or its server ended. The replica hears of that, unless the network is cut. */
+  #brokenByPeer(): void {
+    this.#from.disconnect(this.#dump)
+    const { time, random, network, source, instance } = this.#ports
+    if (!network.reaches(source, instance)) return
+    time.after(random.between(0.2, 5), () => this.#end())
+  }
+
+  #end(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#ports.ended(this)
+  }
+
+  #watch(): void {
+    const { time } = this.#ports
+    time.after(heartbeatMs, () => {
+      if (!this.#isOpen) return
+      if (this.#own.state === 'running' && time.nowMs - this.#heardMs >= netTimeoutMs) {
+        this.close()
+        return this.#ports.ended(this)
+      }
+      if (this.#from.state === 'running') this.#send(() => undefined)
+      this.#watch()
+    })
+  }
+
+  #pump(): void {
+    if (!this.#isOpen || this.#from.state !== 'running') return
+    const { binlog } = this.#from.folder
+    while (this.#next < binlog.length) {
+      const position = this.#next
+      const transaction = binlog[position]
+      this.#next += 1
+      if (transaction !== undefined && !this.#hadAlready.contains(transaction.gtid))
+        this.#send(() => this.#arrived(transaction, position))
+    }
+  }
+
+  #send(arrives: () => void): void {
+    const { network, time, source, instance } = this.#ports
+    if (!this.#from.dumps.includes(this.#dump)) return
+    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
+    time.after(this.#lastArrivalMs - time.nowMs, () => {
+      if (!this.#isOpen) return
+      // TCP has no holes: after one that does not arrive nothing does, and the connection ends in the end.
+      if (!network.reaches(source, instance) || this.#lost) return void (this.#lost = true)
+      this.#inbox.push(arrives)
+      this.#read()
+    })
+  }
+
+  /** What came while the server was frozen waits in the socket. */
+  #read(): void {
+    if (this.#own.state !== 'running') return
+    for (const arrives of this.#inbox.splice(0)) {
+      this.#heardMs = this.#ports.time.nowMs
+      this.#ports.heard()
+      arrives()
+    }
+  }
+
+  #arrived(transaction: Transaction, position: number): void {
+    const { folder } = this.#own
+    if (!folder.received.contains(transaction.gtid) && !folder.executed.contains(transaction.gtid))
+      folder.receive(transaction)
+    this.#own.apply()
+    if (!this.#dump.semiSync) return
+    const { network, time, source, instance } = this.#ports
+    const { uuid } = folder
+    time.after(network.delayMs(), () => {
+      if (network.reaches(instance, source) && this.#from.dumps.includes(this.#dump))
+        this.#from.acknowledged(uuid, position)
+    })
+  }
+}

@@ -1,0 +1,297 @@
+import type { ServerPort } from '../../../agents/ports/server.ts'
+import { replicationUser } from '../../../agents/ports/server.ts'
+import { RegentError } from '../../../src/common/errors.ts'
+import { parseGtidSet } from '../../../topology/gtid-set.ts'
+import { unionOf } from '../../../topology/holdings.ts'
+import type { InstanceName } from '../../../topology/member.ts'
+import type { ServerState } from '../../../topology/observation.ts'
+import type { Machine } from '../machine.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { VirtualTime } from '../virtual-time.ts'
+import type { Mysqld } from './mysqld.ts'
+
+interface Ports {
+  readonly time: VirtualTime
+  readonly random: SeededRandom
+  /** The instance at this address, where the network lets `from` reach that instance. */
+  readonly machineAt: (host: string, from: InstanceName) => Machine | undefined
+  /** A server lets clients in from now on. */
+  readonly opened: (machine: Machine) => void
+}
+
+const queryMs = 800
+const pollMs = 5
+
+/** A machine's mysqld as its agent's connections see the server. */
+export class SimulatedServer implements ServerPort {
+  readonly #machine: Machine
+  readonly #ports: Ports
+  #connectedTo: Mysqld | null = null
+  #underWay = 0
+
+  constructor(machine: Machine, ports: Ports) {
+    this.#machine = machine
+    this.#ports = ports
+  }
+
+  readState = (): Promise<ServerState> => this.#ask((server) => this.#stateOf(server))
+
+  readHolds: ServerPort['readHolds'] = () =>
+    this.#ask(({ folder }) => ({
+      received: folder.received.toString(),
+      owned: unionOf(folder.prepared.map(({ gtid }) => gtid.toString())).toString(),
+      executed: folder.executed.toString(),
+    }))
+
+  open = (): Promise<void> =>
+    this.#ask((server) => {
+      server.readOnly = server.superReadOnly = server.offline = false
+      this.#ports.opened(this.#machine)
+    })
+
+  setReadOnly: ServerPort['setReadOnly'] = async (state, deadlineMs = 5_000) => {
+    if (state === 'accounts')
+      return this.#ask((server) => {
+        server.superReadOnly = false
+        server.readOnly = true
+      })
+    await this.#ask(() => undefined)
+    // Commits that wait for an acknowledgement hold the statement up.
+    await this.#until((server) => server.waiting === 0, deadlineMs)
+    await this.#ask((server) => {
+      server.superReadOnly = server.readOnly = true
+    })
+  }
+
+  setOffline: ServerPort['setOffline'] = (on) =>
+    this.#ask((server) => {
+      server.offline = on
+      if (on) server.killForeignSessions()
+    })
+
+  killForeignSessions = (): Promise<void> => this.#ask((server) => server.killForeignSessions())
+  busySessions = (): Promise<number> => this.#ask((server) => server.waiting)
+  waitingSessions = (): Promise<number> => this.#ask((server) => server.waiting)
+
+  stopReceiver = (): Promise<void> => this.#ask((server) => server.receiver.stop())
+  startReceiver = (): Promise<void> => this.#ask((server) => server.receiver.start())
+  startApplier = (): Promise<void> => this.#ask((server) => server.startApplier())
+  stopApplier = (): Promise<void> => this.#ask((server) => void (server.applierRuns = false))
+
+  pointTo: ServerPort['pointTo'] = ({ host, user }) =>
+    this.#ask((server) => {
+      const { folder } = server
+      if (server.receiver.status !== 'no') throw new RegentError('REGENT_SERVER_ERROR', 'the receiver runs')
+      const hasBacklog = folder.backlog.length > 0
+      if (hasBacklog) server.startApplier()
+      else folder.forgetReceived()
+      folder.source = { host, user }
+    })
+
+  setApplierOptions = (): Promise<void> => this.#ask(() => undefined)
+  setStoppedOptions = (): Promise<boolean> => this.#ask(() => true)
+
+  forgetSource = (): Promise<void> =>
+    this.#ask((server) => {
+      server.receiver.stop()
+      server.applierRuns = false
+      server.folder.forgetSource()
+    })
+
+  clearFilters = (): Promise<void> => this.#ask(() => undefined)
+
+  waitExecuted: ServerPort['waitExecuted'] = async (set, waitMs) => {
+    await this.#ask(() => undefined)
+    return this.#within(({ folder }) => folder.executed.contains(parseGtidSet(set)), waitMs)
+  }
+
+  waitReceived: ServerPort['waitReceived'] = async (set, waitMs) => {
+    await this.#ask(() => undefined)
+    return this.#within(({ folder }) => folder.executed.union(folder.received).contains(parseGtidSet(set)), waitMs)
+  }
+
+  setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = (on) =>
+    this.#ask((server) => void (server.semiSyncReplica = on))
+  setSemiSyncSource: ServerPort['setSemiSyncSource'] = (acks) => this.#ask((server) => server.setSemiSyncSource(acks))
+
+  setGates: ServerPort['setGates'] = (open) =>
+    this.#ask((server) => {
+      if (server.superReadOnly)
+        throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only: no account can be changed')
+      server.folder.gates = new Set(open)
+      for (const dump of server.dumps) if (!open.includes(dump.instance)) dump.end()
+    })
+
+  killDumpThreads: ServerPort['killDumpThreads'] = (keep) =>
+    this.#ask((server) => {
+      const shown = this.#stateOf(server).dumpThreads
+      const killed = shown.filter((thread) => !keep(thread)).map(({ threadId }) => threadId)
+      for (const dump of server.dumps) if (killed.includes(dump.threadId)) dump.end()
+      return killed
+    })
+
+  waitSessionsGone: ServerPort['waitSessionsGone'] = async (ids) => {
+    if (ids.length > 0)
+      await this.#until((server) => !server.dumps.some(({ threadId }) => ids.includes(threadId)), 3_000)
+  }
+
+  writeMarker: ServerPort['writeMarker'] = async () => {
+    const answer = await this.#ask((server) => {
+      if (server.superReadOnly) throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
+      return { heard: new Promise<string>((resolve) => server.commitNew(true, resolve)) }
+    })
+    if ((await answer.heard) === 'lost') throw down()
+  }
+
+  setPasswords = (): Promise<void> => this.#ask(() => undefined)
+  oldestStatementMs = (): number => this.#underWay
+  blockers = async (): Promise<readonly []> => []
+  endBlocker = async (): Promise<void> => undefined
+
+  probeWrite: ServerPort['probeWrite'] = (deadlineMs) =>
+    this.#ask(() => ({ result: 'ok' as const, detail: '' }), deadlineMs).catch((error: unknown) => ({
+      result:
+        error instanceof RegentError && error.code === 'REGENT_SERVER_TIMEOUT'
+          ? ('stuck' as const)
+          : ('unknown' as const),
+      detail: String(error),
+    }))
+
+  setEvents = (): Promise<void> => this.#ask(() => undefined)
+  eventChanges = (): number => 0
+  recordEvents = async (): Promise<void> => undefined
+
+  cloneInto: ServerPort['cloneInto'] = async (directory, donor, progress) => {
+    const { random } = this.#ports
+    await this.#ask(() => undefined)
+    for (const percent of [0, 30, 60, 100]) {
+      progress('copying', percent)
+      await this.#sleep(random.between(5, 250))
+      await this.#ask(() => undefined)
+      const from = this.#ports.machineAt(donor.host, this.#machine.name)
+      if (!from?.mysqld?.isUp || from.mysqld.state !== 'running')
+        throw new RegentError('REGENT_SERVER_ERROR', `the donor ${donor.host} cannot be reached`)
+      if (!from.mysqld.folder.gates.has(this.#machine.name))
+        throw new RegentError('REGENT_SERVER_ERROR', `the account at the donor ${donor.host} is locked`)
+      if (percent === 100) this.#machine.folders.set(directory, from.mysqld.folder.clone(''))
+    }
+  }
+
+  showCertificate = async (): Promise<void> => undefined
+  beginBinlogAfter = (): Promise<void> => this.#ask(() => undefined)
+  purgeBinlogsBefore = (): Promise<void> => this.#ask(() => undefined)
+  setSetting = (): Promise<void> => this.#ask(() => undefined)
+
+  shutdown = (): Promise<void> =>
+    this.#ask((server) => {
+      server.stopInOrder()
+    })
+
+  disconnect = (): void => void (this.#connectedTo = null)
+
+  /** There and back; the server may end, or stand still, at any moment of it. */
+  async #ask<T>(act: (server: Mysqld) => T, deadlineMs = queryMs): Promise<T> {
+    await this.#takes(0.05, 1)
+    const server = await this.#awake(deadlineMs)
+    this.#connectedTo ??= server
+    if (this.#connectedTo !== server) {
+      this.#connectedTo = null
+      throw down()
+    }
+    const answer = act(server)
+    await this.#takes(0.05, 1.5)
+    if (server.state === 'dead') throw down()
+    return answer
+  }
+
+  /** A frozen server answers once the server goes on, within the deadline. */
+  async #awake(deadlineMs: number): Promise<Mysqld> {
+    const until = this.#ports.time.nowMs + deadlineMs
+    for (;;) {
+      const { mysqld } = this.#machine
+      if (mysqld?.isUp) return mysqld
+      if (mysqld?.state !== 'frozen') throw down()
+      this.#underWay = deadlineMs - (until - this.#ports.time.nowMs)
+      if (this.#ports.time.nowMs >= until) throw tooLate(deadlineMs)
+      await this.#sleep(pollMs * 4)
+    }
+  }
+
+  async #within(holds: (server: Mysqld) => boolean, waitMs: number): Promise<boolean> {
+    const until = this.#ports.time.nowMs + waitMs
+    for (;;) {
+      const server = await this.#awake(Math.max(queryMs, waitMs))
+      if (holds(server)) return true
+      if (this.#ports.time.nowMs >= until) return false
+      await this.#sleep(pollMs)
+    }
+  }
+
+  async #until(holds: (server: Mysqld) => boolean, deadlineMs: number): Promise<void> {
+    if (!(await this.#within(holds, deadlineMs))) throw tooLate(deadlineMs)
+  }
+
+  #takes(leastMs: number, mostMs: number): Promise<void> {
+    return this.#sleep(this.#ports.random.between(leastMs, mostMs))
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#ports.time.after(ms, resolve))
+  }
+
+  #stateOf(server: Mysqld): ServerState {
+    const { folder, receiver, semiSyncSource, dumps } = server
+    return {
+      uuid: folder.uuid,
+      version: '9.7.4',
+      readOnly: server.readOnly,
+      superReadOnly: server.superReadOnly,
+      offlineMode: server.offline,
+      executed: folder.executed.toString(),
+      owned: unionOf(folder.prepared.map(({ gtid }) => gtid.toString())).toString(),
+      purged: folder.copied.toString(),
+      received: folder.received.toString(),
+      channel: folder.source && {
+        sourceHost: folder.source.host,
+        sourcePort: 3306,
+        sourceUser: folder.source.user,
+        sourceUuid: receiver.sourceUuid,
+        ioRunning: receiver.status,
+        sqlRunning: server.applierRuns,
+        ioError: receiver.error,
+        sqlError: '',
+        backlogTransactions: folder.backlog.length,
+        lagSeconds: null,
+        semiSync: receiver.status === 'yes' && receiver.semiSync,
+        filtered: false,
+        silentMs: receiver.silentMs,
+      },
+      dumpThreads: dumps.map((dump) => ({
+        threadId: dump.threadId,
+        user: replicationUser(dump.instance),
+        host: dump.host,
+        serverUuid: dump.serverUuid,
+        semiSync: dump.semiSync && semiSyncSource.enabled,
+      })),
+      semiSyncSource: {
+        ...semiSyncSource,
+        intact: true,
+        waiting: server.waiting,
+        unacknowledged: server.unacknowledged,
+      },
+      openGates: [...folder.gates],
+      runningSessions: server.waiting,
+      binlogNumber: 1,
+      foreignTables: [],
+      persisted: [],
+    }
+  }
+}
+
+function down(): RegentError {
+  return new RegentError('REGENT_SERVER_DOWN', 'mysqld does not run, or ended')
+}
+
+function tooLate(ms: number): RegentError {
+  return new RegentError('REGENT_SERVER_TIMEOUT', `no answer within ${ms} ms`)
+}

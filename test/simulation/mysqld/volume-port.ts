@@ -1,0 +1,93 @@
+import type { Ending, VolumePort } from '../../../agents/ports/volume.ts'
+import { unionOf } from '../../../topology/holdings.ts'
+import { parseGtidSet, type GtidSet } from '../../../topology/gtid-set.ts'
+import type { Machine } from '../machine.ts'
+import type { DataFolder } from './data-folder.ts'
+
+/** A machine's volume, as far as safety rests on what it says. */
+export function simulatedVolume(machine: Machine, takes: () => Promise<void>): VolumePort {
+  const tailOf = (held: GtidSet) => machine.folder?.binlog.filter(({ gtid }) => !held.contains(gtid)) ?? []
+  const ending = (): Ending => {
+    const how = machine.mysqld?.isStopping || machine.ending === 'stopped' ? 'stopped' : 'crashed'
+    return { how, sentence: how === 'stopped' ? 'its error log says "Received SHUTDOWN"' : 'it was killed' }
+  }
+  /** Puts `next` in place, under another server uuid, and gives back what was there. */
+  const swap = (next: DataFolder | undefined): DataFolder | undefined => {
+    const before = machine.folder
+    if (next === undefined) throw new Error('there is no such folder')
+    machine.folders.set('data', next)
+    next.uuid = ''
+    return before
+  }
+  return {
+    syncRelayLogs: async () => {
+      const { folder } = machine
+      const written = folder?.relayLog.length ?? 0
+      await takes()
+      if (folder !== undefined) folder.syncedRelayLog = Math.min(written, folder.relayLog.length)
+    },
+    readBinlogSet: async () => {
+      await takes()
+      const { folder } = machine
+      return unionOf([folder?.inBinlog.toString(), folder?.notedPurged]).toString()
+    },
+    notePurged: async (gtids) => {
+      await takes()
+      if (machine.folder !== undefined) machine.folder.notedPurged = gtids
+    },
+    readPurged: async () => machine.folder?.notedPurged ?? '',
+    listBinlogs: async () => [],
+    previousGtids: async () => '',
+    endedHow: async () => (await takes(), ending()),
+    glanceAtEnding: async () => ending(),
+    judgeTail: async (sourceHolds) => {
+      await takes()
+      const held = parseGtidSet(sourceHolds)
+      const { folder } = machine
+      const tail = tailOf(held)
+      const gtids = unionOf(tail.map(({ gtid }) => gtid.toString())).toString()
+      if (folder !== undefined && !held.contains(folder.copied))
+        return { kind: 'refuse', gtids, sentence: 'a part of it was copied' }
+      if (tail.length === 0) return { kind: 'nothing' }
+      const last = folder?.binlog.slice(-tail.length) ?? []
+      return tail.every((transaction, at) => last[at] === transaction)
+        ? { kind: 'trim', gtids, sentence: 'the tail is at the end of the newest binlog' }
+        : { kind: 'refuse', gtids, sentence: 'what follows it the primary holds' }
+    },
+    trimTail: async (sourceHolds) => {
+      await takes()
+      const cut = machine.folder?.cutTail(parseGtidSet(sourceHolds))
+      if (cut === null) machine.broken = `${machine.name} cut off what InnoDB had committed`
+      if (machine.folder !== undefined) machine.folder.uuid = ''
+      return 'tail'
+    },
+    archiveErrant: async (gtids) => {
+      await takes()
+      machine.archived.push(gtids)
+      return [`errant-${machine.archived.length}`]
+    },
+    listArchives: async () => [],
+    removeArchive: async () => undefined,
+    freshSeedFolder: async () => (machine.folders.delete('seed'), 'seed'),
+    swapIn: async (from) => {
+      await takes()
+      swap(machine.folders.get(from))
+      machine.folders.delete(from)
+    },
+    swapBeside: async (from) => {
+      await takes()
+      const before = swap(machine.folders.get(from))
+      machine.folders.delete(from)
+      if (before !== undefined) machine.folders.set('beside', before)
+    },
+    swapBack: async () => {
+      await takes()
+      const beside = machine.folders.get('beside')
+      if (beside === undefined) return
+      machine.folders.set('data', beside)
+      machine.folders.delete('beside')
+    },
+    dropBeside: async () => void machine.folders.delete('beside'),
+    probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
+  }
+}

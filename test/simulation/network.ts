@@ -1,0 +1,35 @@
+import type { SeededRandom } from './seeded-random.ts'
+
+/** Who reaches whom, and how long a message takes. Places have names: instances, managers, `store`, `clients`. */
+export class Network {
+  readonly #random: SeededRandom
+  readonly #cut = new Set<string>()
+  /** What a message takes at most. */
+  slowestMs = 2
+
+  constructor(random: SeededRandom) {
+    this.#random = random
+  }
+
+  reaches(from: string, to: string): boolean {
+    return from === to || !this.#cut.has(`${from} ${to}`)
+  }
+
+  /** In this direction only. */
+  cut(from: string, to: string): void {
+    this.#cut.add(`${from} ${to}`)
+  }
+
+  mend(): void {
+    this.#cut.clear()
+    this.slowestMs = 2
+  }
+
+  get isWhole(): boolean {
+    return this.#cut.size === 0
+  }
+
+  delayMs(): number {
+    return this.#random.between(0.1, this.slowestMs)
+  }
+}

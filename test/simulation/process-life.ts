@@ -1,0 +1,122 @@
+import type { Clock, Timer, Timers, World } from '../../src/common/ports.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** The clock of one machine: begun at another moment than others, and a little too fast or too slow. */
+export interface MachineClock {
+  readonly offsetMs: number
+  readonly rate: number
+}
+
+/**
+ * A program that runs, is frozen (SIGSTOP, a paused machine), or has died. What the program awaits comes back only while
+ * the program runs.
+ */
+export class ProcessLife {
+  readonly #time: VirtualTime
+  readonly #held: (() => void)[] = []
+  #state: 'running' | 'frozen' | 'dead' = 'running'
+  readonly world: World
+
+  constructor(time: VirtualTime, random: SeededRandom, machine: MachineClock) {
+    this.#time = time
+    this.world = { clock: clockOf(time, machine), timers: this.#timers(machine), random }
+  }
+
+  get isDead(): boolean {
+    return this.#state === 'dead'
+  }
+
+  get runs(): boolean {
+    return this.#state === 'running'
+  }
+
+  die(): void {
+    this.#state = 'dead'
+    this.#held.length = 0
+  }
+
+  freeze(): void {
+    if (this.#state === 'running') this.#state = 'frozen'
+  }
+
+  thaw(): void {
+    if (this.#state !== 'frozen') return
+    this.#state = 'running'
+    for (const task of this.#held.splice(0)) this.enter(task)
+  }
+
+  /** Runs `task` in this program: now, when it goes on, or never. */
+  enter(task: () => void): void {
+    if (this.#state === 'running') task()
+    else if (this.#state === 'frozen') this.#held.push(task)
+  }
+
+  /** What the world answers, as this program hears of it. */
+  hear<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      answer.then(
+        (value) => this.enter(() => resolve(value)),
+        (error: unknown) => this.enter(() => reject(error instanceof Error ? error : new Error(String(error)))),
+      )
+    })
+  }
+
+  /** The whole port as this program uses it: from its death on it does nothing and answers nothing. */
+  port<Port extends object>(port: Port): Port {
+    return new Proxy(port, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== 'function') return member
+        return (...given: unknown[]): unknown => {
+          if (this.isDead) return new Promise(() => undefined)
+          const answer: unknown = Reflect.apply(member, target, given)
+          return answer instanceof Promise ? this.hear(answer) : answer
+        }
+      },
+    })
+  }
+
+  #timers({ rate }: MachineClock): Timers {
+    const after = (ms: number, task: () => void): Timer => this.#time.after(ms / rate, () => this.enter(task))
+    const every = (ms: number, task: () => void): Timer => {
+      let timer: Timer
+      let cancelled = false
+      const next = (): void => {
+        timer = after(ms, () => {
+          if (cancelled) return
+          next()
+          task()
+        })
+      }
+      next()
+      return {
+        cancel: () => {
+          cancelled = true
+          timer.cancel()
+        },
+      }
+    }
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const ended = (): void => reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted'))
+        if (signal?.aborted) return ended()
+        const timer = after(ms, () => {
+          signal?.removeEventListener('abort', stop)
+          resolve()
+        })
+        const stop = (): void => {
+          timer.cancel()
+          ended()
+        }
+        signal?.addEventListener('abort', stop, { once: true })
+      })
+    return { after, every, sleep }
+  }
+}
+
+/** Wall clocks begin on 2001-09-09, and differ as the machines' clocks do. */
+function clockOf(time: VirtualTime, { offsetMs, rate }: MachineClock): Clock {
+  const monotonicMs = (): number => offsetMs + time.nowMs * rate
+  return { monotonicMs, wallMs: () => 1_000_000_000_000 + Math.round(monotonicMs()) }
+}

@@ -1,0 +1,35 @@
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { parseRecord } from '../../src/store/wire.ts'
+import type { Cell, CellName } from '../../src/store/cells.ts'
+
+/** What is in the store. Each record that is put there must follow from the one before. */
+export class RecordedCells extends Map<CellName, Cell> {
+  #record: ClusterRecord | undefined
+  violation: string | undefined
+
+  get record(): ClusterRecord | undefined {
+    return this.#record
+  }
+
+  override set(name: CellName, cell: Cell): this {
+    if (name.startsWith('record.')) {
+      const next = parseRecord(cell.text, 'the simulated store')
+      this.violation ??= wrongStep(this.#record, next)
+      this.#record = next
+    }
+    return super.set(name, cell)
+  }
+}
+
+/** One revision more, an epoch that never shrinks and has one primary. */
+function wrongStep(before: ClusterRecord | undefined, after: ClusterRecord): string | undefined {
+  if (before === undefined) return undefined
+  if (after.revision !== before.revision + 1) return `record: revision ${after.revision} after ${before.revision}`
+  if (after.epoch < before.epoch) return `record: epoch ${after.epoch} after ${before.epoch}`
+  if (after.epoch === before.epoch && after.primary !== before.primary)
+    return `record: epoch ${after.epoch} has two primaries, ${before.primary} and ${after.primary}`
+  if (after.syncSet.includes(after.primary)) return 'record: the primary is in its own sync set'
+  return after.leaving.every((member) => after.syncSet.includes(member))
+    ? undefined
+    : 'record: somebody leaves who is not in the sync set'
+}

@@ -1,0 +1,125 @@
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { GtidSet } from '../../topology/gtid-set.ts'
+import { unionOf } from '../../topology/holdings.ts'
+import { instanceOf } from '../../topology/member.ts'
+import { Clients } from './clients.ts'
+import { heal, strike } from './faults.ts'
+import type { Machine } from './machine.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { SimulatedCluster } from './simulated-cluster.ts'
+
+export interface Outcome {
+  /** The rule that was broken; undefined for none. */
+  readonly violation: string | undefined
+  /** Writes that clients heard OK for. */
+  readonly acknowledged: number
+  readonly events: number
+  /** How many faults follow from the seed. */
+  readonly faults: number
+}
+
+export interface PlayOptions {
+  /** Only these of the seed's faults happen, by their places in the order that the seed draws; all unless given. */
+  readonly only?: readonly number[] | undefined
+  /** Gets a line for what happens. */
+  readonly trace?: ((line: string) => void) | undefined
+}
+
+const mostFaults = 8
+/** A new cluster takes writes after this long, with everybody in the sync set. */
+const beginsMs = 20_000
+/** Once nothing is broken any more, clients go on for so long, and then everything is whole within the other time. */
+const healedMs = 5_000
+const wholeMs = 90_000
+/** Until replicas have applied what came last. */
+const restMs = 2_000
+
+/** Plays what follows from one seed: a cluster comes up, suffers, is healed, and must have lost nothing. */
+export async function play(seed: number, { only, trace }: PlayOptions = {}): Promise<Outcome> {
+  const random = new SeededRandom(seed)
+  const cluster = new SimulatedCluster({
+    seed: random.below(4_294_967_296),
+    instances: random.pick([1, 2, 2, 3, 3, 3, 3, 3, 4, 5]),
+    spec: { failover: { automatic: true, budget: { failovers: 16, windowMs: 1_000 } } },
+    trace,
+  })
+  const { time } = cluster
+  const clients = new Clients(cluster)
+  let broken: string | undefined
+  cluster.opened = (machine) => (broken ??= lacksAcknowledged(machine, clients))
+  const violation = (): string | undefined => broken ?? violationIn(cluster)
+  const isOver = (): boolean => violation() !== undefined
+  const isWhole = (): boolean => isOver() || whatIsMissing(cluster) === undefined
+
+  cluster.start()
+  await time.runUntil(beginsMs, isWhole)
+  clients.start()
+  const faults = 1 + random.below(mostFaults)
+  const endMs = time.nowMs + 1_000 + faults * 1_200
+  for (let fault = 0; fault < faults; fault += 1) {
+    const draws = random.fork()
+    const inMs = draws.between(200, endMs - time.nowMs)
+    if (only === undefined || only.includes(fault)) time.after(inMs, () => strike(cluster, draws))
+  }
+  await time.runUntil(endMs, isOver)
+  heal(cluster)
+  await time.runUntil(endMs + healedMs, isOver)
+  clients.stop()
+  await time.runUntil(endMs + wholeMs, isWhole)
+  const found = violation() ?? whyStuck(cluster)
+  if (found === undefined) await time.runUntil(time.nowMs + restMs, isOver)
+  return {
+    violation: found ?? violation() ?? lostInTheEnd(cluster, clients),
+    acknowledged: clients.count,
+    events: time.count,
+    faults,
+  }
+}
+
+function violationIn({ cells, machines }: SimulatedCluster): string | undefined {
+  return cells.violation ?? machines.find(({ broken }) => broken !== undefined)?.broken
+}
+
+function lacksAcknowledged({ name, folder }: Machine, { acknowledged }: Clients): string | undefined {
+  const lost = folder === undefined ? acknowledged : acknowledged.subtract(folder.executed)
+  return lost.isEmpty() ? undefined : `lost: ${name} lacks ${lost.toString()}, which was acknowledged`
+}
+
+/** What keeps the cluster from being whole; undefined for nothing. */
+function whatIsMissing(cluster: SimulatedCluster): string | undefined {
+  const { record, machines } = cluster
+  if (record === undefined) return 'there is no record'
+  const primary = primaryOf(cluster, record)
+  if (!primary?.mysqld?.mayWrite) return `${record.primary} takes no writes`
+  if (primary.mysqld.waiting > 0) return 'writes wait'
+  if (cluster.route?.instance !== primary.name) return `clients are sent to ${cluster.route?.instance}`
+  if (record.syncSet.length < machines.length - 1)
+    return `${record.syncSet.length} of ${machines.length - 1} replicas are in the sync set`
+  return record.intent === null && record.leaving.length === 0 ? undefined : 'the record is not at rest'
+}
+
+function primaryOf({ machines }: SimulatedCluster, { primary }: ClusterRecord): Machine | undefined {
+  return machines.find(({ name }) => name === instanceOf(primary))
+}
+
+function whyStuck(cluster: SimulatedCluster): string | undefined {
+  const missing = whatIsMissing(cluster)
+  if (missing === undefined) return undefined
+  const sentences = cluster.managers.map((manager) => manager?.loop.decision?.sentence ?? 'nothing')
+  return `stuck: ${missing}; managers say: ${sentences.join(' | ')}`
+}
+
+function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): string | undefined {
+  const lacking = cluster.machines.map((machine) => lacksAcknowledged(machine, clients))
+  return lacking.find((one) => one !== undefined) ?? lostSilently(cluster, clients)
+}
+
+/** What a stop that nobody ordered acknowledged is there, or a person finds where that is. */
+function lostSilently({ machines }: SimulatedCluster, { unproven }: Clients): string | undefined {
+  const archived = unionOf(machines.flatMap((machine) => machine.archived))
+  const held = machines.reduce((all, { folder }) => all.union(folder?.executed ?? GtidSet.empty), archived)
+  const lost = unproven.subtract(held)
+  return lost.isEmpty()
+    ? undefined
+    : `lost: ${lost.toString()}, acknowledged by a server that a stranger stopped, is in no archive`
+}

@@ -1,0 +1,61 @@
+import type { Disk } from '../../src/common/ports.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+interface Write {
+  readonly path: string
+  readonly offset: number
+  readonly bytes: Uint8Array
+}
+
+/**
+ * The disk of an agent's own files. A write is whole once the write has resolved; until then a part of it may be there.
+ */
+export class SimulatedDisk implements Disk {
+  readonly #time: VirtualTime
+  readonly #random: SeededRandom
+  readonly #files = new Map<string, Uint8Array>()
+  readonly #underWay = new Set<Write>()
+  /** Called before each write begins: a fault may come right there. */
+  beforeWrite: () => void = () => undefined
+  afterWrite: () => void = () => undefined
+
+  constructor(time: VirtualTime, random: SeededRandom) {
+    this.#time = time
+    this.#random = random
+  }
+
+  async read(path: string): Promise<Uint8Array | undefined> {
+    return this.#files.get(path)?.slice()
+  }
+
+  async allocate(path: string, size: number): Promise<void> {
+    this.#files.set(path, new Uint8Array(size))
+  }
+
+  async writeAt(path: string, offset: number, bytes: Uint8Array): Promise<void> {
+    this.beforeWrite()
+    const write: Write = { path, offset, bytes: bytes.slice() }
+    this.#underWay.add(write)
+    await new Promise<void>((resolve) => {
+      this.#time.after(this.#random.between(0.2, 6), () => {
+        // The power went before.
+        if (!this.#underWay.delete(write)) return
+        this.#put(write, bytes.length)
+        this.afterWrite()
+        resolve()
+      })
+    })
+  }
+
+  losePower(): void {
+    for (const write of this.#underWay) this.#put(write, this.#random.below(write.bytes.length + 1))
+    this.#underWay.clear()
+  }
+
+  #put({ path, offset, bytes }: Write, length: number): void {
+    const file = this.#files.get(path)
+    if (file === undefined) throw new Error(`${path} does not exist`)
+    file.set(bytes.subarray(0, length), offset)
+  }
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { play } from './schedule.ts'
+
+/** A few of many: `npm run simulate` plays 20,000. */
+const fixed = [1, 2, 3, 5, 8, 13, 21, 34]
+/** Each broke a rule once: of the product, or of the simulation. */
+const kept = [292, 398]
+const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
+
+describe('A simulated cluster that suffers and is healed', () => {
+  it.each([...fixed, ...kept, ...fresh])(
+    'loses nothing and is whole again: npm run simulate -- --replay %i',
+    async (seed) => {
+      const { violation, acknowledged } = await play(seed)
+      expect(violation).toBeUndefined()
+      expect(acknowledged).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+
+  it('does the same again from the same seed', async () => {
+    const tell = async (): Promise<readonly string[]> => {
+      const lines: string[] = []
+      await play(7, { trace: (line) => lines.push(line) })
+      return lines
+    }
+    expect(await tell()).toEqual(await tell())
+  })
+})

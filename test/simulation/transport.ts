@@ -1,0 +1,149 @@
+import type { Agent } from '../../agents/agent.ts'
+import { codeOf, describeError, RegentError } from '../../src/common/errors.ts'
+import type { Transport } from '../../src/common/ports.ts'
+import type { AgentFeed, FeedListener } from '../../src/manager/loop/agent-feed.ts'
+import type { Observation } from '../../topology/observation.ts'
+import type { Network } from './network.ts'
+import type { ProcessLife } from './process-life.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** An agent that listens, and the program it runs in. */
+export interface Listening {
+  readonly name: string
+  readonly life: ProcessLife
+  readonly agent: Agent
+}
+
+export interface TransportPorts {
+  readonly time: VirtualTime
+  readonly random: SeededRandom
+  readonly network: Network
+  /** Who listens at `host:port`; `name` also where nobody does. */
+  readonly at: (address: string) => { readonly name: string; readonly listening: Listening | null } | undefined
+}
+
+/** Requests may be late, lost, or arrive twice. */
+export function simulatedTransport(from: string, { time, random, network, at }: TransportPorts): Transport {
+  return {
+    post: (address, path, body, deadlineMs) =>
+      new Promise((resolve, reject) => {
+        const to = at(address)
+        if (to === undefined) throw new Error(`nothing is at ${address}`)
+        const text = JSON.stringify(body)
+        const unreachable = (why: string): void =>
+          reject(new RegentError('REGENT_AGENT_UNREACHABLE', `the agent at ${address} did not answer: ${why}`))
+        const back = (answer: () => void): void => {
+          time.after(network.delayMs(), () => network.reaches(to.name, from) && answer())
+        }
+        const arrives = (): void => {
+          if (!network.reaches(from, to.name)) return
+          const { listening } = to
+          if (listening === null) return back(() => unreachable('connection refused'))
+          listening.life.enter(() => {
+            const handler = listening.agent.orders.get(path)
+            if (handler === undefined) throw new Error(`no agent knows ${path}`)
+            handler(JSON.parse(text) as unknown).then(
+              (answer) => {
+                const said = JSON.stringify(answer)
+                back(() => resolve(JSON.parse(said) as unknown))
+              },
+              (error: unknown) => back(() => reject(new RegentError(codeOf(error), describeError(error)))),
+            )
+          })
+        }
+        time.after(network.delayMs(), arrives)
+        if (random.chance(0.02))
+          time.after(random.between(1, 3_000), () => arrivesAgain(arrives, to.listening, at(address)?.listening))
+        time.after(deadlineMs, () => unreachable(`no answer within ${deadlineMs} ms`))
+      }),
+  }
+}
+
+/** A copy of a message reaches the program that it was sent to, or nobody. */
+function arrivesAgain(arrives: () => void, then: Listening | null, now: Listening | null | undefined): void {
+  if (then !== null && then === now) arrives()
+}
+
+const lookMs = 250
+/** As `http-feed.ts`: a stream that is silent for so long is opened again. */
+const silentMs = 1_200
+
+/** The streams of observations that one manager reads. */
+export function simulatedFeed(from: string, life: ProcessLife, { time, network, at }: TransportPorts): AgentFeed {
+  return {
+    follow(address, _whom, listener) {
+      let ended = false
+      let stream: Stream | null = null
+      const look = (): void => {
+        if (ended || life.isDead) return stream?.close()
+        const to = at(address)
+        const silent = stream !== null && time.nowMs - stream.heardAtMs > silentMs
+        if (stream !== null && (silent || stream.of !== to?.listening)) {
+          stream.close()
+          stream = null
+          listener.lost(silent ? 'silent' : 'connection closed')
+        }
+        const reachable = to?.listening && network.reaches(from, to.name) && network.reaches(to.name, from)
+        if (stream === null && reachable && to.listening !== null)
+          stream = new Stream(to.listening, { from, life, time, network }, listener)
+      }
+      const again = (): void => {
+        life.enter(look)
+        if (!ended && !life.isDead) time.after(lookMs, again)
+      }
+      again()
+      return () => {
+        ended = true
+        stream?.close()
+      }
+    },
+  }
+}
+
+interface StreamPorts {
+  readonly from: string
+  readonly life: ProcessLife
+  readonly time: VirtualTime
+  readonly network: Network
+}
+
+/** One connection: what was said first arrives first, and after what is lost nothing arrives. */
+class Stream {
+  readonly of: Listening
+  heardAtMs: number
+  readonly #ports: StreamPorts
+  readonly #listener: FeedListener
+  readonly #unsubscribe: () => void
+  #isOpen = true
+  #lastArrivalMs = 0
+
+  constructor(of: Listening, ports: StreamPorts, listener: FeedListener) {
+    this.of = of
+    this.#ports = ports
+    this.#listener = listener
+    this.heardAtMs = ports.time.nowMs
+    this.#unsubscribe = of.agent.subscribe((observation) => this.#send(observation))
+    of.life.enter(() => this.#send(of.agent.observation()))
+  }
+
+  close(): void {
+    this.#isOpen = false
+    this.#unsubscribe()
+  }
+
+  #send(observation: Observation | null): void {
+    const { time, network, from, life } = this.#ports
+    const text = observation === null ? null : JSON.stringify(observation)
+    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
+    time.after(this.#lastArrivalMs - time.nowMs, () => {
+      if (!this.#isOpen) return
+      if (!network.reaches(this.of.name, from)) return this.close()
+      life.enter(() => {
+        this.heardAtMs = time.nowMs
+        if (text === null) this.#listener.alive()
+        else this.#listener.heard(JSON.parse(text) as Observation)
+      })
+    })
+  }
+}
