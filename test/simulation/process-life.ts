@@ -9,8 +9,8 @@ export interface MachineClock {
 }
 
 /**
- * A program that runs, is frozen (SIGSTOP, a paused machine), or has died. What the program awaits comes back only while
- * the program runs.
+ * A program that runs, is frozen (SIGSTOP, a paused machine), or has died. What the program awaits comes back only
+ * while the program runs.
  */
 export class ProcessLife {
   readonly #time: VirtualTime
