@@ -14,10 +14,13 @@ export class Clients {
   /** Acknowledged by a server that a stranger stopped: held in the end, or archived by name. */
   unproven = GtidSet.empty
   count = 0
+  #paceMs: number
   #ended = false
 
-  constructor(cluster: SimulatedCluster) {
+  /** @param paceMs what a client waits at most before the next write */
+  constructor(cluster: SimulatedCluster, paceMs: number) {
     this.#cluster = cluster
+    this.#paceMs = paceMs
     this.#random = cluster.random.fork()
   }
 
@@ -27,13 +30,20 @@ export class Clients {
     this.#writeSoon(null, true)
   }
 
+  /** From now on a write a second is enough. */
+  slowDown(): void {
+    this.#paceMs = 1_000
+  }
+
   stop(): void {
     this.#ended = true
   }
 
   #writeSoon(at: Machine | null, isStubborn: boolean): void {
     if (this.#ended) return
-    this.#cluster.time.after(this.#random.between(20, 200), () => this.#write(at ?? this.#primary(), isStubborn))
+    this.#cluster.time.after(this.#random.between(this.#paceMs / 10, this.#paceMs), () =>
+      this.#write(at ?? this.#primary(), isStubborn),
+    )
   }
 
   #primary(): Machine | null {

@@ -15,14 +15,17 @@ function restartAgent(cluster: SimulatedCluster, machine: Machine, ms: number): 
 /** The agent dies at a disk write that comes: before anything of the write, in the middle, or right after. */
 function dieAtWrite(cluster: SimulatedCluster, machine: Machine, random: SeededRandom): void {
   const moment = random.pick(['beforeWrite', 'afterWrite'] as const)
-  let left = random.below(3)
+  const laterMs = random.chance(0.5) ? 0 : random.between(0, 12)
+  let left = random.pick([0, 0, 0, 1, 2])
   const act = random.chance(0.3) ? () => cluster.crashMachine(machine) : () => cluster.killAgent(machine)
   machine.disk[moment] = () => {
     left -= 1
     if (left >= 0) return
     machine.disk[moment] = () => undefined
-    act()
-    restartAgent(cluster, machine, random.between(50, 3_000))
+    later(cluster, laterMs, () => {
+      act()
+      restartAgent(cluster, machine, random.pick([5, 50, 500, 3_000]))
+    })
   }
 }
 
@@ -33,6 +36,8 @@ function cutOff(cluster: SimulatedCluster, machine: Machine, random: SeededRando
     [...managers, ...peers, 'clients'],
     [...managers, ...peers],
     managers,
+    managers,
+    [...managers, ...peers.slice(0, 1)],
     peers,
     peers.slice(0, 1),
     managers.slice(0, 1),
@@ -160,11 +165,16 @@ const table: Readonly<Record<string, readonly [weight: number, fault: Fault]>> =
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))
 
-/** One fault, at one machine: the primary's as often as all others' together. */
-export function strike(cluster: SimulatedCluster, random: SeededRandom): void {
+/** Some kinds of faults: those of one schedule. Few kinds meet each other more often than all do. */
+export function drawKinds(random: SeededRandom): readonly string[] {
+  return Array.from({ length: random.pick([2, 3, 4, 8, 16]) }, () => random.pick(names))
+}
+
+/** One fault of these kinds, at one machine: the primary's as often as all others' together. */
+export function strike(cluster: SimulatedCluster, kinds: readonly string[], random: SeededRandom): void {
   const primary = cluster.machines.find(({ name }) => name === cluster.route?.instance)
   const machine = primary !== undefined && random.chance(0.4) ? primary : random.pick(cluster.machines)
-  const name = random.pick(names)
+  const name = random.pick(kinds)
   cluster.say(`── ${name} (${machine.name})`)
   table[name]?.[1](cluster, machine, random)
 }

@@ -69,7 +69,7 @@ export class Machine {
     this.agentLife = null
     this.mysqld?.die()
     this.bootNumber += 1
-    this.disk.losePower()
+    this.disk.tear()
     this.folder?.losePageCache((unsynced) => this.#ports.random.below(unsynced + 1))
   }
 }

@@ -3,7 +3,7 @@ import { GtidSet } from '../../topology/gtid-set.ts'
 import { unionOf } from '../../topology/holdings.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { Clients } from './clients.ts'
-import { heal, strike } from './faults.ts'
+import { drawKinds, heal, strike } from './faults.ts'
 import type { Machine } from './machine.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { SimulatedCluster } from './simulated-cluster.ts'
@@ -26,6 +26,8 @@ export interface PlayOptions {
 }
 
 const mostFaults = 8
+/** Between two writes of a client, at most. */
+const paces = [10, 50, 200, 200]
 /** A new cluster takes writes after this long, with everybody in the sync set. */
 const beginsMs = 20_000
 /** Once nothing is broken any more, clients go on for so long, and then everything is whole within the other time. */
@@ -44,7 +46,7 @@ export async function play(seed: number, { only, trace }: PlayOptions = {}): Pro
     trace,
   })
   const { time } = cluster
-  const clients = new Clients(cluster)
+  const clients = new Clients(cluster, random.pick(paces))
   let broken: string | undefined
   cluster.opened = (machine) => (broken ??= lacksAcknowledged(machine, clients))
   const violation = (): string | undefined => broken ?? violationIn(cluster)
@@ -55,14 +57,16 @@ export async function play(seed: number, { only, trace }: PlayOptions = {}): Pro
   await time.runUntil(beginsMs, isWhole)
   clients.start()
   const faults = 1 + random.below(mostFaults)
-  const endMs = time.nowMs + 1_000 + faults * 1_200
+  const kinds = drawKinds(random)
+  const endMs = time.nowMs + 1_000 + faults * random.pick([200, 600, 1_200])
   for (let fault = 0; fault < faults; fault += 1) {
     const draws = random.fork()
     const inMs = draws.between(200, endMs - time.nowMs)
-    if (only === undefined || only.includes(fault)) time.after(inMs, () => strike(cluster, draws))
+    if (only === undefined || only.includes(fault)) time.after(inMs, () => strike(cluster, kinds, draws))
   }
   await time.runUntil(endMs, isOver)
   heal(cluster)
+  clients.slowDown()
   await time.runUntil(endMs + healedMs, isOver)
   clients.stop()
   await time.runUntil(endMs + wholeMs, isWhole)

@@ -171,6 +171,7 @@ export class SimulatedCluster {
   killAgent(machine: Machine): void {
     machine.agentLife?.die()
     machine.agentLife = null
+    machine.disk.tear()
     this.#listening.delete(machine.name)
   }
 

@@ -48,7 +48,8 @@ export class SimulatedDisk implements Disk {
     })
   }
 
-  losePower(): void {
+  /** Of what is under way a part may be there, or nothing, or everything: also where only the program has died. */
+  tear(): void {
     for (const write of this.#underWay) this.#put(write, this.#random.below(write.bytes.length + 1))
     this.#underWay.clear()
   }

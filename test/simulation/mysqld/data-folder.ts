@@ -23,6 +23,11 @@ export class DataFolder {
   readonly committed = new Set<Transaction>()
   /** `gtid_executed`. */
   executed = GtidSet.empty
+  /** The same, one by one. */
+  readonly #executed = new Set<Transaction>()
+  readonly #received = new Set<Transaction>()
+  /** In the relay log, all before is applied. */
+  #applied = 0
   /** Executed and in no binlog: copied by CLONE. */
   copied = GtidSet.empty
   notedPurged = ''
@@ -51,18 +56,31 @@ export class DataFolder {
 
   commit(transaction: Transaction): void {
     this.committed.add(transaction)
+    this.#executed.add(transaction)
     this.executed = this.executed.union(transaction.gtid)
   }
 
   receive(transaction: Transaction): void {
     this.relayLog.push(transaction)
+    this.#received.add(transaction)
     this.received = this.received.union(transaction.gtid)
   }
 
-  /** What was received and not applied yet, oldest first. */
-  get backlog(): readonly Transaction[] {
-    if (this.executed.contains(this.received)) return []
-    return this.relayLog.filter(({ gtid }) => !this.executed.contains(gtid))
+  has(transaction: Transaction): boolean {
+    return this.#executed.has(transaction) || this.#received.has(transaction)
+  }
+
+  /** The oldest that was received and is not applied. */
+  get nextToApply(): Transaction | undefined {
+    for (; this.#applied < this.relayLog.length; this.#applied += 1) {
+      const next = this.relayLog[this.#applied]
+      if (next !== undefined && !this.#executed.has(next)) return next
+    }
+    return undefined
+  }
+
+  get backlog(): number {
+    return this.nextToApply === undefined ? 0 : this.relayLog.length - this.#applied
   }
 
   /** Everything in the binlog, committed or prepared, and what was copied. */
@@ -88,15 +106,15 @@ export class DataFolder {
   }
 
   forgetReceived(): void {
-    this.relayLog = []
-    this.received = GtidSet.empty
     this.syncedRelayLog = 0
+    this.losePageCache(() => 0)
   }
 
   /** Of what was not synced a part may be there all the same. */
   losePageCache(kept: (unsynced: number) => number): void {
     const unsynced = this.relayLog.length - this.syncedRelayLog
-    this.relayLog.length = this.syncedRelayLog + kept(unsynced)
+    for (const lost of this.relayLog.splice(this.syncedRelayLog + kept(unsynced))) this.#received.delete(lost)
+    this.#applied = 0
     this.received = this.relayLog.reduce((all, { gtid }) => all.union(gtid), GtidSet.empty)
   }
 
@@ -104,6 +122,7 @@ export class DataFolder {
   clone(uuid: string): DataFolder {
     const copy = new DataFolder(uuid, this.gates)
     copy.executed = this.executed
+    for (const transaction of this.#executed) copy.#executed.add(transaction)
     copy.copied = this.executed
     copy.source = this.source
     return copy

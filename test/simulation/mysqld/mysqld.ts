@@ -233,7 +233,7 @@ export class Mysqld {
     this.#applies = true
     this.#time.after(this.#random.between(0.2, 4), () => {
       this.#applies = false
-      const next = this.folder.backlog[0]
+      const next = this.folder.nextToApply
       if (!this.#mayApply() || next === undefined) return
       this.folder.binlog.push(next)
       this.#applies = true
@@ -245,7 +245,7 @@ export class Mysqld {
   }
 
   #mayApply(): boolean {
-    return this.applierRuns && !this.appliesNothing && this.state === 'running' && this.folder.backlog.length > 0
+    return this.applierRuns && !this.appliesNothing && this.state === 'running' && this.folder.backlog > 0
   }
 
   #is(state: Mysqld['state']): void {

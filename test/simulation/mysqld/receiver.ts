@@ -1,5 +1,4 @@
 import type { InstanceName } from '../../../topology/member.ts'
-import type { GtidSet } from '../../../topology/gtid-set.ts'
 import type { Transaction } from './data-folder.ts'
 import type { Dump, Mysqld } from './mysqld.ts'
 import type { Network } from '../network.ts'
@@ -125,7 +124,7 @@ class Connection {
   readonly #dump: Dump
   readonly sourceUuid: string
   /** What the replica had when it asked: not sent again, and not acknowledged again. */
-  readonly #hadAlready: GtidSet
+  readonly #hadAlready: ReadonlySet<Transaction>
   #next = 0
   #isOpen = true
   /** When the last of what was sent arrives: nothing overtakes anything. */
@@ -139,7 +138,7 @@ class Connection {
     this.#from = from
     this.#ports = ports
     this.sourceUuid = from.folder.uuid
-    this.#hadAlready = own.folder.executed.union(own.folder.received)
+    this.#hadAlready = new Set(from.folder.binlog.filter((transaction) => own.folder.has(transaction)))
     this.#heardMs = ports.time.nowMs
     this.#dump = from.connect({
       instance: ports.instance,
@@ -197,7 +196,7 @@ class Connection {
       const position = this.#next
       const transaction = binlog[position]
       this.#next += 1
-      if (transaction !== undefined && !this.#hadAlready.contains(transaction.gtid))
+      if (transaction !== undefined && !this.#hadAlready.has(transaction))
         this.#send(() => this.#arrived(transaction, position))
     }
   }
@@ -227,8 +226,7 @@ class Connection {
 
   #arrived(transaction: Transaction, position: number): void {
     const { folder } = this.#own
-    if (!folder.received.contains(transaction.gtid) && !folder.executed.contains(transaction.gtid))
-      folder.receive(transaction)
+    if (!folder.has(transaction)) folder.receive(transaction)
     this.#own.apply()
     if (!this.#dump.semiSync) return
     const { network, time, source, instance } = this.#ports

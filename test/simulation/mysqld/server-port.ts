@@ -82,7 +82,7 @@ export class SimulatedServer implements ServerPort {
     this.#ask((server) => {
       const { folder } = server
       if (server.receiver.status !== 'no') throw new RegentError('REGENT_SERVER_ERROR', 'the receiver runs')
-      const hasBacklog = folder.backlog.length > 0
+      const hasBacklog = folder.backlog > 0
       if (hasBacklog) server.startApplier()
       else folder.forgetReceived()
       folder.source = { host, user }
@@ -260,7 +260,7 @@ export class SimulatedServer implements ServerPort {
         sqlRunning: server.applierRuns,
         ioError: receiver.error,
         sqlError: '',
-        backlogTransactions: folder.backlog.length,
+        backlogTransactions: folder.backlog,
         lagSeconds: null,
         semiSync: receiver.status === 'yes' && receiver.semiSync,
         filtered: false,
