@@ -17,7 +17,7 @@ import {
 import { hostOf } from '../../topology/testing.ts'
 import { noFlaws, type AgentFlaws } from './flaws.ts'
 import { freshMemory, killMysqld, memberOf, receive, releaseFirst, serverUuidOf, type Instance } from './instance.ts'
-import { Ledger, mostWrites, type Writes } from './ledger.ts'
+import { Ledger, mostWrites, isWithin, type Writes } from './ledger.ts'
 import { AgentDied, obey } from './model-agent.ts'
 import { ModelManager, type Letter } from './model-manager.ts'
 import { describeLetter, describeRecord } from './model-words.ts'
@@ -171,6 +171,9 @@ export class ModelWorld {
   }
 
   killAgent(instance: Instance): void {
+    // The agent has looked: of what a hand threw away just before its death nobody could tell (failure-modes.md).
+    if (!this.flaws.hidesThrownAway && !isWithin(instance.memory.seenToHold ?? 0, instance.held))
+      instance.disk = { ...instance.disk, forgetful: true }
     instance.agentUp = false
     instance.memory = freshMemory()
     instance.seedsFrom = null
