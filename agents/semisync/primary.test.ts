@@ -24,6 +24,19 @@ describe('opening a promoted replica', () => {
     expect(server.calls.indexOf('open')).toBeGreaterThan(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`))
   })
 
+  it('that was primary a moment ago lets its applier wait for no acknowledgement, which nobody could give', async () => {
+    const received = gtids('shop-1', 9)
+    const enabled = { enabled: true, acks: 1, waiting: 1 }
+    const state = aServerState({ ...closed, channel: stoppedChannel, received, semiSyncSource: enabled })
+    const server = new ScriptedServer(state)
+    const parts = await testParts(server)
+    await convergePrimary(parts, primaryOfEpoch3, state, new Markers(parts, () => undefined))
+    const off = server.calls.indexOf('semiSyncSource 0')
+    expect(off).toBeGreaterThan(server.calls.indexOf('stopReceiver'))
+    expect(off).toBeLessThan(server.calls.indexOf(`waitExecuted ${received}`))
+    expect(server.calls.indexOf('semiSyncSource 1')).toBeGreaterThan(off)
+  })
+
   it('leaves the channel and the events for later, when clients have had a moment to come', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)

@@ -207,6 +207,7 @@ async function applyEverything(parts: Parts, state: ServerState): Promise<GtidTe
   const everything = unionOf([executed, received]).toString()
   memory.binlogSet = everything
   observer.outdate()
+  if (!parseGtidSet(executed).contains(parseGtidSet(received))) await letApplierWaitForNobody(parts, state)
   const applied = await server.waitExecuted(received, 200)
   if (!applied)
     memory.converged = {
@@ -215,6 +216,15 @@ async function applyEverything(parts: Parts, state: ServerState): Promise<GtidTe
       sentence: `applying ${state.channel.backlogTransactions} received transactions before opening`,
     }
   return applied ? everything : null
+}
+
+/**
+ * An applier waits for acknowledgements like a client, and before the opening nobody gives one. So does that of a server
+ * that was primary a moment ago, where the agent was elected again, or died, before the source's side was switched off.
+ */
+async function letApplierWaitForNobody({ server, memory }: Parts, { semiSyncSource }: ServerState): Promise<void> {
+  await memory.switchingOff
+  if (semiSyncSource.enabled) await server.setSemiSyncSource(0)
 }
 
 /**

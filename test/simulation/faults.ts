@@ -29,6 +29,19 @@ function dieAtWrite(cluster: SimulatedCluster, machine: Machine, random: SeededR
   }
 }
 
+function askForSwitchover(cluster: SimulatedCluster, to: Machine, random: SeededRandom): void {
+  const manager = cluster.managers.find((one) => one?.loop.leads === true && one.life.runs)
+  manager?.life.enter(() =>
+    manager.loop.addRequest({
+      kind: 'switchover',
+      id: random.hex(8),
+      to: random.chance(0.5) ? to.name : null,
+      deadlineWallMs: manager.life.world.clock.wallMs() + 10_000,
+      reason: 'asked for',
+    }),
+  )
+}
+
 function cutOff(cluster: SimulatedCluster, machine: Machine, random: SeededRandom): void {
   const managers = ['manager-0', 'manager-1']
   const peers = cluster.machines.filter((other) => other !== machine).map(({ name }) => name)
@@ -135,19 +148,28 @@ const table: Readonly<Record<string, readonly [weight: number, fault: Fault]>> =
       later(cluster, random.between(200, 6_000), () => cluster.network.mend())
     },
   ],
-  'a switchover is asked for': [
-    3,
+  'a switchover is asked for': [3, askForSwitchover],
+  'a switchover is asked for, and somebody dies at a disk write': [
+    2,
     (cluster, machine, random) => {
-      const manager = cluster.managers.find((one) => one?.loop.leads === true && one.life.runs)
-      manager?.life.enter(() =>
-        manager.loop.addRequest({
-          kind: 'switchover',
-          id: random.hex(8),
-          to: random.chance(0.5) ? machine.name : null,
-          deadlineWallMs: manager.life.world.clock.wallMs() + 10_000,
-          reason: 'asked for',
-        }),
-      )
+      dieAtWrite(cluster, machine, random)
+      askForSwitchover(cluster, random.pick(cluster.machines), random)
+    },
+  ],
+  'no manager reaches the primary, and somebody dies at a disk write': [
+    2,
+    (cluster, machine, random) => {
+      const primary = cluster.primary
+      if (primary === undefined) return
+      for (const manager of ['manager-0', 'manager-1']) {
+        cluster.network.cut(primary.name, manager)
+        cluster.network.cut(manager, primary.name)
+      }
+      // Replicas that hear the primary are a reason to wait.
+      const heard = random.chance(0.5)
+      for (const other of cluster.machines) if (heard) cluster.network.cut(primary.name, other.name)
+      dieAtWrite(cluster, machine, random)
+      later(cluster, random.between(1_500, 5_000), () => cluster.network.mend())
     },
   ],
   'the applier stands still': [
@@ -172,7 +194,7 @@ export function drawKinds(random: SeededRandom): readonly string[] {
 
 /** One fault of these kinds, at one machine: the primary's as often as all others' together. */
 export function strike(cluster: SimulatedCluster, kinds: readonly string[], random: SeededRandom): void {
-  const primary = cluster.machines.find(({ name }) => name === cluster.route?.instance)
+  const { primary } = cluster
   const machine = primary !== undefined && random.chance(0.4) ? primary : random.pick(cluster.machines)
   const name = random.pick(kinds)
   cluster.say(`── ${name} (${machine.name})`)

@@ -6,7 +6,7 @@ import { Clients } from './clients.ts'
 import { drawKinds, heal, strike } from './faults.ts'
 import type { Machine } from './machine.ts'
 import { SeededRandom } from './seeded-random.ts'
-import { SimulatedCluster } from './simulated-cluster.ts'
+import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 
 export interface Outcome {
   /** The rule that was broken; undefined for none. */
@@ -31,18 +31,17 @@ const paces = [10, 50, 200, 200]
 /** A new cluster takes writes after this long, with everybody in the sync set. */
 const beginsMs = 20_000
 /** Once nothing is broken any more, clients go on for so long, and then everything is whole within the other time. */
-const healedMs = 5_000
+const healedMs = 1_500
 const wholeMs = 90_000
-/** Until replicas have applied what came last. */
-const restMs = 2_000
+/** Until replicas have applied what came last: one that lost its connection notices that after 5 s. */
+const appliedMs = 20_000
 
 /** Plays what follows from one seed: a cluster comes up, suffers, is healed, and must have lost nothing. */
 export async function play(seed: number, { only, trace }: PlayOptions = {}): Promise<Outcome> {
   const random = new SeededRandom(seed)
   const cluster = new SimulatedCluster({
     seed: random.below(4_294_967_296),
-    instances: random.pick([1, 2, 2, 3, 3, 3, 3, 3, 4, 5]),
-    spec: { failover: { automatic: true, budget: { failovers: 16, windowMs: 1_000 } } },
+    ...drawShape(random),
     trace,
   })
   const { time } = cluster
@@ -58,7 +57,7 @@ export async function play(seed: number, { only, trace }: PlayOptions = {}): Pro
   clients.start()
   const faults = 1 + random.below(mostFaults)
   const kinds = drawKinds(random)
-  const endMs = time.nowMs + 1_000 + faults * random.pick([200, 600, 1_200])
+  const endMs = time.nowMs + 500 + faults * random.pick([150, 400, 1_000])
   for (let fault = 0; fault < faults; fault += 1) {
     const draws = random.fork()
     const inMs = draws.between(200, endMs - time.nowMs)
@@ -71,12 +70,31 @@ export async function play(seed: number, { only, trace }: PlayOptions = {}): Pro
   clients.stop()
   await time.runUntil(endMs + wholeMs, isWhole)
   const found = violation() ?? whyStuck(cluster)
-  if (found === undefined) await time.runUntil(time.nowMs + restMs, isOver)
+  const lost = (): string | undefined => lostInTheEnd(cluster, clients)
+  if (found === undefined) await time.runUntil(time.nowMs + appliedMs, () => isOver() || lost() === undefined)
   return {
-    violation: found ?? violation() ?? lostInTheEnd(cluster, clients),
+    violation: found ?? violation() ?? lost(),
     acknowledged: clients.count,
     events: time.count,
     faults,
+  }
+}
+
+/** How many instances, and what a person may have said of them. */
+function drawShape(random: SeededRandom): Pick<ClusterOptions, 'instances' | 'spec'> {
+  const instances = random.pick([1, 2, 2, 3, 3, 3, 3, 3, 4, 5])
+  const never = instances > 2 && random.chance(0.1) ? { 'shop-1': { promotion: 'never', priority: 0 } as const } : {}
+  return {
+    instances,
+    spec: {
+      acks: random.chance(0.3) ? random.below(instances) : null,
+      durability: random.pick(['strict', 'strict', 'available']),
+      failover: {
+        automatic: true,
+        ...(random.chance(0.8) ? { budget: { failovers: 16, windowMs: 1_000 } } : {}),
+      },
+      policies: never,
+    },
   }
 }
 

@@ -93,8 +93,9 @@ export class SimulatedCluster {
     return this.machines.find((machine) => machine.host === host)
   }
 
-  agentOf(machine: Machine): Agent | null {
-    return this.#listening.get(machine.name)?.agent ?? null
+  /** Where clients are sent. */
+  get primary(): Machine | undefined {
+    return this.machines.find(({ name }) => name === this.route?.instance)
   }
 
   #transportPorts(): TransportPorts {

@@ -19,6 +19,8 @@ export class DataFolder {
   uuid: string
   /** In the order of the binlog, each synced before anybody is sent it (`sync_binlog=1`). */
   readonly binlog: Transaction[] = []
+  /** Where its newest file begins: each start of mysqld makes one. */
+  newestFile = 0
   /** Committed in InnoDB and in the binlog. What the binlog has beyond that is prepared only. */
   readonly committed = new Set<Transaction>()
   /** `gtid_executed`. */
@@ -95,8 +97,9 @@ export class DataFolder {
       : this.binlog.filter((transaction) => !this.committed.has(transaction))
   }
 
-  /** InnoDB's recovery commits what is prepared and in the binlog. */
+  /** InnoDB's recovery commits what is prepared and in the binlog; what follows goes into another file. */
   recover(): void {
+    this.newestFile = this.binlog.length
     for (const transaction of this.prepared) this.commit(transaction)
   }
 

@@ -49,6 +49,8 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
       if (folder !== undefined && !held.contains(folder.copied))
         return { kind: 'refuse', gtids, sentence: 'a part of it was copied' }
       if (tail.length === 0) return { kind: 'nothing' }
+      if (folder !== undefined && folder.binlog.length - tail.length < folder.newestFile)
+        return { kind: 'refuse', gtids, sentence: 'it is in a binlog older than the newest' }
       const last = folder?.binlog.slice(-tail.length) ?? []
       return tail.every((transaction, at) => last[at] === transaction)
         ? { kind: 'trim', gtids, sentence: 'the tail is at the end of the newest binlog' }
