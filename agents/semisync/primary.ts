@@ -219,9 +219,9 @@ async function applyEverything(parts: Parts, state: ServerState): Promise<GtidTe
 }
 
 /**
- * An applier waits for acknowledgements like a client, and before the opening nobody gives one. So does the applier of a
- * server that was primary a moment ago, where the agent was elected again, or died, before it had switched the source's
- * side off.
+ * An applier waits for acknowledgements like a client, and before the opening nobody gives one. So does the applier of
+ * a server that was primary a moment ago, where the agent was elected again, or died, before it had switched the
+ * source's side off.
  */
 async function letApplierWaitForNobody({ server, memory }: Parts, { semiSyncSource }: ServerState): Promise<void> {
   await memory.switchingOff

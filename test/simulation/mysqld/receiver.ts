@@ -127,10 +127,9 @@ class Connection {
   readonly #hadAlready: ReadonlySet<Transaction>
   #next = 0
   #isOpen = true
-  /** When the last of what was sent arrives: nothing overtakes anything. */
-  #lastArrivalMs = 0
+  readonly #there: Way
+  readonly #back: Way
   #heardMs: number
-  #lost = false
   readonly #inbox: (() => void)[] = []
 
   constructor(own: Mysqld, from: Mysqld, ports: ConnectionPorts) {
@@ -140,6 +139,8 @@ class Connection {
     this.sourceUuid = from.folder.uuid
     this.#hadAlready = new Set(from.folder.binlog.filter((transaction) => own.folder.has(transaction)))
     this.#heardMs = ports.time.nowMs
+    this.#there = new Way(ports, [ports.source, ports.instance], () => this.#isOpen)
+    this.#back = new Way(ports, [ports.instance, ports.source], () => this.#isOpen)
     this.#dump = from.connect({
       instance: ports.instance,
       host: ports.host,
@@ -202,13 +203,8 @@ class Connection {
   }
 
   #send(arrives: () => void): void {
-    const { network, time, source, instance } = this.#ports
     if (!this.#from.dumps.includes(this.#dump)) return
-    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
-    time.after(this.#lastArrivalMs - time.nowMs, () => {
-      if (!this.#isOpen) return
-      // TCP has no holes: after one that does not arrive nothing does, and the connection ends in the end.
-      if (!network.reaches(source, instance) || this.#lost) return void (this.#lost = true)
+    this.#there.send(() => {
       this.#inbox.push(arrives)
       this.#read()
     })
@@ -229,11 +225,53 @@ class Connection {
     if (!folder.has(transaction)) folder.receive(transaction)
     this.#own.apply()
     if (!this.#dump.semiSync) return
-    const { network, time, source, instance } = this.#ports
     const { uuid } = folder
-    time.after(network.delayMs(), () => {
-      if (network.reaches(instance, source) && this.#from.dumps.includes(this.#dump))
-        this.#from.acknowledged(uuid, position)
+    this.#back.send(() => {
+      if (this.#from.dumps.includes(this.#dump)) this.#from.acknowledged(uuid, position)
+    })
+  }
+}
+
+type WayPorts = Pick<ReceiverPorts, 'network' | 'time' | 'random'>
+
+/**
+ * One way of a TCP connection: nothing overtakes anything, and nothing is left out. What the network does not let
+ * through is sent again.
+ */
+class Way {
+  readonly #ports: WayPorts
+  readonly #ends: readonly [from: string, to: string]
+  readonly #isOpen: () => boolean
+  readonly #queue: (() => void)[] = []
+  #lastArrivalMs = 0
+  #sendsAgain = false
+
+  constructor(ports: WayPorts, ends: readonly [string, string], isOpen: () => boolean) {
+    this.#ports = ports
+    this.#ends = ends
+    this.#isOpen = isOpen
+  }
+
+  send(arrives: () => void): void {
+    const { network, time } = this.#ports
+    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
+    time.after(this.#lastArrivalMs - time.nowMs, () => {
+      this.#queue.push(arrives)
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (!this.#isOpen() || this.#sendsAgain) return
+    const { network, time, random } = this.#ports
+    if (network.reaches(...this.#ends)) {
+      for (const arrives of this.#queue.splice(0)) if (this.#isOpen()) arrives()
+      return
+    }
+    this.#sendsAgain = true
+    time.after(random.between(100, 1_000), () => {
+      this.#sendsAgain = false
+      this.#flush()
     })
   }
 }
