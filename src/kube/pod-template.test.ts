@@ -122,6 +122,7 @@ describe('a pod of a cluster', () => {
 
   it('keeps the agent’s memory in one heap, and leaves mysqld its own', () => {
     expect(container('agent').env).toContainEqual({ name: 'MALLOC_ARENA_MAX', value: '1' })
+    expect(container('agent').env).toContainEqual({ name: 'NODE_OPTIONS', value: '--max-semi-space-size=1' })
     expect(JSON.stringify(container('mysql'))).not.toContain('MALLOC_ARENA_MAX')
   })
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { V1Affinity, V1Container, V1EnvVar, V1PodSpec, V1PodTemplateSpec, V1Volume } from '@kubernetes/client-node'
-import { frugalEnvironment } from '../common/frugal-environment.ts'
+import { frugalEnvironment, frugalNode } from '../common/frugal-environment.ts'
 import { asksForTls, podPaths, probePort, probePortName } from './agent-config.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { annotations, commonLabels, namesOf, selectorOf } from './names.ts'
@@ -100,7 +100,10 @@ function launcherCopy(image: string): V1Container {
   }
 }
 
-const frugal = Object.entries(frugalEnvironment).map(([name, value]) => ({ name, value }))
+const frugal = Object.entries({ ...frugalEnvironment, NODE_OPTIONS: frugalNode.join(' ') }).map(([name, value]) => ({
+  name,
+  value,
+}))
 
 function agent({ spec }: MySQLCluster, image: string): V1Container {
   const probe = (path: string, failureThreshold: number) => ({

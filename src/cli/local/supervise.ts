@@ -2,7 +2,8 @@ import { flushCompileCache } from 'node:module'
 import { createLogger } from '../../common/logger.ts'
 import { inheritClaim } from '../../local/addresses.ts'
 import { readCluster } from '../../local/cluster-file.ts'
-import { frugalNode, regentCommand } from '../../local/regent-command.ts'
+import { frugalNode } from '../../common/frugal-environment.ts'
+import { regentCommand } from '../../local/regent-command.ts'
 import { Supervisor } from '../../local/supervisor.ts'
 
 /**
