@@ -21,7 +21,7 @@ import { ClientCertificate, type CertificateFolders } from './guard/client-certi
 import { ObservationBuilder } from './observe/observation.ts'
 import { describeError } from '../src/common/errors.ts'
 import { Converger } from './converge/converger.ts'
-import { judgeEndingFirst, SilenceWatch } from './semisync/ending.ts'
+import { judgeEndingFirst, SilenceWatch } from './doubts/ending.ts'
 import { GtidResetWatch } from './observe/gtid-reset.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
 import { EventKeeper } from './guard/event-keeper.ts'
@@ -29,7 +29,6 @@ import { HungServerWatch } from './guard/hung-server.ts'
 import { Lease } from './guard/lease.ts'
 import { whyCacheIsLost, type MediumPort } from './instance/medium.ts'
 import { agentMetrics } from './observe/metrics.ts'
-import { lockLookMs, LockWatch } from './semisync/lock-watch.ts'
 import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import { checkWire, type WireName } from './orders/wire.ts'
@@ -81,7 +80,6 @@ export class Agent implements AgentHandlers {
   readonly #observations: ObservationBuilder
   readonly #silence: SilenceWatch
   readonly #hung: HungServerWatch
-  readonly #locks: LockWatch
   readonly #events: EventKeeper
   readonly #purged: PurgedNote
   readonly #resets: GtidResetWatch
@@ -120,7 +118,6 @@ export class Agent implements AgentHandlers {
     this.#observations = new ObservationBuilder(this.#parts, this.#lease, regentVersion)
     this.#silence = new SilenceWatch(this.#parts)
     this.#hung = new HungServerWatch(this.#parts)
-    this.#locks = new LockWatch(this.#parts)
     this.#events = new EventKeeper(this.#parts)
     this.#purged = new PurgedNote(this.#parts)
     this.#resets = new GtidResetWatch(this.#parts)
@@ -172,12 +169,13 @@ export class Agent implements AgentHandlers {
     this.#timers = [
       world.timers.every(timings.heartbeatMs, () => this.#beat()),
       world.timers.every(tendMs, () => this.#tend()),
-      world.timers.every(lockLookMs, () => void this.#locks.look()),
     ]
+    this.#converger.mode.start()
     this.#converger.wake()
   }
 
   stop(): void {
+    this.#converger.mode.stop()
     this.#converger.stop()
     this.#lease.stop()
     this.#binlogs.stop()

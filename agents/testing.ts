@@ -207,6 +207,7 @@ export async function testParts(
       instance: 'shop-0',
       host: '127.24.1.1',
       port: 3306,
+      mode: 'semisync',
       lowSpaceBytes: 0,
       keepBinlogsSeconds: 259_200,
       heldBinlogsBytes: 21_474_836_480,
@@ -232,6 +233,7 @@ export function anAgentConfig(overrides: Partial<AgentConfig> = {}): AgentConfig
   return {
     version: 1,
     cluster: 'shop',
+    mode: 'semisync',
     instance: 'shop-2',
     host: '127.24.1.3',
     port: 3306,

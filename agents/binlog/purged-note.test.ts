@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { binlogFile, dml, uuid } from '../../test/support/synthetic-binlog.ts'
 import { gtids } from '../../topology/testing.ts'
 import { readBinlogSet } from './set.ts'
-import { promise } from '../orders/promise.ts'
+import { promise } from '../semisync/promise.ts'
 import { PurgedNote, readPurgedNote, writePurgedNote } from './purged-note.ts'
 import { passStartGate } from '../converge/start-gate.ts'
 import {

@@ -1,14 +1,12 @@
 import { describeError } from '../../src/common/errors.ts'
-import { convergePrimary } from '../semisync/primary.ts'
-import { convergeReplica, isPointed } from '../semisync/replica.ts'
-import { Markers } from '../semisync/marker.ts'
 import type { Assignment } from '../../failover/protocol/order.ts'
 import type { ServerState } from '../../topology/observation.ts'
+import { rememberStop } from '../doubts/forgetful.ts'
+import type { Mode } from '../instance/mode.ts'
 import type { Parts, Pass } from '../instance/parts.ts'
-import { isPreparedFor } from '../semisync/preparation.ts'
-import { rememberStop, stopUnderPromise } from '../semisync/under-promise.ts'
+import { modeOf } from './mode-of.ts'
 import { passStartGate } from './start-gate.ts'
-import { takeBack } from '../semisync/unproven-copy.ts'
+import { takeBack } from '../doubts/unproven-copy.ts'
 
 /**
  * A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when
@@ -24,9 +22,9 @@ const retryMs = 200
  * through one queue, in the order they came.
  */
 export class Converger {
+  readonly mode: Mode
   readonly #parts: Parts
   readonly #changed: () => void
-  readonly #markers: Markers
   #queue: Promise<unknown> = Promise.resolve()
   #passQueued = false
   #fruitless = 0
@@ -35,9 +33,9 @@ export class Converger {
   constructor(parts: Parts, changed: () => void) {
     this.#parts = parts
     this.#changed = changed
-    // A marker changes nothing that a pass would see: what it proved is shown at once, else the manager might wait for
-    // it on an idle cluster.
-    this.#markers = new Markers(parts, () => {
+    // What a mode found out by itself is shown at once. A pass may see nothing new in that, and on an idle cluster the
+    // manager would wait.
+    this.mode = modeOf(parts, () => {
       changed()
       this.wake()
     })
@@ -92,7 +90,7 @@ export class Converger {
     // Whoever died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
     if (unproven) await takeBack(this.#parts)
     if (this.#isCopying()) return { again: false }
-    if (promise > (assignment?.epoch ?? 0) && promise > 0) await stopUnderPromise(this.#parts)
+    if (promise > (assignment?.epoch ?? 0) && promise > 0) await this.mode.stopUnderPromise()
     await rememberStop(this.#parts)
     if (memory.termination === null) await passStartGate(this.#parts)
     if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
@@ -101,9 +99,7 @@ export class Converger {
       memory.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
       return { again: false }
     }
-    return assignment.role === 'primary'
-      ? convergePrimary(this.#parts, assignment, state, this.#markers)
-      : convergeReplica(this.#parts, assignment, state)
+    return this.mode.converge(assignment, state)
   }
 
   /**
@@ -114,18 +110,11 @@ export class Converger {
     return memory.seedingProgress !== null && (file.current.seeding || memory.copiesBeside === file.current.promise)
   }
 
-  /**
-   * A primary that was made ready is opened without another look: nobody has been let in since the last. A replica that
-   * was made ready connects without one. Before anybody is let in clients are shown what they are to be shown.
-   */
+  /** Before anybody is let in clients are shown what they are to be shown. */
   async #stateFor(assignment: Assignment | null): Promise<ServerState> {
     const { observer, clientCertificate } = this.#parts
     await clientCertificate?.show()
-    const prepared =
-      assignment !== null &&
-      (assignment.role === 'primary'
-        ? isPreparedFor(this.#parts, assignment.epoch)
-        : isPointed(this.#parts, assignment))
-    return (prepared ? observer.server : null) ?? (await observer.recent(againMs))
+    const isReady = assignment !== null && this.mode.isReadyFor(assignment)
+    return (isReady ? observer.server : null) ?? (await observer.recent(againMs))
   }
 }

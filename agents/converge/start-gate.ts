@@ -4,7 +4,7 @@ import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
-import { doubtsOf, keepUnsettled, settle } from '../semisync/unsettled.ts'
+import { doubtsOf, keepUnsettled, settle } from '../doubts/unsettled.ts'
 
 /**
  * mysqld runs only when its agent says so (docs/why/safety.md, "A mysqld always starts closed"). What the agent does

@@ -1,9 +1,12 @@
+import type { ModeName } from '../../failover/protocol/mode.ts'
 import type { Timings } from '../../failover/protocol/timings.ts'
 
 /** What one agent is started with: the content of its configuration file. Paths are absolute. */
 export interface AgentConfig {
   readonly version: 1
   readonly cluster: string
+  /** How the cluster replicates. */
+  readonly mode: ModeName
   readonly instance: string
   /** Address and port mysqld listens on for clients and replicas, and where the agent listens. */
   readonly host: string

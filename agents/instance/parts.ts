@@ -23,6 +23,7 @@ export interface Parts {
   readonly config: Pick<
     AgentConfig,
     | 'cluster'
+    | 'mode'
     | 'instance'
     | 'host'
     | 'port'

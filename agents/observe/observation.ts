@@ -7,8 +7,8 @@ import {
   type ProcessState,
   type StoredSummary,
 } from '../../topology/observation.ts'
-import { isEndingUnseen, shownSilenceMs } from '../semisync/ending.ts'
-import { forgetfulAs } from '../semisync/forgetful.ts'
+import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
+import { forgetfulAs } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
 import type { Parts } from '../instance/parts.ts'
 import { summaryOf } from '../instance/stored-state.ts'

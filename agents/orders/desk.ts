@@ -17,21 +17,17 @@ import { leadNoMore, lifeOf } from '../instance/life.ts'
 import type { OrderName } from '../../failover/protocol/order.ts'
 import { holdsText } from '../observe/observation.ts'
 import type { Converger } from '../converge/converger.ts'
-import { demote } from './demotion.ts'
 import { fetchMissing } from './fetching.ts'
-import { keptOfElected, rememberElected } from '../semisync/elected-set.ts'
+import { keptOfElected, rememberElected } from '../doubts/elected-set.ts'
 import type { Lease } from '../guard/lease.ts'
 import { checkOrder, requireAddressee, type AnyOrder } from './checks.ts'
-import { forgetfulAs, hearOfForgetful } from '../semisync/forgetful.ts'
+import { forgetfulAs, hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Parts } from '../instance/parts.ts'
 import { beginPasswords } from './passwords.ts'
-import { prepareToLead } from '../semisync/preparation.ts'
-import { promise } from './promise.ts'
-import { stopUnderPromise } from '../semisync/under-promise.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './reseeding.ts'
 import { notedNow, type StoredState } from '../instance/stored-state.ts'
-import { doubtsOf, settle } from '../semisync/unsettled.ts'
+import { doubtsOf, settle } from '../doubts/unsettled.ts'
 import { RegentError } from '../../src/common/errors.ts'
 import { memberId } from '../../topology/member.ts'
 
@@ -84,19 +80,19 @@ export class Orders {
   }
 
   async promise(order: PromiseOrder): Promise<readonly Step[]> {
-    const steps = await this.#obey('promise', order, () => promise(this.#parts, order))
-    if (order.prepare === true) void this.#converger.alone(() => prepareToLead(this.#parts))
+    const steps = await this.#obey('promise', order, () => this.#converger.mode.promise(order))
+    if (order.prepare === true) void this.#converger.alone(() => this.#converger.mode.prepareToLead())
     return steps
   }
 
   demote(order: DemoteOrder): Promise<readonly Step[]> {
-    return this.#obey('demote', order, () => demote(this.#parts, order))
+    return this.#obey('demote', order, () => this.#converger.mode.demote(order))
   }
 
   fetch(order: FetchOrder): Promise<readonly Step[]> {
     return this.#obey('fetch', order, async () => {
       await fetchMissing(this.#parts, order)
-      await stopUnderPromise(this.#parts)
+      await this.#converger.mode.stopUnderPromise()
     })
   }
 

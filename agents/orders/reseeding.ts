@@ -6,7 +6,7 @@ import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
 import type { Parts } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
-import { swapUnproven } from '../semisync/unproven-copy.ts'
+import { swapUnproven } from '../doubts/unproven-copy.ts'
 
 /** What kept the instance that is seeded from running its own mysqld: no donor's fault. */
 class OwnServerFault extends Error {}

@@ -4,7 +4,7 @@ import { isCounted } from './acknowledgers.ts'
 import { whyClosed, type Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
 import { leads } from '../instance/stored-state.ts'
-import { keepUnsettled } from './unsettled.ts'
+import { keepUnsettled } from '../doubts/unsettled.ts'
 
 /** How often it is looked whether a statement of the agent's does not get on. */
 export const lockLookMs = 250

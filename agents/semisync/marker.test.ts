@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { aDumpThreadOf } from '../../topology/testing.ts'
 import { Markers } from './marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
-import { keepUnsettled } from './unsettled.ts'
+import { keepUnsettled } from '../doubts/unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
 
 /** A server whose markers are acknowledged when a test says so. */

@@ -1,9 +1,9 @@
 import { describeError } from '../../src/common/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
-import { mayBeEnding } from './ending.ts'
+import { mayBeEnding } from '../doubts/ending.ts'
 import type { ServerState } from '../../topology/observation.ts'
 import type { Parts } from '../instance/parts.ts'
-import { doubtsOf, settle } from './unsettled.ts'
+import { doubtsOf, settle } from '../doubts/unsettled.ts'
 
 /**
  * Markers (docs/why/safety.md, "Changing the sync set"): a one-row write of the agent's own. When it returns, k counted

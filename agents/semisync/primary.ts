@@ -7,13 +7,13 @@ import { unionOf } from '../../topology/holdings.ts'
 import type { GtidText, ServerState } from '../../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
-import { staysClosedWithout } from './elected-set.ts'
+import { staysClosedWithout } from '../doubts/elected-set.ts'
 import { keepSettings } from '../guard/managed-settings.ts'
 import type { Markers } from './marker.ts'
 import { whyClosed, type Memory, type Parts, type Pass } from '../instance/parts.ts'
 import { isPreparedFor } from './preparation.ts'
 import { replicationUser, type ServerPort } from '../ports/server.ts'
-import { keepUnsettled } from './unsettled.ts'
+import { keepUnsettled } from '../doubts/unsettled.ts'
 
 /** Clients come back and the first replica connects in this time: what nobody waits for is not done beside that. */
 const tidyAfterMs = 300

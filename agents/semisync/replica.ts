@@ -10,7 +10,7 @@ import { hasDueOptions, keepApplierOptions, keepStoppedOptions, putOptionsRight 
 import { keepSettings } from '../guard/managed-settings.ts'
 import type { Parts, Pass } from '../instance/parts.ts'
 import { replicationUser } from '../ports/server.ts'
-import { noticeThrownAway } from './thrown-away.ts'
+import { noticeThrownAway } from '../doubts/thrown-away.ts'
 
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150

@@ -2,7 +2,7 @@ import { parseGtidSet } from '../../topology/gtid-set.ts'
 import { unionOf } from '../../topology/holdings.ts'
 import type { GtidText, PromiseReport } from '../../topology/observation.ts'
 import type { Parts } from '../instance/parts.ts'
-import { noticeThrownAway } from './thrown-away.ts'
+import { noticeThrownAway } from '../doubts/thrown-away.ts'
 
 /**
  * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the
@@ -16,12 +16,6 @@ export async function stopUnderPromise(parts: Parts): Promise<void> {
     memory.promiseReport =
       assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
   }
-}
-
-/** Its relay logs are on disk and grow no more: a crash of the machine takes nothing of what it acknowledged. */
-export async function rememberStop({ file, memory }: Parts): Promise<void> {
-  if (memory.promiseReport?.asPrimary === false && !memory.receiverKept && !file.current.stoppedInOrder)
-    await file.update({ stoppedInOrder: true })
 }
 
 /**

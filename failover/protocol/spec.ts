@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { mostInstances } from '../../topology/member.ts'
 import { defaultArchiveBytes } from './archive-default.ts'
+import { defaultMode, modes } from './mode.ts'
 
 /**
  * What a person may say about a cluster. The schema is the TypeScript type, the check of configuration files, and
@@ -28,7 +29,7 @@ export const instancePolicySchema = Type.Object(
 export const clusterSpecSchema = Type.Object(
   {
     version: Type.Literal(1, { default: 1, description: 'Version of this format.' }),
-    mode: Type.Union([Type.Literal('semisync')], { default: 'semisync', description: 'How the cluster replicates.' }),
+    mode: Type.Enum([...modes], { type: 'string', default: defaultMode, description: 'How the cluster replicates.' }),
     instances: Type.Integer({ default: 3, minimum: 1, maximum: mostInstances, description: 'Number of instances.' }),
     acks: Type.Union([Type.Integer({ minimum: 0, maximum: 15 }), Type.Null()], {
       default: null,

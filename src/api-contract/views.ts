@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
+import { modes } from '../../failover/protocol/mode.ts'
 
 /**
  * What the API shows of a cluster. Each schema is the TypeScript type, the shape every answer is written by, and an
@@ -65,7 +66,7 @@ export const instanceRowSchema = Type.Object(
 
 const clusterFields = {
   name: Type.String(),
-  mode: Type.Enum(['semisync']),
+  mode: Type.Enum([...modes]),
   durability: Type.Enum(['strict', 'available']),
   epoch: Type.Integer({ description: 'Grows with every change of primary; 0 before the first.' }),
   revision: Type.Integer({ description: 'Of the record.' }),

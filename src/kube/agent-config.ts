@@ -1,4 +1,5 @@
 import { defaultArchiveBytes } from '../../failover/protocol/archive-default.ts'
+import { defaultMode } from '../../failover/protocol/mode.ts'
 import type { KubeObject, Resource } from '../controller-runtime/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { namesOf } from './names.ts'
@@ -74,8 +75,9 @@ export function agentConfigOf(cluster: MySQLCluster): ConfigMap {
     lowSpaceBytes: spec.lowSpaceBytes,
     keepBinlogsSeconds: spec.keepBinlogsSeconds,
     heldBinlogsBytes: spec.heldBinlogsBytes,
-    // Only where it differs: an agent of an older image, whose pod an upgrade leaves alone, would refuse a file with a
-    // key it does not know.
+    // Only where these differ: an agent of an older image, whose pod an upgrade leaves alone, would refuse a file with
+    // a key that it does not know.
+    ...(spec.mode !== defaultMode && { mode: spec.mode }),
     ...(spec.archiveBytes !== defaultArchiveBytes && { archiveBytes: spec.archiveBytes }),
     serverSettings: spec.settings,
     logLevel: 'info',

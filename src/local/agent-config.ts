@@ -1,3 +1,4 @@
+import type { ModeName } from '../../failover/protocol/mode.ts'
 import type { LocalCluster, LocalInstance } from './cluster-file.ts'
 import { replaceJson } from './durable-file.ts'
 import { readJsonIfThere } from './input-file.ts'
@@ -5,6 +6,7 @@ import { agentConfigPath, type StateLayout } from './state-layout.ts'
 
 /** What of the agent's configuration follows from the cluster's spec. */
 export interface AgentSettings {
+  readonly mode: ModeName
   readonly lowSpaceBytes: number
   readonly keepBinlogsSeconds: number
   readonly heldBinlogsBytes: number
@@ -24,6 +26,7 @@ export function agentConfigFor(
   return {
     version: 1,
     cluster: cluster.name,
+    mode: settings.mode,
     instance: instance.name,
     host: instance.address,
     port: instance.port,

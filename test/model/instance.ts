@@ -134,7 +134,7 @@ export function freshMemory(): AgentMemory {
   }
 }
 
-/** `agents/semisync/forgetful.ts`. */
+/** `agents/doubts/forgetful.ts`. */
 export function forgetfulAs(instance: Pick<Instance, 'name' | 'agentRun' | 'memory'>): string {
   return `${runOf(instance)}.${instance.memory.timesForgotten}`
 }

@@ -169,7 +169,7 @@ function followsAlready(
   )
 }
 
-/** Makes true what a promise newer than the assignment says (`agents/orders/promise.ts`). */
+/** Makes true what a promise newer than the assignment says (`agents/semisync/promise.ts`). */
 export function stopUnderPromise(world: ModelWorld, instance: Instance): void {
   const { memory, disk } = instance
   if (memory.report?.epoch === disk.promise) return
@@ -194,7 +194,7 @@ function reportOf({ ledger }: ModelWorld, instance: Instance, asPrimary: boolean
   return { epoch: disk.promise, holds, executed: ledger.textOf(committed), asPrimary }
 }
 
-/** `agents/semisync/thrown-away.ts`. */
+/** `agents/doubts/thrown-away.ts`. */
 export function noticeThrownAway(world: ModelWorld, instance: Instance): void {
   const { memory, held } = instance
   const missing = (memory.seenToHold ?? 0) & ~held
@@ -296,7 +296,7 @@ export function finishSeeding(world: ModelWorld, instance: Instance): void {
   })
 }
 
-/** `agents/semisync/unproven-copy.ts`; whoever dies in the middle has what was there before. */
+/** `agents/doubts/unproven-copy.ts`; whoever dies in the middle has what was there before. */
 function finishBeside(
   world: ModelWorld,
   instance: Instance,

@@ -17,7 +17,7 @@ import type { ModelWorld } from './model-world.ts'
 /** What the agent of `instance` says now. */
 export function observe(world: ModelWorld, instance: Instance): Observation {
   const { name, memory, mysqld, ending } = instance
-  // The look into the log comes before the silence is shown (`agents/semisync/ending.ts`).
+  // The look into the log comes before the silence is shown (`agents/doubts/ending.ts`).
   if (ending && !world.flaws.showsSilenceFirst) noticeEnding(instance)
   const stored = storedSummary(world, instance)
   return {

@@ -60,7 +60,7 @@ function open(world: ModelWorld, instance: Instance, assignment: PrimaryAssignme
   keepMarked(world, instance, assignment)
 }
 
-/** `agents/semisync/elected-set.ts`. */
+/** `agents/doubts/elected-set.ts`. */
 function lacksElected(
   world: ModelWorld,
   { memory, committed }: Instance,

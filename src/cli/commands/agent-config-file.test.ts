@@ -13,6 +13,7 @@ const [instance] = cluster.instances
 if (instance === undefined) throw new Error('the cluster has no instance')
 /** What `local up` writes must be what an agent reads: the annotation checks it at compile time. */
 const written: AgentConfig = agentConfigFor(layoutOf('/state'), cluster, instance, {
+  mode: 'semisync',
   lowSpaceBytes: 1,
   keepBinlogsSeconds: 2,
   heldBinlogsBytes: 3,

@@ -1,5 +1,6 @@
 import type { AgentConfig } from '../../../agents/instance/config.ts'
 import { defaultArchiveBytes } from '../../../failover/protocol/archive-default.ts'
+import { defaultMode, modes } from '../../../failover/protocol/mode.ts'
 import { contradictionIn, defaultTimings } from '../../../failover/protocol/timings.ts'
 import { RegentError } from '../../common/errors.ts'
 import { exactObject, integer, text } from '../../common/json-schema.ts'
@@ -30,6 +31,7 @@ export const agentConfigSchema = exactObject(
   {
     version: { const: 1, description: 'Version of this format.' },
     cluster: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,38}$', description: 'Name of the cluster.' },
+    mode: { type: 'string', pattern: `^(${modes.join('|')})$`, description: 'How the cluster replicates.' },
     instance: {
       type: 'string',
       pattern: '^[a-z][a-z0-9-]{0,38}-[0-9]{1,2}$',
@@ -100,11 +102,12 @@ export const agentConfigSchema = exactObject(
     },
     logLevel: { type: 'string', pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' },
   },
-  ['probePort', 'tls', 'clientTls', 'launcherDir', 'keepBinlogsSeconds', 'heldBinlogsBytes', 'archiveBytes'],
+  ['mode', 'probePort', 'tls', 'clientTls', 'launcherDir', 'keepBinlogsSeconds', 'heldBinlogsBytes', 'archiveBytes'],
 )
 
 /** For files that are older than these fields. */
 const laterDefaults = {
+  mode: defaultMode,
   launcherDir: '',
   probePort: 0,
   keepBinlogsSeconds: 259_200,

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { defaultMode, modes } from '../../../failover/protocol/mode.ts'
 import { clusterArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../terminal/arguments.ts'
 import { withOutput } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
@@ -13,9 +14,10 @@ export function addUp(local: Command, io: Io): void {
     .argument('[name]', 'name of the cluster', clusterArgument, 'demo')
     .addOption(new Option('--instances <n>', 'number of instances, 1 to 16 (default: 3)').argParser(integerFrom(1, 16)))
     .addOption(
-      new Option('--mode <mode>', 'how the cluster replicates: semisync (default: semisync)').argParser(
-        oneOf('semisync'),
-      ),
+      new Option(
+        '--mode <mode>',
+        `how the cluster replicates: ${modes.join(', ')} (default: ${defaultMode})`,
+      ).argParser(oneOf(...modes)),
     )
     .addOption(
       new Option(

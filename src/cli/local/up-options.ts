@@ -1,9 +1,10 @@
+import type { ModeName } from '../../../failover/protocol/mode.ts'
 import type { OutputOptions } from '../terminal/common-options.ts'
 
 /** What the command line says of a local cluster that is to be up. */
 export interface UpOptions extends OutputOptions {
   readonly instances?: number
-  readonly mode?: 'semisync'
+  readonly mode?: ModeName
   readonly acks?: number
   readonly durability?: 'strict' | 'available'
   readonly data?: string

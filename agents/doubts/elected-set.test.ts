@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { lifeOf } from '../instance/life.ts'
 import { gtids, hostOf } from '../../topology/testing.ts'
-import { convergePrimary } from './primary.ts'
-import { convergeReplica } from './replica.ts'
+import { convergePrimary } from '../semisync/primary.ts'
+import { convergeReplica } from '../semisync/replica.ts'
 import { keptOfElected } from './elected-set.ts'
-import { Markers } from './marker.ts'
-import { promise } from '../orders/promise.ts'
+import { Markers } from '../semisync/marker.ts'
+import { promise } from '../semisync/promise.ts'
 import {
   aServerState,
   primaryOfEpoch3,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { judgeEndingFirst } from './ending.ts'
-import { Markers } from './marker.ts'
+import { Markers } from '../semisync/marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { doubtsOf, keepUnsettled, settle } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'

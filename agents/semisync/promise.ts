@@ -1,7 +1,7 @@
 import type { PromiseOrder } from '../../failover/protocol/order.ts'
 import type { InstanceName } from '../../topology/member.ts'
 import type { Parts } from '../instance/parts.ts'
-import { stopUnderPromise } from '../semisync/under-promise.ts'
+import { stopUnderPromise } from './under-promise.ts'
 
 /**
  * Promises an epoch (docs/why/safety.md, "A failover, and why each step keeps the invariant"): the promise goes to

@@ -21,3 +21,9 @@ export function hearOfForgetful(
   observer.outdate()
   observer.refresh().then(changed, () => undefined)
 }
+
+/** Its relay logs are on disk and grow no more: a crash of the machine takes nothing of what it acknowledged. */
+export async function rememberStop({ file, memory }: Parts): Promise<void> {
+  if (memory.promiseReport?.asPrimary === false && !memory.receiverKept && !file.current.stoppedInOrder)
+    await file.update({ stoppedInOrder: true })
+}

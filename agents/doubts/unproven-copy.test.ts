@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { orderVersion, type Assignment, type Endpoint, type ReseedOrder } from '../../failover/protocol/order.ts'
 import { gtids, memberOf, uuidOf } from '../../topology/testing.ts'
 import { Converger } from '../converge/converger.ts'
-import { stopUnderPromise } from './under-promise.ts'
+import { stopUnderPromise } from '../semisync/under-promise.ts'
 import { Seeding } from '../orders/reseeding.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
 import { gtids } from '../../topology/testing.ts'
-import { convergeReplica } from './replica.ts'
+import { convergeReplica } from '../semisync/replica.ts'
 import type { Parts } from '../instance/parts.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { noticeThrownAway } from './thrown-away.ts'

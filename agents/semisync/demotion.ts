@@ -2,7 +2,7 @@ import { RegentError } from '../../src/common/errors.ts'
 import type { DemoteOrder } from '../../failover/protocol/order.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
 import type { Parts } from '../instance/parts.ts'
-import { keepUnsettled } from '../semisync/unsettled.ts'
+import { keepUnsettled } from '../doubts/unsettled.ts'
 
 /** How often a condition without an event is looked at again. */
 const pollMs = 2
