@@ -1,4 +1,4 @@
-import type { Machine } from './machine.ts'
+import { usualApplyMs, type Machine } from './machine.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'
 
@@ -201,11 +201,22 @@ export function strike(cluster: SimulatedCluster, kinds: readonly string[], rand
   table[name]?.[1](cluster, machine, random)
 }
 
+/** Machines that apply slowly, and machines that are far away: what is received and what is applied differ for longer. */
+export function slowDown({ machines, network }: SimulatedCluster, random: SeededRandom): void {
+  if (random.chance(0.5)) return
+  for (const machine of machines) {
+    if (random.chance(0.4)) machine.slowestApplyMs = random.pick([20, 100, 400])
+    if (random.chance(0.4)) network.slowAt.set(machine.name, random.pick([10, 50, 200]))
+  }
+}
+
 /** Everything that was broken ends, and everybody is there again. */
 export function heal(cluster: SimulatedCluster): void {
   cluster.say('── everything is healed')
   cluster.network.mend()
+  cluster.network.slowAt.clear()
   for (const machine of cluster.machines) {
+    machine.slowestApplyMs = usualApplyMs
     machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
     if (machine.mysqld !== null) machine.mysqld.appliesNothing = false
     machine.mysqld?.thaw()

@@ -5,6 +5,8 @@ import { Mysqld } from './mysqld/mysqld.ts'
 import { Receiver, type ReceiverPorts } from './mysqld/receiver.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
+export const usualApplyMs = 4
+
 /** The machine of one instance: its disk, its volume and its mysqld, which outlives its agent. */
 export class Machine {
   readonly name: InstanceName
@@ -17,6 +19,8 @@ export class Machine {
   readonly #ports: Omit<ReceiverPorts, 'instance' | 'host'>
   bootNumber = 0
   mysqld: Mysqld | null = null
+  /** What an applier here takes for a transaction, at most. */
+  slowestApplyMs = usualApplyMs
   /** How the last mysqld ended. */
   ending: 'crashed' | 'stopped' = 'crashed'
   agentLife: ProcessLife | null = null
@@ -52,6 +56,7 @@ export class Machine {
     if (folder.uuid === '') folder.uuid = this.#ports.random.uuid()
     const mysqld = new Mysqld(this.#lastPid, folder, {
       ...this.#ports,
+      slowestApplyMs: () => this.slowestApplyMs,
       receiver: (own) => new Receiver(own, { ...this.#ports, instance: this.name, host: this.host }),
     })
     this.mysqld = mysqld

@@ -9,6 +9,7 @@ const help = `Plays clusters in memory: shipped agents and managers on simulated
     npm run simulate                                20,000 schedules, seeds from a random one on
     npm run simulate -- --seeds N --seed S          N schedules, seeds S, S + 1, …
     npm run simulate -- --replay S [--only 0,3]     one schedule, told line by line; only these of its faults
+    npm run simulate -- --alike --replay S          …, where all machines are equally fast
     npm run simulate -- --workers W                 W at once (default: one for each processor)
 
 A schedule that breaks a rule is cut down to the faults that matter, told, and the exit code is 1.`
@@ -27,6 +28,7 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       replay: { type: 'string' },
       only: { type: 'string' },
+      alike: { type: 'boolean', default: false },
       workers: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -35,7 +37,7 @@ async function main(): Promise<number> {
     console.log(help)
     return 0
   }
-  if (values.replay !== undefined) return replay(numberIn('replay', values.replay), values.only)
+  if (values.replay !== undefined) return replay(numberIn('replay', values.replay), values.only, values.alike)
   const count = numberIn('seeds', values.seeds)
   const first = values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : numberIn('seed', values.seed)
   const workers = values.workers === undefined ? availableParallelism() : numberIn('workers', values.workers)
@@ -47,9 +49,9 @@ function numberIn(option: string, text: string): number {
   return Number(text)
 }
 
-async function replay(seed: number, only: string | undefined): Promise<number> {
+async function replay(seed: number, only: string | undefined, alike: boolean): Promise<number> {
   const faults = only?.split(',').map((fault) => numberIn('only', fault))
-  const { violation, acknowledged } = await play(seed, { only: faults, trace: (line) => console.log(line) })
+  const { violation, acknowledged } = await play(seed, { only: faults, alike, trace: (line) => console.log(line) })
   console.log(`seed ${seed}: ${acknowledged} writes acknowledged; ${violation ?? 'every rule was kept'}`)
   return violation === undefined ? 0 : 1
 }
@@ -83,7 +85,7 @@ async function simulate(first: number, count: number, workers: number): Promise<
   if (one === undefined) return 0
   const only = (await shortest(one.seed, one)).join(',')
   console.log(`\nThe shortest of seed ${one.seed}:`)
-  await replay(one.seed, only)
+  await replay(one.seed, only, false)
   console.log(`\nAgain: npm run simulate -- --replay ${one.seed} --only ${only}`)
   return 1
 }

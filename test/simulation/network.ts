@@ -6,6 +6,8 @@ export class Network {
   readonly #cut = new Set<string>()
   /** What a message takes at most. */
   slowestMs = 2
+  /** What a message to or from a place takes besides, at most. */
+  readonly slowAt = new Map<string, number>()
 
   constructor(random: SeededRandom) {
     this.#random = random
@@ -29,7 +31,8 @@ export class Network {
     return this.#cut.size === 0
   }
 
-  delayMs(): number {
-    return this.#random.between(0.1, this.slowestMs)
+  delayMs(...places: readonly string[]): number {
+    const besides = Math.max(0, ...places.map((place) => this.slowAt.get(place) ?? 0))
+    return this.#random.between(0.1, this.slowestMs + besides)
   }
 }

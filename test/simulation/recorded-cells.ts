@@ -6,6 +6,8 @@ import type { Cell, CellName } from '../../src/store/cells.ts'
 export class RecordedCells extends Map<CellName, Cell> {
   #record: ClusterRecord | undefined
   violation: string | undefined
+  /** Called after each change. */
+  changed: () => void = () => undefined
 
   get record(): ClusterRecord | undefined {
     return this.#record
@@ -17,7 +19,9 @@ export class RecordedCells extends Map<CellName, Cell> {
       this.violation ??= wrongStep(this.#record, next)
       this.#record = next
     }
-    return super.set(name, cell)
+    super.set(name, cell)
+    this.changed()
+    return this
   }
 }
 

@@ -3,8 +3,9 @@ import { GtidSet } from '../../topology/gtid-set.ts'
 import { unionOf } from '../../topology/holdings.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { Clients } from './clients.ts'
-import { drawKinds, heal, strike } from './faults.ts'
+import { drawKinds, heal, slowDown, strike } from './faults.ts'
 import type { Machine } from './machine.ts'
+import { whatBreaks } from './rules.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 
@@ -23,9 +24,13 @@ export interface PlayOptions {
   readonly only?: readonly number[] | undefined
   /** Gets a line for what happens. */
   readonly trace?: ((line: string) => void) | undefined
+  /** All machines are equally fast. */
+  readonly alike?: boolean
 }
 
 const mostFaults = 8
+/** How often the rules are looked at, besides at each change of what is stored. */
+const lookMs = 100
 /** Between two writes of a client, at most. */
 const paces = [10, 50, 200, 200]
 /** A new cluster takes writes after this long, with everybody in the sync set. */
@@ -37,7 +42,7 @@ const wholeMs = 90_000
 const appliedMs = 20_000
 
 /** Plays what follows from one seed: a cluster comes up, suffers, is healed, and must have lost nothing. */
-export async function play(seed: number, { only, trace }: PlayOptions = {}): Promise<Outcome> {
+export async function play(seed: number, { only, trace, alike = false }: PlayOptions = {}): Promise<Outcome> {
   const random = new SeededRandom(seed)
   const cluster = new SimulatedCluster({
     seed: random.below(4_294_967_296),
@@ -47,13 +52,24 @@ export async function play(seed: number, { only, trace }: PlayOptions = {}): Pro
   const { time } = cluster
   const clients = new Clients(cluster, random.pick(paces))
   let broken: string | undefined
-  cluster.opened = (machine) => (broken ??= lacksAcknowledged(machine, clients))
+  // One that leads no more may open as well, where nobody has told it. Nobody acknowledges to that server.
+  cluster.opened = (machine) => {
+    if (machine.name === leaderOf(cluster)) broken ??= lacksAcknowledged(machine, clients)
+  }
+  const look = (): void => void (broken ??= whatBreaks(cluster, clients))
+  cluster.cells.changed = look
+  const lookAgain = (): void => {
+    look()
+    time.after(lookMs, lookAgain)
+  }
+  lookAgain()
   const violation = (): string | undefined => broken ?? violationIn(cluster)
   const isOver = (): boolean => violation() !== undefined
   const isWhole = (): boolean => isOver() || whatIsMissing(cluster) === undefined
 
   cluster.start()
   await time.runUntil(beginsMs, isWhole)
+  if (!alike) slowDown(cluster, new SeededRandom(seed ^ 0x510e))
   clients.start()
   const faults = 1 + random.below(mostFaults)
   const kinds = drawKinds(random)
@@ -118,6 +134,10 @@ function whatIsMissing(cluster: SimulatedCluster): string | undefined {
   if (record.syncSet.length < machines.length - 1)
     return `${record.syncSet.length} of ${machines.length - 1} replicas are in the sync set`
   return record.intent === null && record.leaving.length === 0 ? undefined : 'the record is not at rest'
+}
+
+function leaderOf({ record }: SimulatedCluster): string | undefined {
+  return record && instanceOf(record.primary)
 }
 
 function primaryOf({ machines }: SimulatedCluster, { primary }: ClusterRecord): Machine | undefined {

@@ -6,6 +6,7 @@ import { clusterSpecSchema, type ClusterSpec } from '../../failover/protocol/spe
 import { defaultTimings, type Timings } from '../../failover/protocol/timings.ts'
 import type { PlatformInstance, PrimaryRoute } from '../../src/common/platform.ts'
 import { instanceName, type InstanceName } from '../../topology/member.ts'
+import type { Observation } from '../../topology/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
 import { Value } from 'typebox/value'
 import { Machine } from './machine.ts'
@@ -41,6 +42,8 @@ export class SimulatedCluster {
   readonly cells = new RecordedCells()
   readonly managers: (SimulatedManager | null)[] = [null, null]
   readonly #listening = new Map<InstanceName, Listening>()
+  /** The newest agent of each machine, dead or alive, and which start of the machine that agent knows. */
+  readonly #agents = new Map<InstanceName, { readonly agent: Agent; readonly bootNumber: number }>()
   readonly #trace: ClusterOptions['trace']
   /** Managers keep a lease in their store by one machine's clock. */
   readonly #managerClock: MachineClock
@@ -91,6 +94,17 @@ export class SimulatedCluster {
 
   #machineAt(host: string): Machine | undefined {
     return this.machines.find((machine) => machine.host === host)
+  }
+
+  /** What the newest agent of an instance says, or would say if that agent lived. */
+  observation(name: InstanceName): Observation | undefined {
+    return this.#agents.get(name)?.agent.observation()
+  }
+
+  /** The machine crashed: the agent says that its replica has forgotten something, or will say so. */
+  mayForget({ name, bootNumber }: Machine): boolean {
+    const known = this.#agents.get(name)
+    return known?.bootNumber !== bootNumber || known.agent.observation().stored.forgetful
   }
 
   /** Where clients are sent. */
@@ -165,6 +179,7 @@ export class SimulatedCluster {
     void creating.then(async (agent) => {
       if (life.isDead) return
       this.#listening.set(machine.name, { name: machine.name, life, agent })
+      this.#agents.set(machine.name, { agent, bootNumber })
       await agent.start()
     })
   }

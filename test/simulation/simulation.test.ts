@@ -4,19 +4,27 @@ import { play } from './schedule.ts'
 /** A few of many: `npm run simulate` plays 20,000. */
 const fixed = [1, 2, 3, 5, 8, 13, 21, 34]
 /**
- * Each broke a rule once. 7470: an applier waited for acknowledgements for ever at a server that was primary, was not
+ * Each broke a rule once, where all machines were alike. 7470: an applier waited for acknowledgements for ever at a server that was primary, was not
  * any more, and was elected again (`letApplierWaitForNobody`). The others: of the simulation.
  */
 const kept = [7470, 3080, 292, 398]
 const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
 
 describe('A simulated cluster that suffers and is healed', () => {
-  it.each([...fixed, ...kept, ...fresh])(
+  it.each([...fixed, ...fresh])(
     'loses nothing and is whole again: npm run simulate -- --replay %i',
     async (seed) => {
       const { violation, acknowledged } = await play(seed)
       expect(violation).toBeUndefined()
       expect(acknowledged).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+
+  it.each(kept)(
+    'loses nothing where that once broke a rule: npm run simulate -- --alike --replay %i',
+    async (seed) => {
+      expect((await play(seed, { alike: true })).violation).toBeUndefined()
     },
     60_000,
   )

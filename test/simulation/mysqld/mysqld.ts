@@ -46,6 +46,7 @@ export class Mysqld {
   readonly receiver: Receiver
   readonly #time: VirtualTime
   readonly #random: SeededRandom
+  readonly #slowestApplyMs: () => number
   state: 'starting' | 'running' | 'frozen' | 'dead' = 'starting'
   /** Its error log says that somebody else told the server to stop. */
   isStopping = false
@@ -74,6 +75,8 @@ export class Mysqld {
     ports: {
       readonly time: VirtualTime
       readonly random: SeededRandom
+      /** What the applier takes for a transaction, at most. */
+      readonly slowestApplyMs: () => number
       readonly receiver: (mysqld: Mysqld) => Receiver
     },
   ) {
@@ -81,6 +84,7 @@ export class Mysqld {
     this.folder = folder
     this.#time = ports.time
     this.#random = ports.random
+    this.#slowestApplyMs = ports.slowestApplyMs
     this.receiver = ports.receiver(this)
   }
 
@@ -137,6 +141,10 @@ export class Mysqld {
 
   get waiting(): number {
     return new Set(this.#waiting.map(({ group }) => group)).size
+  }
+
+  get hasWaitingClients(): boolean {
+    return this.#waiting.some(({ isOwn }) => !isOwn)
   }
 
   /** A write of a client, or the agent's marker. Rejects nothing: the caller has looked whether it may write. */
@@ -231,7 +239,7 @@ export class Mysqld {
   apply(): void {
     if (this.#applies || !this.#mayApply()) return
     this.#applies = true
-    this.#time.after(this.#random.between(0.2, 4), () => {
+    this.#time.after(this.#random.between(0.2, this.#slowestApplyMs()), () => {
       this.#applies = false
       const next = this.folder.nextToApply
       if (!this.#mayApply() || next === undefined) return

@@ -254,7 +254,7 @@ class Way {
 
   send(arrives: () => void): void {
     const { network, time } = this.#ports
-    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
+    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs(...this.#ends))
     time.after(this.#lastArrivalMs - time.nowMs, () => {
       this.#queue.push(arrives)
       this.#flush()

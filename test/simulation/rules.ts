@@ -1,0 +1,113 @@
+import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { parseNotes } from '../../src/store/wire.ts'
+import { GtidSet } from '../../topology/gtid-set.ts'
+import { instanceOf } from '../../topology/member.ts'
+import type { Clients } from './clients.ts'
+import type { Machine } from './machine.ts'
+import { cluster as clusterName, type SimulatedCluster } from './simulated-cluster.ts'
+
+interface Scene {
+  readonly cluster: SimulatedCluster
+  readonly record: ClusterRecord
+  readonly primary: Machine
+  readonly members: readonly Machine[]
+  readonly acknowledged: GtidSet
+}
+
+/**
+ * The first rule of docs/why/safety.md, "How it is checked", that does not hold now; undefined where all do. A rule that
+ * is broken need not lose a write yet: the wrong server has to die for that.
+ */
+export function whatBreaks(cluster: SimulatedCluster, { acknowledged }: Clients): string | undefined {
+  const { record } = cluster
+  if (record === undefined) return undefined
+  const scene = {
+    cluster,
+    record,
+    primary: cluster.machine(instanceOf(record.primary)),
+    members: record.syncSet.map((member) => cluster.machine(instanceOf(member))),
+    acknowledged,
+  }
+  for (const rule of [heldByPrimary, oldPrimaryIsRevoked, heldByEnough, countedAreMembers]) {
+    const found = rule(scene)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function heldBy({ folder }: Machine): GtidSet {
+  if (folder === undefined) return GtidSet.empty
+  const prepared = folder.prepared.reduce((all, { gtid }) => all.union(gtid), GtidSet.empty)
+  return folder.executed.union(folder.received).union(prepared)
+}
+
+function heldByPrimary({ cluster, record, primary, acknowledged }: Scene): string | undefined {
+  // On another volume that instance is a new member.
+  if (cluster.observation(primary.name)?.member !== record.primary) return undefined
+  const missing = acknowledged.subtract(heldBy(primary))
+  return missing.isEmpty() ? undefined : `S1: ${primary.name} leads and lacks ${missing.toString()}, acknowledged`
+}
+
+/** Another primary leads, and an older one could still tell a client OK. */
+function oldPrimaryIsRevoked({ cluster, primary }: Scene): string | undefined {
+  const able = cluster.machines.find((machine) => machine !== primary && couldAcknowledge(machine, cluster))
+  return able === undefined ? undefined : `S2: ${able.name} leads no more and can still acknowledge writes`
+}
+
+/** A connection whose other end follows somebody else is a leftover: nothing comes back. */
+function couldAcknowledge({ host, mysqld }: Machine, { machines }: SimulatedCluster): boolean {
+  if (!mysqld || mysqld.state === 'dead' || !(mysqld.mayWrite || mysqld.hasWaitingClients)) return false
+  const { enabled, acks } = mysqld.semiSyncSource
+  const counted = mysqld.dumps.filter(({ semiSync, instance }) => {
+    const replica = machines.find(({ name }) => name === instance)?.mysqld
+    return (
+      semiSync &&
+      replica &&
+      replica.state !== 'dead' &&
+      replica.receiver.status === 'yes' &&
+      replica.folder.source?.host === host
+    )
+  })
+  return !enabled || counted.length >= acks
+}
+
+/** A member that has forgotten something, or will be found to, counts as one that holds all: nobody believes it. */
+function heldByEnough({ cluster, record, members, acknowledged }: Scene): string | undefined {
+  if (record.acks === 0 || members.length < record.acks || isUnsettled(cluster, record)) return undefined
+  const lacking = members.filter((machine) => !cluster.mayForget(machine) && !heldBy(machine).contains(acknowledged))
+  if (members.length - lacking.length >= record.acks) return undefined
+  const held = members.map((machine) => (cluster.mayForget(machine) ? acknowledged : heldBy(machine)))
+  const missing = acknowledged.subtract(heldByAtLeast(record.acks, held))
+  return missing.isEmpty()
+    ? undefined
+    : `S3: ${missing.toString()}, acknowledged, is held by fewer than ${record.acks} of the sync set`
+}
+
+function heldByAtLeast(count: number, sets: readonly GtidSet[]): GtidSet {
+  const inAtLeast = Array.from({ length: count + 1 }, () => GtidSet.empty)
+  for (const held of sets)
+    for (let number = count; number >= 1; number -= 1) {
+      const more = number === 1 ? held : (inAtLeast[number - 1] ?? GtidSet.empty).intersect(held)
+      inAtLeast[number] = (inAtLeast[number] ?? GtidSet.empty).union(more)
+    }
+  return inAtLeast[count] ?? GtidSet.empty
+}
+
+function isUnsettled(cluster: SimulatedCluster, { primary }: ClusterRecord): boolean {
+  const { cells } = cluster
+  const notes = cells.get(`notes.${clusterName}`)
+  if (notes !== undefined && isNotedUnsettled(parseNotes(notes.text, 'the simulated store'), primary)) return true
+  return cluster.observation(instanceOf(primary))?.stored.unsettled !== false
+}
+
+/** Before its agent has made it the primary of this epoch, a server counts nobody. */
+function countedAreMembers({ cluster, record, primary, members }: Scene): string | undefined {
+  const assignment = cluster.observation(primary.name)?.stored.assignment
+  if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch || !primary.mysqld?.semiSyncSource.enabled)
+    return undefined
+  const stranger = primary.mysqld.dumps.find(
+    ({ semiSync, instance }) => semiSync && !members.some(({ name }) => name === instance),
+  )
+  return stranger === undefined ? undefined : `S3: ${stranger.instance} acknowledges and is not in the sync set`
+}
