@@ -201,7 +201,7 @@ export function strike(cluster: SimulatedCluster, kinds: readonly string[], rand
   table[name]?.[1](cluster, machine, random)
 }
 
-/** Machines that apply slowly, and machines that are far away: what is received and what is applied differ for longer. */
+/** Machines that apply slowly, and machines that are far away: what these hold differs for longer. */
 export function slowDown({ machines, network }: SimulatedCluster, random: SeededRandom): void {
   if (random.chance(0.5)) return
   for (const machine of machines) {

@@ -4,8 +4,9 @@ import { play } from './schedule.ts'
 /** A few of many: `npm run simulate` plays 20,000. */
 const fixed = [1, 2, 3, 5, 8, 13, 21, 34]
 /**
- * Each broke a rule once, where all machines were alike. 7470: an applier waited for acknowledgements for ever at a server that was primary, was not
- * any more, and was elected again (`letApplierWaitForNobody`). The others: of the simulation.
+ * Each broke a rule once, where all machines were alike. 7470: an applier waited for acknowledgements for ever at a
+ * server that was primary, was not any more, and was elected again (`letApplierWaitForNobody`). The others: of the
+ * simulation.
  */
 const kept = [7470, 3080, 292, 398]
 const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
