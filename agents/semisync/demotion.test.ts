@@ -15,6 +15,7 @@ const order: DemoteOrder = {
   graceMs: 0,
   deadlineMs: 400,
 }
+const source = '11111111-1111-1111-1111-111111111111'
 const replica: DumpThread = { threadId: 20, user: 'regent_r_1', host: '127.24.1.2', serverUuid: '', semiSync: true }
 const acknowledged = aServerState({ dumpThreads: [replica], semiSyncSource: { enabled: true, acks: 1 } })
 const timedOut = (): Promise<never> =>
@@ -43,6 +44,28 @@ describe('demotion', () => {
     await demote(parts, order)
     expect(server.calls).toEqual([])
     expect(parts.memory.promiseReport).toBe(promiseReport)
+  })
+
+  it('is refused while the primary applies what it was elected with, and changes nothing', async () => {
+    const server = new ScriptedServer({ ...acknowledged, executed: `${source}:1-9`, received: `${source}:5-11` })
+    const parts = await testParts(server)
+    await expect(demote(parts, order)).rejects.toThrow(
+      'demotion refused: this primary still applies 2 transactions that it was elected with',
+    )
+    expect(server.calls).toEqual([])
+    expect(parts.file.current.promise).toBeLessThan(order.epoch)
+  })
+
+  it('reports all that the server holds, also what it received and has not applied', async () => {
+    const server = new ScriptedServer({ ...acknowledged, executed: `${source}:1-9` })
+    const parts = await testParts(server)
+    const close = server.setReadOnly
+    server.setReadOnly = async (to, deadlineMs) => {
+      await close(to, deadlineMs)
+      server.state = { ...server.state, received: `${source}:10-11` }
+    }
+    await demote(parts, order)
+    expect(parts.memory.promiseReport).toMatchObject({ holds: `${source}:1-11`, executed: `${source}:1-9` })
   })
 
   it('ends the sessions whose lock stands in its way', async () => {

@@ -1,6 +1,9 @@
 import { RegentError } from '../../src/common/errors.ts'
 import type { DemoteOrder } from '../../failover/protocol/order.ts'
+import { counted } from '../../topology/analysis-input.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { unionOf } from '../../topology/holdings.ts'
+import type { ServerState } from '../../topology/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 
@@ -17,7 +20,9 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   // Delivered twice: whatever failed from here on would open again a server that has promised.
   if (parts.file.current.promise >= order.epoch) return
   const deadlineMs = clock.monotonicMs() + order.deadlineMs
-  await refuseWithoutAcknowledgements(parts)
+  const state = await seenNow(parts)
+  refuseWhileUnapplied(state)
+  await refuseWithoutAcknowledgements(parts, state)
   await giveGrace(parts, Math.min(order.graceMs, order.deadlineMs / 2))
   try {
     await stopWrites(parts, deadlineMs)
@@ -27,25 +32,46 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
     throw error
   }
   await parts.file.update({ promise: order.epoch, revision: order.revision })
-  const executed = parseGtidSet((await parts.server.readHolds()).executed).toString()
+  const { executed, received, owned } = await parts.server.readHolds()
   parts.memory.converged = {
     ...parts.memory.converged,
     done: false,
     sentence: `demoted under the promise of epoch ${order.epoch}`,
   }
-  parts.memory.promiseReport = { epoch: order.epoch, holds: executed, executed, asPrimary: true }
+  parts.memory.promiseReport = {
+    epoch: order.epoch,
+    holds: unionOf([executed, received, owned]).toString(),
+    executed: parseGtidSet(executed).toString(),
+    asPrimary: true,
+  }
+}
+
+function seenNow({ observer }: Parts): Promise<ServerState> {
+  observer.outdate()
+  return observer.refresh()
+}
+
+/**
+ * A primary that was elected a moment ago still applies what clients were told is safe, before the primary takes
+ * writes. There is nothing to hand over yet.
+ */
+function refuseWhileUnapplied({ executed, received }: ServerState): void {
+  const left = parseGtidSet(received).subtract(parseGtidSet(executed)).count()
+  if (left > 0)
+    throw new RegentError(
+      'REGENT_ORDER_NOT_ALLOWED',
+      `demotion refused: this primary still applies ${counted(left, 'transaction')} that it was elected with`,
+    )
 }
 
 /** `SET GLOBAL super_read_only` hangs for ever when nobody acknowledges: never sent then. */
-async function refuseWithoutAcknowledgements({ server, observer }: Parts): Promise<void> {
-  observer.outdate()
-  const state = await observer.refresh()
+async function refuseWithoutAcknowledgements({ server }: Parts, state: ServerState): Promise<void> {
   const { enabled, acks } = state.semiSyncSource
-  const counted = state.dumpThreads.filter((thread) => thread.semiSync).length
-  if (enabled && counted < acks) {
+  const connected = state.dumpThreads.filter((thread) => thread.semiSync).length
+  if (enabled && connected < acks) {
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `demotion refused: writes need ${acks} acknowledgements and ${counted} replicas can give one`,
+      `demotion refused: writes need ${acks} acknowledgements and ${connected} replicas can give one`,
     )
   }
   const waiting = enabled ? await server.waitingSessions() : 0
@@ -76,7 +102,7 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
     await server.setReadOnly('closed', Math.min(300, remaining()))
   } catch (error) {
     if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
-    await refuseWithoutAcknowledgements(parts)
+    await refuseWithoutAcknowledgements(parts, await seenNow(parts))
     await refuseWhileOneWaits(parts, remaining())
     // One may have begun to wait since, and those that commit with it are told that they are safe: only a marker proves
     // it.

@@ -4,6 +4,11 @@ import { play } from './schedule.ts'
 /** A few of many: `npm run simulate` plays 20,000. */
 const fixed = [1, 2, 3, 5, 8, 13, 21, 34]
 /**
+ * Broke a rule once. 301078: a primary was demoted before it had applied what it was elected with, and named less than
+ * it held. 302391: of the simulation.
+ */
+const found = [301078, 302391]
+/**
  * Each broke a rule once, where all machines were alike. 7470: an applier waited for acknowledgements for ever at a
  * server that was primary, was not any more, and was elected again (`letApplierWaitForNobody`). The others: of the
  * simulation.
@@ -12,7 +17,7 @@ const kept = [7470, 3080, 292, 398]
 const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
 
 describe('A simulated cluster that suffers and is healed', () => {
-  it.each([...fixed, ...fresh])(
+  it.each([...fixed, ...found, ...fresh])(
     'loses nothing and is whole again: npm run simulate -- --replay %i',
     async (seed) => {
       const { violation, acknowledged } = await play(seed)

@@ -52,6 +52,8 @@ export class Mysqld {
   isStopping = false
   readOnly = true
   superReadOnly = true
+  /** `SET GLOBAL super_read_only` waits for commits, and lets no other begin. */
+  isClosing = false
   offline = true
   semiSyncReplica = false
   semiSyncSource = { enabled: false, acks: 1 }
@@ -136,7 +138,7 @@ export class Mysqld {
   }
 
   get mayWrite(): boolean {
-    return this.isUp && !this.readOnly && !this.superReadOnly && !this.offline
+    return this.isUp && !this.readOnly && !this.superReadOnly && !this.offline && !this.isClosing
   }
 
   get waiting(): number {

@@ -55,12 +55,15 @@ export class SimulatedServer implements ServerPort {
         server.superReadOnly = false
         server.readOnly = true
       })
-    await this.#ask(() => undefined)
-    // Commits that wait for an acknowledgement hold the statement up.
-    await this.#until((server) => server.waiting === 0, deadlineMs)
-    await this.#ask((server) => {
-      server.superReadOnly = server.readOnly = true
-    })
+    await this.#ask((server) => void (server.isClosing = true))
+    try {
+      // Commits that wait for an acknowledgement hold the statement up.
+      await this.#until((server) => server.waiting === 0, deadlineMs)
+      await this.#ask((server) => void (server.superReadOnly = server.readOnly = true))
+    } finally {
+      const { mysqld } = this.#machine
+      if (mysqld !== null) mysqld.isClosing = false
+    }
   }
 
   setOffline: ServerPort['setOffline'] = (on) =>
