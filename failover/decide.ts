@@ -10,7 +10,7 @@ export function decide(input: DecisionInput): Decision {
   return said(modeOf(input.spec).decide(input), input.place)
 }
 
-/** The one place that knows the modes by name. */
+/** The switch between modes for whoever decides; the agents have another (`agents/converge/mode-of.ts`). */
 export function modeOf({ mode }: Pick<ClusterSpec, 'mode'>): Mode {
   switch (mode) {
     case 'semisync':

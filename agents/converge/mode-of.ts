@@ -3,7 +3,7 @@ import type { Parts } from '../instance/parts.ts'
 import { Semisync } from '../semisync/semisync.ts'
 
 /**
- * The one place that knows the modes by name.
+ * The switch between modes for agents; whoever decides has another (`failover/decide.ts`).
  * @param done something was found out that a pass must see
  */
 export function modeOf(parts: Parts, done: () => void): Mode {

@@ -2,7 +2,7 @@ import { RegentError } from '../../src/common/errors.ts'
 import type { DemoteOrder } from '../../failover/protocol/order.ts'
 import { counted } from '../../topology/analysis-input.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
-import { unionOf } from '../../topology/holdings.ts'
+import { unappliedOf, unionOf } from '../../topology/holdings.ts'
 import type { ServerState } from '../../topology/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
@@ -55,8 +55,8 @@ function seenNow({ observer }: Parts): Promise<ServerState> {
  * A primary that was elected a moment ago still applies what clients were told is safe, before the primary takes
  * writes. There is nothing to hand over yet.
  */
-function refuseWhileUnapplied({ executed, received }: ServerState): void {
-  const left = parseGtidSet(received).subtract(parseGtidSet(executed)).count()
+function refuseWhileUnapplied(state: ServerState): void {
+  const left = unappliedOf(state).count()
   if (left > 0)
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',

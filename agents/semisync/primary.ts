@@ -3,7 +3,7 @@ import { counted } from '../../topology/analysis-input.ts'
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
-import { unionOf } from '../../topology/holdings.ts'
+import { unappliedOf, unionOf } from '../../topology/holdings.ts'
 import type { GtidText, ServerState } from '../../topology/observation.ts'
 import { isCounted, sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
@@ -69,11 +69,7 @@ async function applyAssignment(
  */
 function isOpenAsPrimary(state: ServerState): boolean {
   if (state.readOnly || state.offlineMode) return false
-  return state.channel === null || (state.semiSyncSource.enabled && isApplied(state))
-}
-
-function isApplied({ received, executed }: ServerState): boolean {
-  return parseGtidSet(received).subtract(parseGtidSet(executed)).isEmpty()
+  return state.channel === null || (state.semiSyncSource.enabled && unappliedOf(state).isEmpty())
 }
 
 /**
@@ -207,7 +203,7 @@ async function applyEverything(parts: Parts, state: ServerState): Promise<GtidTe
   const everything = unionOf([executed, received]).toString()
   memory.binlogSet = everything
   observer.outdate()
-  if (!parseGtidSet(executed).contains(parseGtidSet(received))) await letApplierWaitForNobody(parts, state)
+  if (!unappliedOf({ received, executed }).isEmpty()) await letApplierWaitForNobody(parts, state)
   const applied = await server.waitExecuted(received, 200)
   if (!applied)
     memory.converged = {
@@ -233,8 +229,7 @@ async function letApplierWaitForNobody({ server, memory }: Parts, { semiSyncSour
  */
 async function forgetApplied({ server, notices }: Parts): Promise<void> {
   await server.stopReceiver()
-  const { executed, received } = await server.readHolds()
-  const unapplied = parseGtidSet(received).subtract(parseGtidSet(executed)).count()
+  const unapplied = unappliedOf(await server.readHolds()).count()
   if (unapplied === 0) return server.forgetSource()
   notices.add(
     'ChannelKept',

@@ -1,5 +1,6 @@
 import { RegentError } from '../../src/common/errors.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import { unappliedOf } from '../../topology/holdings.ts'
 import type { GtidText } from '../../topology/observation.ts'
 import { nobodysAddress } from '../../topology/replication-tree.ts'
 import { literal } from '../instance/accounts.ts'
@@ -67,7 +68,7 @@ export class ReplicationSql {
    */
   async stopApplier(): Promise<void> {
     const { received, executed, partial } = await this.holds()
-    if (partial !== '' && parseGtidSet(executed).contains(parseGtidSet(received))) await this.#killCoordinator()
+    if (partial !== '' && unappliedOf({ received, executed }).isEmpty()) await this.#killCoordinator()
     await this.#onChannel('STOP REPLICA SQL_THREAD', stopMs)
   }
 

@@ -1,4 +1,4 @@
-import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import { unappliedOf } from '../../topology/holdings.ts'
 import { instanceName } from '../../topology/member.ts'
 import { isSameValue, runtimeSettings, type RuntimeSetting } from '../../failover/protocol/runtime-settings.ts'
 import type { ChangedSetting, ServerState } from '../../topology/observation.ts'
@@ -101,7 +101,7 @@ export class StateReader {
         channel &&
         channelFrom(channel, {
           semiSync: status.get('Rpl_semi_sync_replica_status') === 'ON',
-          backlog: backlogOf(channel.received, executed),
+          backlog: Number(unappliedOf({ received: channel.received, executed }).count()),
         }),
       dumpThreads: dumpThreadsIn(dumps),
       semiSyncSource: {
@@ -170,9 +170,4 @@ function factsFrom(
     executed: gtidsOf(row, 'executed'),
     purged: gtidsOf(row, 'purged'),
   }
-}
-
-function backlogOf(received: string, executed: string): number {
-  const set = received === '' ? GtidSet.empty : parseGtidSet(received).subtract(parseGtidSet(executed))
-  return Number(set.count())
 }

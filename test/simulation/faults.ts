@@ -2,6 +2,8 @@ import { usualApplyMs, type Machine } from './machine.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'
 
+const managers = ['manager-0', 'manager-1']
+
 type Fault = (cluster: SimulatedCluster, machine: Machine, random: SeededRandom) => void
 
 function later(cluster: SimulatedCluster, ms: number, task: () => void): void {
@@ -43,7 +45,6 @@ function askForSwitchover(cluster: SimulatedCluster, to: Machine, random: Seeded
 }
 
 function cutOff(cluster: SimulatedCluster, machine: Machine, random: SeededRandom): void {
-  const managers = ['manager-0', 'manager-1']
   const peers = cluster.machines.filter((other) => other !== machine).map(({ name }) => name)
   const from = random.pick([
     [...managers, ...peers, 'clients'],
@@ -161,7 +162,7 @@ const table: Readonly<Record<string, readonly [weight: number, fault: Fault]>> =
     (cluster, machine, random) => {
       const primary = cluster.primary
       if (primary === undefined) return
-      for (const manager of ['manager-0', 'manager-1']) {
+      for (const manager of managers) {
         cluster.network.cut(primary.name, manager)
         cluster.network.cut(manager, primary.name)
       }

@@ -75,9 +75,8 @@ function couldAcknowledge({ host, mysqld }: Machine, { machines }: SimulatedClus
 /** A member that has forgotten something, or will be found to, counts as one that holds all: nobody believes it. */
 function heldByEnough({ cluster, record, members, acknowledged }: Scene): string | undefined {
   if (record.acks === 0 || members.length < record.acks || isUnsettled(cluster, record)) return undefined
-  const lacking = members.filter((machine) => !cluster.mayForget(machine) && !heldBy(machine).contains(acknowledged))
-  if (members.length - lacking.length >= record.acks) return undefined
   const held = members.map((machine) => (cluster.mayForget(machine) ? acknowledged : heldBy(machine)))
+  if (held.filter((one) => one.contains(acknowledged)).length >= record.acks) return undefined
   const missing = acknowledged.subtract(heldByAtLeast(record.acks, held))
   return missing.isEmpty()
     ? undefined

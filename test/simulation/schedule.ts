@@ -54,7 +54,7 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
   let broken: string | undefined
   // One that leads no more may open as well, where nobody has told it. Nobody acknowledges to that server.
   cluster.opened = (machine) => {
-    if (machine.name === leaderOf(cluster)) broken ??= lacksAcknowledged(machine, clients)
+    if (cluster.record && machine === primaryOf(cluster, cluster.record)) broken ??= lacksAcknowledged(machine, clients)
   }
   const look = (): void => void (broken ??= whatBreaks(cluster, clients))
   cluster.cells.changed = look
@@ -134,10 +134,6 @@ function whatIsMissing(cluster: SimulatedCluster): string | undefined {
   if (record.syncSet.length < machines.length - 1)
     return `${record.syncSet.length} of ${machines.length - 1} replicas are in the sync set`
   return record.intent === null && record.leaving.length === 0 ? undefined : 'the record is not at rest'
-}
-
-function leaderOf({ record }: SimulatedCluster): string | undefined {
-  return record && instanceOf(record.primary)
 }
 
 function primaryOf({ machines }: SimulatedCluster, { primary }: ClusterRecord): Machine | undefined {
