@@ -146,33 +146,34 @@ function printIntervals(intervals: Intervals, parts: string[]): void {
   }
 }
 
-/** The same texts arrive with every observation; these many characters of the newest ones stay parsed. */
-const memoCharacters = 4_000_000
-const memo = new Map<string, GtidSet>()
-let memoSize = 0
-
-/** Like `GtidSet.parse`, remembering the results used last. */
-export function parseGtidSet(text: string): GtidSet {
-  const known = memo.get(text)
-  if (known !== undefined) {
-    memo.delete(text)
-    memo.set(text, known)
-    return known
-  }
-  const parsed = GtidSet.parse(text)
-  memo.set(text, parsed)
-  memoSize += text.length + entryCharacters
-  forgetOldest()
-  return parsed
-}
-
 /** An entry costs memory even where its text is short. */
 const entryCharacters = 500
+/** So many characters make a generation. Two generations are remembered. */
+const generationCharacters = 2_000_000
+let young = new Map<string, GtidSet>()
+let old = new Map<string, GtidSet>()
+let youngCharacters = 0
 
-function forgetOldest(): void {
-  for (const text of memo.keys()) {
-    if (memoSize <= memoCharacters) return
-    memo.delete(text)
-    memoSize -= text.length + entryCharacters
+/**
+ * Like `GtidSet.parse`, remembering the results used last: the same texts arrive with every observation. A text that is
+ * found in the young generation changes nothing: most are.
+ */
+export function parseGtidSet(text: string): GtidSet {
+  const known = young.get(text)
+  if (known !== undefined) return known
+  const set = old.get(text) ?? GtidSet.parse(text)
+  remember(text, set)
+  return set
+}
+
+function remember(text: string, set: GtidSet): void {
+  const characters = text.length + entryCharacters
+  if (characters > generationCharacters) return
+  if (youngCharacters + characters > generationCharacters) {
+    old = young
+    young = new Map()
+    youngCharacters = 0
   }
+  young.set(text, set)
+  youngCharacters += characters
 }
