@@ -33,7 +33,8 @@ import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import { checkWire, type WireName } from './orders/wire.ts'
 import { Orders } from './orders/desk.ts'
-import { freshMemory, type Parts } from './instance/parts.ts'
+import { nothingKnown } from './instance/known.ts'
+import type { Parts } from './instance/parts.ts'
 import { PurgedNote } from './binlog/purged-note.ts'
 import type { ProcessPort } from './ports/process.ts'
 import { Seeding } from './orders/reseeding.ts'
@@ -106,12 +107,10 @@ export class Agent implements AgentHandlers {
         ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed())
         : null,
       changed,
-      memory: {
-        ...freshMemory(world.clock.monotonicMs()),
-        reopening: file.current.assignment?.role === 'primary',
-        trustsAssignment: volumeStayed || isUp(process),
-      },
+      ...nothingKnown(world.clock.monotonicMs()),
     }
+    this.#parts.course.reopening = file.current.assignment?.role === 'primary'
+    this.#parts.told.trustsAssignment = volumeStayed || isUp(process)
     this.#converger = new Converger(this.#parts, changed)
     this.#lease = new Lease(this.#parts, () => this.#leaseChanged())
     this.#binlogs = new BinlogKeeper(this.#parts)
@@ -205,9 +204,9 @@ export class Agent implements AgentHandlers {
    * a second the one that moves writes to the new primary (kube-proxy's minimum between two changes).
    */
   isReady(): boolean {
-    const { memory, process, world } = this.#parts
+    const { course, process, world } = this.#parts
     const nowMs = world.clock.monotonicMs()
-    if (memory.converged.done) this.#readyUntilMs = nowMs + readyGraceMs
+    if (course.converged.done) this.#readyUntilMs = nowMs + readyGraceMs
     return process.state === 'running' && nowMs < this.#readyUntilMs
   }
 
@@ -251,19 +250,19 @@ export class Agent implements AgentHandlers {
   }
 
   #processChanged(): void {
-    const { process, observer, server, memory, file } = this.#parts
+    const { process, observer, server, course, doubts, file } = this.#parts
     if (process.state === 'dead' || process.state === 'exiting') {
       this.#readyUntilMs = -Infinity
-      memory.reopening = file.current.assignment?.role === 'primary'
+      course.reopening = file.current.assignment?.role === 'primary'
       // A marker of its earlier life proves nothing of what recovery commits.
-      memory.markedRevision = 0
+      course.markedRevision = 0
       observer.forget()
       server.disconnect()
-      memory.converged = { ...memory.converged, done: false, sentence: 'mysqld ended' }
+      course.converged = { ...course.converged, done: false, sentence: 'mysqld ended' }
       void this.#judgeEnding()
       return
     }
-    memory.endingJudged = false
+    doubts.endingJudged = false
     if (process.state === 'stopped') this.#silence.look()
     this.#publish()
     this.#converger.wake()
@@ -271,22 +270,22 @@ export class Agent implements AgentHandlers {
 
   /** Until it is judged the death is not shown: see `ending.ts`. */
   async #judgeEnding(): Promise<void> {
-    const { memory, notices } = this.#parts
-    if (!memory.endingJudged)
+    const { doubts, notices } = this.#parts
+    if (!doubts.endingJudged)
       await judgeEndingFirst(this.#parts).catch((error: unknown) =>
         notices.add('UnsettledTail', `how mysqld ended could not be stored: ${describeError(error)}`),
       )
-    memory.endingJudged = true
+    doubts.endingJudged = true
     this.#publish()
     this.#converger.wake()
   }
 
   #observed(): void {
-    const { observer, process, memory } = this.#parts
+    const { observer, process, course } = this.#parts
     this.#purged.look()
     this.#resets.look()
     // What its files said, or a promise, is older than what the server says of itself.
-    if (observer.isFresh && process.state === 'running') memory.binlogSet = null
+    if (observer.isFresh && process.state === 'running') course.binlogSet = null
     if (observer.silentMs > 0) this.#silence.look()
     this.#publish()
     this.#converger.wake()
@@ -299,7 +298,7 @@ export class Agent implements AgentHandlers {
 
   /** What no event brings: space on the disk, and a goal that is not reached yet. */
   #tend(): void {
-    const { process, memory, file, clientCertificate } = this.#parts
+    const { process, course, file, clientCertificate } = this.#parts
     guardSpace(this.#parts)
     void this.#events.look()
     void this.#hung
@@ -308,7 +307,7 @@ export class Agent implements AgentHandlers {
         this.#parts.notices.add('HungServer', `mysqld hangs and could not be ended: ${describeError(error)}`),
       )
     const { forgetful, unsettled } = file.current
-    if (process.state !== 'running' || !memory.converged.done || forgetful || unsettled || clientCertificate?.isDue)
+    if (process.state !== 'running' || !course.converged.done || forgetful || unsettled || clientCertificate?.isDue)
       this.#converger.wake()
   }
 

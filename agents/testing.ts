@@ -6,7 +6,8 @@ import type { ProcessState, ServerState } from '../topology/observation.ts'
 import { unionOf } from '../topology/holdings.ts'
 import { anObservation, hostOf, memberOf, type ServerOverrides } from '../topology/testing.ts'
 import type { AgentConfig } from './instance/config.ts'
-import { freshMemory, type Parts } from './instance/parts.ts'
+import { nothingKnown } from './instance/known.ts'
+import type { Parts } from './instance/parts.ts'
 import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import type { ProcessPort } from './ports/process.ts'
@@ -225,7 +226,7 @@ export async function testParts(
     clientCertificate: null,
     observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
     changed: () => undefined,
-    memory: freshMemory(clock.monotonicMs()),
+    ...nothingKnown(clock.monotonicMs()),
   }
 }
 

@@ -115,7 +115,7 @@ describe('what a server executed and no binlog of it names', () => {
     await parts.observer.refresh()
     await promise(parts, { ...primaryOfEpoch3, epoch: 4, revision: 11, after: '', waitMs: 0 })
     expect(parts.process.state).toBe('dead')
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: true, holds: gtids('shop-1', 60) })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, asPrimary: true, holds: gtids('shop-1', 60) })
   })
 
   it('does not keep a server down whose tail is archived', async () => {
@@ -132,7 +132,7 @@ describe('what a server executed and no binlog of it names', () => {
       },
     })
     await parts.file.update({ mayHaveTail: true, unsettled: true, promise: 3, assignment: replicaOfEpoch3 })
-    parts.memory.sourceHolds = gtids('shop-2', 5)
+    parts.told.sourceHolds = gtids('shop-2', 5)
     await passStartGate(parts)
     expect([process.state, archived]).toEqual(['running', [tail]])
   })

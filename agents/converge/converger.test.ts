@@ -52,14 +52,14 @@ it('A follower that has caught up after a crash of its machine says so at once, 
   )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, forgetful: true })
-  parts.memory.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
+  parts.course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
   lifeOf(parts).relayLogsDiscarded = true
   let shown = 0
   const converger = new Converger(parts, () => (shown += 1))
   await converger.pass()
   expect(parts.file.current.forgetful).toBe(true)
   expect(shown).toBe(0)
-  parts.memory.catchUpTo = held
+  parts.told.catchUpTo = held
   await converger.pass()
   expect(parts.file.current.forgetful).toBe(false)
   expect(shown).toBe(1)

@@ -65,38 +65,38 @@ export class Converger {
   /** One pass; never rejects: what went wrong becomes the sentence. */
   async pass(): Promise<void> {
     if (this.#stopped) return
-    const { memory, world, file, process, timings } = this.#parts
+    const { course, world, file, process, timings } = this.#parts
     // Clients wait for the end of a primary to be seen, and for no other's.
     process.lookEvery(file.current.assignment?.role === 'replica' ? timings.replicaWatchMs : timings.processWatchMs)
-    const [before, stored] = [JSON.stringify(memory.converged), file.current]
+    const [before, stored] = [JSON.stringify(course.converged), file.current]
     try {
       const { again, afterMs } = await this.#converge()
       this.#fruitless = again ? this.#fruitless + 1 : 0
       if (again) world.timers.after(Math.min(slowestAgainMs, againMs + this.#fruitless), () => this.wake())
       else if (afterMs !== undefined) world.timers.after(afterMs, () => this.wake())
     } catch (error) {
-      memory.converged = { ...memory.converged, done: false, sentence: describeError(error) }
+      course.converged = { ...course.converged, done: false, sentence: describeError(error) }
       world.timers.after(retryMs, () => this.wake())
     }
     // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has
     // caught up and counts again.
-    if (JSON.stringify(memory.converged) !== before || file.current !== stored) this.#changed()
+    if (JSON.stringify(course.converged) !== before || file.current !== stored) this.#changed()
   }
 
   async #converge(): Promise<Pass> {
-    const { file, process, memory } = this.#parts
+    const { file, process, pod, course } = this.#parts
     const { assignment, promise, unproven } = file.current
-    if (memory.termination?.stopping) return { again: false }
+    if (pod.termination?.stopping) return { again: false }
     // Whoever died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
     if (unproven) await takeBack(this.#parts)
     if (this.#isCopying()) return { again: false }
     if (promise > (assignment?.epoch ?? 0) && promise > 0) await this.mode.stopUnderPromise()
     await rememberStop(this.#parts)
-    if (memory.termination === null) await passStartGate(this.#parts)
+    if (pod.termination === null) await passStartGate(this.#parts)
     if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
     const state = await this.#stateFor(assignment)
     if (assignment === null) {
-      memory.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
+      course.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
       return { again: false }
     }
     return this.mode.converge(assignment, state)
@@ -106,8 +106,8 @@ export class Converger {
    * One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it.
    */
   #isCopying(): boolean {
-    const { file, memory } = this.#parts
-    return memory.seedingProgress !== null && (file.current.seeding || memory.copiesBeside === file.current.promise)
+    const { file, copying } = this.#parts
+    return copying.progress !== null && (file.current.seeding || copying.besideEpoch === file.current.promise)
   }
 
   /** Before anybody is let in clients are shown what they are to be shown. */

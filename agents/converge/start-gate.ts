@@ -12,7 +12,7 @@ import { doubtsOf, keepUnsettled, settle } from '../doubts/unsettled.ts'
  * it ended, and whether its tail must be cut.
  */
 export async function passStartGate(parts: Parts): Promise<void> {
-  const { process, file, memory } = parts
+  const { process, file, told } = parts
   if (process.state !== 'dead' && process.state !== 'absent') return
   if (file.current.seeding) return closed(parts, 'a seeding has not ended; it waits to be seeded again')
   if (await process.isEmpty()) {
@@ -23,17 +23,17 @@ export async function passStartGate(parts: Parts): Promise<void> {
     await lookAtEnding(parts)
     if (!(await mayStartWithTail(parts))) return
   }
-  memory.mayRestart = false
+  told.mayRestart = false
   say(parts, 'starting mysqld: read-only, offline, replication stopped')
   await process.start()
 }
 
 function closed(parts: Parts, why: string): void {
-  parts.memory.converged = { ...parts.memory.converged, done: false, sentence: `mysqld stays down: ${why}` }
+  parts.course.converged = { ...parts.course.converged, done: false, sentence: `mysqld stays down: ${why}` }
 }
 
 function say(parts: Parts, sentence: string): void {
-  parts.memory.converged = { ...parts.memory.converged, done: false, sentence }
+  parts.course.converged = { ...parts.course.converged, done: false, sentence }
 }
 
 /**
@@ -41,10 +41,10 @@ function say(parts: Parts, sentence: string): void {
  * started or cut.
  */
 async function lookAtEnding(parts: Parts): Promise<void> {
-  const { volume, memory, notices } = parts
+  const { volume, course, notices } = parts
   const life = lifeOf(parts)
   // Read again after each death: it may have been started in place, and written, since it was last read.
-  if (!life.endingRead || memory.binlogSet === null) memory.binlogSet = await volume.readBinlogSet()
+  if (!life.endingRead || course.binlogSet === null) course.binlogSet = await volume.readBinlogSet()
   if (life.endingRead) return
   const ending = await volume.endedHow()
   life.endingRead = true
@@ -56,14 +56,14 @@ async function lookAtEnding(parts: Parts): Promise<void> {
 }
 
 async function mayStartWithTail(parts: Parts): Promise<boolean> {
-  const { file, memory } = parts
+  const { file, told, course } = parts
   const { assignment, promise } = file.current
   if (assignment?.role === 'replica' && promise === assignment.epoch) return settleTail(parts)
   const own = leads(file.current)
-  if (own && (memory.mayRestart || isAlone(parts))) {
+  if (own && (told.mayRestart || isAlone(parts))) {
     // What its recovery commits is nobody's to read before a marker proves it, also where it was down when it was
     // elected.
-    memory.reopening = true
+    course.reopening = true
     return true
   }
   closed(
@@ -76,8 +76,8 @@ async function mayStartWithTail(parts: Parts): Promise<boolean> {
 }
 
 /** No manager was heard for long: the primary may come back by itself, closed until a marker is acknowledged. */
-function isAlone({ memory, world, timings }: Parts): boolean {
-  return world.clock.monotonicMs() - memory.managerHeardAtMs > timings.restartAloneMs
+function isAlone({ contact, world, timings }: Parts): boolean {
+  return world.clock.monotonicMs() - contact.managerHeardAtMs > timings.restartAloneMs
 }
 
 /**
@@ -85,20 +85,20 @@ function isAlone({ memory, world, timings }: Parts): boolean {
  * safe.
  */
 async function settleTail(parts: Parts): Promise<boolean> {
-  const { memory, file, volume, notices } = parts
-  if (memory.sourceHolds === null) {
+  const { told, course, file, volume, notices } = parts
+  if (told.sourceHolds === null) {
     closed(parts, 'it waits to hear what the new primary holds, to judge its own tail')
     return false
   }
-  const extra = parseGtidSet(memory.binlogSet ?? '').subtract(parseGtidSet(memory.sourceHolds))
+  const extra = parseGtidSet(course.binlogSet ?? '').subtract(parseGtidSet(told.sourceHolds))
   if (extra.isEmpty()) {
     await settle(parts, doubtsOf(parts), { mayHaveTail: false })
     return true
   }
   if (file.current.unsettled) return keepUnsettledTail(parts, extra)
-  const judgement = await volume.judgeTail(memory.sourceHolds)
+  const judgement = await volume.judgeTail(told.sourceHolds)
   if (judgement.kind === 'trim') {
-    const archive = await volume.trimTail(memory.sourceHolds)
+    const archive = await volume.trimTail(told.sourceHolds)
     notices.add(
       'TailTrimmed',
       `${counted(extra.count(), 'unacknowledged transaction')} archived in ${archive} and cut off before mysqld started`,
@@ -110,7 +110,7 @@ async function settleTail(parts: Parts): Promise<boolean> {
       'TailKept',
       `the tail of ${counted(extra.count(), 'transaction')} cannot be cut: ${judgement.sentence}; it will be archived and seeded again`,
     )
-  memory.binlogSet = null
+  course.binlogSet = null
   await file.update({ mayHaveTail: false })
   return true
 }

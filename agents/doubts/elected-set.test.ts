@@ -44,8 +44,8 @@ describe('a primary that was elected for a set', () => {
     const parts = await passWith(gtids('shop-0', 103), server, prepared)
     expect(server.calls).not.toContain('open')
     expect(server.calls).not.toContain('gates shop-1,shop-2')
-    expect(parts.memory.lacksElected).toBe('00000000-0000-0000-0000-000000000000:101-103')
-    expect(parts.memory.converged).toMatchObject({ revision: 0, done: false })
+    expect(parts.doubts.lacksElected).toBe('00000000-0000-0000-0000-000000000000:101-103')
+    expect(parts.course.converged).toMatchObject({ revision: 0, done: false })
     expect(parts.notices.list.map(({ code }) => code)).toEqual(['ElectedSetLost'])
   })
 
@@ -53,7 +53,7 @@ describe('a primary that was elected for a set', () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stopped, received: gtids('shop-0', 105) }))
     const parts = await passWith(gtids('shop-0', 103), server)
     expect(server.calls).toContain('open')
-    expect(parts.memory.lacksElected).toBe('')
+    expect(parts.doubts.lacksElected).toBe('')
   })
 })
 
@@ -73,7 +73,7 @@ it('An old primary whose mysqld is down promises without being started, and repo
   })
   await parts.file.update({ promise: 3, revision: 10, assignment: replicaOfEpoch3, mayHaveTail: true })
   await promise(parts, promiseOrder)
-  expect(parts.memory.promiseReport).toEqual({
+  expect(parts.course.promiseReport).toEqual({
     epoch: 4,
     holds: gtids('shop-0', 103),
     executed: gtids('shop-0', 103),
@@ -108,7 +108,7 @@ describe('a replica under which received transactions were thrown away', () => {
     await look('')
     expect(parts.file.current.forgetful).toBe(true)
     expect(parts.notices.list.map(({ code }) => code)).toContain('ReceivedThrownAway')
-    parts.memory.catchUpTo = gtids('shop-0', 100)
+    parts.told.catchUpTo = gtids('shop-0', 100)
     await look(gtids('shop-0', 119))
     expect(parts.file.current.forgetful).toBe(true)
     await look(gtids('shop-0', 121))

@@ -2,7 +2,8 @@ import type { Assignment, PrimaryAssignment } from '../../failover/protocol/orde
 import { counted } from '../../topology/analysis-input.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
 import type { GtidText } from '../../topology/observation.ts'
-import type { Memory, Parts, Pass } from '../instance/parts.ts'
+import type { Known } from '../instance/known.ts'
+import type { Parts, Pass } from '../instance/parts.ts'
 
 /**
  * So much of the set is kept on disk. Of a longer set an agent that starts again before the opening checks a part,
@@ -24,10 +25,14 @@ export function keptOfElected(elected: GtidText): GtidText {
  * The set that an assignment names, whole, for this run of the agent. What was lacking of another epoch's set says
  * nothing any more.
  */
-export function rememberElected(memory: Memory, order: Assignment, isNewEpoch: boolean): void {
+export function rememberElected(
+  { told, doubts }: Pick<Known, 'told' | 'doubts'>,
+  order: Assignment,
+  isNewEpoch: boolean,
+): void {
   const isPrimary = order.role === 'primary'
-  memory.elected = isPrimary ? (order.elected ?? null) : null
-  if (isNewEpoch || !isPrimary) memory.lacksElected = ''
+  told.elected = isPrimary ? (order.elected ?? null) : null
+  if (isNewEpoch || !isPrimary) doubts.lacksElected = ''
 }
 
 /**
@@ -38,18 +43,18 @@ export function rememberElected(memory: Memory, order: Assignment, isNewEpoch: b
  * @returns the pass that leaves the server closed; null for a server that may open
  */
 export function staysClosedWithout(parts: Parts, assignment: PrimaryAssignment, executed: GtidSet): Pass | null {
-  const { memory, notices, changed } = parts
-  const elected = memory.elected ?? assignment.elected ?? ''
+  const { told, doubts, course, notices, changed } = parts
+  const elected = told.elected ?? assignment.elected ?? ''
   const lacks =
     elected === '' || executed.contains(parseGtidSet(elected))
       ? ''
       : parseGtidSet(elected).subtract(executed).toString()
-  const isNews = lacks !== memory.lacksElected
-  memory.lacksElected = lacks
+  const isNews = lacks !== doubts.lacksElected
+  doubts.lacksElected = lacks
   if (lacks === '') return null
   const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
   // Revision 0: no replica connects to it.
-  memory.converged = { revision: 0, done: false, sentence: `stays closed: it lacks ${what}` }
+  course.converged = { revision: 0, done: false, sentence: `stays closed: it lacks ${what}` }
   if (isNews) {
     notices.add(
       'ElectedSetLost',

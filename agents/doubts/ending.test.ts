@@ -133,7 +133,7 @@ it('A dead primary is shown so once its ending is judged, and unsettled where th
   const judged = judgeEndingFirst(parts)
   looks[0]?.(stopped)
   await judged
-  parts.memory.endingJudged = true
+  parts.doubts.endingJudged = true
   expect(see()).toMatchObject({ process: 'dead', stored: { unsettled: true } })
 })
 

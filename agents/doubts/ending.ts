@@ -10,11 +10,11 @@ import type { Ending } from '../ports/volume.ts'
  * (docs/why/safety.md, "A stop nobody ordered"). What cannot be told counts as such a stop.
  */
 export async function judgeEndingFirst(parts: Parts): Promise<void> {
-  const { file, memory, notices } = parts
+  const { file, course, notices } = parts
   if (file.current.assignment?.role !== 'primary') return
   const ending = await glance(parts)
   if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
-  memory.binlogSet = null
+  course.binlogSet = null
   notices.add(
     'UnsettledTail',
     `mysqld was not ended by a crash nor by Regent: ${ending.sentence}; its last writes may have been acknowledged and are kept`,
@@ -53,7 +53,7 @@ export class SilenceWatch {
   }
 
   async #lookOnce(): Promise<void> {
-    const { file, process, memory, world, timings, changed } = this.#parts
+    const { file, process, doubts, world, timings, changed } = this.#parts
     if (file.current.assignment?.role !== 'primary' || (process.state !== 'running' && process.state !== 'stopped'))
       return
     const { pid } = process
@@ -70,7 +70,7 @@ export class SilenceWatch {
       await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>
         this.#failed(error),
       )
-    memory.silenceSeenUpToMs = beganMs
+    doubts.silenceSeenUpToMs = beganMs
     changed()
     if (ending?.how !== 'stopped') return
     await this.#keepTail('is being stopped by another hand and is ended now', ending)
@@ -91,17 +91,17 @@ export class SilenceWatch {
 }
 
 /** Milliseconds of silence that may be shown of a primary: as much as was looked into. */
-export function shownSilenceMs({ observer, memory, file, world }: Parts): number {
+export function shownSilenceMs({ observer, doubts, file, world }: Parts): number {
   const { silentMs } = observer
   if (silentMs === 0 || file.current.assignment?.role !== 'primary') return silentMs
-  return Math.max(0, silentMs - (world.clock.monotonicMs() - memory.silenceSeenUpToMs))
+  return Math.max(0, silentMs - (world.clock.monotonicMs() - doubts.silenceSeenUpToMs))
 }
 
 /** A stop (SIGSTOP) is shown once it was looked into, and a death once it is known how it came. */
-export function isEndingUnseen({ process, memory, file }: Parts): boolean {
+export function isEndingUnseen({ process, doubts, file }: Parts): boolean {
   if (file.current.assignment?.role !== 'primary') return false
-  if (process.state === 'stopped') return memory.silenceSeenUpToMs < process.changedAtMs
-  return (process.state === 'dead' || process.state === 'exiting') && !memory.endingJudged
+  if (process.state === 'stopped') return doubts.silenceSeenUpToMs < process.changedAtMs
+  return (process.state === 'dead' || process.state === 'exiting') && !doubts.endingJudged
 }
 
 /** The server is known to be stopped by another hand, or may be: what it says was acknowledged proves nothing. */

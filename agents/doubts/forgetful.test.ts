@@ -109,7 +109,7 @@ it('a primary shows whom it has heard of only with what its server said after th
   const begunBefore = observer.refresh()
   server.readState = () => Promise.reject(new Error('no answer'))
   hearOfForgetful(parts, { 'shop-1': 'run-1.0' })
-  expect(parts.memory.heardForgetful).toEqual({ 'shop-1': 'run-1.0' })
+  expect(parts.told.heardForgetful).toEqual({ 'shop-1': 'run-1.0' })
   answers()
   await begunBefore
   expect(observer.isFresh).toBe(false)

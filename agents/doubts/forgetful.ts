@@ -5,8 +5,8 @@ import type { Parts } from '../instance/parts.ts'
  * Another text for each time that this replica forgot something: what was said of its primary before tells nothing of
  * that.
  */
-export function forgetfulAs({ run, memory }: Pick<Parts, 'run' | 'memory'>): string {
-  return `${run}.${memory.timesForgotten}`
+export function forgetfulAs({ run, doubts }: Pick<Parts, 'run' | 'doubts'>): string {
+  return `${run}.${doubts.timesForgotten}`
 }
 
 /**
@@ -14,16 +14,16 @@ export function forgetfulAs({ run, memory }: Pick<Parts, 'run' | 'memory'>): str
  * those acknowledged: what it said before may be older than a write that one of them alone held.
  */
 export function hearOfForgetful(
-  { memory, observer, changed }: Parts,
+  { told, observer, changed }: Parts,
   forgetful: NonNullable<LeaseConfirmation['forgetful']>,
 ): void {
-  memory.heardForgetful = forgetful
+  told.heardForgetful = forgetful
   observer.outdate()
   observer.refresh().then(changed, () => undefined)
 }
 
 /** Its relay logs are on disk and grow no more: a crash of the machine takes nothing of what it acknowledged. */
-export async function rememberStop({ file, memory }: Parts): Promise<void> {
-  if (memory.promiseReport?.asPrimary === false && !memory.receiverKept && !file.current.stoppedInOrder)
+export async function rememberStop({ file, course }: Parts): Promise<void> {
+  if (course.promiseReport?.asPrimary === false && !course.receiverKept && !file.current.stoppedInOrder)
     await file.update({ stoppedInOrder: true })
 }

@@ -19,7 +19,7 @@ it('A replica that suddenly holds less is forgetful, and says what was thrown aw
   expect(parts.file.current.forgetful).toBe(false)
   await noticeThrownAway(parts, held(5))
   expect(parts.file.current.forgetful).toBe(true)
-  expect(parts.memory.thrownAway).toBe(held(9).subtract(held(5)).toString())
+  expect(parts.doubts.thrownAway).toBe(held(9).subtract(held(5)).toString())
   expect(parts.notices.list.at(-1)?.sentence).toMatch(
     /^4 transactions that it held .* were thrown away by another hand/,
   )
@@ -27,9 +27,9 @@ it('A replica that suddenly holds less is forgetful, and says what was thrown aw
 
 it('What the primary held was said before that, and is asked for again', async () => {
   const parts = await replicaSeenWith(9)
-  parts.memory.catchUpTo = held(3).toString()
+  parts.told.catchUpTo = held(3).toString()
   await noticeThrownAway(parts, held(5))
-  expect(parts.memory).toMatchObject({ catchUpTo: null, timesForgotten: 1 })
+  expect(parts).toMatchObject({ told: { catchUpTo: null }, doubts: { timesForgotten: 1 } })
 })
 
 it('One that holds more or the same has forgotten nothing', async () => {

@@ -10,13 +10,13 @@ import type { Parts } from '../instance/parts.ts'
  * @param holds all that it holds now
  */
 export async function noticeThrownAway(parts: Parts, holds: GtidSet): Promise<void> {
-  const { memory, file, notices } = parts
-  const missing = parseGtidSet(memory.seenToHold ?? '').subtract(holds)
-  memory.seenToHold = holds.toString()
+  const { doubts, told, file, notices } = parts
+  const missing = parseGtidSet(doubts.seenToHold ?? '').subtract(holds)
+  doubts.seenToHold = holds.toString()
   if (missing.isEmpty()) return
-  memory.timesForgotten += 1
-  memory.catchUpTo = null
-  memory.thrownAway = parseGtidSet(memory.thrownAway).union(missing).toString()
+  doubts.timesForgotten += 1
+  told.catchUpTo = null
+  doubts.thrownAway = parseGtidSet(doubts.thrownAway).union(missing).toString()
   // What is left in its relay logs is as it was received.
   lifeOf(parts).relayLogsDiscarded = true
   notices.add(

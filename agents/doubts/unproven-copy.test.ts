@@ -49,7 +49,7 @@ async function copyOf(copied: string) {
   const converger = new Converger(parts, () => undefined)
   const seeding = new Seeding(parts, { alone: (task) => converger.alone(task), wake: () => undefined })
   const ended = async (): Promise<void> => {
-    while (parts.memory.seedingProgress !== null) await parts.world.timers.sleep(1)
+    while (parts.copying.progress !== null) await parts.world.timers.sleep(1)
   }
   return { server, parts, seeding, converger, did, ended }
 }
@@ -71,7 +71,7 @@ describe('a copy beside what a counted member has', () => {
     await ended()
     expect(did).toEqual(['swapped unproven', 'swapped back unproven'])
     expect(parts.file.current).toMatchObject({ seeding: false, unproven: false })
-    expect(parts.memory.seedingFailures.get('shop-1')?.error).toContain('the copy lacks 1 transactions')
+    expect(parts.copying.failures.get('shop-1')?.error).toContain('the copy lacks 1 transactions')
   })
 
   it('is thrown away where a newer epoch was promised meanwhile: what is there was reported, and may lead', async () => {
@@ -79,17 +79,17 @@ describe('a copy beside what a counted member has', () => {
     await seeding.begin(order)
     await parts.file.update({ promise: 4 })
     await stopUnderPromise(parts)
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, holds: `${byHand},${had}` })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, holds: `${byHand},${had}` })
     await ended()
     expect(did).toEqual([])
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4 })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4 })
   })
 
   it('whose agent died before it was proven is taken back by the next one before anything else, and nothing is said of it before', async () => {
     const { parts, converger, did } = await copyOf(had)
     await parts.file.update({ unproven: true, promise: 4 })
     await stopUnderPromise(parts)
-    expect(parts.memory.promiseReport).toBeNull()
+    expect(parts.course.promiseReport).toBeNull()
     await converger.pass()
     expect(did).toEqual(['swapped back unproven'])
     expect(parts.file.current.unproven).toBe(false)
@@ -101,6 +101,6 @@ describe('a copy beside what a counted member has', () => {
     await seeding.begin(order)
     await converger.pass()
     expect(server.calls).not.toContain('startReceiver')
-    expect(parts.memory.seedingProgress).toMatchObject({ stage: 'copying' })
+    expect(parts.copying.progress).toMatchObject({ stage: 'copying' })
   })
 })

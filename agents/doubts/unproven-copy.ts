@@ -29,11 +29,11 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
 }
 
 /** Puts what was here before back in place of a copy that was not proven, and has it started by the start gate. */
-export async function takeBack({ file, memory, process, server, volume, notices }: Parts): Promise<void> {
+export async function takeBack({ file, course, process, server, volume, notices }: Parts): Promise<void> {
   server.disconnect()
   if (process.state !== 'dead' && process.state !== 'absent') await process.kill()
   await volume.swapBack()
-  memory.binlogSet = null
+  course.binlogSet = null
   await file.update({ unproven: false })
   notices.add(
     'SeedingFailed',

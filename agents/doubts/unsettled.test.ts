@@ -56,7 +56,7 @@ describe('the mark of an unsettled tail', () => {
     await done.promise
     expect(looks).toBe(1)
     expect(parts.file.current.unsettled).toBe(true)
-    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.course.markedRevision).toBe(0)
   })
 
   it('is taken away where nothing was doubted since the proof began, and only then', async () => {

@@ -8,29 +8,32 @@ import type { StoredState } from '../instance/stored-state.ts'
  */
 
 /** To be remembered by whoever begins to prove something (`settle`). */
-export function doubtsOf({ memory }: Parts): number {
-  return memory.doubts
+export function doubtsOf({ doubts }: Parts): number {
+  return doubts.raised
 }
 
 /** Resolves once the mark is on disk; true where it was not there before, or was about to go. */
-export async function keepUnsettled({ memory, file }: Parts): Promise<boolean> {
-  memory.doubts += 1
-  const isNews = !file.current.unsettled || memory.settling > 0
+export async function keepUnsettled({ doubts, file }: Parts): Promise<boolean> {
+  doubts.raised += 1
+  const isNews = !file.current.unsettled || doubts.settling > 0
   if (isNews) await file.update({ unsettled: true })
   return isNews
 }
 
 /**
  * Takes the mark away, together with what else changes, if nothing was doubted since.
- * @param doubts as many as there were when the proof began
+ * @param raised as many doubts as there were when the proof began
  */
-export async function settle(parts: Parts, doubts: number, change: Partial<StoredState> = {}): Promise<void> {
-  const { memory, file } = parts
-  const proven = doubts === memory.doubts
-  if (proven) memory.settling += 1
+export async function settle(
+  { doubts, file }: Parts,
+  raised: number,
+  change: Partial<StoredState> = {},
+): Promise<void> {
+  const proven = raised === doubts.raised
+  if (proven) doubts.settling += 1
   try {
     await file.update({ ...change, ...(proven ? { unsettled: false } : {}) })
   } finally {
-    if (proven) memory.settling -= 1
+    if (proven) doubts.settling -= 1
   }
 }

@@ -105,7 +105,7 @@ describe('archives', () => {
     process.state = 'dead'
     const parts = await agentWith(0, process)
     await parts.file.update({ mayHaveTail: true, promise: 3, assignment: replicaOfEpoch3 })
-    parts.memory.sourceHolds = gtids('shop-1', 5)
+    parts.told.sourceHolds = gtids('shop-1', 5)
     parts.volume.readBinlogSet = async () => gtids('shop-0', 2)
     parts.volume.judgeTail = async () => ({ kind: 'trim', gtids: gtids('shop-0', 2), sentence: '' })
     parts.volume.trimTail = () => made('tail', 2)

@@ -28,7 +28,7 @@ function following(...changed: readonly ChangedSetting[]) {
 async function replica(...changed: readonly ChangedSetting[]) {
   const server = new ScriptedServer(following(...changed))
   const parts = await testParts(server)
-  parts.memory.trustsAssignment = true
+  parts.told.trustsAssignment = true
   const pass = () => convergeReplica(parts, replicaOfEpoch3, server.state)
   const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
   return { server, parts, pass, said }
@@ -79,14 +79,14 @@ it('A change that does not help is not tried with each look, and the same change
 
 it('A refused login is tried again with the password given anew', async () => {
   const { server, parts, pass } = await replica()
-  parts.memory.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
+  parts.course.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
   const channel = server.state.channel
   if (channel === null) throw new Error('it has a channel')
   server.state = {
     ...server.state,
     channel: { ...channel, ioRunning: 'connecting', ioError: "Access denied for user 'regent_r_0'" },
   }
-  parts.memory.receiverStartedAtMs = -1_000
+  parts.course.receiverStartedAtMs = -1_000
   await pass()
   expect(server.calls).toEqual(['stopReceiver', `pointTo ${source.host}`, 'startReceiver'])
 })
@@ -100,7 +100,7 @@ it('An opening lifts a delay before it waits for what is received, and so does w
 
   const next = await replica(delay)
   await next.parts.observer.refresh()
-  next.parts.memory.promiseReport = { epoch: 4, holds: '', executed: '', asPrimary: false }
+  next.parts.course.promiseReport = { epoch: 4, holds: '', executed: '', asPrimary: false }
   await prepareToLead(next.parts)
   expect(next.server.calls.slice(0, 4)).toEqual([
     'offline on',

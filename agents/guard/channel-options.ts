@@ -12,10 +12,10 @@ const backlogMs = 2_000
 const applyMs = 200
 
 /** Options of this kind are to be put right now: they were not tried just before. */
-export function hasDueOptions({ memory, world }: Parts, channel: Channel | null, stopped: StoppedThread): boolean {
+export function hasDueOptions({ guards, world }: Parts, channel: Channel | null, stopped: StoppedThread): boolean {
   const changed = changedOptions(channel, stopped)
-  const tried = memory.optionsTried.get(stopped)
-  if (changed.length === 0) memory.optionsTried.delete(stopped)
+  const tried = guards.optionsTried.get(stopped)
+  if (changed.length === 0) guards.optionsTried.delete(stopped)
   return changed.length > 0 && (tried?.what !== textOf(changed) || world.clock.monotonicMs() >= tried.untilMs)
 }
 
@@ -31,10 +31,10 @@ export async function putOptionsRight(
   stopped: StoppedThread,
   change: Change,
 ): Promise<void> {
-  const { memory, notices, observer, world } = parts
+  const { guards, notices, observer, world } = parts
   const changed = changedOptions(channel, stopped)
   const what = textOf(changed)
-  const retryAfter = (ms: number) => memory.optionsTried.set(stopped, { what, untilMs: world.clock.monotonicMs() + ms })
+  const retryAfter = (ms: number) => guards.optionsTried.set(stopped, { what, untilMs: world.clock.monotonicMs() + ms })
   try {
     const isDone = await change()
     retryAfter(isDone ? uselessMs[stopped] : backlogMs)

@@ -8,7 +8,7 @@ async function aPrimary() {
   const parts = await testParts(server, { process })
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   lifeOf(parts).isOpen = true
-  parts.memory.converged = { revision: 10, done: true, sentence: '' }
+  parts.course.converged = { revision: 10, done: true, sentence: '' }
   return { parts, server, process, keeper: new EventKeeper(parts) }
 }
 

@@ -40,9 +40,9 @@ export class EventKeeper {
 
   /** Not before this primary has enabled what ran at the one before. */
   #runsEvents(): boolean {
-    const { file, process, memory } = this.#parts
+    const { file, process, course } = this.#parts
     const { isOpen, untidyUntilMs } = lifeOf(this.#parts)
     const isPrimary = process.state === 'running' && leads(file.current)
-    return isPrimary && memory.converged.done && isOpen && untidyUntilMs === null
+    return isPrimary && course.converged.done && isOpen && untidyUntilMs === null
   }
 }

@@ -63,7 +63,7 @@ describe('a server that runs and answers nothing', () => {
 
   it('is ended where it is a primary that nobody can take over from, and whose manager allowed it to start again', async () => {
     const { parts, process, watch } = await silent(60_000, primaryOfEpoch3)
-    parts.memory.mayRestart = true
+    parts.told.mayRestart = true
     await watch.look()
     expect(process.state).toBe('dead')
   })

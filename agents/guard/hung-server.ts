@@ -20,12 +20,12 @@ export class HungServerWatch {
   }
 
   async look(): Promise<void> {
-    const { file, process, observer, config, notices, world, memory } = this.#parts
+    const { file, process, observer, config, notices, world, told } = this.#parts
     const nowMs = world.clock.monotonicMs()
     const { silentMs, freeBytes } = observer
     // A server that waits for space goes on by itself, and has none to start with.
     const hasSpace = freeBytes === null || freeBytes >= config.lowSpaceBytes
-    const mayEnd = file.current.assignment?.role === 'replica' || memory.mayRestart
+    const mayEnd = file.current.assignment?.role === 'replica' || told.mayRestart
     if (!mayEnd || process.state !== 'running' || silentMs < hungMs || !hasSpace || nowMs - this.#endedAtMs < betweenMs)
       return
     this.#endedAtMs = nowMs

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
 import type { Timer } from '../../src/common/ports.ts'
-import { whyClosed } from '../instance/parts.ts'
+import { whyClosed } from '../instance/known.ts'
 import { Lease, leaseLost } from './lease.ts'
 import {
   aServerState,
@@ -78,9 +78,9 @@ describe('a lease', () => {
   it('that nobody renews closes its primary, no sooner than it ends', async () => {
     const { parts, process, tick, pass, leaseMs } = await alone()
     pass(leaseMs)
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
     tick(1)
-    expect(parts.memory.closed.lease).toBe(leaseLost)
+    expect(parts.guards.closed.lease).toBe(leaseLost)
     expect(parts.notices.list.map(({ code }) => code)).toEqual(['LeaseLost'])
     expect(process.state).toBe('running')
   })
@@ -98,21 +98,21 @@ describe('a lease', () => {
     const confirmed = (asked: number) => lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: asked })
     confirmed(question)
     tick(2)
-    expect(parts.memory.closed.lease).toBe(leaseLost)
+    expect(parts.guards.closed.lease).toBe(leaseLost)
     confirmed(lease.question?.question ?? 0)
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
   })
 
   it('that is back opens no primary that is short of space, and says so', async () => {
     const { parts, lease, tick, pass, leaseMs } = await alone()
     const { question } = lease.question ?? expect.fail('no question')
     pass(leaseMs + 1)
-    parts.memory.closed.space = 'low space: 90.0 MiB free'
+    parts.guards.closed.space = 'low space: 90.0 MiB free'
     tick(1)
-    expect(parts.memory.closed.lease).toBe(leaseLost)
+    expect(parts.guards.closed.lease).toBe(leaseLost)
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? question })
-    expect(parts.memory.closed.lease).toBeNull()
-    expect(whyClosed(parts.memory)).toBe('low space: 90.0 MiB free')
+    expect(parts.guards.closed.lease).toBeNull()
+    expect(whyClosed(parts.guards)).toBe('low space: 90.0 MiB free')
     expect(parts.notices.list.at(-1)?.sentence).toBe(
       'the lease is confirmed again; the primary stays closed: low space: 90.0 MiB free',
     )
@@ -123,41 +123,41 @@ describe('a lease', () => {
     pass(leaseMs + 1)
     await parts.file.update({ promise: 4, revision: 11, assignment: { ...replicaOfEpoch3, epoch: 4, revision: 11 } })
     tick(1)
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
   })
 
   it('that ran out while its agent was paused is asked for first, and closes nothing where it is confirmed', async () => {
     const { parts, lease, tick, pass, leaseMs } = await alone(1)
     tick(leaseMs + 2_000)
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
     expect(parts.notices.list.at(-1)).toMatchObject({
       code: 'AgentPaused',
       sentence: expect.stringContaining('paused for 8.0 s') as string,
     })
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
     pass(leaseMs)
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
     expect(parts.process.state).toBe('running')
     tick(1)
-    expect(parts.memory.closed.lease).toBe(leaseLost)
+    expect(parts.guards.closed.lease).toBe(leaseLost)
   })
 
   it('that ran out while its agent was paused closes its primary a moment later where nobody confirms it, however often that is paused', async () => {
     const { parts, tick, pass, leaseMs, askingMs } = await alone()
     tick(leaseMs + 2_000)
     pass(askingMs)
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
     tick(leaseMs)
-    expect(parts.memory.closed.lease).toBe(leaseLost)
+    expect(parts.guards.closed.lease).toBe(leaseLost)
   })
 
   it('is not longer for a pause in which it did not run out', async () => {
     const { parts, tick, pass, leaseMs } = await alone()
     tick(leaseMs - 1_000)
     pass(1_000)
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
     tick(1)
-    expect(parts.memory.closed.lease).toBe(leaseLost)
+    expect(parts.guards.closed.lease).toBe(leaseLost)
   })
 
   it('that is back has its primary opened at once', async () => {
@@ -165,7 +165,7 @@ describe('a lease', () => {
     pass(leaseMs + 1)
     const before = woken.times
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
-    expect(parts.memory.closed.lease).toBeNull()
+    expect(parts.guards.closed.lease).toBeNull()
     expect(woken.times).toBe(before + 1)
   })
 })

@@ -1,7 +1,8 @@
 import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors.ts'
 import type { Timer } from '../../src/common/ports.ts'
-import { whyClosed, type Parts } from '../instance/parts.ts'
+import { whyClosed } from '../instance/known.ts'
+import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
 /**
@@ -58,12 +59,12 @@ export class Lease {
   }
 
   #tick(): void {
-    const { world, timings, file, memory } = this.#parts
+    const { world, timings, file, guards } = this.#parts
     const stoodStillMs = world.clock.monotonicMs() - this.#tickedAtMs
     this.#tickedAtMs += stoodStillMs
     if (!this.#isPrimary()) {
       // Who becomes primary again does so with another lease.
-      memory.closed.lease = null
+      guards.closed.lease = null
       return
     }
     const nowMs = world.clock.monotonicMs()
@@ -82,8 +83,8 @@ export class Lease {
    * lease (docs/why/safety.md, "A pause").
    */
   #stoodStill(stoodStillMs: number, nowMs: number): void {
-    const { memory, notices, timings } = this.#parts
-    if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || memory.closed.lease !== null) return
+    const { guards, notices, timings } = this.#parts
+    if (nowMs <= this.#heldUntilMs || this.#asksUntilMs !== null || guards.closed.lease !== null) return
     this.#asksUntilMs = nowMs + timings.leaseAfterPauseMs
     const paused = `this agent was paused for ${(stoodStillMs / 1_000).toFixed(1)} s`
     const what = `the lease of epoch ${this.#epoch} ran out meanwhile: it asks for another one before it closes the primary`
@@ -108,13 +109,13 @@ export class Lease {
   }
 
   async #askPeers(question: number): Promise<void> {
-    const { file, transport, config, timings, memory, world } = this.#parts
+    const { file, transport, config, timings, contact, world } = this.#parts
     const peers = file.current.assignment?.peers ?? []
     const request = { version: orderVersion, cluster: config.cluster, asking: config.instance, epoch: this.#epoch }
     let votes = 1
     const ask = async (instance: string, address: string): Promise<void> => {
       const vote = (await transport.post(address, agentRoutes.leaseVote, request, timings.leaseRenewMs)) as LeaseVote
-      memory.peersHeard.set(instance, world.clock.monotonicMs())
+      contact.peersHeard.set(instance, world.clock.monotonicMs())
       if (!vote.granted) return
       votes += 1
       if (votes * 2 > peers.length) this.#granted(question)
@@ -128,12 +129,12 @@ export class Lease {
   #granted(question: number): void {
     const askedAtMs = this.#asked.get(question)
     if (askedAtMs === undefined) return
-    const { memory, timings, notices } = this.#parts
+    const { guards, timings, notices } = this.#parts
     this.#heldUntilMs = Math.max(this.#heldUntilMs, askedAtMs + timings.leaseMs)
     this.#asksUntilMs = null
-    if (memory.closed.lease !== null) {
-      memory.closed.lease = null
-      const still = whyClosed(memory)
+    if (guards.closed.lease !== null) {
+      guards.closed.lease = null
+      const still = whyClosed(guards)
       const then = still === null ? 'the primary opens' : `the primary stays closed: ${still}`
       notices.add('LeaseRegained', `the lease is confirmed again; ${then}`)
       this.#wake()
@@ -142,9 +143,9 @@ export class Lease {
 
   /** Fences itself: sessions that wait for an acknowledgement are killed with their server, never drained. */
   #runOut(): void {
-    const { memory, notices, observer, process } = this.#parts
-    if (memory.closed.lease !== null) return
-    memory.closed.lease = leaseLost
+    const { guards, notices, observer, process } = this.#parts
+    if (guards.closed.lease !== null) return
+    guards.closed.lease = leaseLost
     notices.add(
       'LeaseLost',
       `neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,

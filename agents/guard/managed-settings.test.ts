@@ -18,7 +18,7 @@ async function openPrimary(server: ScriptedServer) {
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   lifeOf(parts).isOpen = true
-  parts.memory.markedRevision = 10
+  parts.course.markedRevision = 10
   const pass = () => convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
   const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
   return { parts, pass, said }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { whyClosed, type Parts } from '../instance/parts.ts'
+import { whyClosed } from '../instance/known.ts'
+import type { Parts } from '../instance/parts.ts'
 import { guardSpace } from './space-guard.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
 
@@ -15,11 +16,11 @@ async function guarded(lowSpaceBytes = 1024 * mib) {
   })
   const looks = (freeBytes: number | null): string | null => {
     guardSpace(parts(freeBytes))
-    return fixed.memory.closed.space
+    return fixed.guards.closed.space
   }
   return {
     looks,
-    memory: fixed.memory,
+    guards: fixed.guards,
     notices: () => fixed.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`),
   }
 }
@@ -68,13 +69,13 @@ describe('writes on a disk that fills up', () => {
   })
 
   it('that are stopped for want of a lease too go on when the last of both reasons ends', async () => {
-    const { looks, memory } = await guarded()
-    memory.closed.lease = 'the lease ran out'
+    const { looks, guards } = await guarded()
+    guards.closed.lease = 'the lease ran out'
     looks(1023 * mib)
-    memory.closed.lease = null
-    expect(whyClosed(memory)).toBe(sentence)
-    memory.closed.lease = 'the lease ran out'
+    guards.closed.lease = null
+    expect(whyClosed(guards)).toBe(sentence)
+    guards.closed.lease = 'the lease ran out'
     looks(2048 * mib)
-    expect(whyClosed(memory)).toBe('the lease ran out')
+    expect(whyClosed(guards)).toBe('the lease ran out')
   })
 })

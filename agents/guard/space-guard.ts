@@ -8,12 +8,12 @@ import { mebibytes } from '../../src/common/mebibytes.ts'
 export function guardSpace({
   observer,
   config,
-  memory,
+  guards,
   notices,
-}: Pick<Parts, 'observer' | 'config' | 'memory' | 'notices'>): void {
+}: Pick<Parts, 'observer' | 'config' | 'guards' | 'notices'>): void {
   const { freeBytes } = observer
   if (freeBytes === null || config.lowSpaceBytes === 0) return
-  const { closed } = memory
+  const { closed } = guards
   if (closed.space === null && freeBytes < config.lowSpaceBytes) {
     closed.space = `low space: ${mebibytes(freeBytes)} MiB free, writes stop below ${mebibytes(config.lowSpaceBytes)} MiB`
     notices.add('LowSpace', closed.space)

@@ -43,9 +43,9 @@ export function freshLife(pid: number | null): Life {
 }
 
 /** The life of the mysqld that runs or ended last. Another mysqld begins with nothing. */
-export function lifeOf({ memory, process }: Pick<Parts, 'memory' | 'process'>): Life {
-  if (memory.life.pid !== process.pid) memory.life = freshLife(process.pid)
-  return memory.life
+export function lifeOf({ course, process }: Pick<Parts, 'course' | 'process'>): Life {
+  if (course.life.pid !== process.pid) course.life = freshLife(process.pid)
+  return course.life
 }
 
 /** This mysqld is no open primary, and none that is being opened. */

@@ -19,7 +19,7 @@ export interface Mode {
   promise(order: PromiseOrder): Promise<void>
   /**
    * Makes true what a promise newer than the assignment says: this server acknowledges and accepts no write, and
-   * `memory.promiseReport` says what is held. Called again in each pass: the agent may have died in between.
+   * `course.promiseReport` says what is held. Called again in each pass: the agent may have died in between.
    */
   stopUnderPromise(): Promise<void>
   /** The one that will lead makes ready while others promise. Nothing of that binds anybody. Never rejects. */

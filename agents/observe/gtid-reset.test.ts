@@ -41,9 +41,9 @@ async function watched(assignment: ReplicaAssignment | typeof primaryOfEpoch3) {
 describe('GTIDs that are gone while the server runs', () => {
   it('make a replica count for nothing, on its disk as well, and stop it until it is seeded again', async () => {
     const { parts, server, sees, shown } = await watched(replica)
-    parts.memory.binlogSet = before
+    parts.course.binlogSet = before
     await sees(gtids('shop-1', 3))
-    expect(parts.memory.binlogSet).toBeNull()
+    expect(parts.course.binlogSet).toBeNull()
     expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
     expect(summaryOf(parts.file.current)).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
     expect(parts.notices.list).toMatchObject([
@@ -51,7 +51,7 @@ describe('GTIDs that are gone while the server runs', () => {
     ])
     await convergeReplica(parts, replica, aServerState({ channel: { ioRunning: 'yes' }, offlineMode: false }))
     expect(server.calls).toEqual(['readOnly closed', 'stopReceiver', 'offline on'])
-    expect(parts.memory.converged).toMatchObject({
+    expect(parts.course.converged).toMatchObject({
       done: false,
       sentence: 'has had its GTIDs reset by another hand and waits to be seeded again',
     })
@@ -83,7 +83,7 @@ describe('what an instance holds', () => {
     ['its files say as well', gtids('shop-1', 70)],
   ])('is the same to the manager and to its agent, where %s', async (_, binlogSet) => {
     const { parts, shown } = await watched(replica)
-    parts.memory.binlogSet = binlogSet
+    parts.course.binlogSet = binlogSet
     expect(holdsText(parts)).toBe(holdsOf(shown(parts)).toString())
   })
 

@@ -19,7 +19,7 @@ export class GtidResetWatch {
 
   /** To be called whenever the server has answered. */
   look(): void {
-    const { observer, memory } = this.#parts
+    const { observer, doubts, course } = this.#parts
     const server = serverLife(this.#parts)
     if (server === null || observer.server === null) return
     const [before, now] = [this.#seen, { server, executed: observer.server.executed }]
@@ -27,8 +27,8 @@ export class GtidResetWatch {
     if (before?.server !== now.server || before.executed === now.executed) return
     const lost = parseGtidSet(before.executed).subtract(parseGtidSet(now.executed))
     if (lost.isEmpty()) return
-    memory.gtidsReset = true
-    memory.binlogSet = null
+    doubts.gtidsReset = true
+    course.binlogSet = null
     void this.#keep(lost.count())
   }
 

@@ -27,7 +27,22 @@ export class ObservationBuilder {
   }
 
   build(): Observation {
-    const { run, config, file, process, observer, memory, notices, clientCertificate, world } = this.#parts
+    const {
+      run,
+      config,
+      file,
+      process,
+      observer,
+      course,
+      copying,
+      doubts,
+      told,
+      pod,
+      contact,
+      notices,
+      clientCertificate,
+      world,
+    } = this.#parts
     const nowMs = world.clock.monotonicMs()
     this.#sequence += 1
     return {
@@ -48,32 +63,32 @@ export class ObservationBuilder {
       ...this.#shownProbe(),
       freeBytes: observer.freeBytes,
       stored: this.#stored(),
-      promiseReport: memory.promiseReport,
-      converged: memory.converged,
-      markedRevision: memory.markedRevision,
-      binlogSet: memory.binlogSet,
+      promiseReport: course.promiseReport,
+      converged: course.converged,
+      markedRevision: course.markedRevision,
+      binlogSet: course.binlogSet,
       lease: this.#lease.question,
-      seedingProgress: memory.seedingProgress,
-      ...(memory.seedingFailures.size === 0
+      seedingProgress: copying.progress,
+      ...(copying.failures.size === 0
         ? {}
         : {
-            seedingFailures: [...memory.seedingFailures].map(([donor, { times, error, atMs }]) => ({
+            seedingFailures: [...copying.failures].map(([donor, { times, error, atMs }]) => ({
               donor,
               times,
               error,
               agoMs: nowMs - atMs,
             })),
           }),
-      lacksElected: memory.lacksElected,
+      lacksElected: doubts.lacksElected,
       ...openingFor(this.#parts, nowMs),
-      ...(file.current.forgetful && memory.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
-      heardForgetful: observer.isFresh ? memory.heardForgetful : {},
-      ...(memory.termination === null ? {} : { terminating: true }),
+      ...(file.current.forgetful && told.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
+      heardForgetful: observer.isFresh ? told.heardForgetful : {},
+      ...(pod.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === ''
         ? {}
         : { certificateTrouble: clientCertificate.trouble }),
       ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
-      peers: [...memory.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
+      peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
       notices: notices.list,
     }
   }
@@ -81,7 +96,7 @@ export class ObservationBuilder {
   /** What keeps the agent from its work is shown as well where a client's write goes through. */
   #shownProbe(): Pick<Observation, 'probe' | 'probeDetail'> {
     const {
-      memory: { closed, lockedBy },
+      guards: { closed, lockedBy },
       observer: { probe },
     } = this.#parts
     if (closed.space !== null) return { probe: 'lowSpace', probeDetail: closed.space }
@@ -104,16 +119,16 @@ export class ObservationBuilder {
    * has seen who it is.
    */
   #stored(): StoredSummary {
-    const { file, memory, process } = this.#parts
+    const { file, doubts, told, process } = this.#parts
     const stopping = lifeOf(this.#parts).isStoppedByOthers && file.current.assignment?.role === 'primary'
     const summary = {
       ...summaryOf(file.current),
       ...(stopping ? { unsettled: true } : {}),
-      ...(memory.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}),
+      ...(doubts.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}),
     }
     const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
-    const unseen = summary.assignment?.counted === true && !memory.trustsAssignment
-    const waits = unseen || (memory.sourceHolds === null && tailInDoubt)
+    const unseen = summary.assignment?.counted === true && !told.trustsAssignment
+    const waits = unseen || (told.sourceHolds === null && tailInDoubt)
     return waits && summary.assignment?.role === 'replica'
       ? { ...summary, assignment: { ...summary.assignment, revision: 0 } }
       : summary
@@ -121,7 +136,7 @@ export class ObservationBuilder {
 }
 
 /** Of this epoch: what was left of an earlier one says nothing. */
-function openingFor({ file, memory: { openingSince } }: Parts, nowMs: number): Pick<Observation, 'openingMs'> {
+function openingFor({ file, course: { openingSince } }: Parts, nowMs: number): Pick<Observation, 'openingMs'> {
   const { assignment } = file.current
   return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch
     ? {}
@@ -132,11 +147,11 @@ function openingFor({ file, memory: { openingSince } }: Parts, nowMs: number): P
  * Everything this instance holds, as far as it was seen, as text, by the rule that the manager has; null before its
  * server answered.
  */
-export function holdsText({ observer, memory, file }: Parts): string | null {
+export function holdsText({ observer, course, file }: Parts): string | null {
   const seen = {
-    promiseReport: memory.promiseReport,
+    promiseReport: course.promiseReport,
     server: file.current.unproven ? null : observer.server,
-    binlogSet: memory.binlogSet,
+    binlogSet: course.binlogSet,
   }
   return Object.values(seen).every((one) => one === null) ? null : holdsOf(seen).toString()
 }

@@ -33,7 +33,7 @@ it.each([
     const { parts, process, orders } = await agent()
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
     process.state = 'dead'
-    parts.memory.mayRestart = byItsAgent
+    parts.told.mayRestart = byItsAgent
     lifeOf(parts).isRestarted = byItsAgent
     await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
     expect(process.state).toBe(state)

@@ -48,35 +48,35 @@ export class Orders {
   /** Stores an assignment and makes a first pass at it. Peers, gates and source are exactly what it says. */
   assign(order: Assignment): Promise<readonly Step[]> {
     return this.#obey('assign', order, async () => {
-      const { file, memory, observer } = this.#parts
+      const { file, doubts, told, course, observer } = this.#parts
       const now = file.current.assignment
       const newEpoch = now?.epoch !== order.epoch
       if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
       this.#dropPromiseReport()
       if (order.role === 'primary') this.#leads(order, now)
       else hearOfSource(this.#parts, order, newEpoch)
-      rememberElected(memory, order, newEpoch)
+      rememberElected(this.#parts, order, newEpoch)
       await file.update({
         promise: Math.max(file.current.promise, order.epoch),
         revision: order.revision,
         assignment: withoutVolatile(order),
         ...this.#notedBy(order),
-        ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: memory.gtidsReset } : {}),
+        ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset } : {}),
       })
-      memory.trustsAssignment = true
+      told.trustsAssignment = true
       if (newEpoch || now?.role !== order.role)
-        memory.converged = { revision: 0, done: false, sentence: 'newly assigned' }
+        course.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
       if (observer.server !== null) void observer.refresh().catch(() => undefined)
     })
   }
 
   #leads(order: PrimaryAssignment, now: Assignment | null): void {
-    const { memory, file } = this.#parts
+    const { told, doubts, file } = this.#parts
     // A server that its own agent killed to start it again needs nobody's word.
-    memory.mayRestart = order.mayRestart || lifeOf(this.#parts).isRestarted
+    told.mayRestart = order.mayRestart || lifeOf(this.#parts).isRestarted
     // Who is promoted says what is what from now on; of a primary that goes on nobody can tell.
-    memory.gtidsReset = now?.role === 'primary' && (memory.gtidsReset || file.current.gtidsReset)
+    doubts.gtidsReset = now?.role === 'primary' && (doubts.gtidsReset || file.current.gtidsReset)
   }
 
   async promise(order: PromiseOrder): Promise<readonly Step[]> {
@@ -123,20 +123,20 @@ export class Orders {
       cluster: config.cluster,
       member: memberId(config.instance, file.current.volume),
     })
-    this.#parts.memory.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
+    this.#parts.contact.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
     if (order.forgetful !== undefined) hearOfForgetful(this.#parts, order.forgetful)
     this.#lease.confirmedByManager(order)
   }
 
   /** A peer asks whether its epoch may go on. */
   vote(request: LeaseVoteRequest): LeaseVote {
-    const { config, file, memory, world, observer } = this.#parts
+    const { config, file, contact, world, observer } = this.#parts
     if (request.cluster !== config.cluster)
       throw new RegentError(
         'REGENT_WRONG_MEMBER',
         `${request.asking} of cluster ${request.cluster} asks for a vote; this is ${config.instance} of cluster ${config.cluster}`,
       )
-    memory.peersHeard.set(request.asking, world.clock.monotonicMs())
+    contact.peersHeard.set(request.asking, world.clock.monotonicMs())
     return {
       granted: file.current.promise <= request.epoch,
       promise: file.current.promise,
@@ -153,10 +153,10 @@ export class Orders {
   }
 
   #dropPromiseReport(): void {
-    const { memory, observer } = this.#parts
-    if (memory.promiseReport) observer.knownToHold(memory.promiseReport.holds)
-    memory.promiseReport = null
-    memory.receiverKept = false
+    const { course, observer } = this.#parts
+    if (course.promiseReport) observer.knownToHold(course.promiseReport.holds)
+    course.promiseReport = null
+    course.receiverKept = false
   }
 
   /**
@@ -164,12 +164,12 @@ export class Orders {
    * can be cut.
    */
   async #leavePrimaryRole(): Promise<void> {
-    const { process, memory, file, server } = this.#parts
+    const { process, course, file, server } = this.#parts
     leadNoMore(lifeOf(this.#parts))
     if (process.state === 'dead' || process.state === 'absent') return
     const demoted =
-      memory.promiseReport?.epoch === file.current.promise &&
-      memory.promiseReport.asPrimary &&
+      course.promiseReport?.epoch === file.current.promise &&
+      course.promiseReport.asPrimary &&
       process.state === 'running'
     if (!demoted) return process.kill()
     await server.setEvents(false)
@@ -183,7 +183,7 @@ export class Orders {
     return this.#converger.alone(async () => {
       const began = clock.monotonicMs()
       this.#check(name, order)
-      this.#parts.memory.managerHeardAtMs = began
+      this.#parts.contact.managerHeardAtMs = began
       // Whatever else it is told may leave its receiver otherwise than it was made ready.
       if (name !== 'assign') lifeOf(this.#parts).pointed = null
       await act()
@@ -195,14 +195,14 @@ export class Orders {
   }
 
   #check(name: OrderName, order: AnyOrder): void {
-    const { config, file, process, memory, run } = this.#parts
+    const { config, file, process, course, run } = this.#parts
     checkOrder(name, order, {
       cluster: config.cluster,
       instance: config.instance,
       run,
       stored: file.current,
       process: process.state,
-      promiseReport: memory.promiseReport,
+      promiseReport: course.promiseReport,
       holds: holdsText(this.#parts),
     })
   }
@@ -213,15 +213,15 @@ export class Orders {
  * before still holds.
  */
 function hearOfSource(parts: Parts, { sourceHolds, catchUpFor }: ReplicaAssignment, newEpoch: boolean): void {
-  const { memory } = parts
+  const { told, doubts } = parts
   // What another primary acknowledged the new one has, and more of it may be nowhere any more.
   if (newEpoch) {
-    memory.catchUpTo = null
-    memory.thrownAway = ''
+    told.catchUpTo = null
+    doubts.thrownAway = ''
   }
   if (sourceHolds === '' && !newEpoch) return
-  memory.sourceHolds = sourceHolds === '' ? null : sourceHolds
-  if (catchUpFor === forgetfulAs(parts)) memory.catchUpTo = memory.sourceHolds
+  told.sourceHolds = sourceHolds === '' ? null : sourceHolds
+  if (catchUpFor === forgetfulAs(parts)) told.catchUpTo = told.sourceHolds
 }
 
 /**

@@ -9,10 +9,10 @@ import type { Parts } from '../instance/parts.ts'
  * until `until` is held, then stops and reports again. `checkOrder` has passed.
  */
 export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<void> {
-  const { server, file, volume, memory, config, replicationPassword } = parts
+  const { server, file, volume, course, config, replicationPassword } = parts
   await file.update({ revision: order.revision, stoppedInOrder: false })
-  memory.promiseReport = null
-  memory.receiverKept = false
+  course.promiseReport = null
+  course.receiverKept = false
   lifeOf(parts).prepared = null
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)

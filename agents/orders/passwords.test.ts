@@ -40,7 +40,7 @@ describe('other passwords', () => {
     await settled()
     expect(server.calls).toEqual(['marker 2', 'passwords a2 kept'])
     expect(parts.notices.list.map(({ code }) => code)).toEqual(['PasswordsChanged'])
-    expect(parts.memory.changesPasswords).toBe(false)
+    expect(parts.jobs.changesPasswords).toBe(false)
   })
 
   it('are set once, however often that is ordered meanwhile', async () => {
@@ -73,7 +73,7 @@ describe('other passwords', () => {
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
       expect.stringContaining('Lock wait timeout exceeded'),
     ])
-    expect(parts.memory.changesPasswords).toBe(false)
+    expect(parts.jobs.changesPasswords).toBe(false)
   })
 })
 

@@ -12,9 +12,9 @@ const halfPatienceMs = 5_000
  * killed, never drained: what waits is then cut off or committed as in every crash, and the order is given again.
  */
 export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
-  const { memory, notices, observer, changed } = parts
-  if (memory.changesPasswords) return
-  memory.changesPasswords = true
+  const { jobs, notices, observer, changed } = parts
+  if (jobs.changesPasswords) return
+  jobs.changesPasswords = true
   changePasswords(parts, order)
     .then(() => {
       observer.outdate()
@@ -24,7 +24,7 @@ export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
       notices.add('PasswordsNotChanged', `the passwords of accounts were not changed: ${describeError(error)}`),
     )
     .finally(() => {
-      memory.changesPasswords = false
+      jobs.changesPasswords = false
       changed()
     })
 }

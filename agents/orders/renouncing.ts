@@ -9,16 +9,16 @@ import type { Parts } from '../instance/parts.ts'
  * it is the new member. `checkOrder` has passed.
  */
 export async function renounce(parts: Parts, order: RenounceOrder): Promise<void> {
-  const { file, process, server, memory, world, notices } = parts
+  const { file, process, server, course, told, world, notices } = parts
   const { assignment, volume } = file.current
   const up = process.state !== 'dead' && process.state !== 'absent'
   if (up && assignment?.role === 'primary') await process.kill()
   else if (process.state === 'running') await server.stopReceiver()
-  memory.promiseReport = null
-  memory.sourceHolds = null
-  memory.catchUpTo = null
+  course.promiseReport = null
+  told.sourceHolds = null
+  told.catchUpTo = null
   leadNoMore(lifeOf(parts))
-  memory.converged = {
+  course.converged = {
     revision: 0,
     done: false,
     sentence: 'its volume went back in time: it waits to be seeded again as a new member',

@@ -41,12 +41,12 @@ async function seedingOf(holds: string) {
   const seeding = new Seeding(parts, converger)
   const ended = async (): Promise<void> => {
     copied()
-    while (parts.memory.seedingProgress !== null) await parts.world.timers.sleep(1)
+    while (parts.copying.progress !== null) await parts.world.timers.sleep(1)
   }
   const fails = async (why: string): Promise<void> => {
     await parts.world.timers.sleep(5)
     refused(new Error(why))
-    while (parts.memory.seedingProgress !== null) await parts.world.timers.sleep(1)
+    while (parts.copying.progress !== null) await parts.world.timers.sleep(1)
   }
   return { server, parts, seeding, archived, ended, fails }
 }
@@ -60,7 +60,7 @@ describe('a seeding', () => {
     }
     const shown: string[] = []
     const changed = () =>
-      void shown.push(`${parts.memory.seedingProgress?.stage ?? ''} ${parts.memory.seedingProgress?.percent ?? ''}`)
+      void shown.push(`${parts.copying.progress?.stage ?? ''} ${parts.copying.progress?.percent ?? ''}`)
     await new Seeding({ ...parts, changed }, converger).begin(order)
     await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
   })
@@ -98,7 +98,7 @@ describe('a seeding', () => {
       await seeding.begin({ ...order, destroys: common })
       await fails(why)
     }
-    expect([...parts.memory.seedingFailures]).toMatchObject([['shop-1', { times: 2, error: 'plugin not loaded' }]])
+    expect([...parts.copying.failures]).toMatchObject([['shop-1', { times: 2, error: 'plugin not loaded' }]])
     expect(parts.notices.list.at(-1)).toMatchObject({
       code: 'SeedingFailed',
       sentence: 'seeding from shop-1 failed: plugin not loaded',
@@ -107,7 +107,7 @@ describe('a seeding', () => {
     await seeding.begin({ ...order, destroys: common })
     await parts.world.timers.sleep(5)
     await ended()
-    expect(parts.memory.seedingFailures.size).toBe(0)
+    expect(parts.copying.failures.size).toBe(0)
   })
 
   describe('of an instance whose own mysqld fails blames no donor', () => {
@@ -153,7 +153,7 @@ describe('a seeding', () => {
     it.each(Object.entries(cases))('%s', async (_, [run, says]) => {
       const seeded = await seedingOf(common)
       await run(seeded)
-      expect([...seeded.parts.memory.seedingFailures]).toMatchObject([['shop-0', { times: 1, error: says }]])
+      expect([...seeded.parts.copying.failures]).toMatchObject([['shop-0', { times: 1, error: says }]])
     })
   })
 
@@ -179,10 +179,10 @@ describe('a seeding', () => {
     await seeding.begin(order)
     await parts.file.update({ promise: 4 })
     await stopUnderPromise(parts)
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, holds: '' })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, holds: '' })
     await parts.world.timers.sleep(5)
     await ended()
     await stopUnderPromise(parts)
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, holds: common })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, holds: common })
   })
 })

@@ -36,8 +36,8 @@ export class Seeding {
    * has passed.
    */
   async begin(order: ReseedOrder): Promise<void> {
-    const { file, memory, server } = this.#parts
-    if (memory.seedingProgress !== null) return
+    const { file, copying, told, course, server } = this.#parts
+    if (copying.progress !== null) return
     await this.#ready().catch((error: unknown) => {
       this.#noteFailure(order, error)
       throw error
@@ -47,12 +47,12 @@ export class Seeding {
     const own = file.current.seeding ? null : (await this.#holds()).union(parseGtidSet(order.destroys))
     if (own) await this.#archive(own.subtract(parseGtidSet(order.sourceHolds)))
     await file.update({ seeding: order.beside !== true, revision: order.revision })
-    memory.sourceHolds = order.sourceHolds
-    memory.promiseReport = null
-    memory.copiesBeside = order.beside === true ? order.epoch : null
+    told.sourceHolds = order.sourceHolds
+    course.promiseReport = null
+    copying.besideEpoch = order.beside === true ? order.epoch : null
     this.#progress(order, 'copying', 0)
     void this.#copy(order, own).catch((error: unknown) => {
-      memory.seedingProgress = null
+      copying.progress = null
       this.#noteFailure(order, error)
       this.#converger.wake()
     })
@@ -105,7 +105,7 @@ export class Seeding {
 
   /** @param own what was here when the copy began, and is archived; null when nobody knows any more */
   async #copy(order: ReseedOrder, own: GtidSet | null): Promise<void> {
-    const { server, process, volume, config, replicationPassword, memory, notices } = this.#parts
+    const { server, process, volume, config, replicationPassword, copying, course, doubts, notices } = this.#parts
     const folder = await volume.freshSeedFolder()
     const donor = {
       host: order.donor.host,
@@ -113,10 +113,10 @@ export class Seeding {
       user: replicationUser(config.instance),
       password: replicationPassword,
     }
-    const copying = server
+    const cloning = server
       .setReadOnly('accounts')
       .then(() => server.cloneInto(folder, donor, (stage, percent) => this.#progress(order, stage, percent)))
-    await copying.catch((error: unknown) => {
+    await cloning.catch((error: unknown) => {
       // The statement runs in its own server: where that ended no donor did anything wrong.
       throw process.state === 'running'
         ? error
@@ -131,14 +131,14 @@ export class Seeding {
         swapUnproven(this.#parts, order, () => this.#startOn(() => volume.swapBeside(folder))),
       )
     else await this.#swapIn(order, folder, own)
-    memory.seedingProgress = null
-    memory.seedingFailures.clear()
-    memory.binlogSet = null
-    memory.seenToHold = null
-    memory.thrownAway = ''
-    memory.gtidsReset = false
+    copying.progress = null
+    copying.failures.clear()
+    course.binlogSet = null
+    doubts.seenToHold = null
+    doubts.thrownAway = ''
+    doubts.gtidsReset = false
     // A promise given meanwhile said that it holds nothing; now it is asked again what it holds.
-    memory.promiseReport = null
+    course.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
     this.#converger.wake()
     await pruneArchives(this.#parts, this.#archived.splice(0))
@@ -188,18 +188,18 @@ export class Seeding {
    * under its own name: no donor would do better.
    */
   #noteFailure({ donor: { instance } }: ReseedOrder, failure: unknown): void {
-    const { memory, notices, world, config } = this.#parts
+    const { copying, notices, world, config } = this.#parts
     const error = describeError(failure)
     const whose = failure instanceof OwnServerFault ? config.instance : instance
-    const times = (memory.seedingFailures.get(whose)?.times ?? 0) + 1
-    memory.seedingFailures.set(whose, { times, error: error.slice(0, longestError), atMs: world.clock.monotonicMs() })
+    const times = (copying.failures.get(whose)?.times ?? 0) + 1
+    copying.failures.set(whose, { times, error: error.slice(0, longestError), atMs: world.clock.monotonicMs() })
     notices.add('SeedingFailed', `seeding from ${instance} failed: ${error}`)
   }
 
   #progress({ donor }: ReseedOrder, stage: string, percent: number): void {
-    const { memory, changed } = this.#parts
-    const before = memory.seedingProgress
-    memory.seedingProgress = { stage, percent, donor: donor.instance }
+    const { copying, changed } = this.#parts
+    const before = copying.progress
+    copying.progress = { stage, percent, donor: donor.instance }
     if (before?.stage !== stage || before.percent !== percent) changed()
   }
 }

@@ -56,7 +56,7 @@ describe('An instance whose pod ends', () => {
   it('waits to be let out of the sync set', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts } = await begin('replica', server, { counted: true })
-    await vi.waitUntil(() => /let out of the sync set/.test(parts.memory.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /let out of the sync set/.test(parts.course.converged.sentence), { timeout: 5_000 })
     expect(server.calls).toEqual([])
     await parts.file.update({ assignment: replicaOfEpoch3 })
     await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 5_000 })
@@ -65,9 +65,9 @@ describe('An instance whose pod ends', () => {
   it('waits for another to take over where it is the primary, and never shuts it down', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts, process } = await begin('primary', server)
-    await vi.waitUntil(() => /another to take over/.test(parts.memory.converged.sentence), { timeout: 5_000 })
+    await vi.waitUntil(() => /another to take over/.test(parts.course.converged.sentence), { timeout: 5_000 })
     expect(process.state).toBe('running')
-    parts.memory.termination = { sinceMs: -1e9, stopping: false }
+    parts.pod.termination = { sinceMs: -1e9, stopping: false }
     await vi.waitUntil(() => process.state === 'dead', { timeout: 5_000 })
     expect(server.calls).toEqual([])
   })
@@ -83,7 +83,7 @@ describe('An instance whose pod ends', () => {
     process.state = 'dead'
     await vi.waitUntil(() => launcher.quits === 1, { timeout: 5_000 })
     launcher.terminating = false
-    await vi.waitUntil(() => parts.memory.termination === null, { timeout: 5_000 })
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 5_000 })
     expect(parts.notices.list.at(-1)?.sentence).toBe('the pod stays: its container began again')
   })
 })

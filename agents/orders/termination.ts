@@ -54,7 +54,7 @@ export class Termination {
     this.#busy = true
     try {
       await this.#notice()
-      if (this.#parts.memory.termination !== null && !this.#hasQuit) await this.#converger.alone(() => this.#proceed())
+      if (this.#parts.pod.termination !== null && !this.#hasQuit) await this.#converger.alone(() => this.#proceed())
     } catch (error) {
       this.#parts.notices.add('Terminating', `ending this instance: ${describeError(error)}`)
     } finally {
@@ -63,10 +63,10 @@ export class Termination {
   }
 
   async #notice(): Promise<void> {
-    const { memory, notices, world, changed } = this.#parts
+    const { pod, notices, world, changed } = this.#parts
     const isAsked = await this.#port.isTerminating()
-    if (isAsked === (memory.termination !== null)) return
-    memory.termination = isAsked ? { sinceMs: world.clock.monotonicMs(), stopping: false } : null
+    if (isAsked === (pod.termination !== null)) return
+    pod.termination = isAsked ? { sinceMs: world.clock.monotonicMs(), stopping: false } : null
     // Only its container was told to end, and another one has begun.
     this.#hasQuit = false
     notices.add(
@@ -80,7 +80,7 @@ export class Termination {
   }
 
   async #proceed(): Promise<void> {
-    const { process, memory, changed } = this.#parts
+    const { process, course, changed } = this.#parts
     if (process.state === 'dead' || process.state === 'absent') {
       await this.#port.quit()
       this.#hasQuit = true
@@ -88,7 +88,7 @@ export class Termination {
     }
     const waits = this.#whatIsWaitedFor()
     if (waits !== null) {
-      memory.converged = { ...memory.converged, sentence: waits }
+      course.converged = { ...course.converged, sentence: waits }
       return changed()
     }
     if (this.#parts.file.current.assignment?.role === 'primary') await process.kill()
@@ -110,14 +110,14 @@ export class Termination {
   }
 
   #waitedMs(): number {
-    const { memory, world } = this.#parts
-    return world.clock.monotonicMs() - (memory.termination?.sinceMs ?? 0)
+    const { pod, world } = this.#parts
+    return world.clock.monotonicMs() - (pod.termination?.sinceMs ?? 0)
   }
 
   /** What it acknowledged is on disk before its server goes, so that it is not forgetful when it comes back. */
   async #stopReplica(): Promise<void> {
-    const { file, process, server, volume, memory } = this.#parts
-    if (memory.termination?.stopping) {
+    const { file, process, server, volume, pod } = this.#parts
+    if (pod.termination?.stopping) {
       if (this.#waitedMs() > leaveMs + shutdownMs) await process.kill()
       return
     }
@@ -125,7 +125,7 @@ export class Termination {
     await server.stopReceiver()
     await volume.syncRelayLogs()
     await file.update({ stoppedInOrder: true })
-    memory.termination = { sinceMs: memory.termination?.sinceMs ?? 0, stopping: true }
+    pod.termination = { sinceMs: pod.termination?.sinceMs ?? 0, stopping: true }
     await server.shutdown()
   }
 }

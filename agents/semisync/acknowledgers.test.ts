@@ -54,7 +54,7 @@ it('A primary ends the connection of another server with the account of a counte
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
   lifeOf(parts).isOpen = true
-  parts.memory.markedRevision = 10
+  parts.course.markedRevision = 10
   const killed: number[] = []
   server.killDumpThreads = async (keep) => {
     const { dumpThreads } = server.state
@@ -96,7 +96,7 @@ it('A primary whose stranger does not go waits for it beside the rest, and says 
   gone.reject(
     new Error('killed and not gone after 2000 ms: session 99 of regent_r_1 ("Waiting to finalize termination")'),
   )
-  await parts.memory.cuttingOff
-  expect(parts.memory.cuttingOff).toBeNull()
+  await parts.jobs.cuttingOff
+  expect(parts.jobs.cuttingOff).toBeNull()
   expect(parts.notices.list.map(({ code }) => code)).toContain('StrangerStays')
 })

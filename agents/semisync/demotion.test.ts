@@ -38,12 +38,12 @@ describe('demotion', () => {
     const server = new ScriptedServer(acknowledged)
     const parts = await testParts(server)
     await demote(parts, order)
-    const { promiseReport } = parts.memory
+    const { promiseReport } = parts.course
     server.calls.splice(0)
     server.state = aServerState({ dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } })
     await demote(parts, order)
     expect(server.calls).toEqual([])
-    expect(parts.memory.promiseReport).toBe(promiseReport)
+    expect(parts.course.promiseReport).toBe(promiseReport)
   })
 
   it('is refused while the primary applies what it was elected with, and changes nothing', async () => {
@@ -65,7 +65,7 @@ describe('demotion', () => {
       server.state = { ...server.state, received: `${source}:10-11` }
     }
     await demote(parts, order)
-    expect(parts.memory.promiseReport).toMatchObject({ holds: `${source}:1-11`, executed: `${source}:1-9` })
+    expect(parts.course.promiseReport).toMatchObject({ holds: `${source}:1-11`, executed: `${source}:1-9` })
   })
 
   it('ends the sessions whose lock stands in its way', async () => {
@@ -110,7 +110,7 @@ describe('demotion', () => {
     const parts = await testParts(server)
     await demote(parts, order)
     expect(server.calls).toEqual(['readOnly closed', 'offline on', 'killForeignSessions'])
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: true })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, asPrimary: true })
   })
 })
 

@@ -33,12 +33,12 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   }
   await parts.file.update({ promise: order.epoch, revision: order.revision })
   const { executed, received, owned } = await parts.server.readHolds()
-  parts.memory.converged = {
-    ...parts.memory.converged,
+  parts.course.converged = {
+    ...parts.course.converged,
     done: false,
     sentence: `demoted under the promise of epoch ${order.epoch}`,
   }
-  parts.memory.promiseReport = {
+  parts.course.promiseReport = {
     epoch: order.epoch,
     holds: unionOf([executed, received, owned]).toString(),
     executed: parseGtidSet(executed).toString(),

@@ -37,7 +37,7 @@ async function blocked(blocking: readonly Blocker[], overrides: ServerOverrides)
   await parts.observer.refresh()
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   lifeOf(parts).isOpen = true
-  parts.memory.markedRevision = 10
+  parts.course.markedRevision = 10
   server.blocking = blocking
   server.oldestMs = 1_000
   const watch = new LockWatch(parts)
@@ -54,7 +54,7 @@ const ended = (server: ScriptedServer) => server.calls.filter((call) => call.sta
 describe('a lock in the way of what ends a wait', () => {
   it('is named at once, and ended after its grace and no sooner', async () => {
     const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
-    expect(parts.memory.lockedBy).toBe(
+    expect(parts.guards.lockedBy).toBe(
       'session 12 of admin@10.0.0.7 waits for the global read lock for 4 s; ALTER USER waits behind it',
     )
     await lookAfter(graceMs - 1)
@@ -64,7 +64,7 @@ describe('a lock in the way of what ends a wait', () => {
     expect(parts.notices.list.map(({ code }) => code)).toEqual(['GlobalLock'])
     // A global read lock commits nothing.
     expect(parts.file.current.unsettled).toBe(false)
-    expect(parts.memory.doubts).toBe(0)
+    expect(parts.doubts.raised).toBe(0)
   })
 
   it('is left alone, and named, while enough replicas are connected and nobody waits', async () => {
@@ -72,7 +72,7 @@ describe('a lock in the way of what ends a wait', () => {
     await lookAfter(graceMs)
     await lookAfter(graceMs)
     expect(ended(server)).toEqual([])
-    expect(parts.memory.lockedBy).toContain('session 12')
+    expect(parts.guards.lockedBy).toContain('session 12')
   })
 
   it('is left alone while others wait than before: writes go on', async () => {
@@ -93,7 +93,7 @@ describe('a lock in the way of what ends a wait', () => {
       const { parts, server, lookAfter, graceMs } = await blocked([backup], starved)
       if (change === 'replica') await parts.file.update({ assignment: replicaOfEpoch3 })
       if (change === 'fenced') await parts.file.update({ assignment: { ...primaryOfEpoch3, fenced: true } })
-      if (change === 'closed') parts.memory.closed.space = 'low space'
+      if (change === 'closed') parts.guards.closed.space = 'low space'
       await lookAfter(graceMs)
       await lookAfter(graceMs)
       expect(ended(server)).toEqual([])
@@ -136,16 +136,16 @@ describe('a lock in the way of what ends a wait', () => {
     const { parts, server, lookAfter } = await blocked([backup], well)
     server.blocking = []
     await lookAfter(1_000)
-    expect(parts.memory.lockedBy).toContain('session 12')
+    expect(parts.guards.lockedBy).toContain('session 12')
     await lookAfter(1_001)
-    expect(parts.memory.lockedBy).toBeNull()
+    expect(parts.guards.lockedBy).toBeNull()
   })
 
   it('is not looked for on a replica', async () => {
     const { parts, lookAfter } = await blocked([backup], well)
     await parts.file.update({ assignment: replicaOfEpoch3 })
     await lookAfter(2_001)
-    expect(parts.memory.lockedBy).toBeNull()
+    expect(parts.guards.lockedBy).toBeNull()
   })
 
   it('puts acknowledgements in doubt before it is ended, where its session might begin to commit', async () => {
@@ -153,8 +153,8 @@ describe('a lock in the way of what ends a wait', () => {
     await lookAfter(graceMs)
     expect(ended(server)).toEqual(['end session 12'])
     expect(parts.file.current.unsettled).toBe(true)
-    expect(parts.memory.markedRevision).toBe(9)
-    expect(parts.memory.doubts).toBe(1)
+    expect(parts.course.markedRevision).toBe(9)
+    expect(parts.doubts.raised).toBe(1)
   })
 })
 
@@ -172,10 +172,10 @@ describe('a session that commits', () => {
     const { parts, server, process, lookAfter, graceMs } = await blocked([committing], starved)
     await lookAfter(graceMs)
     expect(process.state).toBe('running')
-    parts.memory.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
+    parts.contact.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
     await lookAfter(1)
     expect(process.state).toBe('dead')
-    expect(parts.memory).toMatchObject({ mayRestart: true, life: { pid: 1_000, isRestarted: true } })
+    expect(parts).toMatchObject({ told: { mayRestart: true }, course: { life: { pid: 1_000, isRestarted: true } } })
     expect(ended(server)).toEqual([])
     expect(parts.notices.list.at(-1)).toMatchObject({ code: 'RestartedForLock' })
   })
@@ -185,7 +185,7 @@ describe('a session that commits', () => {
       ...well,
       semiSyncSource: { enabled: true, acks: 1, waiting: 1 },
     })
-    parts.memory.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
+    parts.contact.peersHeard.set('shop-1', parts.world.clock.monotonicMs())
     await lookAfter(graceMs)
     expect([process.state, ended(server)]).toEqual(['running', []])
   })

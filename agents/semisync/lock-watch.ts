@@ -1,7 +1,8 @@
 import { lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { isCounted } from './acknowledgers.ts'
-import { whyClosed, type Parts } from '../instance/parts.ts'
+import { whyClosed } from '../instance/known.ts'
+import type { Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
 import { leads } from '../instance/stored-state.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
@@ -45,14 +46,14 @@ export class LockWatch {
   }
 
   async #look(): Promise<void> {
-    const { server, world, timings, memory, changed } = this.#parts
+    const { server, world, timings, guards, changed } = this.#parts
     const blockers = this.#isPrimary() && this.#mayBeBlocked() ? await server.blockers() : []
     const nowMs = world.clock.monotonicMs()
     this.#remember(blockers, nowMs)
     const first = blockers.slice(0, mostTold).map((blocker) => sentenceAbout(blocker))
     const told = first.length === 0 ? this.#lastTold() : first.join(', and ')
-    if (told !== memory.lockedBy) {
-      memory.lockedBy = told
+    if (told !== guards.lockedBy) {
+      guards.lockedBy = told
       changed()
     }
     const need = this.#needNow()
@@ -87,7 +88,7 @@ export class LockWatch {
 
   /** Between two tries of a statement nothing waits. */
   #lastTold(): string | null {
-    return this.#seen.size === 0 ? null : this.#parts.memory.lockedBy
+    return this.#seen.size === 0 ? null : this.#parts.guards.lockedBy
   }
 
   /**
@@ -95,9 +96,9 @@ export class LockWatch {
    * all is well. While the same sessions wait it stays the same, and not where others follow them.
    */
   #needNow(): string | null {
-    const { file, memory, observer, timings } = this.#parts
+    const { file, guards, observer, timings } = this.#parts
     const { assignment, unsettled } = file.current
-    const isClosed = assignment?.role !== 'primary' || assignment.fenced || whyClosed(memory) !== null
+    const isClosed = assignment?.role !== 'primary' || assignment.fenced || whyClosed(guards) !== null
     if (isClosed) return null
     const isToBeSettled = !lifeOf(this.#parts).isOpen || unsettled
     if (isToBeSettled || observer.silentMs >= timings.frozenMs || this.#isStarved()) return 'it takes no writes'
@@ -136,17 +137,17 @@ export class LockWatch {
    * that commit with it: only a marker proves it.
    */
   async #doubt(): Promise<void> {
-    const { file, memory } = this.#parts
-    memory.markedRevision = Math.min(memory.markedRevision, (file.current.assignment?.revision ?? 0) - 1)
+    const { file, course } = this.#parts
+    course.markedRevision = Math.min(course.markedRevision, (file.current.assignment?.revision ?? 0) - 1)
     await keepUnsettled(this.#parts)
   }
 
   /** A gate is to be set for somebody, or enough others are there again who would acknowledge, and cannot log in. */
   #isWaitedForByReplicas({ behind }: Blocker): boolean {
-    const { file, memory, timings, world } = this.#parts
+    const { file, contact, timings, world } = this.#parts
     const { assignment } = file.current
     const since = world.clock.monotonicMs() - 2 * timings.leaseRenewMs
-    const heard = [...memory.peersHeard.values()].filter((atMs) => atMs >= since).length
+    const heard = [...contact.peersHeard.values()].filter((atMs) => atMs >= since).length
     return behind === 'ALTER USER' || (assignment?.role === 'primary' && heard >= assignment.acks)
   }
 
@@ -155,11 +156,11 @@ export class LockWatch {
    * binlog: recovery commits it, and nobody reads it before it is acknowledged.
    */
   async #restart(blocker: Blocker): Promise<void> {
-    const { notices, memory, process } = this.#parts
+    const { notices, told, process } = this.#parts
     if (!this.#isStarved()) return
     const what = 'this server is killed and started again, closed until replicas have acknowledged'
     notices.add('RestartedForLock', `${sentenceAbout(blocker)}, and it waits for an acknowledgement itself: ${what}`)
-    memory.mayRestart = true
+    told.mayRestart = true
     lifeOf(this.#parts).isRestarted = true
     await process.kill()
   }

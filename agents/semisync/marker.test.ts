@@ -29,9 +29,9 @@ describe('markers', () => {
   it('prove their revision and settle a tail once they are acknowledged', async () => {
     const { parts, markers, acknowledged } = await primary()
     markers.write(10)
-    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.course.markedRevision).toBe(0)
     await acknowledged(0)
-    expect(parts.memory.markedRevision).toBe(10)
+    expect(parts.course.markedRevision).toBe(10)
     expect(parts.file.current.unsettled).toBe(false)
   })
 
@@ -40,7 +40,7 @@ describe('markers', () => {
     markers.write(10)
     await keepUnsettled(parts)
     await acknowledged(0)
-    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.course.markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)
   })
 
@@ -55,7 +55,7 @@ describe('markers', () => {
       markers.write(10)
       server.state = aServerState({ semiSyncSource })
       await acknowledged(0)
-      expect(parts.memory.markedRevision).toBe(0)
+      expect(parts.course.markedRevision).toBe(0)
       expect(parts.file.current.unsettled).toBe(true)
     },
   )
@@ -65,7 +65,7 @@ describe('markers', () => {
     markers.write(10)
     server.state = aServerState({ dumpThreads: [aDumpThreadOf('shop-1', { user: 'reporting' })] })
     await acknowledged(0)
-    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.course.markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)
   })
 
@@ -73,7 +73,7 @@ describe('markers', () => {
     const { parts, markers, acknowledged } = await primary('stopped')
     markers.write(10)
     await acknowledged(0)
-    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.course.markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)
   })
 
@@ -84,7 +84,7 @@ describe('markers', () => {
     markers.write(10)
     Object.assign(parts.process, { pid: 2_000 })
     await acknowledged(1)
-    expect(parts.memory.markedRevision).toBe(0)
+    expect(parts.course.markedRevision).toBe(0)
   })
 
   it('wake what waits once for each reconnection, and not again and again', async () => {

@@ -55,7 +55,7 @@ export class Markers {
   }
 
   async #writeOne(slot: 1 | 2, revision: number): Promise<void> {
-    const { server, observer, file, memory, world, process } = this.#parts
+    const { server, observer, file, course, world, process } = this.#parts
     const { pid } = process
     const doubts = doubtsOf(this.#parts)
     await server.writeMarker(world.random.hex(16), slot)
@@ -77,7 +77,7 @@ export class Markers {
       !waitsFor(assignment.acks, semiSyncSource)
     )
       return
-    memory.markedRevision = revision
+    course.markedRevision = revision
     if (file.current.unsettled) await settle(this.#parts, doubts)
   }
 }

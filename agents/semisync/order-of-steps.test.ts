@@ -89,7 +89,7 @@ function watchReport({ parts, journal }: Scene): { readonly before: (step: strin
   const seen = new Map<string, boolean>()
   const push = journal.push.bind(journal)
   journal.push = (...steps) => {
-    for (const step of steps) seen.set(step, parts.memory.promiseReport !== null)
+    for (const step of steps) seen.set(step, parts.course.promiseReport !== null)
     return push(...steps)
   }
   return { before: (step) => seen.get(step) ?? true }
@@ -108,7 +108,7 @@ describe('A promise', () => {
       'relay logs on disk',
     ])
     expect(reported.before('relay logs on disk')).toBe(false)
-    expect(on.parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: false })
+    expect(on.parts.course.promiseReport).toMatchObject({ epoch: 4, asPrimary: false })
   })
 
   it('that could not be written stops nothing and reports nothing', async () => {
@@ -116,7 +116,7 @@ describe('A promise', () => {
     on.parts.file.update = () => Promise.reject(new Error('the disk is full'))
     await expect(promise(on.parts, promiseOrder)).rejects.toThrow('the disk is full')
     expect(on.journal).toEqual([])
-    expect(on.parts.memory.promiseReport).toBeNull()
+    expect(on.parts.course.promiseReport).toBeNull()
   })
 
   it('whose relay logs could not be synced is not reported', async () => {
@@ -124,7 +124,7 @@ describe('A promise', () => {
       syncRelayLogs: () => Promise.reject(new Error('input/output error')),
     })
     await expect(promise(on.parts, promiseOrder)).rejects.toThrow('input/output error')
-    expect(on.parts.memory.promiseReport).toBeNull()
+    expect(on.parts.course.promiseReport).toBeNull()
     expect(on.parts.file.current.promise).toBe(4)
   })
 
@@ -146,7 +146,7 @@ describe('A promise', () => {
       'killed',
       'read binlogs',
     ])
-    expect(on.parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: true, holds: gtids('shop-0', 100) })
+    expect(on.parts.course.promiseReport).toMatchObject({ epoch: 4, asPrimary: true, holds: gtids('shop-0', 100) })
   })
 })
 
@@ -156,7 +156,7 @@ describe('A replica that follows', () => {
       { promise: 3, revision: 10, assignment: counted, stoppedInOrder: true },
       { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } },
     )
-    on.parts.memory.trustsAssignment = true
+    on.parts.told.trustsAssignment = true
     await convergeReplica(on.parts, counted, on.server.state)
     expect(on.journal).toContain('startReceiver')
     expect(on.journal.indexOf('on disk: stoppedInOrder')).toBeGreaterThanOrEqual(0)
@@ -186,8 +186,8 @@ describe('A replica that follows', () => {
         { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
       )
       lifeOf(on.parts).relayLogsDiscarded = true
-      on.parts.memory.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
-      on.parts.memory.catchUpTo = sourceHolds
+      on.parts.course.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
+      on.parts.told.catchUpTo = sourceHolds
       await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)
       expect(on.parts.file.current.forgetful).toBe(forgetful)
     },
@@ -202,9 +202,9 @@ describe('A replica that follows', () => {
       { promise: 3, revision: 10, assignment: replicaOfEpoch3 },
       { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
     )
-    on.parts.memory.sourceHolds = sourceHolds
+    on.parts.told.sourceHolds = sourceHolds
     await convergeReplica(on.parts, { ...replicaOfEpoch3, sourceUuid: uuidOf('shop-1') }, on.server.state)
-    expect(on.parts.memory.converged.sentence.includes('errant')).toBe(!follows)
+    expect(on.parts.course.converged.sentence.includes('errant')).toBe(!follows)
   })
 })
 
@@ -217,8 +217,8 @@ describe('The start gate keeps mysqld down', () => {
   ): Promise<Scene> {
     const on = await scene(stored)
     on.process.state = 'dead'
-    on.parts.memory.sourceHolds = more.sourceHolds ?? null
-    on.parts.memory.mayRestart = more.mayRestart ?? false
+    on.parts.told.sourceHolds = more.sourceHolds ?? null
+    on.parts.told.mayRestart = more.mayRestart ?? false
     await passStartGate(on.parts)
     return on
   }
@@ -247,7 +247,7 @@ describe('The start gate keeps mysqld down', () => {
   ] as const)('%s', async (_, stored, why) => {
     const on = await atTheGate(stored)
     expect(on.journal).not.toContain('started')
-    expect(on.parts.memory.converged).toMatchObject({ done: false, sentence: expect.stringContaining(why) as string })
+    expect(on.parts.course.converged).toMatchObject({ done: false, sentence: expect.stringContaining(why) as string })
   })
 
   it('not of a primary that may start again, nor of a former one that holds nothing else', async () => {
@@ -266,7 +266,7 @@ describe('The start gate keeps mysqld down', () => {
       { endedHow: async () => ({ how: 'stopped', sentence: 'SHUTDOWN' }) },
     )
     on.process.state = 'dead'
-    on.parts.memory.mayRestart = true
+    on.parts.told.mayRestart = true
     await passStartGate(on.parts)
     expect(on.parts.file.current.unsettled).toBe(true)
     expect(on.journal.indexOf('on disk: unsettled')).toBeLessThan(on.journal.indexOf('started'))
@@ -366,7 +366,7 @@ describe('A fetch', () => {
     expect(on.journal[0]).toBe('on disk: revision, stoppedInOrder')
     expect(on.journal.indexOf('startReceiver')).toBeGreaterThan(0)
     expect(on.journal.slice(-3)).toEqual(['stopReceiver', 'relay logs on disk', 'on disk: stoppedInOrder'])
-    expect(on.parts.memory.promiseReport).toBeNull()
+    expect(on.parts.course.promiseReport).toBeNull()
   })
 })
 

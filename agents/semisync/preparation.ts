@@ -16,8 +16,8 @@ const applyMs = 200
  * another one leads in the end, following as assigned puts it right.
  */
 export async function prepareToLead(parts: Parts): Promise<void> {
-  const { server, memory, process, file, notices, observer } = parts
-  if (process.state !== 'running' || memory.promiseReport?.asPrimary !== false || memory.receiverKept) return
+  const { server, course, process, file, notices, observer } = parts
+  if (process.state !== 'running' || course.promiseReport?.asPrimary !== false || course.receiverKept) return
   try {
     await server.setOffline(true)
     await server.killForeignSessions()
@@ -30,7 +30,7 @@ export async function prepareToLead(parts: Parts): Promise<void> {
     // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
     if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
     const applied = unionOf([executed, received]).toString()
-    memory.binlogSet = applied
+    course.binlogSet = applied
     observer.outdate()
     lifeOf(parts).prepared = { epoch: file.current.promise, executed: applied }
   } catch (error) {

@@ -98,7 +98,7 @@ describe('an agent that is started again right after it opened its primary', () 
   async function restarted(server: ScriptedServer) {
     const parts = await testParts(server)
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-    parts.memory.reopening = true
+    parts.course.reopening = true
     const unsettledBeforeKills: boolean[] = []
     const kill = server.killForeignSessions
     Object.assign(server, {
@@ -115,7 +115,7 @@ describe('an agent that is started again right after it opened its primary', () 
     expect(server.calls).not.toContain('killForeignSessions')
     expect(server.calls.indexOf('forgetSource')).toBeGreaterThan(server.calls.indexOf('events on'))
     expect(server.calls).toContain('events on')
-    expect(parts.memory.converged).toMatchObject({ done: true })
+    expect(parts.course.converged).toMatchObject({ done: true })
     expect(parts.file.current.unsettled).toBe(false)
   })
 
@@ -126,7 +126,7 @@ describe('an agent that is started again right after it opened its primary', () 
     )
     const { parts, unsettledBeforeKills } = await restarted(server)
     expect(unsettledBeforeKills).toEqual([true])
-    expect(parts.memory.markedRevision).toBeLessThan(10)
+    expect(parts.course.markedRevision).toBeLessThan(10)
   })
 })
 
@@ -171,7 +171,7 @@ describe('the candidate of a switchover, or of a failover', () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)
     await parts.file.update({ promise: 3 })
-    parts.memory.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
+    parts.course.promiseReport = { epoch: 3, holds: '', executed: '', asPrimary: false }
     await prepareToLead(parts)
     expect(server.calls.splice(0)).toEqual([
       'offline on',
@@ -219,7 +219,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
     const parts = await converged(server)
     expect(server.calls).toEqual(expect.arrayContaining(['readOnly closed', 'offline on', 'killForeignSessions']))
     expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
-    expect(parts.memory.converged).toMatchObject({
+    expect(parts.course.converged).toMatchObject({
       done: false,
       sentence: 'closed: it is being copied, and too few replicas can acknowledge',
     })
@@ -231,7 +231,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
     )
     const parts = await converged(server)
     expect(parts.process.state).toBe('dead')
-    expect(parts.memory.mayRestart).toBe(true)
+    expect(parts.told.mayRestart).toBe(true)
     expect(server.calls).not.toContain('readOnly closed')
   })
 
@@ -240,10 +240,10 @@ describe('a primary that is copied while too few can acknowledge', () => {
       aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1, waiting: 1 } }),
     )
     const parts = await testParts(server)
-    parts.memory.reopening = true
+    parts.course.reopening = true
     await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
     expect(parts.process.state).toBe('dead')
-    expect(parts.memory.mayRestart).toBe(true)
+    expect(parts.told.mayRestart).toBe(true)
   })
 
   it('stays open, or opens again, as soon as enough can acknowledge', async () => {
@@ -259,10 +259,10 @@ describe('a primary that is copied while too few can acknowledge', () => {
       aServerState({ ...closed, ...gates, dumpThreads: [], semiSyncSource: { enabled: true, acks: 1 } }),
     )
     const parts = await testParts(server)
-    parts.memory.reopening = true
+    parts.course.reopening = true
     await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
     expect(server.calls.filter((call) => call.startsWith('marker') || call === 'open')).toEqual([])
-    expect(parts.memory.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
+    expect(parts.course.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
   })
 })
 
@@ -281,7 +281,7 @@ describe('a primary that keeps itself closed', () => {
     )
     const parts = await testParts(server)
     lifeOf(parts).isOpen = true
-    Object.assign(parts.memory, { closed })
+    Object.assign(parts.guards.closed, closed)
     await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
     expect(parts.process.state).toBe(state)
     expect(server.calls).not.toContain('readOnly closed')
@@ -292,9 +292,9 @@ it('a primary that answers and is open needs no leave to start again', async () 
   const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null }))
   const parts = await testParts(server)
   lifeOf(parts).isOpen = true
-  parts.memory.mayRestart = true
+  parts.told.mayRestart = true
   await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
-  expect(parts.memory.mayRestart).toBe(false)
+  expect(parts.told.mayRestart).toBe(false)
 })
 
 describe('a primary that closed itself', () => {
@@ -310,16 +310,14 @@ describe('a primary that closed itself', () => {
     )
     const parts = await testParts(server)
     lifeOf(parts).isOpen = true
-    Object.assign(parts.memory, {
-      applied: primaryOfEpoch3,
-      closed: { lease: leaseLost, space: null },
-    })
+    parts.course.applied = primaryOfEpoch3
+    parts.guards.closed.lease = leaseLost
     await parts.observer.refresh()
     const pass = async () =>
       convergePrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000), new Markers(parts, () => undefined))
     server.setReadOnly = async () => void (server.state = { ...server.state, ...closed })
     await pass()
-    parts.memory.closed.lease = null
+    parts.guards.closed.lease = null
     await pass()
     expect(server.calls).toContain('open')
     expect(parts.notices.list.map(({ sentence }) => sentence).join()).not.toContain('by another hand')
@@ -340,6 +338,6 @@ describe('a fenced primary', () => {
       new Markers(parts, () => undefined),
     )
     expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
-    expect(parts.memory.converged).toMatchObject({ revision: 10, done: false })
+    expect(parts.course.converged).toMatchObject({ revision: 10, done: false })
   })
 })

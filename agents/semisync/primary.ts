@@ -10,7 +10,8 @@ import { keepApplierOptions } from '../guard/channel-options.ts'
 import { staysClosedWithout } from '../doubts/elected-set.ts'
 import { keepSettings } from '../guard/managed-settings.ts'
 import type { Markers } from './marker.ts'
-import { whyClosed, type Memory, type Parts, type Pass } from '../instance/parts.ts'
+import { whyClosed, type Guards } from '../instance/known.ts'
+import type { Parts, Pass } from '../instance/parts.ts'
 import { isPreparedFor } from './preparation.ts'
 import { replicationUser, type ServerPort } from '../ports/server.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
@@ -25,7 +26,7 @@ export async function convergePrimary(
   state: ServerState,
   markers: Markers,
 ): Promise<Pass> {
-  const { memory } = parts
+  const { told } = parts
   const life = lifeOf(parts)
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0) return restartForCopy(parts)
   if (!isOpenAsPrimary(state) && !life.isOpen) return open(parts, assignment, state, markers)
@@ -33,7 +34,7 @@ export async function convergePrimary(
   if (!life.isOpen && state.channel) life.untidyUntilMs = 0
   life.isOpen = true
   // That was for a server that did not answer.
-  memory.mayRestart = false
+  told.mayRestart = false
   const now = await applyAssignment(parts, assignment, state)
   await keepGates(parts, assignment, now)
   await keepAcknowledgements(parts, assignment, now)
@@ -48,16 +49,16 @@ export async function convergePrimary(
  * another hand.
  */
 async function applyAssignment(
-  { server, memory, observer }: Parts,
+  { server, course, observer }: Parts,
   assignment: PrimaryAssignment,
   state: ServerState,
 ): Promise<ServerState> {
-  if (memory.applied === assignment) return state
+  if (course.applied === assignment) return state
   await letAccountsChange(server, state)
   await server.setGates([...assignment.counted, ...assignment.catchingUp])
   await server.setSemiSyncSource(assignment.acks)
-  memory.applied = assignment
-  memory.converged = { ...memory.converged, revision: assignment.revision }
+  course.applied = assignment
+  course.converged = { ...course.converged, revision: assignment.revision }
   observer.outdate()
   return observer.recent(0)
 }
@@ -79,7 +80,7 @@ function isOpenAsPrimary(state: ServerState): boolean {
  * reads what its recovery committed before k members hold it.
  */
 async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerState, markers: Markers): Promise<Pass> {
-  const { memory, observer, world } = parts
+  const { course, doubts, guards, observer, world } = parts
   const life = lifeOf(parts)
   const prepared = isPreparedFor(parts, assignment.epoch)
   const { inPlace } = await beginOpening(parts, assignment, state, prepared)
@@ -87,19 +88,19 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   if (executed === null) return { again: true }
   const closed = staysClosedWithout(parts, assignment, parseGtidSet(executed))
   if (closed !== null) return closed
-  if (memory.applied === null) {
+  if (course.applied === null) {
     await prepareToOpen(parts, assignment, state)
-    memory.applied = assignment
-    memory.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
+    course.applied = assignment
+    course.converged = { revision: assignment.revision, done: false, sentence: 'gates and acknowledgements are set' }
     // Replicas may connect from now on, while this server opens.
     parts.changed()
   } else await applyAssignment(parts, assignment, state)
-  if (inPlace && assignment.acks > 0 && memory.markedRevision < assignment.revision) {
+  if (inPlace && assignment.acks > 0 && course.markedRevision < assignment.revision) {
     // It waits for replicas: another one would wait for them too.
-    memory.openingSince = null
-    const why = whyNotOpen(memory, assignment, state)
-    memory.converged = {
-      ...memory.converged,
+    course.openingSince = null
+    const why = whyNotOpen(guards, assignment, state)
+    course.converged = {
+      ...course.converged,
       sentence:
         why === null
           ? `offline until ${counted(assignment.acks, 'replica')} ${assignment.acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
@@ -113,10 +114,10 @@ async function open(parts: Parts, assignment: PrimaryAssignment, state: ServerSt
   life.opening = null
   life.prepared = null
   life.untidyUntilMs = world.clock.monotonicMs() + tidyAfterMs
-  memory.openingSince = null
-  memory.seenToHold = null
-  memory.reopening = false
-  memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
+  course.openingSince = null
+  doubts.seenToHold = null
+  course.reopening = false
+  course.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
   observer.outdate()
   keepMarked(parts, assignment, state, markers)
   return { again: false, afterMs: tidyAfterMs }
@@ -129,14 +130,14 @@ async function beginOpening(
   state: ServerState,
   prepared: boolean,
 ): Promise<NonNullable<Life['opening']>> {
-  const { memory, world } = parts
+  const { course, world } = parts
   const life = lifeOf(parts)
-  if (memory.openingSince?.epoch !== assignment.epoch)
-    memory.openingSince = { epoch: assignment.epoch, atMs: world.clock.monotonicMs() }
+  if (course.openingSince?.epoch !== assignment.epoch)
+    course.openingSince = { epoch: assignment.epoch, atMs: world.clock.monotonicMs() }
   if (life.opening !== null) return life.opening
-  memory.applied = null
+  course.applied = null
   if (!prepared) await clearTheWay(parts, state, () => doubt(parts, assignment))
-  return (life.opening = { inPlace: memory.reopening })
+  return (life.opening = { inPlace: course.reopening })
 }
 
 /**
@@ -172,13 +173,13 @@ async function clearTheWay({ server }: Parts, state: ServerState, doubts: () => 
  * way.
  */
 async function doubt(parts: Parts, assignment: PrimaryAssignment): Promise<void> {
-  parts.memory.markedRevision = Math.min(parts.memory.markedRevision, assignment.revision - 1)
+  parts.course.markedRevision = Math.min(parts.course.markedRevision, assignment.revision - 1)
   await keepUnsettled(parts)
 }
 
 async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  const { server, memory } = parts
-  await memory.switchingOff
+  const { server, jobs } = parts
+  await jobs.switchingOff
   if (state.channel && !isPreparedFor(parts, assignment.epoch)) await server.stopApplier()
   const connected = new Set(
     assignment.connected?.filter((instance) => assignment.counted.includes(instance)).map(replicationUser),
@@ -191,7 +192,7 @@ async function prepareToOpen(parts: Parts, assignment: PrimaryAssignment, state:
 
 /** The rest of the relay log is applied before anybody writes. What is executed then; null while that goes on. */
 async function applyEverything(parts: Parts, state: ServerState): Promise<GtidText | null> {
-  const { server, memory, observer } = parts
+  const { server, course, observer } = parts
   if (state.channel === null) return state.executed
   await server.stopReceiver()
   await keepApplierOptions(parts, state.channel)
@@ -201,13 +202,13 @@ async function applyEverything(parts: Parts, state: ServerState): Promise<GtidTe
   const { executed, received } = await server.readHolds()
   // What was observed may be older than that: who holds everything of this primary is judged by at least this.
   const everything = unionOf([executed, received]).toString()
-  memory.binlogSet = everything
+  course.binlogSet = everything
   observer.outdate()
   if (!unappliedOf({ received, executed }).isEmpty()) await letApplierWaitForNobody(parts, state)
   const applied = await server.waitExecuted(received, 200)
   if (!applied)
-    memory.converged = {
-      ...memory.converged,
+    course.converged = {
+      ...course.converged,
       done: false,
       sentence: `applying ${state.channel.backlogTransactions} received transactions before opening`,
     }
@@ -219,8 +220,8 @@ async function applyEverything(parts: Parts, state: ServerState): Promise<GtidTe
  * a server that was primary a moment ago, where the agent was elected again, or died, before it had switched the
  * source's side off.
  */
-async function letApplierWaitForNobody({ server, memory }: Parts, { semiSyncSource }: ServerState): Promise<void> {
-  await memory.switchingOff
+async function letApplierWaitForNobody({ server, jobs }: Parts, { semiSyncSource }: ServerState): Promise<void> {
+  await jobs.switchingOff
   if (semiSyncSource.enabled) await server.setSemiSyncSource(0)
 }
 
@@ -238,8 +239,8 @@ async function forgetApplied({ server, notices }: Parts): Promise<void> {
   await server.startApplier()
 }
 
-async function letIn({ server, memory }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  if (whyNotOpen(memory, assignment, state) !== null) return
+async function letIn({ server, guards }: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
+  if (whyNotOpen(guards, assignment, state) !== null) return
   await server.open()
 }
 
@@ -263,7 +264,7 @@ async function letAccountsChange(server: ServerPort, state: ServerState): Promis
 }
 
 async function keepAcknowledgements(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  const { server, notices, memory } = parts
+  const { server, notices, jobs } = parts
   const inForce = state.semiSyncSource.enabled ? state.semiSyncSource.acks : 0
   const loose = assignment.acks > 0 && !state.semiSyncSource.intact
   if (inForce !== assignment.acks || loose) {
@@ -282,29 +283,29 @@ async function keepAcknowledgements(parts: Parts, assignment: PrimaryAssignment,
     const killed = new Set(strangers.map((thread) => thread.threadId))
     const ids = await server.killDumpThreads((thread) => !killed.has(thread.threadId))
     // One that takes its time to go holds up neither this pass nor the orders behind it.
-    memory.cuttingOff ??= server
+    jobs.cuttingOff ??= server
       .waitSessionsGone(ids)
       .catch((error: unknown) => notices.add('StrangerStays', describeError(error)))
-      .finally(() => (memory.cuttingOff = null))
+      .finally(() => (jobs.cuttingOff = null))
   }
 }
 
 /** Markers prove steps of the sync set, settle a tail, and wake a waiting session after a counted replica came back. */
 function keepMarked(
-  { memory, file }: Parts,
+  { course, file, guards }: Parts,
   assignment: PrimaryAssignment,
   state: ServerState,
   markers: Markers,
 ): void {
   if (assignment.acks === 0) {
-    memory.markedRevision = assignment.revision
+    course.markedRevision = assignment.revision
     return
   }
   // Closed, it takes no marker either; and one that waits would hold up the closing.
-  if (whyNotOpen(memory, assignment, state) !== null) return
+  if (whyNotOpen(guards, assignment, state) !== null) return
   const counted = state.dumpThreads.filter((thread) => thread.semiSync)
   const stuck = state.semiSyncSource.waiting > 0 && counted.length >= assignment.acks
-  if (memory.markedRevision < assignment.revision || file.current.unsettled) markers.write(assignment.revision)
+  if (course.markedRevision < assignment.revision || file.current.unsettled) markers.write(assignment.revision)
   if (stuck)
     markers.wakeWaiting(
       assignment.revision,
@@ -316,11 +317,11 @@ function keepMarked(
 }
 
 /** What keeps this primary closed; null when it is to be open. */
-function whyNotOpen(memory: Memory, assignment: PrimaryAssignment, state: ServerState): string | null {
+function whyNotOpen(guards: Guards, assignment: PrimaryAssignment, state: ServerState): string | null {
   if (assignment.fenced) return 'fenced by a person'
   return isClosedForCopy(assignment, state)
     ? 'it is being copied, and too few replicas can acknowledge'
-    : whyClosed(memory)
+    : whyClosed(guards)
 }
 
 /**
@@ -328,12 +329,12 @@ function whyNotOpen(memory: Memory, assignment: PrimaryAssignment, state: Server
  * commits it, and it is copied.
  */
 async function restartForCopy(parts: Parts): Promise<Pass> {
-  const { memory, notices, process } = parts
+  const { told, notices, process } = parts
   notices.add(
     'RestartedForCopy',
     'something waited for an acknowledgement that no replica could give, and this server is the only one that can be copied: it is killed and started again, closed',
   )
-  memory.mayRestart = true
+  told.mayRestart = true
   lifeOf(parts).isRestarted = true
   await process.kill()
   return { again: true }
@@ -348,20 +349,20 @@ function isClosedForCopy(assignment: PrimaryAssignment, state: ServerState): boo
 }
 
 async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: ServerState): Promise<void> {
-  const { server, memory, notices } = parts
-  const why = whyNotOpen(memory, assignment, state)
+  const { server, course, guards, notices } = parts
+  const why = whyNotOpen(guards, assignment, state)
   if (why !== null) {
     if (!state.superReadOnly || !state.offlineMode) await close(parts, assignment, state)
-    memory.converged = { revision: assignment.revision, done: false, sentence: `closed: ${why}` }
+    course.converged = { revision: assignment.revision, done: false, sentence: `closed: ${why}` }
     return
   }
   if (state.readOnly || state.superReadOnly || state.offlineMode) {
     await server.open()
     parts.observer.outdate()
-    if (memory.converged.done)
+    if (course.converged.done)
       notices.add('Opened', 'the primary was read-only or offline by another hand and is open again')
   }
-  memory.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
+  course.converged = { revision: assignment.revision, done: true, sentence: `primary of epoch ${assignment.epoch}` }
 }
 
 /**
@@ -370,12 +371,12 @@ async function keepOpen(parts: Parts, assignment: PrimaryAssignment, state: Serv
  * nothing is written then.
  */
 async function close(
-  { server, process, memory, observer }: Parts,
+  { server, process, guards, observer }: Parts,
   assignment: PrimaryAssignment,
   state: ServerState,
 ): Promise<void> {
   if (state.semiSyncSource.waiting > 0)
-    return assignment.fenced || memory.closed.lease !== null ? process.kill() : undefined
+    return assignment.fenced || guards.closed.lease !== null ? process.kill() : undefined
   try {
     await server.setReadOnly('closed', 500)
     await server.setOffline(true)

@@ -23,7 +23,7 @@ async function gathered(): Promise<{ parts: Parts; server: ScriptedServer }> {
   const server = new ScriptedServer(aServerState())
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, stoppedInOrder: false })
-  parts.memory.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
+  parts.course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
   return { parts, server }
 }
 
@@ -39,7 +39,7 @@ describe('a promise', () => {
     await promise(parts, order)
     expect(server.calls).toEqual(['stopReceiver', 'semiSyncReplica off'])
     expect(parts.file.current).toMatchObject({ promise: 4, revision: 11, stoppedInOrder: true })
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: false })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, asPrimary: false })
   })
 
   it('at a switchover leaves a receiver alone that follows the candidate already, which is no orderly stop', async () => {
@@ -47,19 +47,19 @@ describe('a promise', () => {
     await promise(parts, { ...order, keepReceiverFrom: 'shop-1' })
     expect(server.calls).toEqual([])
     expect(parts.file.current).toMatchObject({ promise: 4, stoppedInOrder: false })
-    expect(parts.memory.promiseReport).toMatchObject({ epoch: 4, asPrimary: false })
+    expect(parts.course.promiseReport).toMatchObject({ epoch: 4, asPrimary: false })
   })
 
   it.each([
-    ['another', (parts: Parts) => void (parts.memory.converged = { revision: 10, done: true, sentence: '' }), 'shop-2'],
+    ['another', (parts: Parts) => void (parts.course.converged = { revision: 10, done: true, sentence: '' }), 'shop-2'],
     [
       'the candidate only in its orders',
-      (parts: Parts) => void (parts.memory.converged = { revision: 9, done: true, sentence: 'follows shop-2' }),
+      (parts: Parts) => void (parts.course.converged = { revision: 9, done: true, sentence: 'follows shop-2' }),
       'shop-1',
     ],
     [
       'the candidate, and is just connecting',
-      (parts: Parts) => void (parts.memory.converged = { revision: 10, done: false, sentence: 'connecting' }),
+      (parts: Parts) => void (parts.course.converged = { revision: 10, done: false, sentence: 'connecting' }),
       'shop-1',
     ],
   ])('at a switchover stops a receiver that follows %s', async (_, arrange, candidate) => {
@@ -75,18 +75,18 @@ describe('a promise', () => {
     async (epoch) => {
       const { parts, server } = await gathered()
       await promise(parts, { ...order, keepReceiverFrom: 'shop-1' })
-      const before = parts.memory.promiseReport
+      const before = parts.course.promiseReport
       await promise(parts, { ...order, epoch, revision: 12 })
       expect(server.calls).toEqual(['stopReceiver', 'semiSyncReplica off'])
       expect(parts.file.current.stoppedInOrder).toBe(true)
-      expect(parts.memory.promiseReport).not.toBe(before)
+      expect(parts.course.promiseReport).not.toBe(before)
     },
   )
 
   it('stops a receiver that went on, when the agent starts again', async () => {
     const { parts, server } = await gathered()
     await promise(parts, { ...order, keepReceiverFrom: 'shop-1' })
-    const restarted = { ...parts, memory: { ...parts.memory, promiseReport: null, receiverKept: false } }
+    const restarted = { ...parts, course: { ...parts.course, promiseReport: null, receiverKept: false } }
     await stopUnderPromise(restarted)
     expect(server.calls).toContain('stopReceiver')
   })

@@ -9,13 +9,13 @@ import { stopUnderPromise } from './under-promise.ts'
  * passed. A promise given twice is reported twice.
  */
 export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
-  const { file, server, process, memory } = parts
+  const { file, server, process, course } = parts
   const wasPrimary = file.current.assignment?.role === 'primary'
   if (!wasPrimary && order.after !== '' && process.state === 'running' && file.current.promise < order.epoch) {
     await server.waitReceived(order.after, order.waitMs)
   }
-  if (file.current.promise !== order.epoch || memory.receiverKept) memory.promiseReport = null
-  memory.receiverKept = followsAlready(parts, order.keepReceiverFrom)
+  if (file.current.promise !== order.epoch || course.receiverKept) course.promiseReport = null
+  course.receiverKept = followsAlready(parts, order.keepReceiverFrom)
   await file.update({ promise: order.epoch, revision: order.revision })
   await stopUnderPromise(parts)
 }
@@ -24,9 +24,9 @@ export async function promise(parts: Parts, order: PromiseOrder): Promise<void> 
  * Gathered by a switchover's candidate it hears nobody else, and acknowledges to nobody who is primary. What comes from
  * the candidate after the report, which promised as well, is no more than what the demoted primary has.
  */
-function followsAlready({ file, memory }: Parts, candidate: InstanceName | undefined): boolean {
+function followsAlready({ file, course }: Parts, candidate: InstanceName | undefined): boolean {
   const { assignment } = file.current
-  const { converged } = memory
+  const { converged } = course
   return (
     assignment?.role === 'replica' &&
     assignment.source.instance === candidate &&

@@ -19,7 +19,7 @@ async function passOver(ioRunning: 'yes' | 'connecting', startedAt: number): Pro
     aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
   )
   const parts = await testParts(server)
-  parts.memory.converged = { revision: startedAt, done: false, sentence: '' }
+  parts.course.converged = { revision: startedAt, done: false, sentence: '' }
   await convergeReplica(parts, assignment, server.state)
   return server.calls
 }
@@ -39,7 +39,7 @@ it('a replica acknowledges as it was assigned to only when its volume stayed whe
       aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }),
     )
     const parts = await testParts(server)
-    parts.memory.trustsAssignment = trustsAssignment
+    parts.told.trustsAssignment = trustsAssignment
     await convergeReplica(parts, { ...assignment, counted: true }, server.state)
     return server.calls.filter((call) => call.startsWith('semiSyncReplica'))
   }
@@ -60,8 +60,8 @@ it('a replica that was let in a moment ago and does not count yet is looked at a
       aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
     )
     const parts = await testParts(server)
-    parts.memory.trustsAssignment = true
-    parts.memory.receiverStartedAtMs = parts.world.clock.monotonicMs() - startedMsAgo
+    parts.told.trustsAssignment = true
+    parts.course.receiverStartedAtMs = parts.world.clock.monotonicMs() - startedMsAgo
     const { afterMs } = await convergeReplica(parts, { ...assignment, counted }, server.state)
     return afterMs !== undefined
   }
@@ -132,7 +132,7 @@ it.each<[string, object, number | null]>([
   const closed = { readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel: null }
   const [server, process] = [new ScriptedServer(aServerState(closed)), new ScriptedProcess()]
   const parts = await testParts(server, { process })
-  parts.memory.trustsAssignment = true
+  parts.told.trustsAssignment = true
   await convergeReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
   if (pid !== null) process.pid = pid
   const prepared = server.calls.length

@@ -31,16 +31,16 @@ const acknowledgementsSeenMs = 1_100
 
 /** One pass towards following as assigned. `again` asks for another pass soon. */
 export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment, state: ServerState): Promise<Pass> {
-  const { memory } = parts
+  const { course, told, doubts } = parts
   const assignment = asSeenNow(parts, assigned)
   const life = lifeOf(parts)
   leadNoMore(life)
   life.prepared = null
-  memory.reopening = false
+  course.reopening = false
   await stayClosed(parts, assignment, state)
   await noticeThrownAway(parts, unionOf([state.executed, state.received]))
   await keepSettings(parts, state, () => Promise.resolve())
-  const errant = errantAgainst(memory.sourceHolds, state, assignment.sourceUuid)
+  const errant = errantAgainst(told.sourceHolds, state, assignment.sourceUuid)
   if (!errant.isEmpty())
     return standBy(
       parts,
@@ -48,14 +48,14 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
       `has ${errant.count()} errant transactions and waits to be archived and seeded again`,
       state,
     )
-  if (memory.gtidsReset || parts.file.current.gtidsReset)
+  if (doubts.gtidsReset || parts.file.current.gtidsReset)
     return standBy(parts, assignment, 'has had its GTIDs reset by another hand and waits to be seeded again', state)
   if (state.channel?.filtered) await removeFilter(parts)
   const fresh = await withoutDoubtfulRelayLogs(parts, state)
   if (isPointed(parts, assignment) && fresh.channel?.ioRunning !== 'yes')
     return assignment.sourceReady === false ? { again: false } : connect(parts, assignment)
   if (
-    !followsAsAssigned(fresh.channel, assignment, memory.converged.revision) ||
+    !followsAsAssigned(fresh.channel, assignment, course.converged.revision) ||
     hasDueOptions(parts, fresh.channel, 'receiver')
   )
     return follow(parts, assignment, fresh)
@@ -67,19 +67,19 @@ export async function convergeReplica(parts: Parts, assigned: ReplicaAssignment,
  * promised to leave. So where an agent cannot tell that its volume stayed where it was, it counts only once a manager,
  * who looks at incarnations, has told this run of it.
  */
-function asSeenNow({ memory }: Parts, assignment: ReplicaAssignment): ReplicaAssignment {
-  return { ...assignment, counted: assignment.counted && memory.trustsAssignment }
+function asSeenNow({ told }: Parts, assignment: ReplicaAssignment): ReplicaAssignment {
+  return { ...assignment, counted: assignment.counted && told.trustsAssignment }
 }
 
 /** Closed for writes, whoever opened it. */
 async function stayClosed(
-  { server, notices, memory }: Parts,
+  { server, notices, course }: Parts,
   assignment: ReplicaAssignment,
   state: ServerState,
 ): Promise<void> {
   if (state.superReadOnly && state.readOnly) return
   await server.setReadOnly('closed')
-  const converged = memory.converged.done && memory.converged.revision === assignment.revision
+  const converged = course.converged.done && course.converged.revision === assignment.revision
   if (converged) notices.add('ClosedAgain', 'read-only was switched off by another hand and is on again')
 }
 
@@ -88,9 +88,9 @@ async function stayClosed(
  * starts. That takes up to a second after there were replicas: it goes on in the background, so that no promise waits
  * behind it. True while it does.
  */
-function stopsAcknowledging({ server, memory, notices, world, changed }: Parts, state: ServerState): boolean {
+function stopsAcknowledging({ server, jobs, notices, world, changed }: Parts, state: ServerState): boolean {
   if (!state.semiSyncSource.enabled) return false
-  memory.switchingOff ??= server
+  jobs.switchingOff ??= server
     .killDumpThreads(() => false)
     .then((ids) => server.waitSessionsGone(ids))
     .then(() => world.timers.sleep(acknowledgementsSeenMs))
@@ -99,7 +99,7 @@ function stopsAcknowledging({ server, memory, notices, world, changed }: Parts, 
       notices.add('AcknowledgementsSet', `switching acknowledgements off failed: ${describeError(error)}`),
     )
     .finally(() => {
-      memory.switchingOff = null
+      jobs.switchingOff = null
       changed()
     })
   return true
@@ -126,14 +126,14 @@ function errantAgainst(sourceHolds: string | null, state: ServerState, sourceUui
 }
 
 async function standBy(
-  { server, memory }: Parts,
+  { server, course }: Parts,
   assignment: ReplicaAssignment,
   why: string,
   state: ServerState,
 ): Promise<Pass> {
   if (state.channel?.ioRunning !== undefined && state.channel.ioRunning !== 'no') await server.stopReceiver()
   if (!state.offlineMode) await server.setOffline(true)
-  memory.converged = { revision: assignment.revision, done: false, sentence: why }
+  course.converged = { revision: assignment.revision, done: false, sentence: why }
   return { again: false }
 }
 
@@ -148,11 +148,11 @@ async function removeFilter({ server, file, notices }: Parts): Promise<void> {
 
 /** Its page cache was lost: what it received may have holes. It starts again from what it executed. */
 async function withoutDoubtfulRelayLogs(parts: Parts, state: ServerState): Promise<ServerState> {
-  const { server, memory, notices, file, observer } = parts
+  const { server, doubts, notices, file, observer } = parts
   const life = lifeOf(parts)
   if (!file.current.forgetful || life.relayLogsDiscarded) return state
   if (state.channel) await server.forgetSource()
-  memory.seenToHold = null
+  doubts.seenToHold = null
   life.relayLogsDiscarded = true
   notices.add('ForgetfulReplica', 'received and unapplied transactions were thrown away and are fetched again')
   return observer.refresh()
@@ -180,21 +180,21 @@ function followsAsAssigned(
 
 /** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
 async function follow(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<Pass> {
-  const { server, memory, world, observer, file, notices } = parts
+  const { server, course, world, observer, file, notices } = parts
   const { source, counted } = assignment
   const life = lifeOf(parts)
   life.pointed = null
   const strayed =
     state.channel !== null &&
     ![source.host, nobodysAddress.host].includes(state.channel.sourceHost) &&
-    memory.pointedTo === source.host
+    course.pointedTo === source.host
   if (strayed)
     notices.add('WrongSource', `it followed ${state.channel.sourceHost} and follows ${source.instance} again`)
   if (file.current.stoppedInOrder) await file.update({ stoppedInOrder: false })
   if (state.channel && state.channel.ioRunning !== 'no') await server.stopReceiver()
   await server.setSemiSyncReplica(counted)
   await keepPointed(parts, source, state.channel)
-  memory.pointedTo = source.host
+  course.pointedTo = source.host
   const ready = assignment.sourceReady !== false
   if (ready) await startReceiver(parts)
   if (!stopsAcknowledging(parts, state)) {
@@ -203,7 +203,7 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
     if (!ready) life.pointed = { as: pointedAs(assignment), atMs: world.clock.monotonicMs() }
   }
   observer.outdate()
-  memory.converged = {
+  course.converged = {
     revision: assignment.revision,
     done: false,
     sentence: ready
@@ -215,11 +215,11 @@ async function follow(parts: Parts, assignment: ReplicaAssignment, state: Server
 
 /** Everything is prepared, and its source is ready now. */
 async function connect(parts: Parts, assignment: ReplicaAssignment): Promise<Pass> {
-  const { memory, observer } = parts
+  const { course, observer } = parts
   lifeOf(parts).pointed = null
   await startReceiver(parts)
   observer.outdate()
-  memory.converged = {
+  course.converged = {
     revision: assignment.revision,
     done: false,
     sentence: `connecting to ${assignment.source.instance}`,
@@ -267,21 +267,21 @@ async function keepPointed(parts: Parts, source: Endpoint, channel: Channel | nu
   await putOptionsRight(parts, channel, 'receiver', () => pointTo(parts, source, null).then(() => true))
 }
 
-async function startReceiver({ server, memory, world }: Parts): Promise<void> {
-  memory.receiverStartedAtMs = world.clock.monotonicMs()
+async function startReceiver({ server, course, world }: Parts): Promise<void> {
+  course.receiverStartedAtMs = world.clock.monotonicMs()
   await server.startReceiver()
 }
 
 async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: ServerState): Promise<Pass> {
-  const { server, memory } = parts
+  const { server, course } = parts
   const channel = state.channel
-  memory.pointedTo = assignment.source.host
+  course.pointedTo = assignment.source.host
   const switching = stopsAcknowledging(parts, state)
   if (!switching && (await keepOptions(parts, channel))) return { again: true }
   if (channel?.ioRunning !== 'yes') {
     // A locked account or a closed port is tried again only after a second by the server itself.
     if (channel?.ioError) await restartReceiver(parts, assignment, isRefused(channel))
-    memory.converged = {
+    course.converged = {
       revision: assignment.revision,
       done: false,
       sentence: `connecting to ${assignment.source.instance}${channel?.ioError ? `: ${channel.ioError.slice(0, 200)}` : ''}`,
@@ -294,7 +294,7 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
       await openGates(parts, state)
       await server.startApplier()
     }
-    memory.converged = {
+    course.converged = {
       revision: assignment.revision,
       done: false,
       sentence: `cannot apply: ${channel.sqlError.slice(0, 300) || 'its applier was stopped'}`,
@@ -303,7 +303,7 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
   }
   await rememberAgain(parts, state)
   if (state.offlineMode !== assignment.fenced) await server.setOffline(assignment.fenced)
-  memory.converged = { revision: assignment.revision, done: true, sentence: `follows ${assignment.source.instance}` }
+  course.converged = { revision: assignment.revision, done: true, sentence: `follows ${assignment.source.instance}` }
   return { again: false, afterMs: isCatchingUp(parts, assignment) ? catchUpLookMs : undefined }
 }
 
@@ -311,8 +311,8 @@ async function watchChannel(parts: Parts, assignment: ReplicaAssignment, state: 
  * Writes may wait until it has caught up and is counted: what it has got is looked at more often than usual for a
  * moment.
  */
-function isCatchingUp({ memory, world }: Parts, { counted }: ReplicaAssignment): boolean {
-  return !counted && world.clock.monotonicMs() - memory.receiverStartedAtMs < catchUpMs
+function isCatchingUp({ course, world }: Parts, { counted }: ReplicaAssignment): boolean {
+  return !counted && world.clock.monotonicMs() - course.receiverStartedAtMs < catchUpMs
 }
 
 /** True when something of the channel was changed: it is looked at again. */
@@ -329,18 +329,18 @@ function isRefused({ ioError }: Channel): boolean {
 }
 
 async function restartReceiver(parts: Parts, { source }: ReplicaAssignment, withPassword: boolean): Promise<void> {
-  if (parts.world.clock.monotonicMs() - parts.memory.receiverStartedAtMs < connectMs) return
+  if (parts.world.clock.monotonicMs() - parts.course.receiverStartedAtMs < connectMs) return
   await parts.server.stopReceiver()
   if (withPassword) await pointTo(parts, source, null)
   await startReceiver(parts)
 }
 
 /** Forgetful no more: it follows and holds all that the primary held when this start of the agent was last told. */
-async function rememberAgain({ file, memory, notices }: Parts, state: ServerState): Promise<void> {
-  if (!file.current.forgetful || memory.catchUpTo === null) return
+async function rememberAgain({ file, told, doubts, notices }: Parts, state: ServerState): Promise<void> {
+  if (!file.current.forgetful || told.catchUpTo === null) return
   const own = parseGtidSet(state.executed).union(parseGtidSet(state.received))
-  if (!own.contains(parseGtidSet(memory.catchUpTo).union(parseGtidSet(memory.thrownAway)))) return
-  memory.thrownAway = ''
+  if (!own.contains(parseGtidSet(told.catchUpTo).union(parseGtidSet(doubts.thrownAway)))) return
+  doubts.thrownAway = ''
   await file.update({ forgetful: false })
   notices.add('Remembers', 'it has caught up with everything its primary holds and counts again')
 }

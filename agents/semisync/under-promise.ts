@@ -9,11 +9,11 @@ import { noticeThrownAway } from '../doubts/thrown-away.ts'
  * report says what is held. Also run when the agent starts, since it may have died between the promise and the stop.
  */
 export async function stopUnderPromise(parts: Parts): Promise<void> {
-  const { file, memory } = parts
+  const { file, course } = parts
   const { promise: epoch, assignment } = file.current
-  if (memory.promiseReport?.epoch !== epoch) {
-    memory.converged = { ...memory.converged, done: false, sentence: `stopped under the promise of epoch ${epoch}` }
-    memory.promiseReport =
+  if (course.promiseReport?.epoch !== epoch) {
+    course.converged = { ...course.converged, done: false, sentence: `stopped under the promise of epoch ${epoch}` }
+    course.promiseReport =
       assignment?.role === 'primary' ? await stopAsPrimary(parts, epoch) : await stopAsReplica(parts, epoch)
   }
 }
@@ -30,21 +30,21 @@ async function stopAsPrimary(parts: Parts, epoch: number): Promise<PromiseReport
 }
 
 /** It was primary, and nobody started its server since: what it holds may be all that is left of an election's set. */
-async function whatTheDeadHold({ volume, memory }: Parts, epoch: number, purged?: GtidText): Promise<PromiseReport> {
+async function whatTheDeadHold({ volume, course }: Parts, epoch: number, purged?: GtidText): Promise<PromiseReport> {
   const holds = unionOf([await volume.readBinlogSet(), purged]).toString()
-  memory.binlogSet = holds
+  course.binlogSet = holds
   return { epoch, holds, executed: holds, asPrimary: true }
 }
 
 async function stopAsReplica(parts: Parts, epoch: number): Promise<PromiseReport | null> {
-  const { file, process, server, volume, memory } = parts
+  const { file, process, server, volume, course } = parts
   // What is there now is given up, and what comes is not there yet.
   if (file.current.seeding) return { epoch, holds: '', executed: '', asPrimary: false }
   const isDown = process.state === 'dead' || process.state === 'absent'
   if (isDown && file.current.mayHaveTail && !file.current.unproven) return whatTheDeadHold(parts, epoch)
   // Of a copy that is not proven nothing is said: it is taken back first.
   if (process.state !== 'running' || file.current.unproven) return null
-  if (!memory.receiverKept) {
+  if (!course.receiverKept) {
     await server.stopReceiver()
     await server.setSemiSyncReplica(false)
   }

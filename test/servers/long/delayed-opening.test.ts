@@ -58,7 +58,7 @@ it('A primary that was elected with an hour of delay and unapplied writes applie
   const markers = new Markers(parts, () => undefined)
   const isOpen = async () => {
     await convergePrimary(parts, assignment, await replica.server.readState(), markers)
-    return parts.memory.converged.done
+    return parts.course.converged.done
   }
   await until(isOpen, 'it opens', 5_000)
   expect(await replica.server.readState()).toMatchObject({ readOnly: false, offlineMode: false, executed: elected })

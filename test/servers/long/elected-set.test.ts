@@ -58,8 +58,8 @@ it('A primary whose received, unapplied writes were thrown away by hand after it
   await hand('start replica sql_thread')
   for (let passes = 0; passes < 5; passes += 1) await pass()
   expect(await replica.server.readState()).toMatchObject({ offlineMode: true, superReadOnly: true })
-  expect(parts.memory.lacksElected).not.toBe('')
-  expect(parts.memory.converged).toMatchObject({
+  expect(parts.doubts.lacksElected).not.toBe('')
+  expect(parts.course.converged).toMatchObject({
     done: false,
     sentence: expect.stringMatching(
       /^stays closed: it lacks 21 transactions of the set that it was elected for/,

@@ -128,7 +128,7 @@ describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power r
     const parts = await partsOf(replica)
     await promise(parts, order)
     await rememberStop(parts)
-    const reported = GtidSet.parse(parts.memory.promiseReport?.holds ?? '')
+    const reported = GtidSet.parse(parts.course.promiseReport?.holds ?? '')
     expect(reported.count()).toBeGreaterThan(writes)
     const { current } = await losePower()
     expect(current).toMatchObject({ volume: 'volume-0', promise: 4, revision: 11, stoppedInOrder: true })

@@ -1,0 +1,185 @@
+import { freshLife, type Life } from './life.ts'
+import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import type { InstanceName } from '../../topology/member.ts'
+import type { GtidText, PromiseReport } from '../../topology/observation.ts'
+
+/**
+ * What one run of an agent knows besides what is on disk. Each part belongs to those who write it. Times are monotonic
+ * milliseconds.
+ */
+export interface Known {
+  readonly told: Told
+  readonly contact: Contact
+  readonly course: Course
+  readonly doubts: Doubts
+  readonly guards: Guards
+  readonly copying: Copying
+  readonly jobs: Jobs
+  readonly pod: Pod
+}
+
+/** What managers told this run, and orders on disk do not say. Written by orders. */
+export interface Told {
+  /** What the primary held at the newest assignment: needed to judge a tail and errant transactions. */
+  sourceHolds: GtidText | null
+  /**
+   * The same, said by the primary after it had heard of what this replica forgot last: what it has to catch up to. What
+   * was said before may be less than was forgotten.
+   */
+  catchUpTo: GtidText | null
+  /** The set that this primary was elected for, as the newest order named it; null where no order of this run did. */
+  elected: GtidText | null
+  /** As a primary: the replicas that a manager said are forgetful, by `forgetfulAs`. */
+  heardForgetful: Readonly<Record<InstanceName, string>>
+  /** The manager allowed the primary's server to start again although it ended by itself. */
+  mayRestart: boolean
+  /**
+   * A manager told it what to be since it started, or its volume stayed where it was: nobody put an older one there.
+   */
+  trustsAssignment: boolean
+}
+
+/** When others were heard last. */
+export interface Contact {
+  /** The last order or confirmation of a manager. */
+  managerHeardAtMs: number
+  readonly peersHeard: Map<InstanceName, number>
+}
+
+/** Where convergence is. Written by passes, and by orders that run alone. */
+export interface Course {
+  /** Of the mysqld that runs or ended last: read by `lifeOf`. */
+  life: Life
+  promiseReport: PromiseReport | null
+  /** Promised, and its receiver goes on: it hears the candidate of the switchover, and nobody else. */
+  receiverKept: boolean
+  /** Sentence and progress of convergence. */
+  converged: { revision: number; done: boolean; sentence: string }
+  markedRevision: number
+  /** Since when the primary of this epoch does not take writes because it opens; null once it does. */
+  openingSince: { readonly epoch: number; readonly atMs: number } | null
+  /** The assignment as primary whose gates and k are in force. */
+  applied: Assignment | null
+  /**
+   * Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker
+   * first.
+   */
+  reopening: boolean
+  /** What a server that does not answer holds, as its files or its promise say; null once the server says so itself. */
+  binlogSet: GtidText | null
+  /** Address that its channel was pointed to, or found to be: another one is somebody's hand. */
+  pointedTo: string | null
+  /** When the receiver was started last. */
+  receiverStartedAtMs: number
+}
+
+/** What is doubted of what this instance holds (`agents/doubts/`). */
+export interface Doubts {
+  /**
+   * How often it was doubted that replicas hold all that was acknowledged, and writes under way that end a doubt
+   * (`unsettled.ts`).
+   */
+  raised: number
+  settling: number
+  /** How its mysqld ended was looked at, so that its death may be shown. */
+  endingJudged: boolean
+  /** The silence of a primary's server was looked into up to here (see `ending.ts`). */
+  silenceSeenUpToMs: number
+  /** All that it held as a replica when it was last looked at; null while unknown. */
+  seenToHold: GtidText | null
+  /** What somebody threw away of that: until it is held again, this replica counts for nothing. */
+  thrownAway: GtidText
+  /** How often that was seen since the agent started. */
+  timesForgotten: number
+  /** What the server lacks of the set that it was elected for; '' for nothing. */
+  lacksElected: GtidText
+  /** Its GTIDs were reset while its server ran; on disk as well, but for a moment. */
+  gtidsReset: boolean
+}
+
+/** What keeps watch beside (`agents/guard/`). */
+export interface Guards {
+  /** Why the primary keeps itself closed, by who closed it; null for no reason. Only the owner ends a reason. */
+  readonly closed: { lease: string | null; space: string | null }
+  /** Who stands in the way of the agent's statements, and of what; null for nobody. */
+  lockedBy: string | null
+  /**
+   * Options of its channel that were to be put right, by the thread that is stopped for it: as they were seen, and
+   * until when that is not tried again.
+   */
+  readonly optionsTried: Map<StoppedThread, { readonly what: string; readonly untilMs: number }>
+}
+
+/** A copy of another instance that is made here, or was tried. Written by seeding. */
+export interface Copying {
+  progress: { stage: string; percent: number; donor: string } | null
+  /** The epoch in which a copy is made beside what is here, which stays promised. */
+  besideEpoch: number | null
+  /** By donor, copies that failed since this agent started or was last seeded. */
+  readonly failures: Map<string, { readonly times: number; readonly error: string; readonly atMs: number }>
+}
+
+/** What goes on in the background, because it may take long. */
+export interface Jobs {
+  /** Switching the source's side of semi-sync off. */
+  switchingOff: Promise<void> | null
+  /** Waiting for strangers' dump threads to be gone. */
+  cuttingOff: Promise<void> | null
+  /** Other passwords are being given to accounts. */
+  changesPasswords: boolean
+}
+
+/** The end of its pod. */
+export interface Pod {
+  /** Told to end, since when, and whether its server is being stopped: it is not started any more. */
+  termination: { readonly sinceMs: number; readonly stopping: boolean } | null
+}
+
+/** Why the primary keeps itself closed; null where nothing does. */
+export function whyClosed({ closed }: Pick<Guards, 'closed'>): string | null {
+  return closed.lease ?? closed.space
+}
+
+/** What an agent knows that starts now. */
+export function nothingKnown(nowMs: number): Known {
+  return {
+    told: {
+      sourceHolds: null,
+      catchUpTo: null,
+      elected: null,
+      heardForgetful: {},
+      mayRestart: false,
+      trustsAssignment: false,
+    },
+    contact: { managerHeardAtMs: nowMs, peersHeard: new Map() },
+    course: {
+      life: freshLife(null),
+      promiseReport: null,
+      receiverKept: false,
+      converged: { revision: 0, done: false, sentence: 'starting' },
+      markedRevision: 0,
+      openingSince: null,
+      applied: null,
+      reopening: false,
+      binlogSet: null,
+      pointedTo: null,
+      receiverStartedAtMs: 0,
+    },
+    doubts: {
+      raised: 0,
+      settling: 0,
+      endingJudged: false,
+      silenceSeenUpToMs: nowMs,
+      seenToHold: null,
+      thrownAway: '',
+      timesForgotten: 0,
+      lacksElected: '',
+      gtidsReset: false,
+    },
+    guards: { closed: { lease: null, space: null }, lockedBy: null, optionsTried: new Map() },
+    copying: { progress: null, besideEpoch: null, failures: new Map() },
+    jobs: { switchingOff: null, cuttingOff: null, changesPasswords: false },
+    pod: { termination: null },
+  }
+}
