@@ -22,6 +22,18 @@ export class Network {
     this.#cut.add(`${from} ${to}`)
   }
 
+  /** Between these two, in both directions. */
+  separate(one: string, other: string): void {
+    this.cut(one, other)
+    this.cut(other, one)
+  }
+
+  /** Ends what `separate` or `cut` began between these two. */
+  join(one: string, other: string): void {
+    this.#cut.delete(`${one} ${other}`)
+    this.#cut.delete(`${other} ${one}`)
+  }
+
   mend(): void {
     this.#cut.clear()
     this.slowestMs = 2

@@ -19,7 +19,10 @@ interface Scene {
  * The first rule of docs/why/safety.md, "How it is checked", that does not hold now; undefined where all do. A rule
  * that is broken need not lose a write yet: the wrong server has to die for that.
  */
-export function whatBreaks(cluster: SimulatedCluster, { acknowledged }: Clients): string | undefined {
+export function whatBreaks(
+  cluster: SimulatedCluster,
+  { acknowledged }: Pick<Clients, 'acknowledged'>,
+): string | undefined {
   const { record } = cluster
   if (record === undefined) return undefined
   const scene = {

@@ -124,7 +124,7 @@ function lacksAcknowledged({ name, folder }: Machine, { acknowledged }: Clients)
 }
 
 /** What keeps the cluster from being whole; undefined for nothing. */
-function whatIsMissing(cluster: SimulatedCluster): string | undefined {
+export function whatIsMissing(cluster: SimulatedCluster): string | undefined {
   const { record, machines } = cluster
   if (record === undefined) return 'there is no record'
   const primary = primaryOf(cluster, record)

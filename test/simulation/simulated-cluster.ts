@@ -14,6 +14,7 @@ import { RecordedCells } from './recorded-cells.ts'
 import { SimulatedProcess } from './mysqld/process-port.ts'
 import { SimulatedServer } from './mysqld/server-port.ts'
 import { simulatedVolume } from './mysqld/volume-port.ts'
+import { HeldLetters } from './held-letters.ts'
 import { Network } from './network.ts'
 import { ProcessLife, type MachineClock } from './process-life.ts'
 import { SeededRandom } from './seeded-random.ts'
@@ -36,6 +37,7 @@ export class SimulatedCluster {
   readonly time: VirtualTime
   readonly random: SeededRandom
   readonly network: Network
+  readonly held = new HeldLetters()
   readonly machines: readonly Machine[]
   readonly spec: ClusterSpec
   readonly timings: Timings = defaultTimings
@@ -113,10 +115,11 @@ export class SimulatedCluster {
   }
 
   #transportPorts(): TransportPorts {
-    const { time, network } = this
+    const { time, network, held } = this
     return {
       time,
       network,
+      held,
       random: this.random.fork(),
       at: (address) => {
         const machine = this.#machineAt(address.split(':')[0] ?? '')

@@ -3,6 +3,7 @@ import { codeOf, describeError, RegentError } from '../../src/common/errors.ts'
 import type { Transport } from '../../src/common/ports.ts'
 import type { AgentFeed, FeedListener } from '../../src/manager/loop/agent-feed.ts'
 import type { Observation } from '../../topology/observation.ts'
+import type { HeldLetters } from './held-letters.ts'
 import type { Network } from './network.ts'
 import type { ProcessLife } from './process-life.ts'
 import type { SeededRandom } from './seeded-random.ts'
@@ -19,12 +20,13 @@ export interface TransportPorts {
   readonly time: VirtualTime
   readonly random: SeededRandom
   readonly network: Network
+  readonly held: HeldLetters
   /** Who listens at `host:port`; `name` also where nobody does. */
   readonly at: (address: string) => { readonly name: string; readonly listening: Listening | null } | undefined
 }
 
 /** Requests may be late, lost, or arrive twice. */
-export function simulatedTransport(from: string, { time, random, network, at }: TransportPorts): Transport {
+export function simulatedTransport(from: string, { time, random, network, held, at }: TransportPorts): Transport {
   return {
     post: (address, path, body, deadlineMs) =>
       new Promise((resolve, reject) => {
@@ -36,9 +38,8 @@ export function simulatedTransport(from: string, { time, random, network, at }: 
         const back = (answer: () => void): void => {
           time.after(network.delayMs(), () => network.reaches(to.name, from) && answer())
         }
-        const arrives = (): void => {
+        const arrives = (listening = to.listening): void => {
           if (!network.reaches(from, to.name)) return
-          const { listening } = to
           if (listening === null) return back(() => unreachable('connection refused'))
           listening.life.enter(() => {
             const handler = listening.agent.orders.get(path)
@@ -52,7 +53,10 @@ export function simulatedTransport(from: string, { time, random, network, at }: 
             )
           })
         }
-        time.after(network.delayMs(), arrives)
+        const letter = { from, to: to.name, path, body }
+        time.after(network.delayMs(), () => {
+          if (!held.keep(letter, () => arrives(at(address)?.listening))) arrives()
+        })
         if (random.chance(0.02))
           time.after(random.between(1, 3_000), () => arrivesAgain(arrives, to.listening, at(address)?.listening))
         time.after(deadlineMs, () => unreachable(`no answer within ${deadlineMs} ms`))

@@ -1,0 +1,45 @@
+import type { InstanceName } from '../../topology/member.ts'
+
+/** A request on its way from a manager, or from an agent, to an agent. */
+export interface Letter {
+  readonly from: string
+  readonly to: InstanceName
+  readonly path: string
+  readonly body: unknown
+}
+
+interface Held {
+  readonly letter: Letter
+  readonly arrive: () => void
+}
+
+/** Requests that a scripted scenario keeps on their way, and lets arrive later or never. */
+export class HeldLetters {
+  #held: readonly Held[] = []
+  /** Which requests are kept from now on. */
+  wanted: (letter: Letter) => boolean = () => false
+
+  /** True where the request is kept: whoever sent it calls `arrive` no more. */
+  keep(letter: Letter, arrive: () => void): boolean {
+    const isKept = this.wanted(letter)
+    if (isKept) this.#held = [...this.#held, { letter, arrive }]
+    return isKept
+  }
+
+  get all(): readonly Letter[] {
+    return this.#held.map(({ letter }) => letter)
+  }
+
+  /** Lets one request arrive, at whatever agent listens there by now. */
+  deliver(letter: Letter): void {
+    const held = this.#held.find((one) => one.letter === letter)
+    this.#held = this.#held.filter((one) => one !== held)
+    held?.arrive()
+  }
+
+  /** Keeps nothing from now on, and lets everything arrive that was kept, the oldest first. */
+  deliverAll(): void {
+    this.wanted = () => false
+    for (const letter of this.all) this.deliver(letter)
+  }
+}

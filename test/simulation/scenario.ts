@@ -1,0 +1,212 @@
+import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import type { Request } from '../../failover/judge/situation.ts'
+import { GtidSet } from '../../topology/gtid-set.ts'
+import { instanceOf } from '../../topology/member.ts'
+import type { Machine } from './machine.ts'
+import type { CommitAnswer } from './mysqld/mysqld.ts'
+import { whatBreaks } from './rules.ts'
+import { whatIsMissing } from './schedule.ts'
+import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
+import type { SimulatedManager } from './simulated-manager.ts'
+
+/** How often the rules are looked at, besides at each change of what is stored. */
+const lookMs = 5
+const wholeWithinMs = 90_000
+
+/** One write of a client, and what the client has heard so far. */
+export interface Write {
+  readonly gtid: GtidSet
+  answer: CommitAnswer | 'waits'
+}
+
+/**
+ * A cluster to which a script happens, step by step, where a random schedule would seldom come across these steps in
+ * this order. Every step throws the first rule of `rules.ts` that does not hold.
+ */
+export class Scenario {
+  readonly cluster: SimulatedCluster
+  /** What clients heard OK for. */
+  acknowledged = GtidSet.empty
+  /** Acknowledged by a server that a stranger stopped. */
+  unproven = GtidSet.empty
+  #broken: string | undefined
+
+  private constructor(options: Omit<ClusterOptions, 'seed'>) {
+    this.cluster = new SimulatedCluster({ seed: 1, ...options })
+    this.cluster.cells.changed = () => this.#look()
+    this.#lookAgain()
+  }
+
+  /** A cluster that takes writes, with everybody in the sync set, and one manager: the other one is down. */
+  static async begin(options: Omit<ClusterOptions, 'seed'>): Promise<Scenario> {
+    const scenario = new Scenario(options)
+    const { cluster } = scenario
+    cluster.start()
+    await scenario.until('the cluster is whole', () => whatIsMissing(cluster) === undefined)
+    cluster.killManager(cluster.managers.findIndex((manager) => manager?.loop.leads !== true))
+    await scenario.goOn(1_000)
+    await scenario.until('the cluster is whole', () => whatIsMissing(cluster) === undefined)
+    return scenario
+  }
+
+  get record(): ClusterRecord {
+    const { record } = this.cluster
+    if (record === undefined) throw new Error('there is no record')
+    return record
+  }
+
+  /** The instance that the record says is primary. */
+  get primary(): Machine {
+    return this.cluster.machine(instanceOf(this.record.primary))
+  }
+
+  /** The instances of the sync set. */
+  get syncSet(): readonly string[] {
+    return this.record.syncSet.map(instanceOf)
+  }
+
+  get manager(): SimulatedManager {
+    const manager = this.cluster.managers.find((one) => one?.life.isDead === false)
+    if (!manager) throw new Error('there is no manager')
+    return manager
+  }
+
+  get sentence(): string {
+    return this.manager.loop.decision?.sentence ?? ''
+  }
+
+  machine(ordinal: number): Machine {
+    return this.cluster.machine(`shop-${ordinal}`)
+  }
+
+  /** Tells the trace what comes, for people. */
+  say(what: string): void {
+    this.cluster.say(`── ${what}`)
+  }
+
+  #look(): void {
+    const { cells, machines } = this.cluster
+    this.#broken ??=
+      cells.violation ?? machines.find(({ broken }) => broken !== undefined)?.broken ?? whatBreaks(this.cluster, this)
+  }
+
+  #lookAgain(): void {
+    this.#look()
+    this.cluster.time.after(lookMs, () => this.#lookAgain())
+  }
+
+  /** Lets so much time go by. */
+  async goOn(ms: number): Promise<void> {
+    const { time } = this.cluster
+    await time.runUntil(time.nowMs + ms, () => this.#broken !== undefined)
+    if (this.#broken !== undefined) throw new Error(this.#broken)
+  }
+
+  /** Lets time go by until this holds; throws where that takes too long. */
+  async until(what: string, holds: () => boolean, withinMs = wholeWithinMs): Promise<void> {
+    const { time } = this.cluster
+    await time.runUntil(time.nowMs + withinMs, () => this.#broken !== undefined || holds())
+    if (this.#broken !== undefined) throw new Error(this.#broken)
+    if (!holds()) throw new Error(`not within ${withinMs} ms: ${what}; the manager says: ${this.sentence}`)
+  }
+
+  /** A client writes at a server, whether that one leads or not. */
+  write(at: Machine = this.primary): Write {
+    const { mysqld } = at
+    if (!mysqld?.mayWrite) throw new Error(`${at.name} takes no writes`)
+    const write: { gtid: GtidSet; answer: Write['answer'] } = { gtid: GtidSet.empty, answer: 'waits' }
+    mysqld.commitNew(false, (answer, { gtid }) => {
+      write.answer = answer
+      if (answer === 'ok') this.acknowledged = this.acknowledged.union(gtid)
+      if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
+    })
+    write.gtid = at.folder?.binlog.at(-1)?.gtid ?? GtidSet.empty
+    this.say(`a client writes ${write.gtid.toString()} at ${at.name}`)
+    return write
+  }
+
+  /** A client writes, and hears OK. */
+  async writeAcknowledged(at: Machine = this.primary): Promise<Write> {
+    const write = this.write(at)
+    await this.until('the write is acknowledged', () => write.answer === 'ok', 5_000)
+    return write
+  }
+
+  /** A person asks. */
+  ask(request: Request): void {
+    const { life, loop } = this.manager
+    life.enter(() => loop.addRequest(request))
+  }
+
+  askForSwitchover(to: Machine): void {
+    this.ask({
+      kind: 'switchover',
+      id: 'request-1',
+      to: to.name,
+      deadlineWallMs: this.manager.life.world.clock.wallMs() + 10_000,
+      reason: 'asked for',
+    })
+  }
+
+  /** Nobody reaches this one, and this one reaches nobody of these. */
+  cutOff(machine: Machine, from: readonly string[]): void {
+    this.say(`${machine.name} is cut off from ${from.join(', ')}`)
+    for (const other of from) this.cluster.network.separate(machine.name, other)
+  }
+
+  cutOffFromManagers(machine: Machine): void {
+    this.cutOff(machine, ['manager-0', 'manager-1'])
+  }
+
+  joinManagers(machine: Machine): void {
+    for (const manager of ['manager-0', 'manager-1']) this.cluster.network.join(machine.name, manager)
+  }
+
+  /** The applier of this one applies nothing from now on: what comes waits in the relay log. */
+  holdApplier({ mysqld }: Machine): void {
+    if (mysqld !== null) mysqld.appliesNothing = true
+  }
+
+  releaseApplier({ mysqld }: Machine): void {
+    if (mysqld === null) return
+    mysqld.appliesNothing = false
+    mysqld.apply()
+  }
+
+  /** The power goes, and with it everything in the relay log that was not synced. */
+  powerCut(machine: Machine): void {
+    this.say(`${machine.name} loses power`)
+    this.cluster.crashMachine(machine)
+    machine.folder?.losePageCache(() => 0)
+  }
+
+  /** A primary is gone for good: its machine is off. */
+  kill(machine: Machine): void {
+    this.say(`${machine.name} is gone`)
+    this.cluster.killAgent(machine)
+    machine.mysqld?.die()
+  }
+
+  /** Everything that was broken ends: the cluster is whole again, and everybody has what was acknowledged. */
+  async heal(): Promise<void> {
+    const { cluster } = this
+    this.say('everything is healed')
+    cluster.held.deliverAll()
+    cluster.network.mend()
+    cluster.network.slowAt.clear()
+    for (const machine of cluster.machines) {
+      machine.mysqld?.thaw()
+      machine.agentLife?.thaw()
+      this.releaseApplier(machine)
+      cluster.startAgent(machine)
+    }
+    for (const [index, manager] of cluster.managers.entries()) {
+      manager?.life.thaw()
+      cluster.startManager(index)
+    }
+    await this.until('the cluster is whole', () => whatIsMissing(cluster) === undefined)
+    await this.until('everybody has applied what was acknowledged', () =>
+      cluster.machines.every(({ folder }) => folder?.executed.contains(this.acknowledged)),
+    )
+  }
+}
