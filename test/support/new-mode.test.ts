@@ -42,7 +42,7 @@ export class Toy implements Mode {
   demote = (): Promise<void> => Promise.resolve()
 
   async converge({ revision }: { readonly revision: number }): Promise<Pass> {
-    this.#parts.memory.converged = { revision, done: true, sentence: 'a toy converges at once' }
+    this.#parts.course.converged = { revision, done: true, sentence: 'a toy converges at once' }
     return { again: false }
   }
 }
@@ -56,7 +56,7 @@ const parts = await testParts(new ScriptedServer(aServerState()))
 const toy = { ...parts, config: { ...parts.config, mode: 'toy' as const } }
 await toy.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
 await new Converger(toy, () => undefined).pass()
-console.log(toy.memory.converged.sentence)
+console.log(toy.course.converged.sentence)
 process.exit()
 `
 
