@@ -8,6 +8,15 @@ export interface MachineClock {
   readonly rate: number
 }
 
+/** Of a call of a port: nothing has happened yet · the world has acted, and the program has not heard of that. */
+export type CallMoment = 'before' | 'acted'
+
+/** Told of each call that a program makes, while the watcher is there: a fault may come right at this moment. */
+export type CallWatcher = (verb: string, moment: CallMoment) => void
+
+/** These answer at once: nothing is awaited. */
+const immediate = new Set(['onChange', 'lookEvery', 'oldestStatementMs', 'eventChanges', 'disconnect'])
+
 /**
  * A program that runs, is frozen (SIGSTOP, a paused machine), or has died. What the program awaits comes back only
  * while the program runs.
@@ -17,6 +26,7 @@ export class ProcessLife {
   readonly #held: (() => void)[] = []
   #state: 'running' | 'frozen' | 'dead' = 'running'
   readonly world: World
+  readonly watchers = new Set<CallWatcher>()
 
   constructor(time: VirtualTime, random: SeededRandom, machine: MachineClock) {
     this.#time = time
@@ -52,14 +62,32 @@ export class ProcessLife {
     else if (this.#state === 'frozen') this.#held.push(task)
   }
 
-  /** What the world answers, as this program hears of it. */
-  hear<T>(answer: Promise<T>): Promise<T> {
+  /** What the world answers, as this program hears of it. `verb` names the call for those who watch. */
+  hear<T>(answer: Promise<T>, verb = ''): Promise<T> {
     return new Promise((resolve, reject) => {
+      const heard = (task: () => void): void => {
+        if (verb !== '') this.#tell(verb, 'acted')
+        this.enter(task)
+      }
       answer.then(
-        (value) => this.enter(() => resolve(value)),
-        (error: unknown) => this.enter(() => reject(error instanceof Error ? error : new Error(String(error)))),
+        (value) => heard(() => resolve(value)),
+        (error: unknown) => heard(() => reject(error instanceof Error ? error : new Error(String(error)))),
       )
     })
+  }
+
+  /** A call is about to be made. A program that died right there makes no call, a frozen one makes the call later. */
+  call<T>(verb: string, make: () => Promise<T>): Promise<T> {
+    this.#tell(verb, 'before')
+    if (this.runs) return this.hear(make(), verb)
+    return new Promise((resolve, reject) => {
+      this.enter(() => void this.hear(make(), verb).then(resolve, reject))
+    })
+  }
+
+  #tell(verb: string, moment: CallMoment): void {
+    if (this.watchers.size === 0 || this.isDead) return
+    for (const watcher of this.watchers) watcher(verb, moment)
   }
 
   /** The whole port as this program uses it: from its death on it does nothing and answers nothing. */
@@ -70,8 +98,9 @@ export class ProcessLife {
         if (typeof member !== 'function') return member
         return (...given: unknown[]): unknown => {
           if (this.isDead) return new Promise(() => undefined)
-          const answer: unknown = Reflect.apply(member, target, given)
-          return answer instanceof Promise ? this.hear(answer) : answer
+          const make = (): unknown => Reflect.apply(member, target, given)
+          if (immediate.has(String(name))) return make()
+          return this.call(String(name), async () => make())
         }
       },
     })

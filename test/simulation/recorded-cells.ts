@@ -1,5 +1,5 @@
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
-import { parseRecord } from '../../src/store/wire.ts'
+import { parseRecord, printRecord } from '../../src/store/wire.ts'
 import type { Cell, CellName } from '../../src/store/cells.ts'
 
 /** What is in the store. Each record that is put there must follow from the one before. */
@@ -8,16 +8,33 @@ export class RecordedCells extends Map<CellName, Cell> {
   violation: string | undefined
   /** Called after each change. */
   changed: () => void = () => undefined
+  committed: (before: ClusterRecord | undefined, record: ClusterRecord) => void = () => undefined
 
   get record(): ClusterRecord | undefined {
     return this.#record
   }
 
+  /** As a manager does that withdraws nothing and changes nothing: one revision more. */
+  writeAgain(): void {
+    const record = this.#record
+    if (record === undefined) return
+    const revision = record.revision + 1
+    this.set(`record.${record.cluster}`, {
+      revision,
+      text: printRecord({ ...record, revision }, 'the simulated store'),
+    })
+  }
+
   override set(name: CellName, cell: Cell): this {
     if (name.startsWith('record.')) {
       const next = parseRecord(cell.text, 'the simulated store')
-      this.violation ??= wrongStep(this.#record, next)
+      const before = this.#record
+      this.violation ??= wrongStep(before, next)
       this.#record = next
+      super.set(name, cell)
+      this.changed()
+      this.committed(before, next)
+      return this
     }
     super.set(name, cell)
     this.changed()

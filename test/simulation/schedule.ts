@@ -3,7 +3,8 @@ import { GtidSet } from '../../topology/gtid-set.ts'
 import { unionOf } from '../../topology/holdings.ts'
 import { instanceOf } from '../../topology/member.ts'
 import { Clients } from './clients.ts'
-import { drawKinds, heal, slowDown, strike } from './faults.ts'
+import { drawKinds, strike } from './faults/draw.ts'
+import { heal, slowDown } from './faults/heal.ts'
 import type { Machine } from './machine.ts'
 import { whatBreaks } from './rules.ts'
 import { SeededRandom } from './seeded-random.ts'
@@ -53,9 +54,11 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
   const clients = new Clients(cluster, random.pick(paces))
   let broken: string | undefined
   // One that leads no more may open as well, where nobody has told it. Nobody acknowledges to that server.
-  cluster.opened = (machine) => {
-    if (cluster.record && machine === primaryOf(cluster, cluster.record)) broken ??= lacksAcknowledged(machine, clients)
-  }
+  cluster.onHappening((happening) => {
+    if (happening.kind !== 'opened' || !cluster.record) return
+    const { machine } = happening
+    if (machine === primaryOf(cluster, cluster.record)) broken ??= lacksAcknowledged(machine, clients)
+  })
   const look = (): void => void (broken ??= whatBreaks(cluster, clients))
   cluster.cells.changed = look
   const lookAgain = (): void => {

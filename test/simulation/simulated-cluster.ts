@@ -19,6 +19,7 @@ import { Network } from './network.ts'
 import { ProcessLife, type MachineClock } from './process-life.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { SimulatedManager } from './simulated-manager.ts'
+import { StoreWeather } from './simulated-store.ts'
 import { simulatedTransport, type Listening, type TransportPorts } from './transport.ts'
 import { VirtualTime } from './virtual-time.ts'
 
@@ -31,6 +32,14 @@ export interface ClusterOptions {
   /** Gets a line for what happens. */
   readonly trace?: ((line: string) => void) | undefined
 }
+
+/** What those who script a schedule may wait for. */
+export type Happening =
+  | { readonly kind: 'ordered'; readonly machine: Machine; readonly path: string }
+  /** The store holds another record. */
+  | { readonly kind: 'committed'; readonly before: ClusterRecord | undefined; readonly record: ClusterRecord }
+  /** A server lets clients in. */
+  | { readonly kind: 'opened'; readonly machine: Machine }
 
 /** A whole cluster in one process: shipped agents and managers, on simulated servers, disks, networks and clocks. */
 export class SimulatedCluster {
@@ -50,8 +59,10 @@ export class SimulatedCluster {
   /** Managers keep a lease in their store by one machine's clock. */
   readonly #managerClock: MachineClock
   route: PrimaryRoute | undefined
-  /** Called when a server lets clients in. */
-  opened: (machine: Machine) => void = () => undefined
+  /** Nothing goes wrong from here on. */
+  isHealed = false
+  readonly weather = new StoreWeather()
+  readonly #listeners = new Set<(happening: Happening) => void>()
 
   constructor({ seed, instances, spec, trace }: ClusterOptions) {
     this.random = new SeededRandom(seed)
@@ -74,6 +85,17 @@ export class SimulatedCluster {
         }),
     )
     this.#managerClock = this.#clock()
+    this.cells.committed = (before, record) => this.#happened({ kind: 'committed', before, record })
+  }
+
+  /** Calls `listener` for all that happens until the returned function is called. */
+  onHappening(listener: (happening: Happening) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  #happened(happening: Happening): void {
+    for (const listener of this.#listeners) listener(happening)
   }
 
   #clock(): MachineClock {
@@ -154,7 +176,7 @@ export class SimulatedCluster {
       },
       opened: (one) => {
         this.say(`${one.name} is open`)
-        this.opened(one)
+        this.#happened({ kind: 'opened', machine: one })
       },
     })
     const bootNumber = machine.bootNumber
@@ -181,7 +203,8 @@ export class SimulatedCluster {
     })
     void creating.then(async (agent) => {
       if (life.isDead) return
-      this.#listening.set(machine.name, { name: machine.name, life, agent })
+      const ordered = (path: string): void => this.#happened({ kind: 'ordered', machine, path })
+      this.#listening.set(machine.name, { name: machine.name, life, agent, ordered })
       this.#agents.set(machine.name, { agent, bootNumber })
       await agent.start()
     })
@@ -208,6 +231,7 @@ export class SimulatedCluster {
       spec: this.spec,
       timings: this.timings,
       cells: this.cells,
+      weather: this.weather,
       platform: {
         instances: async () => this.machines.map(instanceAt),
         onChange: () => undefined,

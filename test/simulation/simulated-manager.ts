@@ -1,18 +1,18 @@
 import { Leader } from '../../src/manager/clusters/leader.ts'
 import { ClusterLoop } from '../../src/manager/loop/cluster-loop.ts'
-import { RegentError } from '../../src/common/errors.ts'
+import { Operations } from '../../src/manager/clusters/operations.ts'
+import type { EndedRecovery } from '../../src/manager/loop/recovery-book.ts'
 import type { Platform } from '../../src/common/platform.ts'
-import { memoryStore, type MemoryCells } from '../../src/store/memory.ts'
 import type { ClusterSpec } from '../../failover/protocol/spec.ts'
 import type { Timings } from '../../failover/protocol/timings.ts'
 import type { ProcessLife } from './process-life.ts'
+import { simulatedStore, type StorePorts } from './simulated-store.ts'
 import { simulatedFeed, simulatedTransport, type TransportPorts } from './transport.ts'
 
-export interface ManagerPorts extends TransportPorts {
+export interface ManagerPorts extends TransportPorts, StorePorts {
   readonly cluster: string
   readonly spec: ClusterSpec
   readonly timings: Timings
-  readonly cells: MemoryCells
   readonly platform: Platform
   readonly said: (manager: string, sentence: string) => void
 }
@@ -22,34 +22,26 @@ export class SimulatedManager {
   readonly name: string
   readonly life: ProcessLife
   readonly loop: ClusterLoop
+  /** What people ask this manager for, as the API hands it over. */
+  readonly operations: Operations
   readonly #leader: Leader
+  readonly #waiting = new Set<(recovery: EndedRecovery) => void>()
 
   /** @param place where it runs, as the network knows it */
   constructor(place: string, life: ProcessLife, ports: ManagerPorts) {
-    const { network, time, random, said } = ports
+    const { said } = ports
     const { world } = life
     this.name = `${place}-${world.random.hex(6)}`
     this.life = life
-    const takes = async (there: boolean): Promise<void> => {
-      await life.hear(new Promise<void>((resolve) => time.after(network.delayMs(), resolve)))
-      const [from, to] = there ? [place, 'store'] : ['store', place]
-      if (!network.reaches(from, to)) await new Promise(() => undefined)
-      if (random.chance(0.005)) throw new RegentError('REGENT_STORE_UNAVAILABLE', 'the store is busy')
-    }
-    const store = memoryStore({
-      cells: ports.cells,
-      clock: world.clock,
-      timers: world.timers,
-      before: () => takes(true),
-      after: () => takes(false),
-    })
+    const store = simulatedStore(place, life, ports)
+    const platform = life.port(ports.platform)
     this.loop = new ClusterLoop(
       {
         world,
         transport: life.port(simulatedTransport(place, ports)),
         feed: simulatedFeed(place, life, ports),
         store,
-        platform: life.port(ports.platform),
+        platform,
       },
       { cluster: ports.cluster, spec: ports.spec, timings: ports.timings, manager: this.name },
       {
@@ -57,9 +49,21 @@ export class SimulatedManager {
         acted: (action) =>
           said(this.name, action.kind === 'commit' ? `commits: ${action.why}` : `sends ${action.kind}`),
         answered: ({ action, error }) => said(this.name, `${action.kind} ${action.to}: ${error || 'done'}`),
-        recovered: (recovery) => said(this.name, `recovery ended: ${recovery.kind} ${recovery.outcome}`),
+        recovered: (recovery) => {
+          said(this.name, `recovery ended: ${recovery.kind} ${recovery.outcome}`)
+          for (const waiting of this.#waiting) waiting(recovery)
+        },
         failed: (what, error) => said(this.name, `failed: ${what}: ${String(error)}`),
       },
+    )
+    this.operations = new Operations(
+      this.loop,
+      { world, platform },
+      {
+        ended: (matches, timeoutMs) => this.#recoveryThat(matches, timeoutMs),
+        declined: (sentence) => said(this.name, sentence),
+      },
+      undefined,
     )
     this.#leader = new Leader({
       store,
@@ -76,6 +80,19 @@ export class SimulatedManager {
     this.life.enter(() => {
       void this.loop.start()
       this.#leader.start()
+    })
+  }
+
+  #recoveryThat(matches: (recovery: EndedRecovery) => boolean, timeoutMs: number): Promise<EndedRecovery | undefined> {
+    return new Promise((resolve) => {
+      const end = (recovery: EndedRecovery | undefined): void => {
+        this.#waiting.delete(look)
+        timer.cancel()
+        resolve(recovery)
+      }
+      const look = (recovery: EndedRecovery): void => void (matches(recovery) && end(recovery))
+      const timer = this.life.world.timers.after(timeoutMs, () => end(undefined))
+      this.#waiting.add(look)
     })
   }
 }

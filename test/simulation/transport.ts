@@ -14,6 +14,8 @@ export interface Listening {
   readonly name: string
   readonly life: ProcessLife
   readonly agent: Agent
+  /** Told of each order that arrives, before the agent hears of the order. */
+  readonly ordered: (path: string) => void
 }
 
 export interface TransportPorts {
@@ -42,6 +44,7 @@ export function simulatedTransport(from: string, { time, random, network, held, 
           if (!network.reaches(from, to.name)) return
           if (listening === null) return back(() => unreachable('connection refused'))
           listening.life.enter(() => {
+            listening.ordered(path)
             const handler = listening.agent.orders.get(path)
             if (handler === undefined) throw new Error(`no agent knows ${path}`)
             handler(JSON.parse(text) as unknown).then(

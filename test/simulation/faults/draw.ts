@@ -1,0 +1,34 @@
+import { askForSwitchover } from '../operations/requests.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
+import { aimedFaults } from './aimed.ts'
+import { diskFaults } from './disk-writes.ts'
+import type { FaultTable } from './fault.ts'
+import { networkFaults } from './network.ts'
+import { processFaults } from './processes.ts'
+import { storeFaults } from './stores.ts'
+
+const table: FaultTable = {
+  ...processFaults,
+  ...networkFaults,
+  ...diskFaults,
+  ...storeFaults,
+  ...aimedFaults,
+  'a switchover is asked for': [3, (cluster, machine, random) => askForSwitchover(cluster, machine, random)],
+}
+
+const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))
+
+/** Some kinds of faults: those of one schedule. Few kinds meet each other more often than all do. */
+export function drawKinds(random: SeededRandom): readonly string[] {
+  return Array.from({ length: random.pick([2, 3, 4, 8, 16]) }, () => random.pick(names))
+}
+
+/** One fault of these kinds, at one machine: the primary's as often as all others' together. */
+export function strike(cluster: SimulatedCluster, kinds: readonly string[], random: SeededRandom): void {
+  const { primary } = cluster
+  const machine = primary !== undefined && random.chance(0.4) ? primary : random.pick(cluster.machines)
+  const name = random.pick(kinds)
+  cluster.say(`── ${name} (${machine.name})`)
+  table[name]?.[1](cluster, machine, random)
+}

@@ -1,0 +1,36 @@
+import { usualApplyMs } from '../machine.ts'
+import type { SeededRandom } from '../seeded-random.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
+
+/** Machines that apply slowly, and machines that are far away: what these hold differs for longer. */
+export function slowDown({ machines, network }: SimulatedCluster, random: SeededRandom): void {
+  if (random.chance(0.5)) return
+  for (const machine of machines) {
+    if (random.chance(0.4)) machine.slowestApplyMs = random.pick([20, 100, 400])
+    if (random.chance(0.4)) network.slowAt.set(machine.name, random.pick([10, 50, 200]))
+  }
+}
+
+/** Everything that was broken ends, and everybody is there again. */
+export function heal(cluster: SimulatedCluster): void {
+  cluster.say('── everything is healed')
+  cluster.isHealed = true
+  cluster.network.mend()
+  cluster.network.slowAt.clear()
+  cluster.weather.clear()
+  for (const machine of cluster.machines) {
+    machine.slowestApplyMs = usualApplyMs
+    machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
+    if (machine.mysqld !== null) machine.mysqld.appliesNothing = false
+    machine.mysqld?.thaw()
+    machine.mysqld?.apply()
+    machine.agentLife?.watchers.clear()
+    machine.agentLife?.thaw()
+    cluster.startAgent(machine)
+  }
+  for (const [index, manager] of cluster.managers.entries()) {
+    manager?.life.watchers.clear()
+    manager?.life.thaw()
+    cluster.startManager(index)
+  }
+}
