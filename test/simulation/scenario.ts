@@ -37,11 +37,17 @@ export class Scenario {
     this.#lookAgain()
   }
 
+  /** A cluster that begins. */
+  static start(options: Omit<ClusterOptions, 'seed'>): Scenario {
+    const scenario = new Scenario(options)
+    scenario.cluster.start()
+    return scenario
+  }
+
   /** A cluster that takes writes, with everybody in the sync set, and one manager: the other one is down. */
   static async begin(options: Omit<ClusterOptions, 'seed'>): Promise<Scenario> {
-    const scenario = new Scenario(options)
+    const scenario = Scenario.start(options)
     const { cluster } = scenario
-    cluster.start()
     await scenario.until('the cluster is whole', () => whatIsMissing(cluster) === undefined)
     cluster.killManager(cluster.managers.findIndex((manager) => manager?.loop.leads !== true))
     await scenario.goOn(1_000)
@@ -125,11 +131,28 @@ export class Scenario {
     return write
   }
 
+  /** Clients write all the time, where they can. */
+  writeOften(at: Machine, everyMs = 1): void {
+    if (at.mysqld?.mayWrite === true) this.write(at)
+    this.cluster.time.after(everyMs, () => this.writeOften(at, everyMs))
+  }
+
   /** A client writes, and hears OK. */
   async writeAcknowledged(at: Machine = this.primary): Promise<Write> {
     const write = this.write(at)
     await this.until('the write is acknowledged', () => write.answer === 'ok', 5_000)
     return write
+  }
+
+  /** Another manager takes over. */
+  async replaceManager(spec: ClusterOptions['spec'] = {}): Promise<void> {
+    const { cluster } = this
+    const next = 1 - cluster.managers.indexOf(this.manager)
+    this.say('the manager dies, and another one takes over')
+    cluster.killManager(1 - next)
+    cluster.spec = { ...cluster.spec, ...spec }
+    cluster.startManager(next)
+    await this.until('another manager leads', () => this.manager.loop.leads)
   }
 
   /** A person asks. */
@@ -146,6 +169,11 @@ export class Scenario {
       deadlineWallMs: this.manager.life.world.clock.wallMs() + 10_000,
       reason: 'asked for',
     })
+  }
+
+  /** A person has another one lead, as far as that loses nothing. */
+  askForFailover(): void {
+    this.ask({ kind: 'failover', id: 'request-2', to: null, acceptLoss: false })
   }
 
   /** Nobody reaches this one, and this one reaches nobody of these. */

@@ -48,7 +48,8 @@ export class SimulatedCluster {
   readonly network: Network
   readonly held = new HeldLetters()
   readonly machines: readonly Machine[]
-  readonly spec: ClusterSpec
+  /** What managers that start from now on are told to keep. */
+  spec: ClusterSpec
   readonly timings: Timings = defaultTimings
   readonly cells = new RecordedCells()
   readonly managers: (SimulatedManager | null)[] = [null, null]

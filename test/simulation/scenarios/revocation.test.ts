@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Scenario } from '../scenario.ts'
+import { withFailedOverToTheOnlyHolder } from './small-sync-set.ts'
 
 describe('A failover', () => {
   it('elects the one that holds every acknowledged write, whoever comes first by ordinal', async () => {
@@ -30,8 +31,9 @@ describe('A failover', () => {
   })
 
   it('waits while the sync set is smaller than the acknowledgements that a write needs', async () => {
-    const { scenario, primary } = await withSmallSyncSet()
-    scenario.kill(primary)
+    const scenario = await withFailedOverToTheOnlyHolder()
+    await scenario.until('somebody is in the sync set', () => scenario.syncSet.length === 1)
+    scenario.kill(scenario.primary)
     await scenario.goOn(20_000)
     expect(scenario.record.epoch).toBe(2)
     expect(scenario.sentence).toContain('only the primary’s own agent can say what was acknowledged')
@@ -39,22 +41,21 @@ describe('A failover', () => {
   })
 })
 
-/**
- * Writes need two acknowledgements. After a failover only the new primary has the last write; shop-3 alone is in its
- * sync set, and receives nothing for a while.
- */
-async function withSmallSyncSet() {
-  const scenario = await Scenario.begin({ instances: 5 })
-  const { cluster, primary } = scenario
-  for (const name of ['shop-3', 'shop-4']) cluster.network.separate(primary.name, name)
-  await scenario.writeAcknowledged()
-  scenario.kill(primary)
-  scenario.kill(scenario.machine(2))
-  cluster.network.slowAt.set('shop-3', 1e6)
-  scenario.cutOff(scenario.machine(4), ['shop-1'])
-  await scenario.until('another one leads', () => scenario.record.epoch === 2)
-  expect(scenario.primary.name).toBe('shop-1')
-  expect(scenario.syncSet).toEqual([])
-  await scenario.until('shop-3 is in the sync set', () => scenario.syncSet.includes('shop-3'))
-  return { scenario, primary: scenario.primary }
-}
+describe('The sync set of a new epoch', () => {
+  it('has nobody who promised nothing', async () => {
+    const scenario = await Scenario.begin({ instances: 5 })
+    scenario.cutOffFromManagers(scenario.machine(4))
+    scenario.kill(scenario.primary)
+    await scenario.until('another one leads', () => scenario.record.epoch === 2)
+    expect(scenario.primary.name).toBe('shop-1')
+    expect(scenario.syncSet).toEqual(['shop-2', 'shop-3'])
+    await scenario.heal()
+  })
+
+  it('is empty where too few of those who promised hold all that the new primary holds', async () => {
+    const scenario = await withFailedOverToTheOnlyHolder()
+    expect(scenario.record.acks).toBe(2)
+    expect(scenario.syncSet).toEqual([])
+    await scenario.heal()
+  })
+})
