@@ -18,11 +18,13 @@ export class HeldLetters {
   #held: readonly Held[] = []
   /** Which requests are kept from now on. */
   wanted: (letter: Letter) => boolean = () => false
+  /** Of which requests a copy is kept from now on, while they arrive themselves. */
+  copied: (letter: Letter) => boolean = () => false
 
   /** True where the request is kept: whoever sent it calls `arrive` no more. */
   keep(letter: Letter, arrive: () => void): boolean {
     const isKept = this.wanted(letter)
-    if (isKept) this.#held = [...this.#held, { letter, arrive }]
+    if (isKept || this.copied(letter)) this.#held = [...this.#held, { letter, arrive }]
     return isKept
   }
 
@@ -37,9 +39,9 @@ export class HeldLetters {
     held?.arrive()
   }
 
-  /** Keeps nothing from now on, and lets everything arrive that was kept, the oldest first. */
-  deliverAll(): void {
-    this.wanted = () => false
-    for (const letter of this.all) this.deliver(letter)
+  /** Nothing of all this arrives any more, and nothing is kept from now on. */
+  lose(): void {
+    this.wanted = this.copied = () => false
+    this.#held = []
   }
 }

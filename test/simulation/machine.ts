@@ -1,5 +1,6 @@
 import type { InstanceName } from '../../topology/member.ts'
 import type { MachineClock, ProcessLife } from './process-life.ts'
+import { GtidSet } from '../../topology/gtid-set.ts'
 import { DataFolder } from './mysqld/data-folder.ts'
 import { Mysqld } from './mysqld/mysqld.ts'
 import { Receiver, type ReceiverPorts } from './mysqld/receiver.ts'
@@ -25,6 +26,8 @@ export class Machine {
   ending: 'crashed' | 'stopped' = 'crashed'
   agentLife: ProcessLife | null = null
   #lastPid = 1_000
+  /** Thrown away here by a hand, and perhaps received again since. */
+  thrownAway = GtidSet.empty
   /** What must never happen and did. */
   broken: string | undefined
   readonly #onChange = new Set<() => void>()
@@ -66,6 +69,16 @@ export class Machine {
     })
     for (const changed of this.#onChange) changed()
     this.#ports.time.after(this.#ports.random.between(100, 900), () => mysqld.begin())
+  }
+
+  /** A hand stops both threads of its channel and points the channel elsewhere: its relay logs are gone. */
+  throwAwayReceived(): void {
+    const { mysqld, folder } = this
+    if (mysqld?.isUp !== true || folder === undefined) return
+    this.thrownAway = this.thrownAway.union(folder.received.subtract(folder.executed))
+    mysqld.receiver.stop()
+    mysqld.applierRuns = false
+    folder.forgetReceived()
   }
 
   /** The power is gone, for agent and mysqld, and with it what was written and not synced. */

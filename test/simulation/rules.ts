@@ -1,7 +1,7 @@
 import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { parseNotes } from '../../src/store/wire.ts'
-import { GtidSet } from '../../topology/gtid-set.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
 import { instanceOf } from '../../topology/member.ts'
 import type { Clients } from './clients.ts'
 import type { Machine } from './machine.ts'
@@ -48,8 +48,13 @@ function heldBy({ folder }: Machine): GtidSet {
 function heldByPrimary({ cluster, record, primary, acknowledged }: Scene): string | undefined {
   // On another volume that instance is a new member.
   if (cluster.observation(primary.name)?.member !== record.primary) return undefined
-  const missing = acknowledged.subtract(heldBy(primary))
+  const missing = acknowledged.subtract(heldBy(primary)).subtract(excusedOf(primary, record))
   return missing.isEmpty() ? undefined : `S1: ${primary.name} leads and lacks ${missing.toString()}, acknowledged`
+}
+
+/** It was elected with more, a hand threw that away, and it has not opened: the next primary must hold that. */
+function excusedOf({ mysqld, thrownAway }: Machine, { elected = '' }: ClusterRecord): GtidSet {
+  return mysqld?.mayWrite === true ? GtidSet.empty : thrownAway.intersect(parseGtidSet(elected))
 }
 
 /** Another primary leads, and an older one could still tell a client OK. */
@@ -76,9 +81,14 @@ function couldAcknowledge({ host, mysqld }: Machine, { machines }: SimulatedClus
 }
 
 /** A member that has forgotten something, or will be found to, counts as one that holds all: nobody believes it. */
-function heldByEnough({ cluster, record, members, acknowledged }: Scene): string | undefined {
+function isNotBelieved({ cluster, acknowledged }: Scene, machine: Machine): boolean {
+  return cluster.mayForget(machine) || !heldBy(machine).contains(machine.thrownAway.intersect(acknowledged))
+}
+
+function heldByEnough(scene: Scene): string | undefined {
+  const { cluster, record, members, acknowledged } = scene
   if (record.acks === 0 || members.length < record.acks || isUnsettled(cluster, record)) return undefined
-  const held = members.map((machine) => (cluster.mayForget(machine) ? acknowledged : heldBy(machine)))
+  const held = members.map((machine) => (isNotBelieved(scene, machine) ? acknowledged : heldBy(machine)))
   if (held.filter((one) => one.contains(acknowledged)).length >= record.acks) return undefined
   const missing = acknowledged.subtract(heldByAtLeast(record.acks, held))
   return missing.isEmpty()

@@ -71,8 +71,10 @@ export class Scenario {
     return this.record.syncSet.map(instanceOf)
   }
 
+  /** The one that leads, else any. */
   get manager(): SimulatedManager {
-    const manager = this.cluster.managers.find((one) => one?.life.isDead === false)
+    const alive = this.cluster.managers.filter((one) => one?.life.isDead === false)
+    const manager = alive.find((one) => one?.loop.leads) ?? alive[0]
     if (!manager) throw new Error('there is no manager')
     return manager
   }
@@ -208,6 +210,12 @@ export class Scenario {
     machine.folder?.losePageCache(() => 0)
   }
 
+  /** Nobody tells its agent. */
+  throwAwayReceived(machine: Machine): void {
+    this.say(`a hand throws away what ${machine.name} received and has not applied`)
+    machine.throwAwayReceived()
+  }
+
   /** A primary is gone for good: its machine is off. */
   kill(machine: Machine): void {
     this.say(`${machine.name} is gone`)
@@ -219,7 +227,7 @@ export class Scenario {
   async heal(): Promise<void> {
     const { cluster } = this
     this.say('everything is healed')
-    cluster.held.deliverAll()
+    cluster.held.lose()
     cluster.network.mend()
     cluster.network.slowAt.clear()
     for (const machine of cluster.machines) {
