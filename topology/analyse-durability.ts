@@ -1,5 +1,6 @@
 import type { Analysis } from './analysis.ts'
-import { counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { counted } from './words.ts'
 import { holdsOf } from './holdings.ts'
 import { isHeard, isServing, isWritable, type ServingView } from './instance-state.ts'
 import type { DumpThread, Observation, ServerState } from './observation.ts'

@@ -1,12 +1,12 @@
 import type { Analysis, AnalysisCode } from './analysis.ts'
-import { abbreviated, counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { critical, warning, type AnalysisInput } from './analysis-input.ts'
 import { parseGtidSet } from './gtid-set.ts'
 import { isWritable, type ServingView } from './instance-state.ts'
 import type { InstanceName } from './member.ts'
 import { describeOpening } from './opening.ts'
 import { replicasOf, servingReplicas, type PrimaryCondition } from './primary-condition.ts'
 import { sourceLinkOf } from './replication-tree.ts'
-import { allOf } from './words.ts'
+import { abbreviated, counted, allOf } from './words.ts'
 
 /** Whether there is a primary that takes writes, and only one. */
 export function analysePrimary(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {

@@ -1,5 +1,6 @@
 import type { Analysis } from './analysis.ts'
-import { abbreviated, counted, critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { abbreviated, counted } from './words.ts'
 import { errantOf } from './holdings.ts'
 import { describeProcess, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
 import { describeLag, isBehind, maxBacklog } from './lag.ts'

@@ -46,14 +46,3 @@ export function info(code: AnalysisCode, instance: InstanceName | null, sentence
 function finding(severity: Severity, code: AnalysisCode, instance: InstanceName | null, sentence: string): Analysis {
   return { code, severity, instance, sentence }
 }
-
-/** `2 replicas`, `1 replica`. */
-export function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
-}
-
-/** A text of unknown length in a sentence. */
-export function abbreviated(text: string): string {
-  const longest = 200
-  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`
-}

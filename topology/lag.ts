@@ -1,4 +1,4 @@
-import { counted } from './analysis-input.ts'
+import { counted } from './words.ts'
 import type { Channel } from './observation.ts'
 
 /** To apply while writes wait for it: more than this is an outage of its own, whatever the clock says. */

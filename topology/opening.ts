@@ -1,4 +1,4 @@
-import { counted } from './analysis-input.ts'
+import { counted } from './words.ts'
 import type { GtidSet } from './gtid-set.ts'
 import { parseGtidSet } from './gtid-set.ts'
 import { holdsOf } from './holdings.ts'

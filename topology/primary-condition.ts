@@ -1,4 +1,5 @@
-import { counted, type AnalysisInput } from './analysis-input.ts'
+import { type AnalysisInput } from './analysis-input.ts'
+import { counted } from './words.ts'
 import {
   describeProcess,
   isFrozen,

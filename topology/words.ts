@@ -1,3 +1,14 @@
+/** `2 replicas`, `1 replica`. */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** A text of unknown length in a sentence. */
+export function abbreviated(text: string): string {
+  const longest = 200
+  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`
+}
+
 /** `for 300 ms`; a duration that rounds to nothing is no figure to tell. */
 export function lasting(ms: number): string {
   return Math.round(ms) < 1 ? 'since just now' : `for ${Math.round(ms)} ms`

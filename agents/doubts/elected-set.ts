@@ -1,5 +1,5 @@
 import type { Assignment, PrimaryAssignment } from '../../failover/protocol/order.ts'
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
 import type { GtidText } from '../../topology/observation.ts'
 import type { Known } from '../instance/known.ts'

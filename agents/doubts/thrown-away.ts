@@ -1,5 +1,5 @@
 import { lifeOf } from '../instance/life.ts'
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
 import type { Parts } from '../instance/parts.ts'
 

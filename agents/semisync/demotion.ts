@@ -1,6 +1,6 @@
 import { RegentError } from '../../src/common/errors.ts'
 import type { DemoteOrder } from '../../failover/protocol/order.ts'
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
 import { unappliedOf, unionOf } from '../../topology/holdings.ts'
 import type { ServerState } from '../../topology/observation.ts'

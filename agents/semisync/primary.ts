@@ -1,5 +1,5 @@
 import { lifeOf, type Life } from '../instance/life.ts'
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'

@@ -1,5 +1,4 @@
-import { counted } from '../../topology/analysis-input.ts'
-import { allOf } from '../../topology/words.ts'
+import { counted, allOf } from '../../topology/words.ts'
 import { instanceOf, type InstanceName } from '../../topology/member.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'

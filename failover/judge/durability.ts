@@ -1,4 +1,4 @@
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import type { GtidSet } from '../../topology/gtid-set.ts'
 import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'

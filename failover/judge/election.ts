@@ -1,4 +1,4 @@
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { delaySecondsOf } from '../../topology/channel-delay.ts'
 import type { GtidSet } from '../../topology/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/member.ts'

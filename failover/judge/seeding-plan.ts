@@ -1,5 +1,5 @@
 import { parseGtidSet } from '../../topology/gtid-set.ts'
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { errantOf, holdsOf } from '../../topology/holdings.ts'
 import { donorFor, primaryAsDonor, type Donor } from './donor.ts'
 import { isMeasure } from './elected-set.ts'

@@ -1,4 +1,4 @@
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { holdsOf } from '../../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
 import { describeOpening, leftToApply } from '../../topology/opening.ts'

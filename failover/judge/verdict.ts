@@ -1,8 +1,7 @@
 import type { Observation } from '../../topology/observation.ts'
 import { isToBeStarted, lackedByPrimary } from './elected-set.ts'
 import { instanceOf } from '../../topology/member.ts'
-import { counted } from '../../topology/analysis-input.ts'
-import { allOf, lasting } from '../../topology/words.ts'
+import { counted, allOf, lasting } from '../../topology/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import { isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from './situation.ts'
 

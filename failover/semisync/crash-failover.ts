@@ -1,5 +1,5 @@
 import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { holdsOf } from '../../topology/holdings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
 import { orderFor, assignmentOrders } from '../flows/assignments.ts'

@@ -1,4 +1,4 @@
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { holdsOf } from '../../topology/holdings.ts'
 import { describeProcess } from '../../topology/instance-state.ts'
 import { ordinalOf, type InstanceName } from '../../topology/member.ts'

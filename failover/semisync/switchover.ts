@@ -1,4 +1,4 @@
-import { counted } from '../../topology/analysis-input.ts'
+import { counted } from '../../topology/words.ts'
 import { errantOf } from '../../topology/holdings.ts'
 import { parseGtidSet } from '../../topology/gtid-set.ts'
 import { maxBacklog } from '../../topology/lag.ts'

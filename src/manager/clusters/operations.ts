@@ -1,4 +1,3 @@
-import { counted } from '../../../topology/analysis-input.ts'
 import { inPlace } from '../../common/commands.ts'
 import { RegentError } from '../../common/errors.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
@@ -30,7 +29,7 @@ import {
 import { planReplace } from '../../../failover/flows/replace.ts'
 import { planScale } from '../../../failover/flows/scaling.ts'
 import { isWell, judgePrimary } from '../../../failover/judge/verdict.ts'
-import { allOf } from '../../../topology/words.ts'
+import { counted, allOf } from '../../../topology/words.ts'
 import type { World } from '../../common/ports.ts'
 import type { Platform } from '../../common/platform.ts'
 

@@ -4,7 +4,7 @@ import type { DecisionInput } from '../../../failover/judge/situation.ts'
 import type { CommitAction, Decision, FlowKind } from '../../../failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { abbreviated } from '../../../topology/analysis-input.ts'
+import { abbreviated } from '../../../topology/words.ts'
 import { describeOpening } from '../../../topology/opening.ts'
 import type { Snapshot } from '../../../topology/snapshot.ts'
 
