@@ -47,7 +47,7 @@ export default tseslint.config(
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
-        { name: 'node:http', allowTypeImports: true, message: 'Use src/common/node-http.ts.' },
+        { name: 'node:http', allowTypeImports: true, message: 'Use src/common/http/node-http.ts.' },
       ],
     },
   },

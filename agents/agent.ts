@@ -1,4 +1,4 @@
-import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports.ts'
+import type { Disk, Machine, Timer, Transport, World } from '../src/common/ports/ports.ts'
 import { regentVersion } from '../src/common/version.ts'
 import {
   agentRoutes,
@@ -15,11 +15,11 @@ import {
   type Step,
 } from '../failover/protocol/order.ts'
 import type { Timings } from '../failover/protocol/timings.ts'
-import type { Observation } from '../topology/observation.ts'
+import type { Observation } from '../topology/snapshot/observation.ts'
 import { BinlogKeeper } from './guard/binlog-keeper.ts'
 import { ClientCertificate, type CertificateFolders } from './guard/client-certificate.ts'
 import { ObservationBuilder } from './observe/observation.ts'
-import { describeError } from '../src/common/errors.ts'
+import { describeError } from '../src/common/errors/errors.ts'
 import { Converger } from './converge/converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './doubts/ending.ts'
 import { GtidResetWatch } from './observe/gtid-reset.ts'

@@ -1,5 +1,5 @@
 import type { Decision } from './protocol/decision.ts'
-import { inPlace, type Place } from '../src/common/commands.ts'
+import { inPlace, type Place } from '../src/common/errors/commands.ts'
 import type { Mode } from './flows/mode.ts'
 import { semisync } from './semisync/decide-semisync.ts'
 import type { DecisionInput } from './judge/situation.ts'

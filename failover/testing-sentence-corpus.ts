@@ -1,6 +1,6 @@
 import type { ViewOverrides } from '../topology/testing.ts'
 import { aDumpThreadOf, gtids } from '../topology/testing.ts'
-import { inPlace, type Place } from '../src/common/commands.ts'
+import { inPlace, type Place } from '../src/common/errors/commands.ts'
 import { decide } from './decide.ts'
 import { planForcedBootstrap } from './semisync/forced-bootstrap.ts'
 import { planReplace } from './flows/replace.ts'

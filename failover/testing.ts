@@ -1,6 +1,6 @@
 import { Value } from 'typebox/value'
-import { memberId, type InstanceName, type MemberId } from '../topology/member.ts'
-import type { Snapshot } from '../topology/snapshot.ts'
+import { memberId, type InstanceName, type MemberId } from '../topology/snapshot/member.ts'
+import type { Snapshot } from '../topology/snapshot/snapshot.ts'
 import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '../topology/testing.ts'
 import type { Action, Decision } from './protocol/decision.ts'
 import { emptyNotes, type ClusterNotes } from './protocol/notes.ts'

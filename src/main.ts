@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { cacheFolder } from './local/cache-folder.ts'
+import { cacheFolder } from './local/files/cache-folder.ts'
 
 // Before anything else is loaded: a command that finds its code compiled answers in half the time.
 enableCompileCache(join(cacheFolder(), 'compiled'))

@@ -1,4 +1,4 @@
-import { instanceName, memberId, ordinalOf, type InstanceName, type MemberId } from './member.ts'
+import { instanceName, memberId, ordinalOf, type InstanceName, type MemberId } from './snapshot/member.ts'
 import {
   observationVersion,
   type Channel,
@@ -6,8 +6,8 @@ import {
   type Observation,
   type ServerState,
   type StoredSummary,
-} from './observation.ts'
-import type { InstanceView, Snapshot } from './snapshot.ts'
+} from './snapshot/observation.ts'
+import type { InstanceView, Snapshot } from './snapshot/snapshot.ts'
 
 /**
  * Observations and snapshots for tests: a healthy cluster `shop` in epoch 1 at revision 1, whose primary is `shop-0`

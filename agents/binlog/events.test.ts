@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { GtidSet } from '../../topology/gtid-set.ts'
+import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { ddlVariables, previousGtids, query, uuid } from '../../test/support/synthetic-binlog.ts'
 import { decodeGtid, decodePayloadHeader, decodePreviousGtids, decodeQuery } from './events.ts'
 

@@ -17,7 +17,7 @@ import {
   testParts,
 } from '../testing.ts'
 import { readTrimPlan } from './unacknowledged-tail.ts'
-import { GtidSet } from '../../topology/gtid-set.ts'
+import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 
 const copied = gtids('shop-1', 50)
 const folders: string[] = []

@@ -1,6 +1,6 @@
-import { describeError } from '../../src/common/errors.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import type { Assignment } from '../../failover/protocol/order.ts'
-import type { ServerState } from '../../topology/observation.ts'
+import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { rememberStop } from '../doubts/forgetful.ts'
 import type { Mode } from '../instance/mode.ts'
 import type { Parts, Pass } from '../instance/parts.ts'

@@ -1,6 +1,6 @@
 import { lifeOf } from '../instance/life.ts'
-import { counted } from '../../topology/words.ts'
-import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'

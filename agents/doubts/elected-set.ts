@@ -1,7 +1,7 @@
 import type { Assignment, PrimaryAssignment } from '../../failover/protocol/order.ts'
-import { counted } from '../../topology/words.ts'
-import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
-import type { GtidText } from '../../topology/observation.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { GtidText } from '../../topology/snapshot/observation.ts'
 import type { Known } from '../instance/known.ts'
 import type { Parts, Pass } from '../instance/parts.ts'
 

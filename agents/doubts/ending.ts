@@ -1,5 +1,5 @@
 import { lifeOf } from '../instance/life.ts'
-import { describeError } from '../../src/common/errors.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'

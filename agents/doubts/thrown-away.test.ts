@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { gtids } from '../../topology/testing.ts'
 import { convergeReplica } from '../semisync/replica.ts'
 import type { Parts } from '../instance/parts.ts'

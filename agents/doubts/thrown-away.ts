@@ -1,6 +1,6 @@
 import { lifeOf } from '../instance/life.ts'
-import { counted } from '../../topology/words.ts'
-import { parseGtidSet, type GtidSet } from '../../topology/gtid-set.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { parseGtidSet } from '../../topology/gtid-set.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { ReseedOrder } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 

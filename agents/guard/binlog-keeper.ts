@@ -1,8 +1,8 @@
-import { describeError } from '../../src/common/errors.ts'
-import type { Timer } from '../../src/common/ports.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { Timer } from '../../src/common/ports/ports.ts'
 import { agentRoutes, orderVersion, type Endpoint, type LeaseVote } from '../../failover/protocol/order.ts'
-import type { InstanceName } from '../../topology/member.ts'
-import type { GtidText } from '../../topology/observation.ts'
+import type { InstanceName } from '../../topology/snapshot/member.ts'
+import type { GtidText } from '../../topology/snapshot/observation.ts'
 import {
   dueBinlogs,
   isShortOfSpace,

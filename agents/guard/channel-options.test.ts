@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
-import type { ChangedSetting } from '../../topology/observation.ts'
+import type { ChangedSetting } from '../../topology/snapshot/observation.ts'
 import { Markers } from '../semisync/marker.ts'
 import { convergePrimary } from '../semisync/primary.ts'
 import { convergeReplica } from '../semisync/replica.ts'

@@ -1,6 +1,6 @@
 import { changedOptions, type StoppedThread } from '../../failover/protocol/channel-options.ts'
-import { describeError } from '../../src/common/errors.ts'
-import type { Channel, ChangedSetting } from '../../topology/observation.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { Channel, ChangedSetting } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** So long a change that has not helped is not made again: it stops a thread. An opening may wait for the applier's. */

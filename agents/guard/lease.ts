@@ -1,6 +1,6 @@
 import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } from '../../failover/protocol/order.ts'
-import { describeError } from '../../src/common/errors.ts'
-import type { Timer } from '../../src/common/ports.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { Timer } from '../../src/common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'

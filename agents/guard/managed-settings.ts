@@ -1,6 +1,6 @@
 import { beginsBinlog, restsDurabilityOn } from '../../failover/protocol/runtime-settings.ts'
-import { describeError } from '../../src/common/errors.ts'
-import type { ChangedSetting, ServerState } from '../../topology/observation.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { ChangedSetting, ServerState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { passwordFor } from '../../src/common/account-password.ts'
-import { instanceName, mostInstances, type InstanceName } from '../../topology/member.ts'
+import { passwordFor } from '../../src/common/mysql/account-password.ts'
+import { instanceName, mostInstances, type InstanceName } from '../../topology/snapshot/member.ts'
 import { replicationUser } from '../ports/server.ts'
 
 /** The agent's account: through the socket, or from this machine to the administrative interface. */

@@ -28,7 +28,7 @@ export interface AgentConfig {
   /** Command line that starts mysqld, without options: `["/usr/sbin/mysqld"]`, or a loader with its library path. */
   readonly mysqld: readonly string[]
   /**
-   * The folder shared with the launcher in the mysql container (`src/kube/launcher.sh`); '' where the agent starts
+   * The folder shared with the launcher in the mysql container (`src/kube/pods/launcher.sh`); '' where the agent starts
    * mysqld itself.
    */
   readonly launcherDir: string

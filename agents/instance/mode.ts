@@ -1,5 +1,5 @@
 import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
-import type { ServerState } from '../../topology/observation.ts'
+import type { ServerState } from '../../topology/snapshot/observation.ts'
 import type { Pass } from './parts.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Timings } from '../../failover/protocol/timings.ts'
-import type { Transport, World } from '../../src/common/ports.ts'
+import type { Transport, World } from '../../src/common/ports/ports.ts'
 import type { CertificatePort } from '../ports/certificate.ts'
 import type { AgentConfig } from './config.ts'
 import type { Known } from './known.ts'

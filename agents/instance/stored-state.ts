@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { describeError, RegentError } from '../../src/common/errors.ts'
-import type { Disk } from '../../src/common/ports.ts'
+import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import type { Disk } from '../../src/common/ports/ports.ts'
 import type { Assignment } from '../../failover/protocol/order.ts'
-import type { StoredSummary } from '../../topology/observation.ts'
+import type { StoredSummary } from '../../topology/snapshot/observation.ts'
 import type { Medium } from './medium.ts'
 
 export const storedStateVersion = 1

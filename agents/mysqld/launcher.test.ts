@@ -3,11 +3,11 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { realWorld } from '../../src/common/real-world.ts'
+import { realWorld } from '../../src/common/ports/real-world.ts'
 import { Launcher } from './launcher.ts'
 import { endingFrom, sentenceOf } from './running-program.ts'
 
-const script = join(import.meta.dirname, '../../src/kube/launcher.sh')
+const script = join(import.meta.dirname, '../../src/kube/pods/launcher.sh')
 let folder: string
 let shell: ChildProcess | undefined
 let launcher: Launcher

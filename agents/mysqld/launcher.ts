@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError, RegentError } from '../../src/common/errors.ts'
-import type { Clock, Timer, Timers } from '../../src/common/ports.ts'
+import { describeError, RegentError } from '../../src/common/errors/errors.ts'
+import type { Clock, Timer, Timers } from '../../src/common/ports/ports.ts'
 import { endingFrom, type Ending, type RunningProgram } from './running-program.ts'
 
 /** The launcher forks at once; a node that swaps takes longer. */
@@ -18,8 +18,8 @@ interface Ports {
 }
 
 /**
- * The launcher in the mysql container of a pod (`src/kube/launcher.sh` says what passes through its folder): programs
- * are started there, since another container's files are not the agent's, and on the agent's word alone.
+ * The launcher in the mysql container of a pod (`src/kube/pods/launcher.sh` says what passes through its folder):
+ * programs are started there, since another container's files are not the agent's, and on the agent's word alone.
  */
 export class Launcher {
   readonly #folder: string

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { realTimers } from '../../src/common/real-world.ts'
-import { parseProcessStat, readProcessStat } from '../../src/common/process-stat.ts'
+import { realTimers } from '../../src/common/ports/real-world.ts'
+import { parseProcessStat, readProcessStat } from '../../src/common/process/process-stat.ts'
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 import { ProcessWatch } from './process-watch.ts'
 

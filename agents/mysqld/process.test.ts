@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { realWorld } from '../../src/common/real-world.ts'
+import { realWorld } from '../../src/common/ports/real-world.ts'
 import { createMysqldProcess } from './process.ts'
 import { anAgentConfig } from '../testing.ts'
 
@@ -13,7 +13,7 @@ let launcher: ChildProcess | undefined
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'regent-process-'))
   for (const name of ['launcher', 'volume']) await mkdir(join(folder, name))
-  launcher = spawn('sh', [join(import.meta.dirname, '../../src/kube/launcher.sh'), join(folder, 'launcher')], {
+  launcher = spawn('sh', [join(import.meta.dirname, '../../src/kube/pods/launcher.sh'), join(folder, 'launcher')], {
     stdio: 'ignore',
   })
   await vi.waitUntil(async () => (await readdir(join(folder, 'launcher'))).includes('word'), { timeout: 10_000 })

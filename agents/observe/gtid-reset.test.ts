@@ -5,7 +5,7 @@ import { holdsText, ObservationBuilder } from './observation.ts'
 import { convergeReplica } from '../semisync/replica.ts'
 import { GtidResetWatch } from './gtid-reset.ts'
 import { Lease } from '../guard/lease.ts'
-import { holdsOf } from '../../topology/holdings.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import type { Parts } from '../instance/parts.ts'
 import { summaryOf } from '../instance/stored-state.ts'
 import {

@@ -1,6 +1,6 @@
-import { parseGtidSet } from '../../topology/gtid-set.ts'
-import { describeError } from '../../src/common/errors.ts'
-import type { GtidText } from '../../topology/observation.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { GtidText } from '../../topology/snapshot/observation.ts'
 import { serverLife, type Parts } from '../instance/parts.ts'
 
 /**

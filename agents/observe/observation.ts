@@ -1,12 +1,12 @@
 import { lifeOf } from '../instance/life.ts'
-import { holdsOf } from '../../topology/holdings.ts'
-import { memberId } from '../../topology/member.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { memberId } from '../../topology/snapshot/member.ts'
 import {
   observationVersion,
   type Observation,
   type ProcessState,
   type StoredSummary,
-} from '../../topology/observation.ts'
+} from '../../topology/snapshot/observation.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { RegentError } from '../../src/common/errors.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
 import type { Assignment, OrderName } from '../../failover/protocol/order.ts'
 import { gtids, hostOf } from '../../topology/testing.ts'
 import { checkOrder, type AnyOrder, type OrderState } from './checks.ts'

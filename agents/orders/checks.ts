@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
 import type {
   Assignment,
   DemoteOrder,
@@ -9,8 +9,8 @@ import type {
   RenounceOrder,
   ReseedOrder,
 } from '../../failover/protocol/order.ts'
-import { memberId } from '../../topology/member.ts'
-import type { PromiseReport, ProcessState } from '../../topology/observation.ts'
+import { memberId } from '../../topology/snapshot/member.ts'
+import type { PromiseReport, ProcessState } from '../../topology/snapshot/observation.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 
 /** Any order that carries an epoch and a revision. */

@@ -28,8 +28,8 @@ import { renounce } from './renouncing.ts'
 import type { Seeding } from './reseeding.ts'
 import { notedNow, type StoredState } from '../instance/stored-state.ts'
 import { doubtsOf, settle } from '../doubts/unsettled.ts'
-import { RegentError } from '../../src/common/errors.ts'
-import { memberId } from '../../topology/member.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
+import { memberId } from '../../topology/snapshot/member.ts'
 
 /** Carries out orders, one at a time: checked, written to disk, then done. */
 export class Orders {

@@ -1,5 +1,5 @@
 import { lifeOf } from '../instance/life.ts'
-import { RegentError } from '../../src/common/errors.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
 import type { FetchOrder } from '../../failover/protocol/order.ts'
 import { replicationUser } from '../ports/server.ts'
 import type { Parts } from '../instance/parts.ts'

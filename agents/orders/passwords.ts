@@ -1,5 +1,5 @@
 import type { PasswordsOrder } from '../../failover/protocol/order.ts'
-import { describeError } from '../../src/common/errors.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** Twice this long, and a change of an account waits for an acknowledgement: no lock is waited for so long. */

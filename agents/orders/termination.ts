@@ -1,5 +1,5 @@
-import { describeError } from '../../src/common/errors.ts'
-import type { Timer } from '../../src/common/ports.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import type { Timer } from '../../src/common/ports/ports.ts'
 import type { Converger } from '../converge/converger.ts'
 import type { Parts } from '../instance/parts.ts'
 

@@ -1,6 +1,6 @@
-import { RegentError } from '../../src/common/errors.ts'
-import { exactObject, integer, text, type JsonSchema } from '../../src/common/json-schema.ts'
-import { complaintAbout } from '../../src/common/schema-complaint.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
+import { exactObject, integer, text, type JsonSchema } from '../../src/common/input/json-schema.ts'
+import { complaintAbout } from '../../src/common/input/schema-complaint.ts'
 import { orderVersion } from '../../failover/protocol/order.ts'
 
 /** The shapes of orders on the wire, checked strictly: an unknown key or a wrong type refuses the whole order. */

@@ -1,4 +1,4 @@
-import type { ProcessState } from '../../topology/observation.ts'
+import type { ProcessState } from '../../topology/snapshot/observation.ts'
 
 /** The mysqld process of one instance, which outlives its agent. */
 export interface ProcessPort {

@@ -1,6 +1,6 @@
 import type { PasswordsWish } from '../../failover/protocol/order.ts'
-import { ordinalOf, type InstanceName } from '../../topology/member.ts'
-import type { GtidText, ServerState, WriteProbe } from '../../topology/observation.ts'
+import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import type { GtidText, ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
 
 /**
  * What the agent can do to its own mysqld, as small verbs. Each is idempotent, has a deadline, and rejects with

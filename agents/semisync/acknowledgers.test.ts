@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { lifeOf } from '../instance/life.ts'
-import type { DumpThread } from '../../topology/observation.ts'
+import type { DumpThread } from '../../topology/snapshot/observation.ts'
 import { aDumpThreadOf, uuidOf } from '../../topology/testing.ts'
 import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
 import { convergePrimary } from './primary.ts'

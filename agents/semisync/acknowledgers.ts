@@ -1,5 +1,5 @@
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
-import type { DumpThread } from '../../topology/observation.ts'
+import type { DumpThread } from '../../topology/snapshot/observation.ts'
 import { replicationUser } from '../ports/server.ts'
 
 /**

@@ -1,7 +1,7 @@
-import { describeError } from '../../src/common/errors.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from '../doubts/ending.ts'
-import type { ServerState } from '../../topology/observation.ts'
+import type { ServerState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { doubtsOf, settle } from '../doubts/unsettled.ts'
 

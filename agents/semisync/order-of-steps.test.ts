@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { lifeOf } from '../instance/life.ts'
-import type { Disk } from '../../src/common/ports.ts'
+import type { Disk } from '../../src/common/ports/ports.ts'
 import {
   orderVersion,
   type DemoteOrder,

@@ -1,5 +1,5 @@
 import type { PromiseOrder } from '../../failover/protocol/order.ts'
-import type { InstanceName } from '../../topology/member.ts'
+import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { Parts } from '../instance/parts.ts'
 import { stopUnderPromise } from './under-promise.ts'
 

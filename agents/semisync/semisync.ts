@@ -1,6 +1,6 @@
-import type { Timer } from '../../src/common/ports.ts'
+import type { Timer } from '../../src/common/ports/ports.ts'
 import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
-import type { ServerState } from '../../topology/observation.ts'
+import type { ServerState } from '../../topology/snapshot/observation.ts'
 import type { Mode } from '../instance/mode.ts'
 import type { Parts, Pass } from '../instance/parts.ts'
 import { demote } from './demotion.ts'

@@ -1,6 +1,6 @@
-import { parseGtidSet } from '../../topology/gtid-set.ts'
-import { unionOf } from '../../topology/holdings.ts'
-import type { GtidText, PromiseReport } from '../../topology/observation.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { unionOf } from '../../topology/snapshot/holdings.ts'
+import type { GtidText, PromiseReport } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { noticeThrownAway } from '../doubts/thrown-away.ts'
 

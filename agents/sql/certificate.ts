@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
 import { literal } from '../instance/accounts.ts'
 import type { CertificateFiles } from '../ports/server.ts'
 import { textOf, type Sql } from './statements.ts'

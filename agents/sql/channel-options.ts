@@ -4,7 +4,7 @@ import {
   type ChannelOption,
   type StoppedThread,
 } from '../../failover/protocol/channel-options.ts'
-import type { ChangedSetting } from '../../topology/observation.ts'
+import type { ChangedSetting } from '../../topology/snapshot/observation.ts'
 import type { Row } from './connection.ts'
 import { textOf } from './statements.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { realWorld } from '../../src/common/real-world.ts'
+import { realWorld } from '../../src/common/ports/real-world.ts'
 import { gtids } from '../../topology/testing.ts'
 import { channelFrom, ChannelPulse } from './channel.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/common/ports.ts'
-import type { ChangedSetting, Channel } from '../../topology/observation.ts'
+import type { Clock } from '../../src/common/ports/ports.ts'
+import type { ChangedSetting, Channel } from '../../topology/snapshot/observation.ts'
 import type { Row } from './connection.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
 import { changedOptionsIn, optionsStatement, reported } from './channel-options.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/common/ports.ts'
+import type { Clock } from '../../src/common/ports/ports.ts'
 import { account, literal } from '../instance/accounts.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import { timeoutError } from './failure.ts'

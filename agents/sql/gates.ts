@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../topology/member.ts'
+import type { InstanceName } from '../../topology/snapshot/member.ts'
 import {
   account,
   literal,

@@ -1,6 +1,6 @@
-import { parseGtidSet } from '../../topology/gtid-set.ts'
-import { unionOf } from '../../topology/holdings.ts'
-import type { GtidText } from '../../topology/observation.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { unionOf } from '../../topology/snapshot/holdings.ts'
+import type { GtidText } from '../../topology/snapshot/observation.ts'
 import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
 
 export const ownedStatement = 'SELECT @@global.gtid_owned AS owned'

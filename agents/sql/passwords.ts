@@ -1,6 +1,6 @@
 import type { PasswordsWish } from '../../failover/protocol/order.ts'
-import { passwordFor } from '../../src/common/account-password.ts'
-import type { AccountPassword } from '../../topology/observation.ts'
+import { passwordFor } from '../../src/common/mysql/account-password.ts'
+import type { AccountPassword } from '../../topology/snapshot/observation.ts'
 import { account, adminUser, clientUser, literal } from '../instance/accounts.ts'
 import type { Row } from './connection.ts'
 import { textOf } from './statements.ts'

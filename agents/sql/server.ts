@@ -1,6 +1,6 @@
-import { passwordFor } from '../../src/common/account-password.ts'
+import { passwordFor } from '../../src/common/mysql/account-password.ts'
 import { wantedAtRuntime } from '../../failover/protocol/runtime-settings.ts'
-import type { Clock, Timers } from '../../src/common/ports.ts'
+import type { Clock, Timers } from '../../src/common/ports/ports.ts'
 import { agentUser } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { ownedCount, ownedStatement } from './owned-gtids.ts'

@@ -1,5 +1,5 @@
-import { RegentError } from '../../src/common/errors.ts'
-import type { DumpThread } from '../../topology/observation.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
+import type { DumpThread } from '../../topology/snapshot/observation.ts'
 import { agentUser } from '../instance/accounts.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import type { Row } from './connection.ts'

@@ -1,5 +1,5 @@
-import type { WriteProbe } from '../../topology/observation.ts'
-import { codeOf, describeError } from '../../src/common/errors.ts'
+import type { WriteProbe } from '../../topology/snapshot/observation.ts'
+import { codeOf, describeError } from '../../src/common/errors/errors.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import { tooManyConnections, type Row } from './connection.ts'
 import { errnoOf } from './failure.ts'

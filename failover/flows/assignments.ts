@@ -1,12 +1,12 @@
-import { errantOf, holdsOf } from '../../topology/holdings.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import { errantOf, holdsOf } from '../../topology/snapshot/holdings.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { countedUuids, knowsOtherUuids } from '../judge/counted-uuids.ts'
 import type { Action } from '../protocol/decision.ts'
 import { electedIn, holdsElected, isMeasure } from '../judge/elected-set.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from '../protocol/order.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '../protocol/record.ts'
-import type { GtidText, Observation } from '../../topology/observation.ts'
-import type { InstanceView } from '../../topology/snapshot.ts'
+import type { GtidText, Observation } from '../../topology/snapshot/observation.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { primaryDonates, waitsForItsCopy } from '../judge/seeding-plan.ts'
 import {
   endpointOf,

@@ -1,4 +1,4 @@
-import type { InstanceName, MemberId } from '../../topology/member.ts'
+import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
 import type { Decision } from '../protocol/decision.ts'
 import type { SwitchoverIntent } from '../protocol/record.ts'
 import type { DecisionInput, LiveView, Situation } from '../judge/situation.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AccountPassword } from '../../topology/observation.ts'
+import type { AccountPassword } from '../../topology/snapshot/observation.ts'
 import type { ViewOverrides } from '../../topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { PasswordsWish } from '../protocol/order.ts'

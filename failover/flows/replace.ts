@@ -1,7 +1,7 @@
-import { counted } from '../../topology/words.ts'
-import { errantOf } from '../../topology/holdings.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
-import type { InstanceView } from '../../topology/snapshot.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { errantOf } from '../../topology/snapshot/holdings.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { countedMembers } from '../protocol/record.ts'
 import {
   departing,

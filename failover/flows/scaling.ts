@@ -1,5 +1,5 @@
-import { counted, allOf } from '../../topology/words.ts'
-import { instanceOf, type InstanceName } from '../../topology/member.ts'
+import { counted, allOf } from '../../src/common/text/words.ts'
+import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'
 import { leavers, wantedInstances, type Situation } from '../judge/situation.ts'

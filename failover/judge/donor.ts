@@ -1,5 +1,5 @@
-import { errantOf } from '../../topology/holdings.ts'
-import type { SeedingFailure } from '../../topology/observation.ts'
+import { errantOf } from '../../topology/snapshot/holdings.ts'
+import type { SeedingFailure } from '../../topology/snapshot/observation.ts'
 import { isFollowing, isLive, liveView, viewNamed, type LiveView, type Situation } from './situation.ts'
 
 /**

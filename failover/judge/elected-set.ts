@@ -1,7 +1,7 @@
-import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
-import { holdsOf } from '../../topology/holdings.ts'
-import { instanceOf, type MemberId } from '../../topology/member.ts'
-import type { Observation } from '../../topology/observation.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
+import type { Observation } from '../../topology/snapshot/observation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { liveView, liveViews, type LiveView, type Situation } from './situation.ts'
 

@@ -12,7 +12,7 @@ import {
   type SituationOverrides,
   never,
 } from '../testing.ts'
-import { instanceOf } from '../../topology/member.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
 
 function electionOf(given: SituationOverrides, wishes: { to?: string; leaving?: readonly string[] } = {}): Election {
   const situation = aSituation({

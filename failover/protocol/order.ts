@@ -1,5 +1,5 @@
-import type { InstanceName, MemberId } from '../../topology/member.ts'
-import type { GtidText, Observation } from '../../topology/observation.ts'
+import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
+import type { GtidText, Observation } from '../../topology/snapshot/observation.ts'
 
 /** Version of the wire messages between manager and agents. */
 export const orderVersion = 1

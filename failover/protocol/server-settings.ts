@@ -1,5 +1,5 @@
-import { RegentError } from '../../src/common/errors.ts'
-import { ordinalOf } from '../../topology/member.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
+import { ordinalOf } from '../../topology/snapshot/member.ts'
 
 /** What the settings of one server depend on: its agent's configuration, and where things lie on its volume. */
 export interface ServerFacts {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MemberId } from '../../topology/member.ts'
+import type { MemberId } from '../../topology/snapshot/member.ts'
 import type { ViewOverrides } from '../../topology/testing.ts'
 import { fetchKey } from '../protocol/order.ts'
 import { decide } from '../decide.ts'

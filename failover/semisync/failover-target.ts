@@ -1,4 +1,4 @@
-import { instanceOf, type InstanceName } from '../../topology/member.ts'
+import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
 import { forcedCandidates } from './forced-failover.ts'

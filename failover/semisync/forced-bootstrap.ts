@@ -1,9 +1,9 @@
-import { counted } from '../../topology/words.ts'
-import { holdsOf } from '../../topology/holdings.ts'
-import { describeProcess } from '../../topology/instance-state.ts'
-import { ordinalOf, type InstanceName } from '../../topology/member.ts'
-import type { Observation } from '../../topology/observation.ts'
-import type { InstanceView } from '../../topology/snapshot.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { describeProcess } from '../../topology/analysis/instance-state.ts'
+import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import type { Observation } from '../../topology/snapshot/observation.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import type { ForcedBootstrap } from '../flows/mode.ts'
 import {
   isLive,

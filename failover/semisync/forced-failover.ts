@@ -1,11 +1,11 @@
-import { instanceOf, type InstanceName, type MemberId } from '../../topology/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { failoverStep, promiseAction } from './crash-failover.ts'
 import { commitTo } from '../flows/commit.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { revocation } from '../judge/durability.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
 import { elect } from '../judge/election.ts'
-import { GtidSet } from '../../topology/gtid-set.ts'
+import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { isServing, liveViews, names, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
 

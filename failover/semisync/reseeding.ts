@@ -1,4 +1,4 @@
-import { holdsOf } from '../../topology/holdings.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { orderFor, peersOf } from '../flows/assignments.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { failedBefore, whyNoDonor, type Donor } from '../judge/donor.ts'

@@ -1,7 +1,7 @@
-import { errantOf, holdsOf } from '../../topology/holdings.ts'
-import { eachOf } from '../../topology/words.ts'
-import { instanceOf, type MemberId } from '../../topology/member.ts'
-import type { InstanceView } from '../../topology/snapshot.ts'
+import { errantOf, holdsOf } from '../../topology/snapshot/holdings.ts'
+import { eachOf } from '../../src/common/text/words.ts'
+import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 import {

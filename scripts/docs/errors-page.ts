@@ -1,5 +1,5 @@
-import { catalogue, remedyOf } from '../../src/common/error-catalogue.ts'
-import { RegentError } from '../../src/common/errors.ts'
+import { catalogue, remedyOf } from '../../src/common/errors/error-catalogue.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
 import { exitCodeOf } from '../../src/cli/terminal/exit-codes.ts'
 import { code, page, table } from './markdown.ts'
 
@@ -18,7 +18,7 @@ export function errorsPage(): string {
   })
   return page(
     'Errors',
-    '`src/common/error-catalogue.ts`',
+    '`src/common/errors/error-catalogue.ts`',
     'Every error has a stable code. Its message says what was wrong, where, with the value; the catalogue says what to do about it. The API answers errors as `application/problem+json` with `code`, `detail` and `remedy`; the command line prints them on standard error and ends with the exit code.',
     table(['code', 'what', 'HTTP status', 'exit code', 'what to do'], rows),
   )

@@ -1,6 +1,6 @@
-import { customResourceDefinition } from '../../src/kube/custom-resource-definition.ts'
-import { mysqlClusterSpecSchema } from '../../src/kube/spec-schema.ts'
-import { mysqlClusterStatusSchema } from '../../src/kube/status-schema.ts'
+import { customResourceDefinition } from '../../src/kube/definition/custom-resource-definition.ts'
+import { mysqlClusterSpecSchema } from '../../src/kube/spec/spec-schema.ts'
+import { mysqlClusterStatusSchema } from '../../src/kube/spec/status-schema.ts'
 import { code, page, table } from './markdown.ts'
 import { descriptionOf, schemaTable } from './schema-table.ts'
 
@@ -9,7 +9,7 @@ export function kubernetesReferencePage(): string {
   const { group, names, versions } = customResourceDefinition().spec
   return page(
     'Reference of the resource',
-    '`src/kube/spec-schema.ts` and `src/kube/status-schema.ts`',
+    '`src/kube/spec/spec-schema.ts` and `src/kube/spec/status-schema.ts`',
     `Kind ${code(names.kind)} of ${code(`${group}/${versions[0]?.name ?? ''}`)}, short name ${code(names.shortNames[0] ?? '')}. The smallest one:`,
     `\`\`\`yaml\napiVersion: ${group}/${versions[0]?.name ?? ''}\nkind: ${names.kind}\nmetadata: {name: shop}\nspec: {instances: 3, storage: {size: 1Gi}}\n\`\`\``,
     'How to get there is in [kubernetes.md](../start/kubernetes.md), what a change restarts in [kubernetes-operations.md](../guide/kubernetes-operations.md#changing-the-image-settings-resources).',

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { JsonPatchOperation } from './kube-client.ts'
-import type { KubeConnection } from './kube-config.ts'
+import type { JsonPatchOperation } from './client/kube-client.ts'
+import type { KubeConnection } from './kube-config/kube-config.ts'
 import { FakeApiState, FakeRefusal, type StoredEvent, type StoredObject, type Written } from './testing-api-state.ts'
 import { answerPortForward } from './testing-port-forward.ts'
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonPatchOperation } from './kube-client.ts'
+import type { JsonPatchOperation } from './client/kube-client.ts'
 
 /** What the fake API server keeps: objects with versions, and the history its watches replay. */
 

@@ -1,5 +1,5 @@
-import type { InformerHandler, InformerPort } from './informer-port.ts'
-import { keyOf, keyText, type KubeObject } from './objects.ts'
+import type { InformerHandler, InformerPort } from './informers/informer-port.ts'
+import { keyOf, keyText, type KubeObject } from './objects/objects.ts'
 
 /** An informer whose changes a test makes; `finishFirstList` where it has not synced from the start. */
 export interface TestingInformer<Kind extends KubeObject = KubeObject> extends InformerPort<Kind> {

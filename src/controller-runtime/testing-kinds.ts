@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from './objects.ts'
+import type { KubeObject, Resource } from './objects/objects.ts'
 
 /** Kinds for tests: one of the core group, one of another. */
 

@@ -1,4 +1,4 @@
-import { KubeApiError } from './kube-api-error.ts'
+import { KubeApiError } from './client/kube-api-error.ts'
 import type {
   ApplyOptions,
   DeleteOptions,
@@ -10,8 +10,8 @@ import type {
   UpdateOptions,
   WatchEvent,
   WatchOptions,
-} from './kube-client.ts'
-import { apiVersionOf, keyOf, type KubeObject, type ObjectKey, type Resource } from './objects.ts'
+} from './client/kube-client.ts'
+import { apiVersionOf, keyOf, type KubeObject, type ObjectKey, type Resource } from './objects/objects.ts'
 import { FakeApiState, FakeRefusal, type StoredObject, type Written } from './testing-api-state.ts'
 
 /** A watch whose events a test gives by hand. */

@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectMeta, Resource } from './objects.ts'
+import type { KubeObject, ObjectMeta, Resource } from './objects/objects.ts'
 
 /** Objects as short as a test wants them. */
 

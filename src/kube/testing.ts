@@ -1,9 +1,9 @@
 import { Value } from 'typebox/value'
-import type { ObjectMeta } from '../controller-runtime/objects.ts'
-import type { MySQLCluster } from './mysql-cluster.ts'
-import { annotations, commonLabels, group, labels, version } from './names.ts'
-import { mysqlClusterSpecSchema, type MySQLClusterSpec } from './spec-schema.ts'
-import { statefulSetOf, type Pod, type StatefulSet } from './stateful-set.ts'
+import type { ObjectMeta } from '../controller-runtime/objects/objects.ts'
+import type { MySQLCluster } from './spec/mysql-cluster.ts'
+import { annotations, commonLabels, group, labels, version } from './names/names.ts'
+import { mysqlClusterSpecSchema, type MySQLClusterSpec } from './spec/spec-schema.ts'
+import { statefulSetOf, type Pod, type StatefulSet } from './pods/stateful-set.ts'
 
 /** A cluster as the API server gives it: what was not said filled in. */
 export function aCluster(said: object = {}, metadata: Partial<MySQLCluster['metadata']> = {}): MySQLCluster {

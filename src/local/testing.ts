@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { readProcessStat, type ProcessIdentity } from '../common/process-stat.ts'
-import { claimNumber } from './addresses.ts'
-import { instancesFor, type LocalCluster } from './cluster-file.ts'
+import { readProcessStat, type ProcessIdentity } from '../common/process/process-stat.ts'
+import { claimNumber } from './addresses/addresses.ts'
+import { instancesFor, type LocalCluster } from './folder/cluster-file.ts'
 
 /** A folder that is gone when the test ends. */
 export async function temporaryFolder(): Promise<string> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { RegentError } from '../common/errors.ts'
+import { RegentError } from '../common/errors/errors.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 import { decodeText } from './shape.ts'
 

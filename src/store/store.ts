@@ -29,7 +29,7 @@ export interface Store {
 
 /**
  * A store by which managers also settle who of them works. On Kubernetes a `Lease` does that
- * (`src/controller-runtime/lease-elector.ts`).
+ * (`src/controller-runtime/leader/lease-elector.ts`).
  */
 export interface LeadingStore extends Store {
   /** Takes or renews leadership for `ttlMs`; undefined while another manager has it. */

@@ -10,10 +10,10 @@ import {
   type PromiseOrder,
 } from '../../failover/protocol/order.ts'
 import { defaultTimings } from '../../failover/protocol/timings.ts'
-import { realRandom } from '../../src/common/real-world.ts'
-import { HeldCertificates, type TlsMaterial } from '../../src/common/tls.ts'
-import { memberId } from '../../topology/member.ts'
-import type { Observation, PromiseReport } from '../../topology/observation.ts'
+import { realRandom } from '../../src/common/ports/real-world.ts'
+import { HeldCertificates, type TlsMaterial } from '../../src/common/tls/tls.ts'
+import { memberId } from '../../topology/snapshot/member.ts'
+import type { Observation, PromiseReport } from '../../topology/snapshot/observation.ts'
 import { aDumpThreadOf, anObservation, gtids, type ServerOverrides } from '../../topology/testing.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 

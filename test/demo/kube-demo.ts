@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../../src/common/errors.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import type { ClusterView } from '../../src/api-contract/views.ts'
 import { KubeCluster } from '../e2e/kube-cluster.ts'
 import { isOwnCluster } from '../e2e/own-cluster.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { describeError } from '../../src/common/errors.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import { onKubernetes } from './on-kubernetes.ts'
 
 /** `npm run test:e2e [-- smoke | WORDS OF A FILE'S NAME …] [--keep]` */

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { codeOf } from '../../src/common/errors.ts'
-import type { KubeConnection } from '../../src/controller-runtime/kube-config.ts'
+import { codeOf } from '../../src/common/errors/errors.ts'
+import type { KubeConnection } from '../../src/controller-runtime/kube-config/kube-config.ts'
 import { configMaps } from '../../src/controller-runtime/testing-kinds.ts'
 import { after, itKeepsTheContract, pause, shop } from '../../src/store/contract.ts'
 import { kubeStore, type KubeStoreOptions } from '../../src/store/kube.ts'

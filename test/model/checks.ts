@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
-import { instanceOf } from '../../topology/member.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
 import { ableToAcknowledge, isConnected, isPast, memberOf, waitingOf, type Instance } from './instance.ts'
 import { isWithin, type Writes } from './ledger.ts'
 import { describeRecord } from './model-words.ts'

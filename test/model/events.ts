@@ -1,6 +1,6 @@
 import type { Request } from '../../failover/judge/situation.ts'
 import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
-import { instanceOf } from '../../topology/member.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
 import { isHeldBack, killMysqld, memberOf, waitingOf, type Instance } from './instance.ts'
 import { converge, finishSeeding } from './model-agent.ts'
 import type { ModelManager } from './model-manager.ts'

@@ -1,8 +1,8 @@
 import type { StoredState } from '../../agents/instance/stored-state.ts'
-import type { InstanceName, MemberId } from '../../topology/member.ts'
+import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
 import type { ReseedOrder } from '../../failover/protocol/order.ts'
-import type { PromiseReport } from '../../topology/observation.ts'
-import { memberId, ordinalOf } from '../../topology/member.ts'
+import type { PromiseReport } from '../../topology/snapshot/observation.ts'
+import { memberId, ordinalOf } from '../../topology/snapshot/member.ts'
 import { countOf, firstOf, isWithin, type Writes } from './ledger.ts'
 
 /**

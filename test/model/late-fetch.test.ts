@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
-import type { Observation } from '../../topology/observation.ts'
+import type { Observation } from '../../topology/snapshot/observation.ts'
 import { Checker } from './checks.ts'
 import { killMysqld } from './instance.ts'
 import { ModelWorld, type WorldOptions } from './model-world.ts'

@@ -1,4 +1,4 @@
-import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 
 /** A set of writes as bits: bit n is the n-th write of the run. */
 export type Writes = number

@@ -1,5 +1,5 @@
 import { summaryOf } from '../../agents/instance/stored-state.ts'
-import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/observation.ts'
+import type { Channel, Observation, ServerState, StoredSummary } from '../../topology/snapshot/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
 import {
   backlogOf,

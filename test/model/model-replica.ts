@@ -1,5 +1,5 @@
 import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
-import { GtidSet, parseGtidSet } from '../../topology/gtid-set.ts'
+import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { isConnected, type Instance } from './instance.ts'
 import { isWithin } from './ledger.ts'
 import { noticeThrownAway, store } from './model-agent.ts'

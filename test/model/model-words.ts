@@ -1,5 +1,5 @@
 import { type ClusterRecord } from '../../failover/protocol/record.ts'
-import { instanceOf, ordinalOf } from '../../topology/member.ts'
+import { instanceOf, ordinalOf } from '../../topology/snapshot/member.ts'
 import { type SentOrder } from './model-agent.ts'
 import { type Letter } from './model-manager.ts'
 

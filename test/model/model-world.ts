@@ -13,7 +13,7 @@ import {
   ordinalOf,
   type InstanceName,
   type MemberId,
-} from '../../topology/member.ts'
+} from '../../topology/snapshot/member.ts'
 import { hostOf } from '../../topology/testing.ts'
 import { noFlaws, type AgentFlaws } from './flaws.ts'
 import { freshMemory, killMysqld, memberOf, receive, releaseFirst, serverUuidOf, type Instance } from './instance.ts'

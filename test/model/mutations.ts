@@ -1,7 +1,7 @@
 import type { Action, Decision } from '../../failover/protocol/decision.ts'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import type { DecisionInput } from '../../failover/judge/situation.ts'
-import type { MemberId } from '../../topology/member.ts'
+import type { MemberId } from '../../topology/snapshot/member.ts'
 import type { WorldOptions } from './model-world.ts'
 import { onlyWith } from './run.ts'
 

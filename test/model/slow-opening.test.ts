@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instanceOf } from '../../topology/member.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
 import { Checker } from './checks.ts'
 import { goOn } from './events.ts'
 import { isHeldBack, killMysqld, type Instance } from './instance.ts'

@@ -1,6 +1,6 @@
-import type { InstanceName } from '../../topology/member.ts'
+import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { MachineClock, ProcessLife } from './process-life.ts'
-import { GtidSet } from '../../topology/gtid-set.ts'
+import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { DataFolder } from './mysqld/data-folder.ts'
 import { Mysqld } from './mysqld/mysqld.ts'
 import { Receiver, type ReceiverPorts } from './mysqld/receiver.ts'

@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
 import { cellLease } from '../../src/store/cell-lease.ts'
 import { leadingCellStore, storeDeadlineMs } from '../../src/store/cell-store.ts'
 import type { Cell, CellName, Cells } from '../../src/store/cells.ts'

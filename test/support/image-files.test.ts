@@ -19,10 +19,10 @@ const keptOut = new Set(
 
 test('the image leaves out tests and what only they use', () => {
   for (const file of [
-    'topology/analyse.test.ts',
+    'topology/analysis/analyse.test.ts',
     'topology/testing.ts',
     'agents/testing.ts',
-    'topology/analysis-cases/case.ts',
+    'topology/analysis/cases/case.ts',
   ])
     expect(keptOut).toContain(file)
 })

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError } from '../../src/common/errors.ts'
-import { runCommand } from '../../src/local/run-command.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import { runCommand } from '../../src/common/process/run-command.ts'
 
 /** A file system of its own in a file, mounted over one instance's volume; needs root, a loop device and mkfs.ext4. */
 export class SmallDisk {

@@ -1,4 +1,4 @@
-{{/* A longer one would make names of Services too long, and one with other characters no host name (src/kube/names.ts). */}}
+{{/* A longer one would make names of Services too long, and one with other characters no host name (src/kube/names/names.ts). */}}
 {{- define "mysql-cluster.name" -}}
 {{- $name := .Values.nameOverride | default .Release.Name -}}
 {{- if or (gt (len $name) 39) (not (regexMatch "^[a-z][a-z0-9-]*$" $name)) -}}

@@ -1,6 +1,6 @@
 {{/*
-Names are the same in every release: Service and Secret are what scripts rely on, the manager looks for its own objects by name (src/kube/names.ts), and only one release can own the custom resource definition.
-The NetworkPolicy of a cluster lets managers in by app.kubernetes.io/name (src/kube/network-policy.ts).
+Names are the same in every release: Service and Secret are what scripts rely on, the manager looks for its own objects by name (src/kube/names/names.ts), and only one release can own the custom resource definition.
+The NetworkPolicy of a cluster lets managers in by app.kubernetes.io/name (src/kube/objects/network-policy.ts).
 */}}
 {{- define "regent.selector" -}}
 app.kubernetes.io/name: regent

@@ -2,12 +2,12 @@ import type { AgentConfig } from '../../../agents/instance/config.ts'
 import { defaultArchiveBytes } from '../../../failover/protocol/archive-default.ts'
 import { defaultMode, modes } from '../../../failover/protocol/mode.ts'
 import { contradictionIn, defaultTimings } from '../../../failover/protocol/timings.ts'
-import { RegentError } from '../../common/errors.ts'
-import { exactObject, integer, text } from '../../common/json-schema.ts'
-import { logLevels } from '../../common/log-levels.ts'
-import { complaintAbout } from '../../common/schema-complaint.ts'
-import { refuseNewer } from '../../local/file-version.ts'
-import { readJson } from '../../local/input-file.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import { exactObject, integer, text } from '../../common/input/json-schema.ts'
+import { logLevels } from '../../common/log/log-levels.ts'
+import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { refuseNewer } from '../../local/files/file-version.ts'
+import { readJson } from '../../local/files/input-file.ts'
 
 const path = (description: string) => ({ type: 'string', pattern: '^/', minLength: 1, maxLength: 4096, description })
 const program = (description: string, minItems: number) => ({

@@ -1,8 +1,8 @@
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { RegentError } from '../../common/errors.ts'
-import { logLevels } from '../../common/log-levels.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import { logLevels } from '../../common/log/log-levels.ts'
 import { addressArgument, integerFrom, oneOf, pathArgument, storeArgument } from '../terminal/arguments.ts'
 import type { Io } from '../terminal/io.ts'
 import { kubernetesGroup, localGroup } from './manager-groups.ts'
@@ -120,8 +120,8 @@ async function runOnKubernetes({ config }: ManagerFlags, command: Command, io: I
 
 async function runLocal(flags: LocalFlags): Promise<void> {
   const [{ readCluster }, { layoutOf }, { runManager }] = await Promise.all([
-    import('../../local/cluster-file.ts'),
-    import('../../local/state-layout.ts'),
+    import('../../local/folder/cluster-file.ts'),
+    import('../../local/folder/state-layout.ts'),
     import('../../manager/run.ts'),
   ])
   const clusterDir = resolve(flags.clusterDir)

@@ -1,6 +1,6 @@
-import { catalogue, type ErrorCode } from '../../common/error-catalogue.ts'
-import { RegentError } from '../../common/errors.ts'
-import { readText } from '../../local/input-file.ts'
+import { catalogue, type ErrorCode } from '../../common/errors/error-catalogue.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import { readText } from '../../local/files/input-file.ts'
 import type { ClusterView } from '../../api-contract/views.ts'
 
 /** Longer than any read the manager answers from memory should take, also on a busy machine. */

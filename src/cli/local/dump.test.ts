@@ -1,9 +1,9 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { writeCluster } from '../../local/cluster-file.ts'
-import { ensureSecrets } from '../../local/secrets.ts'
-import { layoutOf } from '../../local/state-layout.ts'
+import { writeCluster } from '../../local/folder/cluster-file.ts'
+import { ensureSecrets } from '../../local/folder/secrets.ts'
+import { layoutOf } from '../../local/folder/state-layout.ts'
 import { clusterIn, temporaryFolder } from '../../local/testing.ts'
 import { dump } from './dump.ts'
 

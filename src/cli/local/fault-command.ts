@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { faults, isFault } from '../../local/fault-names.ts'
+import { faults, isFault } from '../../local/faults/fault-names.ts'
 import { instanceArgument } from '../terminal/arguments.ts'
 import { withOutput, type OutputOptions } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
@@ -15,10 +15,10 @@ export function addFault(local: Command, io: Io): void {
     .addHelpText('after', `\nFaults:\n${explained.join('\n')}`)
   withOutput(command).action(async (instance: string, fault: string, options: OutputOptions) => {
     const [{ findCluster }, { injectFault }, { clusterOfInstance }, { layoutOf }] = await Promise.all([
-      import('../../local/cluster-index.ts'),
-      import('../../local/fault.ts'),
-      import('../../local/names.ts'),
-      import('../../local/state-layout.ts'),
+      import('../../local/clusters/cluster-index.ts'),
+      import('../../local/faults/fault.ts'),
+      import('../../local/folder/names.ts'),
+      import('../../local/folder/state-layout.ts'),
     ])
     const { dir, cluster } = await findCluster(clusterOfInstance(instance))
     if (!isFault(fault)) return

@@ -7,9 +7,9 @@ export function addList(local: Command, io: Io): void {
   withOutput(command).action(async (options: OutputOptions) => {
     const [{ allClusters, orphanedClusters }, { localStatus }, { describeError }, { renderTable }, { toJson }] =
       await Promise.all([
-        import('../../local/cluster-index.ts'),
+        import('../../local/clusters/cluster-index.ts'),
         import('./status.ts'),
-        import('../../common/errors.ts'),
+        import('../../common/errors/errors.ts'),
         import('../terminal/table.ts'),
         import('../terminal/json-output.ts'),
       ])

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { renderServerConfig } from '../../../agents/mysqld/my-cnf.ts'
 import { askForSettings, runHere } from '../../../agents/mysqld/settings-check.ts'
-import { RegentError } from '../../common/errors.ts'
-import type { LocalCluster, MysqlPrograms } from '../../local/cluster-file.ts'
-import { agentConfigPath, type StateLayout } from '../../local/state-layout.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import type { LocalCluster, MysqlPrograms } from '../../local/folder/cluster-file.ts'
+import { agentConfigPath, type StateLayout } from '../../local/folder/state-layout.ts'
 import { readAgentConfig } from '../commands/agent-config-file.ts'
 
 /**

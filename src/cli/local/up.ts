@@ -1,14 +1,19 @@
 import { resolve } from 'node:path'
-import { RegentError } from '../../common/errors.ts'
-import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '../../local/background.ts'
-import { readClusterIfThere, type LocalCluster, type MysqlPrograms } from '../../local/cluster-file.ts'
-import { folderOf, rememberFolder, type FoundCluster } from '../../local/cluster-index.ts'
-import { withFileLock } from '../../local/file-lock.ts'
-import { readHosts } from '../../local/hosts-file.ts'
-import { findMysql } from '../../local/mysql-binaries.ts'
-import { createCluster, reopenCluster, requireUsableFolder, type PreparedCluster } from '../../local/prepare.ts'
-import { composeSpec, readSpec } from '../../local/spec-file.ts'
-import { layoutOf } from '../../local/state-layout.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import { startSupervisor, stopCluster, supervisorStatus, commandLock } from '../../local/supervisor/background.ts'
+import { readClusterIfThere, type LocalCluster, type MysqlPrograms } from '../../local/folder/cluster-file.ts'
+import { folderOf, rememberFolder, type FoundCluster } from '../../local/clusters/cluster-index.ts'
+import { withFileLock } from '../../local/files/file-lock.ts'
+import { readHosts } from '../../local/addresses/hosts-file.ts'
+import { findMysql } from '../../local/packages/mysql-binaries.ts'
+import {
+  createCluster,
+  reopenCluster,
+  requireUsableFolder,
+  type PreparedCluster,
+} from '../../local/clusters/prepare.ts'
+import { composeSpec, readSpec } from '../../local/folder/spec-file.ts'
+import { layoutOf } from '../../local/folder/state-layout.ts'
 import type { Io } from '../terminal/io.ts'
 import { printStatus } from './status.ts'
 import { refuseUnknownSettings } from './refuse-settings.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import { RegentError } from '../../common/errors.ts'
+import { RegentError } from '../../common/errors/errors.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import { operationResultSchema, type OperationResult } from '../../api-contract/operation-result.ts'
 import {

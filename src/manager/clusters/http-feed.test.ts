@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
 import { createAgentServer } from '../../../agents/http.ts'
-import { observationVersion, type Observation } from '../../../topology/observation.ts'
+import { observationVersion, type Observation } from '../../../topology/snapshot/observation.ts'
 import { anObservation } from '../../../topology/testing.ts'
 import { createHttpFeed, parseObservation } from './http-feed.ts'
 

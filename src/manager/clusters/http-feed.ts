@@ -1,12 +1,12 @@
 import type { ClientRequest } from 'node:http'
 import { createInterface } from 'node:readline'
-import { describeFailure, isDistrust, requestTo } from '../../common/agent-request.ts'
-import { catalogue } from '../../common/error-catalogue.ts'
-import { describeError, RegentError } from '../../common/errors.ts'
-import { readText } from '../../common/http-transport.ts'
-import type { ClientTls } from '../../common/tls.ts'
+import { describeFailure, isDistrust, requestTo } from '../../common/http/agent-request.ts'
+import { catalogue } from '../../common/errors/error-catalogue.ts'
+import { describeError, RegentError } from '../../common/errors/errors.ts'
+import { readText } from '../../common/http/http-transport.ts'
+import type { ClientTls } from '../../common/tls/tls.ts'
 import { agentRoutes } from '../../../failover/protocol/order.ts'
-import { observationVersion, type Observation } from '../../../topology/observation.ts'
+import { observationVersion, type Observation } from '../../../topology/snapshot/observation.ts'
 import type { AgentFeed, AgentIdentity, FeedListener } from '../loop/agent-feed.ts'
 
 /**

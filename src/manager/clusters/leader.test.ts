@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Timer } from '../../common/ports.ts'
-import { realWorld } from '../../common/real-world.ts'
+import type { Timer } from '../../common/ports/ports.ts'
+import { realWorld } from '../../common/ports/real-world.ts'
 import { memoryStore } from '../../store/memory.ts'
 import { Leader } from './leader.ts'
 

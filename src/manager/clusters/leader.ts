@@ -1,5 +1,5 @@
-import { describeError } from '../../common/errors.ts'
-import type { Timer, World } from '../../common/ports.ts'
+import { describeError } from '../../common/errors/errors.ts'
+import type { Timer, World } from '../../common/ports/ports.ts'
 import type { LeadingStore } from '../../store/store.ts'
 
 export interface LeaderOptions {

@@ -1,5 +1,5 @@
-import { inPlace } from '../../common/commands.ts'
-import { RegentError } from '../../common/errors.ts'
+import { inPlace } from '../../common/errors/commands.ts'
+import { RegentError } from '../../common/errors/errors.ts'
 import type { ClusterLoop } from '../loop/cluster-loop.ts'
 import type { EndedRecovery } from '../loop/recovery-book.ts'
 import type { OperationResult } from '../../api-contract/operation-result.ts'
@@ -15,7 +15,7 @@ import type {
   SwitchoverRequest,
   UnfenceRequest,
 } from './cluster-service.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../../topology/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../../topology/snapshot/member.ts'
 import { decide, modeOf } from '../../../failover/decide.ts'
 import { describeDowntime, downtimeOf, withDowntime, withoutDowntime } from '../../../failover/judge/downtime.ts'
 import { withoutIncarnations } from '../../../failover/judge/incarnations.ts'
@@ -29,9 +29,9 @@ import {
 import { planReplace } from '../../../failover/flows/replace.ts'
 import { planScale } from '../../../failover/flows/scaling.ts'
 import { isWell, judgePrimary } from '../../../failover/judge/verdict.ts'
-import { counted, allOf } from '../../../topology/words.ts'
-import type { World } from '../../common/ports.ts'
-import type { Platform } from '../../common/platform.ts'
+import { counted, allOf } from '../../common/text/words.ts'
+import type { World } from '../../common/ports/ports.ts'
+import type { Platform } from '../../common/ports/platform.ts'
 
 /** How long an operation that has no deadline of its own is waited for. */
 const patienceMs = 30_000

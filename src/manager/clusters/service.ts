@@ -1,4 +1,4 @@
-import { RegentError } from '../../common/errors.ts'
+import { RegentError } from '../../common/errors/errors.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterService } from './cluster-service.ts'
 import { topologyView } from './cluster-views.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Happening } from '../../controller-runtime/event-correlator.ts'
+import type { Happening } from '../../controller-runtime/events/event-correlator.ts'
 import { testingInformer } from '../../controller-runtime/testing-informer.ts'
 import { aCluster } from '../../kube/testing.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'

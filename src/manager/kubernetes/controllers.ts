@@ -1,12 +1,18 @@
-import { describeError } from '../../common/errors.ts'
-import type { Logger } from '../../common/logger.ts'
-import type { World } from '../../common/ports.ts'
-import { Controller, type ControllerOptions } from '../../controller-runtime/controller.ts'
-import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller-sources.ts'
-import type { InformerPort } from '../../controller-runtime/informer-port.ts'
-import type { InformerSet } from '../../controller-runtime/informer-set.ts'
-import type { KubeClient } from '../../controller-runtime/kube-client.ts'
-import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../../controller-runtime/objects.ts'
+import { describeError } from '../../common/errors/errors.ts'
+import type { Logger } from '../../common/log/logger.ts'
+import type { World } from '../../common/ports/ports.ts'
+import { Controller, type ControllerOptions } from '../../controller-runtime/controller/controller.ts'
+import { watchFor, watchMapped, watchOwned } from '../../controller-runtime/controller/controller-sources.ts'
+import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
+import type { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
+import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import {
+  keyOf,
+  keyText,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from '../../controller-runtime/objects/objects.ts'
 import {
   annotationsChanged,
   anyOf,
@@ -14,19 +20,19 @@ import {
   objectsThat,
   resourceVersionChanged,
   type Predicate,
-} from '../../controller-runtime/predicates.ts'
-import type { RuntimeMetrics } from '../../controller-runtime/runtime-metrics.ts'
-import { ofController, strangersAmong } from '../../kube/added-by-others.ts'
-import type { ConfigMap } from '../../kube/agent-config.ts'
-import { podDisruptionBudgets } from '../../kube/disruption-budget.ts'
-import { mysqlClusters, type MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { labels, namesOf } from '../../kube/names.ts'
-import { networkPolicies } from '../../kube/network-policy.ts'
-import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '../../kube/primary-endpoints.ts'
-import type { Secret } from '../../kube/secrets.ts'
-import { serviceAccounts } from '../../kube/service-account.ts'
-import { services } from '../../kube/services.ts'
-import { volumeClaims, type Pod, type StatefulSet } from '../../kube/stateful-set.ts'
+} from '../../controller-runtime/controller/predicates.ts'
+import type { RuntimeMetrics } from '../../controller-runtime/controller/runtime-metrics.ts'
+import { ofController, strangersAmong } from '../../kube/primary/added-by-others.ts'
+import type { ConfigMap } from '../../kube/objects/agent-config.ts'
+import { podDisruptionBudgets } from '../../kube/objects/disruption-budget.ts'
+import { mysqlClusters, type MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
+import { labels, namesOf } from '../../kube/names/names.ts'
+import { networkPolicies } from '../../kube/objects/network-policy.ts'
+import { endpointSlices, managedBy, serviceName, type EndpointSlice } from '../../kube/primary/primary-endpoints.ts'
+import type { Secret } from '../../kube/secrets/secrets.ts'
+import { serviceAccounts } from '../../kube/objects/service-account.ts'
+import { services } from '../../kube/objects/services.ts'
+import { volumeClaims, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import { TemplateKeeper } from './keep-template.ts'

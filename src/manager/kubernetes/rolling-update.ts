@@ -1,8 +1,8 @@
-import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { annotations } from '../../kube/names.ts'
-import type { Pod } from '../../kube/stateful-set.ts'
-import { ordinalOf } from '../../../topology/member.ts'
-import { refusesSettings } from '../../../topology/words.ts'
+import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
+import { annotations } from '../../kube/names/names.ts'
+import type { Pod } from '../../kube/pods/stateful-set.ts'
+import { ordinalOf } from '../../../topology/snapshot/member.ts'
+import { refusesSettings } from '../../common/text/words.ts'
 import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
 import { takesPart } from './status.ts'
 

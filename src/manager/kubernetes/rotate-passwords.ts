@@ -1,9 +1,15 @@
-import type { KubeClient } from '../../controller-runtime/kube-client.ts'
-import { keyOf } from '../../controller-runtime/objects.ts'
-import type { MySQLCluster } from '../../kube/mysql-cluster.ts'
-import { annotations, fieldManager, namesOf } from '../../kube/names.ts'
-import { oldPasswordsMs, patchOf, rotationIn, wishOf, type PasswordRotation } from '../../kube/password-rotation.ts'
-import { secrets, type Secret } from '../../kube/secrets.ts'
+import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import { keyOf } from '../../controller-runtime/objects/objects.ts'
+import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
+import { annotations, fieldManager, namesOf } from '../../kube/names/names.ts'
+import {
+  oldPasswordsMs,
+  patchOf,
+  rotationIn,
+  wishOf,
+  type PasswordRotation,
+} from '../../kube/secrets/password-rotation.ts'
+import { secrets, type Secret } from '../../kube/secrets/secrets.ts'
 import type { PasswordsWish } from '../../../failover/protocol/order.ts'
 import { whyNotAsWished } from '../../../failover/flows/passwords.ts'
 import { isWritable } from '../../../failover/judge/situation.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
+import type { MySQLClusterStatus } from '../../kube/spec/status-schema.ts'
 import { aCluster } from '../../kube/testing.ts'
 import { SpecProgress } from './spec-progress.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MySQLClusterStatus } from '../../kube/status-schema.ts'
+import type { MySQLClusterStatus } from '../../kube/spec/status-schema.ts'
 import { aCluster, aPod } from '../../kube/testing.ts'
 import { gistOf, gistOfSentence, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
 import { aRow, aView } from './testing.ts'

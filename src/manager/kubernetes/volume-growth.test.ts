@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { realWorld } from '../../common/real-world.ts'
-import { createKubeClient } from '../../controller-runtime/http-kube-client.ts'
+import { realWorld } from '../../common/ports/real-world.ts'
+import { createKubeClient } from '../../controller-runtime/client/http-kube-client.ts'
 import { FakeApiServer } from '../../controller-runtime/testing-api-server.ts'
-import { volumeClaims } from '../../kube/stateful-set.ts'
+import { volumeClaims } from '../../kube/pods/stateful-set.ts'
 import { aCluster } from '../../kube/testing.ts'
 import { applyClusterObjects } from './cluster-objects.ts'
 

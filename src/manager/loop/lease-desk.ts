@@ -1,7 +1,7 @@
-import type { Transport } from '../../common/ports.ts'
+import type { Transport } from '../../common/ports/ports.ts'
 import { agentRoutes, orderVersion } from '../../../failover/protocol/order.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
-import type { Observation } from '../../../topology/observation.ts'
+import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Store } from '../../store/store.ts'
 import type { Sightings } from './sightings.ts'
 

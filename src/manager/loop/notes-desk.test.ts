@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
-import { virtualWorld } from '../../controller-runtime/testing-world.ts'
+import { virtualWorld } from '../../common/ports/testing-world.ts'
 import { memoryStore, type MemoryCells } from '../../store/memory.ts'
 import type { Store } from '../../store/store.ts'
 import { NotesDesk } from './notes-desk.ts'

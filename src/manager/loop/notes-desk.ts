@@ -1,5 +1,5 @@
-import { codeOf, describeError } from '../../common/errors.ts'
-import type { Timer, Timers } from '../../common/ports.ts'
+import { codeOf, describeError } from '../../common/errors/errors.ts'
+import type { Timer, Timers } from '../../common/ports/ports.ts'
 import { emptyNotes, type ClusterNotes } from '../../../failover/protocol/notes.ts'
 import type { Store } from '../../store/store.ts'
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { orderVersion } from '../../../failover/protocol/order.ts'
 import { defaultTimings } from '../../../failover/protocol/timings.ts'
 import { memberOf } from '../../../topology/testing.ts'
-import { realWorld } from '../../common/real-world.ts'
+import { realWorld } from '../../common/ports/real-world.ts'
 import { OrderDesk, type OrderAction } from './order-desk.ts'
 
 const common = { version: orderVersion, cluster: 'shop', member: memberOf('shop-1'), epoch: 1, revision: 1 } as const

@@ -1,10 +1,10 @@
-import { codeOf, describeError } from '../../common/errors.ts'
-import type { Transport, World } from '../../common/ports.ts'
+import { codeOf, describeError } from '../../common/errors/errors.ts'
+import type { Transport, World } from '../../common/ports/ports.ts'
 import { agentRoutes, type OrderAnswer } from '../../../failover/protocol/order.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
 import type { Action } from '../../../failover/protocol/decision.ts'
 import type { Refusal } from '../../../failover/judge/situation.ts'
-import type { Observation } from '../../../topology/observation.ts'
+import type { Observation } from '../../../topology/snapshot/observation.ts'
 
 /**
  * The same order is not sent again at once, whether it was obeyed or refused: what it leads to, or what refused it, has

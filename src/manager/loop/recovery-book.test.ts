@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { aSituation } from '../../../failover/testing.ts'
 import { gtids } from '../../../topology/testing.ts'
-import { virtualWorld } from '../../controller-runtime/testing-world.ts'
+import { virtualWorld } from '../../common/ports/testing-world.ts'
 import { RecoveryBook } from './recovery-book.ts'
 
 it('The timeline of a recovery that does not end stays short: its beginning and its end are kept, and how many steps are left out between', () => {

@@ -1,12 +1,12 @@
-import type { PrimaryRoute } from '../../common/platform.ts'
-import type { Clock, Random } from '../../common/ports.ts'
+import type { PrimaryRoute } from '../../common/ports/platform.ts'
+import type { Clock, Random } from '../../common/ports/ports.ts'
 import type { DecisionInput } from '../../../failover/judge/situation.ts'
 import type { CommitAction, Decision, FlowKind } from '../../../failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { abbreviated } from '../../../topology/words.ts'
-import { describeOpening } from '../../../topology/opening.ts'
-import type { Snapshot } from '../../../topology/snapshot.ts'
+import { abbreviated } from '../../common/text/words.ts'
+import { describeOpening } from '../../../topology/snapshot/opening.ts'
+import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
 
 export interface RecoveryStart {
   readonly kind: FlowKind

@@ -2,8 +2,8 @@ import { believed, standingOf, unnoted, withIncarnation } from '../../../failove
 import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { saysUnsettled, withUnsettled } from '../../../failover/judge/unsettled.ts'
-import type { Observation } from '../../../topology/observation.ts'
-import type { Snapshot } from '../../../topology/snapshot.ts'
+import type { Observation } from '../../../topology/snapshot/observation.ts'
+import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
 
 /** A store that does not take the notes is asked again after this long. */
 const notingRetryMs = 1_000

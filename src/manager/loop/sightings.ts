@@ -1,9 +1,9 @@
-import type { PlatformInstance } from '../../common/platform.ts'
+import type { PlatformInstance } from '../../common/ports/platform.ts'
 import { isFollowing } from '../../../failover/judge/situation.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
-import type { Observation } from '../../../topology/observation.ts'
-import type { Snapshot } from '../../../topology/snapshot.ts'
+import type { Observation } from '../../../topology/snapshot/observation.ts'
+import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
 
 interface Sighting {
   readonly instance: PlatformInstance

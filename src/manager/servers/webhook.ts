@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describeError, RegentError } from '../../common/errors.ts'
-import { readText } from '../../common/http-transport.ts'
-import type { Logger } from '../../common/logger.ts'
-import { problemContentType, problemOf } from '../../common/problem.ts'
-import { createTlsServer } from '../../common/tls-server.ts'
-import type { CertificateSource } from '../../common/tls.ts'
-import type { Runnable } from '../../controller-runtime/runnables.ts'
+import { describeError, RegentError } from '../../common/errors/errors.ts'
+import { readText } from '../../common/http/http-transport.ts'
+import type { Logger } from '../../common/log/logger.ts'
+import { problemContentType, problemOf } from '../../common/http/problem.ts'
+import { createTlsServer } from '../../common/tls/tls-server.ts'
+import type { CertificateSource } from '../../common/tls/tls.ts'
+import type { Runnable } from '../../controller-runtime/runnables/runnables.ts'
 import {
   refuse,
   requestIn,
@@ -14,14 +14,14 @@ import {
   type AdmissionRequest,
   type AdmissionResponse,
   type Reviewer,
-} from '../../kube/admission.ts'
+} from '../../kube/admission/admission.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
 
 export interface WebhookServerParts {
   readonly address: ListenAddress
   /** It does not listen before the first are there. */
   readonly certificates: CertificateSource
-  /** By path: `admissionRoutes` of `src/kube/admission.ts`. */
+  /** By path: `admissionRoutes` of `src/kube/admission/admission.ts`. */
   readonly routes: Readonly<Record<string, Reviewer>>
   readonly log: Logger
 }

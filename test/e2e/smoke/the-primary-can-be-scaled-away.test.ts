@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { monotonicMs } from '../../support/monotonic.ts'
 import { Writer } from '../../support/writer.ts'
-import { agentContainer } from '../../../src/kube/pod-template.ts'
-import { pods, volumeClaims } from '../../../src/kube/stateful-set.ts'
+import { agentContainer } from '../../../src/kube/pods/pod-template.ts'
+import { pods, volumeClaims } from '../../../src/kube/pods/stateful-set.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from '../with-kube-cluster.ts'
 
 const demo = withKubeCluster()

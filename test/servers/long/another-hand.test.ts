@@ -1,7 +1,7 @@
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createMysqldProcess } from '../../../agents/mysqld/process.ts'
-import { realWorld } from '../../../src/common/real-world.ts'
+import { realWorld } from '../../../src/common/ports/real-world.ts'
 import { BareInstance, until } from '../../support/bare-instance.ts'
 import { queryWithin } from '../../support/sql-session.ts'
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { agentConfigPath } from '../../../src/local/state-layout.ts'
+import { agentConfigPath } from '../../../src/local/folder/state-layout.ts'
 import type { TestCluster } from '../../support/cluster.ts'
 import { logOf } from '../../support/instance-files.ts'
 import { withCluster } from '../../support/with-cluster.ts'

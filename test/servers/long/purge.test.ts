@@ -1,7 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeCluster } from '../../../src/local/cluster-file.ts'
+import { writeCluster } from '../../../src/local/folder/cluster-file.ts'
 import { clusterIn, temporaryFolder } from '../../../src/local/testing.ts'
 import { shop } from '../../../src/store/contract.ts'
 import { openStore } from '../../../src/store/open.ts'

@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { runCommand } from '../../../src/local/run-command.ts'
+import { runCommand } from '../../../src/common/process/run-command.ts'
 import type { TestCluster } from '../../support/cluster.ts'
 import { logOf } from '../../support/instance-files.ts'
 import { withCluster } from '../../support/with-cluster.ts'

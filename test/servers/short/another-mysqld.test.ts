@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createSqlServer } from '../../../agents/sql/server.ts'
-import { realWorld } from '../../../src/common/real-world.ts'
+import { realWorld } from '../../../src/common/ports/real-world.ts'
 import { BareInstance, secret } from '../../support/bare-instance.ts'
 
 let there: BareInstance

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { askSupervisor } from '../../../src/local/control.ts'
-import { managerProcess } from '../../../src/local/supervisor.ts'
+import { askSupervisor } from '../../../src/local/supervisor/control.ts'
+import { managerProcess } from '../../../src/local/supervisor/supervisor.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 
 const shop = withCluster()

@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readFileSets, lastBinlogFile } from '../../../agents/binlog/set.ts'
-import { GtidSet } from '../../../topology/gtid-set.ts'
+import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { byHand } from '../../support/by-hand.ts'
 import { LoneServer, removeTemplate, value } from '../../support/lone-server.ts'
 import { withCluster } from '../../support/with-cluster.ts'

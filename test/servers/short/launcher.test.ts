@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { BareInstance, until } from '../../support/bare-instance.ts'
 
-const script = join(import.meta.dirname, '../../../src/kube/launcher.sh')
+const script = join(import.meta.dirname, '../../../src/kube/pods/launcher.sh')
 let folder: string
 let launcher: ChildProcess
 let instance: BareInstance

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { processesOf } from '../../../src/local/cluster-processes.ts'
+import { processesOf } from '../../../src/local/processes/cluster-processes.ts'
 import { runRegent } from '../../support/cluster.ts'
 import { freePort } from '../../support/redis-server.ts'
 

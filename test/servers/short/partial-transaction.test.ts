@@ -1,6 +1,6 @@
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseGtidSet } from '../../../topology/gtid-set.ts'
+import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { until, type BareInstance } from '../../support/bare-instance.ts'
 import { elapsed } from '../../support/monotonic.ts'
 import { SourceAndReplica } from '../../support/source-and-replica.ts'

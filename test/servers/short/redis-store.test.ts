@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { describeError } from '../../../src/common/errors.ts'
+import { describeError } from '../../../src/common/errors/errors.ts'
 import type { CellName } from '../../../src/store/cells.ts'
 import {
   after,

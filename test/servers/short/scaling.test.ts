@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { logPath } from '../../../src/local/state-layout.ts'
+import { logPath } from '../../../src/local/folder/state-layout.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { agentConfigPath } from '../../../src/local/state-layout.ts'
+import { agentConfigPath } from '../../../src/local/folder/state-layout.ts'
 import type { TestCluster } from '../../support/cluster.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'

@@ -1,5 +1,5 @@
 import { agentRoutes } from '../../../failover/protocol/order.ts'
-import { instanceOf } from '../../../topology/member.ts'
+import { instanceOf } from '../../../topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import { askForSwitchover } from '../operations/requests.ts'
 import type { SeededRandom } from '../seeded-random.ts'

@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../../topology/member.ts'
+import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { DataFolder, Transaction } from './data-folder.ts'

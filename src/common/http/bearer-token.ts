@@ -1,0 +1,54 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { describeError, RegentError } from '../errors/errors.ts'
+
+const shortestToken = 16
+const longestToken = 1_024
+
+/**
+ * The bearer token in a file, without white space around it. Throws `REGENT_BAD_FILE` where the file is missing,
+ * readable by others than its owner, or holds no usable token. The token itself is never part of a message. Somebody
+ * else's file may be readable by its group: so a Secret comes into a pod, root's and readable by the pod's group.
+ */
+export async function readTokenFile(path: string): Promise<string> {
+  const { text, mode, uid } = await readWithMode(path)
+  if ((mode & (uid === process.getuid?.() ? 0o077 : 0o037)) !== 0) {
+    throw bad(path, `may be read by others than its owner (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
+  }
+  const token = text.trim()
+  if (token.length < shortestToken || token.length > longestToken) {
+    throw bad(path, `holds ${token.length} characters; a token has ${shortestToken} to ${longestToken}`)
+  }
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw bad(path, 'holds white space or characters other than visible ASCII inside the token')
+  return token
+}
+
+/**
+ * Whether an `Authorization` header carries this token. Digests are compared, in constant time, so that neither the
+ * token's content nor its length can be measured from outside.
+ */
+export function carriesToken(authorization: string | undefined, token: string): boolean {
+  const offered = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+  return timingSafeEqual(digest(offered ?? ''), digest(token)) && offered !== undefined
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+async function readWithMode(path: string): Promise<{ text: string; mode: number; uid: number }> {
+  try {
+    // The mode is asked of the open file, not of the path: nobody can put another file there in between.
+    await using file = await open(path, 'r')
+    const { mode, uid } = await file.stat()
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(longestToken + 64))
+    return { text: buffer.toString('latin1', 0, bytesRead), mode, uid }
+  } catch (error) {
+    throw bad(path, `cannot be read: ${describeError(error)}`, error)
+  }
+}
+
+function bad(path: string, what: string, cause?: unknown): RegentError {
+  return new RegentError('REGENT_BAD_FILE', `token file ${path} ${what}`, { cause })
+}

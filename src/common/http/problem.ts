@@ -1,0 +1,35 @@
+import type { Place } from '../errors/commands.ts'
+import { catalogue, remedyOf, type ErrorCode } from '../errors/error-catalogue.ts'
+import { codeOf, describeError } from '../errors/errors.ts'
+
+/**
+ * How every HTTP error of Regent is answered: RFC 9457 problem details, with the catalogue's code and remedy beside
+ * them.
+ */
+export interface Problem {
+  /** `urn:regent:error:<code>`: a name, not an address. */
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly code: ErrorCode
+  /** What was wrong, where, with the value. */
+  readonly detail: string
+  /** What to do about it. */
+  readonly remedy: string
+  /** Path of the request. */
+  readonly instance: string
+}
+
+export const problemContentType = 'application/problem+json; charset=utf-8'
+
+/**
+ * The problem document of any thrown value. What is not a RegentError becomes `REGENT_INTERNAL` without its message:
+ * that may hold what is nobody's business, and belongs into the log.
+ */
+export function problemOf(error: unknown, instance: string, where: Place['kind'] = 'local'): Problem {
+  const code = codeOf(error)
+  const { status, title } = catalogue[code]
+  const remedy = remedyOf(code, where)
+  const detail = code === 'REGENT_INTERNAL' ? `${instance} could not be answered` : describeError(error)
+  return { type: `urn:regent:error:${code}`, title, status, code, detail, remedy, instance }
+}

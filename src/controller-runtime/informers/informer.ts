@@ -1,0 +1,211 @@
+import type { Logger } from '../../common/log/logger.ts'
+import type { Timer, World } from '../../common/ports/ports.ts'
+import { fractionOf } from '../client/backoff.ts'
+import { deepFrozen, Indexer, type Indexes } from './indexer.ts'
+import type { KubeClient, Selection } from '../client/kube-client.ts'
+import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '../objects/objects.ts'
+import { Reflector, type ReflectorTimings } from './reflector.ts'
+
+/** Told of every change, in order, at once; must not wait and need not change anything. */
+export interface InformerHandler<Kind extends KubeObject> {
+  /** `initial`: it was there before, and is only new to this handler. */
+  added?(object: Kind, initial: boolean): void
+  /** Also at a resync, with the same object twice. */
+  updated?(before: Kind, after: Kind): void
+  /** `missed`: the end itself was not seen, so this is the last state known and perhaps not the last there was. */
+  deleted?(object: Kind, missed: boolean): void
+}
+
+export interface InformerParts<Kind extends KubeObject> {
+  readonly client: Pick<KubeClient, 'list' | 'watch'>
+  readonly resource: Resource<Kind>
+  /**
+   * Those to look at; all where none is named. Each is listed and watched by itself, as a role for single namespaces
+   * demands.
+   */
+  readonly namespaces?: readonly string[]
+  readonly selection?: Omit<Selection, 'namespace'>
+  readonly world: World
+  readonly logger: Logger
+  readonly indexes?: Indexes<Kind>
+  /**
+   * How often handlers are given every object again, ±10 %; 10 h unless given, never where 0. No substitute for a timer
+   * of one's own.
+   */
+  readonly resyncMs?: number
+  readonly timings?: ReflectorTimings
+}
+
+const defaultResyncMs = 36_000_000
+
+/**
+ * A cache of one kind that is kept up to date, shared by all who read it or want to hear of changes. Objects it gives
+ * out are frozen, and may be a moment old: whoever commits to something asks the API server.
+ */
+export class Informer<Kind extends KubeObject> {
+  readonly resource: Resource<Kind>
+  readonly #parts: InformerParts<Kind>
+  readonly #indexer: Indexer<Kind>
+  readonly #handlers = new Set<InformerHandler<Kind>>()
+  readonly #firstList = Promise.withResolvers<void>()
+  /** Namespaces whose first list is in; undefined stands for all of them. */
+  readonly #listed = new Set<string | undefined>()
+  #resync: Timer | undefined
+
+  constructor(parts: InformerParts<Kind>) {
+    this.resource = parts.resource
+    this.#parts = parts
+    this.#indexer = new Indexer(parts.indexes)
+  }
+
+  /** Whether everything that existed at the start is in and told to the handlers. */
+  hasSynced(): boolean {
+    return this.#scopes().every((scope) => this.#listed.has(scope))
+  }
+
+  /** For messages: `widgets.example.org`. */
+  get name(): string {
+    const { group, plural } = this.resource
+    return group === '' ? plural : `${plural}.${group}`
+  }
+
+  /** Resolves once it `hasSynced()`; rejects with the signal's reason. */
+  async synced(signal?: AbortSignal): Promise<void> {
+    if (signal === undefined) return this.#firstList.promise
+    signal.throwIfAborted()
+    const given = Promise.withResolvers<never>()
+    const abort = (): void => given.reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    return Promise.race([this.#firstList.promise, given.promise]).finally(() =>
+      signal.removeEventListener('abort', abort),
+    )
+  }
+
+  get(key: ObjectKey): Kind | undefined {
+    return this.#indexer.get(key)
+  }
+
+  /** All, or those of one namespace. */
+  list(namespace?: string): readonly Kind[] {
+    return this.#indexer.list(namespace)
+  }
+
+  byIndex(index: string, value: string): readonly Kind[] {
+    return this.#indexer.byIndex(index, value)
+  }
+
+  /** A handler that comes late is told of all there is, before this returns. Gives back how to take it off again. */
+  addHandler(handler: InformerHandler<Kind>): () => void {
+    this.#handlers.add(handler)
+    for (const object of this.#indexer.list()) this.#guard(() => handler.added?.(object, true))
+    return () => void this.#handlers.delete(handler)
+  }
+
+  /** Until the signal is aborted; never rejects. What is in the cache stays readable. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#planResync()
+    try {
+      await Promise.all(this.#scopes().map((scope) => this.#reflector(scope).run(signal)))
+    } finally {
+      this.#resync?.cancel()
+    }
+  }
+
+  #scopes(): readonly (string | undefined)[] {
+    const { namespaces = [] } = this.#parts
+    return namespaces.length === 0 ? [undefined] : [...new Set(namespaces)]
+  }
+
+  #reflector(namespace: string | undefined): Reflector<Kind> {
+    const { client, resource, selection, world, logger, timings } = this.#parts
+    const target = {
+      replace: (objects: readonly Kind[]) => this.#replace(objects, namespace),
+      put: (object: Kind) => this.#put(object, false),
+      remove: (object: Kind) => this.#remove(object),
+    }
+    const scoped = { ...selection, ...(namespace === undefined ? {} : { namespace }) }
+    return new Reflector({
+      client,
+      resource,
+      target,
+      world,
+      logger,
+      selection: scoped,
+      ...(timings === undefined ? {} : { timings }),
+    })
+  }
+
+  #replace(objects: readonly Kind[], namespace: string | undefined): void {
+    const present = new Set(objects.map((object) => keyText(keyOf(object))))
+    for (const known of this.#indexer.list(namespace)) {
+      if (present.has(keyText(keyOf(known)))) continue
+      this.#indexer.remove(keyOf(known))
+      this.#tellAll((handler) => handler.deleted?.(known, true))
+    }
+    for (const object of objects) this.#put(object, !this.#listed.has(namespace))
+    this.#listed.add(namespace)
+    if (this.hasSynced()) this.#firstList.resolve()
+  }
+
+  #put(given: Kind, initial: boolean): void {
+    const object = withoutManagedFields(given)
+    const known = this.#indexer.get(keyOf(object))
+    if (known !== undefined && isSame(known, object)) return
+    this.#indexer.put(object)
+    if (known !== undefined && known.metadata.uid === object.metadata.uid) {
+      this.#tellAll((handler) => handler.updated?.(known, object))
+      return
+    }
+    // Another uid is another object, whatever it is called: the end of the first went by unseen.
+    if (known !== undefined) this.#tellAll((handler) => handler.deleted?.(known, true))
+    this.#tellAll((handler) => handler.added?.(object, initial))
+  }
+
+  #remove(object: Kind): void {
+    const known = this.#indexer.get(keyOf(object))
+    if (known === undefined || known.metadata.uid !== object.metadata.uid) return
+    this.#indexer.remove(keyOf(object))
+    this.#tellAll((handler) => handler.deleted?.(deepFrozen(object), false))
+  }
+
+  #planResync(): void {
+    const { world, resyncMs = defaultResyncMs } = this.#parts
+    if (resyncMs <= 0) return
+    // Those of many informers must not all come at once.
+    this.#resync = world.timers.after(resyncMs * (0.9 + 0.2 * fractionOf(world.random)), () => {
+      for (const object of this.#indexer.list()) this.#tellAll((handler) => handler.updated?.(object, object))
+      this.#planResync()
+    })
+  }
+
+  #tellAll(what: (handler: InformerHandler<Kind>) => void): void {
+    for (const handler of [...this.#handlers]) this.#guard(() => what(handler))
+  }
+
+  /** One handler's mistake must not keep the others, or the cache, from the change. */
+  #guard(what: () => void): void {
+    try {
+      what()
+    } catch (error) {
+      this.#parts.logger.error({ resource: this.name, err: error }, `a handler of ${this.name} failed`)
+    }
+  }
+}
+
+/**
+ * Half of an object's bytes, of use to nobody here. An update without them leaves those of the API server as they are.
+ */
+function withoutManagedFields<Kind extends KubeObject>(object: Kind): Kind {
+  if (!('managedFields' in object.metadata)) return object
+  const { managedFields, ...metadata } = object.metadata
+  return { ...object, metadata }
+}
+
+/** A list tells again what a watch has told. */
+function isSame(known: KubeObject, object: KubeObject): boolean {
+  return (
+    known.metadata.uid === object.metadata.uid &&
+    known.metadata.resourceVersion !== undefined &&
+    known.metadata.resourceVersion === object.metadata.resourceVersion
+  )
+}

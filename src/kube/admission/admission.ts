@@ -1,0 +1,165 @@
+import { RegentError } from '../../common/errors/errors.ts'
+import type { JsonPatch } from '../../controller-runtime/client/kube-client.ts'
+import { keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
+import { validateMySQLCluster } from './cluster-validation.ts'
+import type { MySQLCluster } from '../spec/mysql-cluster.ts'
+
+/** What the webhooks know beside the request. */
+export interface AdmissionSituation {
+  /** The image of clusters that name none. */
+  readonly defaults: ClusterDefaults
+  /** A cluster as it is stored: a request to scale has only the number in it. */
+  readonly clusterOf: (key: ObjectKey) => MySQLCluster | undefined
+  /** A change of a cluster is refused: whoever looks at it may not be who asked. */
+  readonly declined: (key: ObjectKey, sentence: string) => void
+}
+
+export interface ClusterDefaults {
+  readonly image?: string | undefined
+}
+
+/** The part of an `admission.k8s.io/v1` request that is looked at. */
+export interface AdmissionRequest {
+  readonly uid: string
+  readonly operation: string
+  readonly namespace?: string
+  readonly name?: string
+  readonly subResource?: string
+  readonly dryRun?: boolean
+  readonly object?: unknown
+  readonly oldObject?: unknown
+}
+
+export interface AdmissionReview {
+  readonly apiVersion: 'admission.k8s.io/v1'
+  readonly kind: 'AdmissionReview'
+  readonly response: AdmissionResponse
+}
+
+export interface AdmissionResponse {
+  readonly uid: string
+  readonly allowed: boolean
+  readonly status?: { readonly code: number; readonly message: string }
+  readonly warnings?: readonly string[]
+  readonly patchType?: 'JSONPatch'
+  readonly patch?: string
+}
+
+export type Reviewer = (request: AdmissionRequest) => AdmissionResponse
+
+/** The webhooks by the path that the API server posts to. */
+export function admissionRoutes(situation: AdmissionSituation): Readonly<Record<string, Reviewer>> {
+  return {
+    '/mutate/mysqlclusters': (request) => reviewDefaults(request, situation.defaults),
+    '/validate/mysqlclusters': (request) => reviewCluster(request, situation),
+  }
+}
+
+/**
+ * The request in what the API server posted. Throws `REGENT_BAD_REQUEST`: such a one cannot be answered with a review,
+ * which names the request it is about.
+ */
+export function requestIn(review: unknown): AdmissionRequest {
+  const { apiVersion, kind, request } = (isObject(review) ? review : {}) as {
+    readonly apiVersion?: unknown
+    readonly kind?: unknown
+    readonly request?: unknown
+  }
+  if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview')
+    throw new RegentError('REGENT_BAD_REQUEST', 'the body is no AdmissionReview of admission.k8s.io/v1')
+  if (!isObject(request) || typeof request['uid'] !== 'string' || typeof request['operation'] !== 'string')
+    throw new RegentError('REGENT_BAD_REQUEST', 'the AdmissionReview has no request with uid and operation')
+  return request as unknown as AdmissionRequest
+}
+
+export function reviewWith(response: AdmissionResponse): AdmissionReview {
+  return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response }
+}
+
+/**
+ * Says why, with the code and the remedy of the catalogue.
+ * @param code HTTP status that the client gets. 409 would make clients try again: to them it is a conflict of versions
+ */
+export function refuse(
+  { uid }: Pick<AdmissionRequest, 'uid'>,
+  refusals: readonly RegentError[],
+  code = 422,
+): AdmissionResponse {
+  return {
+    uid,
+    allowed: false,
+    status: {
+      code,
+      message: refusals.map((one) => `${one.message} (${one.code}: ${one.remedyIn('kubernetes')})`).join('; '),
+    },
+  }
+}
+
+/** What is written into a cluster where it does not say it itself. */
+export function defaultMySQLCluster(
+  next: MySQLCluster,
+  before: MySQLCluster | undefined,
+  defaults: ClusterDefaults,
+): JsonPatch {
+  // Somebody who replaces the resource without naming the image means the one that runs, not the one of the newest
+  // chart.
+  const image = before?.spec.image ?? defaults.image
+  return image === undefined || next.spec.image !== undefined ? [] : [{ op: 'add', path: '/spec/image', value: image }]
+}
+
+function reviewDefaults(request: AdmissionRequest, defaults: ClusterDefaults): AdmissionResponse {
+  const { uid, subResource = '', object, oldObject } = request
+  if (subResource !== '' || !isCluster(object)) return { uid, allowed: true }
+  const patch = defaultMySQLCluster(object, isCluster(oldObject) ? oldObject : undefined, defaults)
+  return patch.length === 0
+    ? { uid, allowed: true }
+    : { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') }
+}
+
+function reviewCluster(
+  request: AdmissionRequest,
+  { clusterOf, declined }: Omit<AdmissionSituation, 'defaults'>,
+): AdmissionResponse {
+  const { uid, operation, subResource = '', namespace = '', name = '', dryRun = false } = request
+  if (operation === 'DELETE') return { uid, allowed: true }
+  try {
+    const { next, before } = subResource === 'scale' ? scaled(request, clusterOf) : written(request)
+    const { refusals, warnings } = validateMySQLCluster(next, before)
+    if (refusals.length === 0) return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
+    if (!dryRun) declined({ namespace, name }, `not changed: ${refusals.map(({ message }) => message).join('; ')}`)
+    return refuse(request, refusals)
+  } catch (error) {
+    if (error instanceof RegentError) return refuse(request, [error])
+    throw error
+  }
+}
+
+interface Judged {
+  readonly next: MySQLCluster
+  readonly before: MySQLCluster | undefined
+}
+
+function written({ object, oldObject, operation }: AdmissionRequest): Judged {
+  if (!isCluster(object)) throw new RegentError('REGENT_BAD_REQUEST', 'the object has no metadata or no spec')
+  return { next: object, before: operation === 'UPDATE' && isCluster(oldObject) ? oldObject : undefined }
+}
+
+function scaled(
+  { object, namespace = '', name = '' }: AdmissionRequest,
+  clusterOf: AdmissionSituation['clusterOf'],
+): Judged {
+  const replicas = isObject(object) && isObject(object['spec']) ? object['spec']['replicas'] : undefined
+  const before = clusterOf({ namespace, name })
+  if (before === undefined)
+    throw new RegentError('REGENT_REFUSED', `cluster ${keyText({ namespace, name })} is not known here yet; try again`)
+  if (typeof replicas !== 'number') throw new RegentError('REGENT_BAD_REQUEST', 'the Scale has no spec.replicas')
+  return { next: { ...before, spec: { ...before.spec, instances: replicas } }, before }
+}
+
+function isCluster(object: unknown): object is MySQLCluster {
+  return isObject(object) && isObject(object['metadata']) && isObject(object['spec'])
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,319 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Value } from 'typebox/value'
+import type { ErrorCode } from '../../common/errors/error-catalogue.ts'
+import { codeOf, describeError, RegentError } from '../../common/errors/errors.ts'
+import { oldestVersion } from '../../common/mysql/mysql-version.ts'
+import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { canonicalName, checkServerSettings } from '../../../failover/protocol/server-settings.ts'
+import { acksFor } from '../../../failover/protocol/spec.ts'
+import { instanceName } from '../../../topology/snapshot/member.ts'
+import { coreSpecOf } from '../spec/core-spec.ts'
+import type { MySQLCluster } from '../spec/mysql-cluster.ts'
+import { isDowngrade, isPinned, namesTooOld } from './mysql-image.ts'
+import { commonLabels, group, longestClusterName, namesOf } from '../names/names.ts'
+import { agentContainer, clientCertificateVolume, mysqlContainer } from '../pods/pod-template.ts'
+import { whyNowhere } from './impossible-places.ts'
+import { quantityOf } from '../spec/quantity.ts'
+import { mysqlClusterSpecSchema, type MySQLClusterSpec } from '../spec/spec-schema.ts'
+
+/** What is to be said of a cluster before it is stored. */
+export interface Verdict {
+  /** Each names field, value and what is allowed. None: it may be stored. */
+  readonly refusals: readonly RegentError[]
+  /** What is legal and dangerous. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Judges a cluster that is to be made or changed.
+ * @param before as it is stored, with its status; undefined for a new one. Where the spec stays as it is everything is
+ * allowed: nobody's labels, and none of Regent's own writes, may depend on what an older Regent let in
+ */
+export function validateMySQLCluster(next: MySQLCluster, before?: MySQLCluster): Verdict {
+  if (before !== undefined && isDeepStrictEqual(next.spec, before.spec)) return { refusals: [], warnings: [] }
+  const spec = Value.Default(mysqlClusterSpecSchema, structuredClone(next.spec)) as MySQLClusterSpec
+  const complaint = complaintAbout(mysqlClusterSpecSchema, spec)
+  if (complaint !== undefined) return { refusals: [refusal('REGENT_BAD_REQUEST', `spec: ${complaint}`)], warnings: [] }
+  const cluster: MySQLCluster = { ...next, spec }
+  const rules = [
+    ...rulesOfAny(cluster),
+    () => judgeSwitchover(spec),
+    ...(before === undefined ? rulesOfNew(cluster) : rulesOfChange(cluster, before)),
+  ]
+  const refusals = rules.flatMap((rule) => [...rule()])
+  return { refusals, warnings: refusals.length > 0 ? [] : warningsAbout(cluster) }
+}
+
+/**
+ * The rules that any cluster must keep, for one that is stored already: the API server takes everything its schema
+ * allows while no webhook answers.
+ * @returns what the spec breaks, in a sentence; '' where it may be brought about
+ */
+export function whyUnfollowable(cluster: MySQLCluster): string {
+  return rulesOfAny(cluster)
+    .flatMap((rule) => [...rule()])
+    .map(({ message }) => message)
+    .join('; ')
+}
+
+type Rule = () => Iterable<RegentError>
+
+function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
+  const { metadata, spec } = cluster
+  return [
+    () => orThrown(() => coreSpecOf(metadata.name, spec)),
+    () => orThrown(() => checkServerSettings(spec.settings, 'spec.settings')),
+    () => judgeAcks(spec),
+    () => judgeImage(spec),
+    () => judgeStorage(spec),
+    () => judgeResources('spec.resources', spec.resources),
+    () => judgeResources('spec.agentResources', spec.agentResources),
+    () => judgeTls(cluster),
+    () => judgePod(spec),
+    () => judgePrimary(cluster),
+    () => judgeScheduling(cluster),
+  ]
+}
+
+function rulesOfNew({ metadata: { name } }: MySQLCluster): readonly Rule[] {
+  return [() => judgeName(name)]
+}
+
+function rulesOfChange(next: MySQLCluster, before: MySQLCluster): readonly Rule[] {
+  return [
+    () => judgeFixed(next.spec, before.spec),
+    () => judgeShrink(next.spec, before.spec),
+    () => judgeDowngrade(next.spec, before.spec),
+    () => judgeScaleIn(next, before),
+  ]
+}
+
+function* judgeName(name: string): Generator<RegentError> {
+  // Still to be generated where it is empty.
+  if (name.length > longestClusterName)
+    yield bad(
+      'metadata.name',
+      name,
+      `at most ${longestClusterName} characters: names of Services and accounts are made of it`,
+    )
+  else if (name !== '' && !/^[a-z]([a-z0-9-]*[a-z0-9])?$/.test(name))
+    yield bad('metadata.name', name, 'lower-case letters, digits and dashes, a letter first and no dash last')
+}
+
+function* judgeAcks({ acks, instances }: MySQLClusterSpec): Generator<RegentError> {
+  if (typeof acks === 'number' && acks >= instances)
+    yield bad('spec.acks', acks, `less than spec.instances, ${instances}: only replicas acknowledge`)
+}
+
+/** Of what a person says now: a cluster that is stored with it runs, and its switchovers are undone. */
+function* judgeSwitchover({ switchover: { graceMs, timeoutMs } }: MySQLClusterSpec): Generator<RegentError> {
+  if (graceMs > timeoutMs)
+    yield bad(
+      'spec.switchover.graceMs',
+      graceMs,
+      `at most spec.switchover.timeoutMs, ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends`,
+    )
+}
+
+function* judgeImage({ image }: MySQLClusterSpec): Generator<RegentError> {
+  if (image === undefined) return
+  if (!/^[a-z0-9][\w.:/@-]*$/i.test(image))
+    yield bad('spec.image', image, 'an image such as registry.example/mysql:8.4')
+  else if (namesTooOld(image))
+    yield refusal('REGENT_MYSQL_TOO_OLD', `spec.image is "${image}"; allowed is MySQL ${oldestVersion} or newer`)
+}
+
+function* judgeStorage({ storage, lowSpaceBytes }: MySQLClusterSpec): Generator<RegentError> {
+  // It opens again at twice as much.
+  if (quantityOf(storage.size) <= 2 * lowSpaceBytes)
+    yield bad(
+      'spec.storage.size',
+      storage.size,
+      `more than twice spec.lowSpaceBytes, ${lowSpaceBytes}: with less free space a primary takes no writes`,
+    )
+}
+
+function* judgeResources(field: string, resources: MySQLClusterSpec['resources']): Generator<RegentError> {
+  const { requests = {}, limits = {} } = (resources ?? {}) as Readonly<
+    Record<string, Readonly<Record<string, unknown>>>
+  >
+  for (const [kind, quantities] of [
+    ['requests', requests],
+    ['limits', limits],
+  ] as const) {
+    for (const [name, quantity] of Object.entries(quantities)) {
+      if (Number.isNaN(quantityOf(String(quantity))))
+        yield bad(`${field}.${kind}.${name}`, quantity, 'a quantity such as 500m or 2Gi')
+    }
+  }
+  for (const [name, request] of Object.entries(requests)) {
+    if (quantityOf(String(request)) > quantityOf(String(limits[name])))
+      yield bad(`${field}.requests.${name}`, request, `at most its limit, ${String(limits[name])}`)
+  }
+}
+
+function* judgeTls({ metadata: { name }, spec: { tls, settings } }: MySQLCluster): Generator<RegentError> {
+  for (const [given, value] of Object.entries(settings)) {
+    const setting = canonicalName(given)
+    if (/^(ssl|ssl_(ca|capath|cert|key|crl|crlpath)|auto_generate_certs)$/.test(setting))
+      yield refusal(
+        'REGENT_BAD_REQUEST',
+        `spec.settings: ${given} is not for you to set: replicas need TLS, and clients get their certificate from spec.tls.secretName`,
+      )
+    else if (setting === 'tls_version' && !/TLSv1\.[23]/i.test(value))
+      yield bad(`spec.settings.${given}`, value, 'TLSv1.2, TLSv1.3 or both: replicas need TLS')
+  }
+  const { secretName } = tls
+  if (secretName === undefined) return
+  const { client, admin, internal, certificates, authority } = namesOf(name)
+  const own: readonly string[] = [client, admin, internal, certificates, authority]
+  if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(secretName))
+    yield bad('spec.tls.secretName', secretName, 'the name of a Secret')
+  else if (own.includes(secretName)) yield bad('spec.tls.secretName', secretName, 'a Secret that is not Regent’s own')
+}
+
+/** What Regent's own pods have already. */
+const takenContainers = [mysqlContainer, agentContainer, 'launcher']
+const takenVolumes = ['data', 'regent', 'tmp', 'config', 'secrets', 'certificates', clientCertificateVolume]
+
+function* judgePod({ pod }: MySQLClusterSpec): Generator<RegentError> {
+  for (const [field, entries] of [
+    ['containers', pod.containers],
+    ['volumes', pod.volumes],
+  ] as const) {
+    const twice = twiceIn(((entries ?? []) as readonly { readonly name?: unknown }[]).map(({ name }) => String(name)))
+    if (twice !== undefined) yield bad(`spec.pod.${field}`, twice, 'each name once')
+  }
+  for (const { name } of (pod.containers ?? []) as readonly { readonly name?: unknown }[]) {
+    if (takenContainers.includes(String(name)))
+      yield bad('spec.pod.containers', name, `names other than ${takenContainers.join(', ')}`)
+  }
+  for (const { name } of (pod.volumes ?? []) as readonly { readonly name?: unknown }[]) {
+    if (takenVolumes.includes(String(name)))
+      yield bad('spec.pod.volumes', name, `names other than ${takenVolumes.join(', ')}`)
+  }
+  for (const name of [...Object.keys(pod.labels), ...Object.keys(pod.annotations)]) {
+    if (name.startsWith(`${group}/`))
+      yield bad('spec.pod', name, `labels and annotations that do not begin with ${group}/, which are Regent’s`)
+  }
+}
+
+function twiceIn(names: readonly string[]): string | undefined {
+  return names.find((name, index) => names.indexOf(name) !== index)
+}
+
+/** Those of `never` that the spec names beyond its instances do no harm. */
+function* judgePrimary({ metadata: { name }, spec: { instances, primary } }: MySQLCluster): Generator<RegentError> {
+  const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
+  if (!all.every((instance) => primary.never.includes(instance))) return
+  yield bad('spec.primary.never', primary.never, `any but all of ${all.join(', ')}: nobody could lead`)
+}
+
+function* judgeScheduling({ metadata: { name }, spec }: MySQLCluster): Generator<RegentError> {
+  const why = whyNowhere(spec.scheduling, { ...spec.pod.labels, ...commonLabels(name) })
+  if (why !== '') yield refusal('REGENT_BAD_REQUEST', `spec.scheduling: ${why}; no instance could run anywhere`)
+}
+
+function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generator<RegentError> {
+  if (next.mode !== before.mode) yield fixed('spec.mode', next.mode, before.mode)
+  if (next.services.routing !== before.services.routing)
+    yield fixed('spec.services.routing', next.services.routing, before.services.routing)
+  const [now, then] = [next.storage.storageClassName, before.storage.storageClassName]
+  if (now !== then) yield fixed('spec.storage.storageClassName', now, then)
+}
+
+function* judgeShrink({ storage }: MySQLClusterSpec, before: MySQLClusterSpec): Generator<RegentError> {
+  const was = before.storage.size
+  if (quantityOf(storage.size) < quantityOf(was))
+    yield refusal(
+      'REGENT_REFUSED',
+      `spec.storage.size is "${storage.size}"; allowed is "${was}" or more: a volume cannot shrink`,
+    )
+}
+
+function* judgeDowngrade({ image }: MySQLClusterSpec, before: MySQLClusterSpec): Generator<RegentError> {
+  if (image !== undefined && before.image !== undefined && isDowngrade(before.image, image)) {
+    yield refusal(
+      'REGENT_REFUSED',
+      `spec.image is "${image}"; allowed is the series of "${before.image}" or a newer one: mysqld does not start on data that a newer one has written`,
+    )
+  }
+}
+
+/**
+ * Of those that stay, so many must hold what is acknowledged that the cluster can go on as durable as it is to be.
+ * Where nothing is known of them the controller waits, as it does anyway.
+ */
+function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): Generator<RegentError> {
+  const { instances = [], primary } = before.status ?? {}
+  if (spec.instances >= before.spec.instances || instances.length === 0) return
+  const staying = Array.from({ length: spec.instances }, (_, ordinal) => instanceName(metadata.name, ordinal))
+  const sound = instances
+    .filter(({ name, inSyncSet }) => staying.includes(name) && (inSyncSet || name === primary))
+    .map(({ name }) => name)
+  const needed = acksFor(coreSpecOf(metadata.name, spec), spec.instances) + 1
+  if (sound.length >= needed) return
+  const missing = staying.filter((name) => !sound.includes(name)).join(', ')
+  yield refusal(
+    'REGENT_REFUSED',
+    `spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || 'none'} takes part, and durability needs ${needed}: bring back ${missing} first, or lower spec.acks`,
+  )
+}
+
+function warningsAbout({ spec }: MySQLCluster): readonly string[] {
+  const { instances, image, volumes, agentResources, pod, switchover, durability } = spec
+  const acks = typeof spec.acks === 'number' ? spec.acks : undefined
+  const warnings: string[] = []
+  if (instances === 1)
+    warnings.push('spec.instances is 1: nothing protects the data, and there is nobody to fail over to')
+  if (instances === 2)
+    warnings.push(
+      `spec.instances is 2: when one is lost ${durability === 'strict' ? 'writes wait until it is back' : 'writes go on unprotected'}; use 3`,
+    )
+  if (instances > 1 && acks === 0)
+    warnings.push('spec.acks is 0: a failover may lose writes that clients saw acknowledged')
+  if (limitOf(agentResources, 'cpu') !== undefined)
+    warnings.push('spec.agentResources.limits.cpu is set: an agent that is throttled notices late and fails over late')
+  if (image !== undefined && !isPinned(image))
+    warnings.push(`spec.image "${image.slice(0, 80)}" names no version: a pod that is made again may run another one`)
+  if (volumes.whenDeleted === 'Delete')
+    warnings.push('spec.volumes.whenDeleted is Delete: the data goes with the resource')
+  if (pod.terminationGracePeriodSeconds * 1_000 <= switchover.timeoutMs)
+    warnings.push(
+      'spec.pod.terminationGracePeriodSeconds is shorter than spec.switchover.timeoutMs: a primary may be killed before it has handed over',
+    )
+  return warnings
+}
+
+function limitOf(resources: MySQLClusterSpec['resources'], name: string): unknown {
+  return (resources?.['limits'] as Readonly<Record<string, unknown>> | undefined)?.[name]
+}
+
+function* orThrown(check: () => unknown): Generator<RegentError> {
+  try {
+    check()
+  } catch (error) {
+    yield refusal(codeOf(error), describeError(error))
+  }
+}
+
+function bad(field: string, value: unknown, allowed: string): RegentError {
+  return refusal('REGENT_BAD_REQUEST', `${field} is ${preview(value)}; allowed is ${allowed}`)
+}
+
+function fixed(field: string, value: unknown, was: unknown): RegentError {
+  return refusal(
+    'REGENT_REFUSED',
+    `${field} is ${preview(value)}; allowed is ${preview(was)}: it cannot change, make a new cluster`,
+  )
+}
+
+function preview(value: unknown): string {
+  return value === undefined
+    ? 'not given'
+    : JSON.stringify(typeof value === 'string' ? value.slice(0, 80) : value).slice(0, 82)
+}
+
+function refusal(code: ErrorCode, message: string): RegentError {
+  return new RegentError(code, message)
+}

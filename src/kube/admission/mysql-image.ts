@@ -1,0 +1,40 @@
+import { isTooOld } from '../../common/mysql/mysql-version.ts'
+
+/** A version as far as a tag names it. */
+export type NamedVersion = readonly [major: number, minor: number | undefined, patch: number | undefined]
+
+/** The tag of an image, '' where it has none. A port of the registry is no tag. */
+export function tagOf(image: string): string {
+  const [reference = ''] = image.split('@')
+  return /:([^:/]+)$/.exec(reference)?.[1] ?? ''
+}
+
+/** Whether it is always the same image: by digest, or by a tag that is not moved as a habit. */
+export function isPinned(image: string): boolean {
+  return image.includes('@') || !['', 'latest'].includes(tagOf(image))
+}
+
+/**
+ * The version of MySQL in a tag such as `8.0.36-debian`; undefined where the tag says nothing of that kind, as
+ * `production`.
+ */
+export function versionIn(image: string): NamedVersion | undefined {
+  const [, major, minor, patch] = /^v?([589])(?:\.(\d{1,2})(?:\.(\d{1,3}))?)?(?=$|[-_+])/.exec(tagOf(image)) ?? []
+  const number = (digits: string | undefined) => (digits === undefined ? undefined : Number(digits))
+  return major === undefined ? undefined : [Number(major), number(minor), number(patch)]
+}
+
+/**
+ * What a tag leaves open is not held against it: `mysql:8.0` is a new one these days, and the agent asks the program
+ * itself.
+ */
+export function namesTooOld(image: string): boolean {
+  return isTooOld(versionIn(image) ?? [])
+}
+
+/** Whether the tag is of an older series: mysqld does not start on data that a newer one has written. */
+export function isDowngrade(from: string, to: string): boolean {
+  const [a, b] = [versionIn(from), versionIn(to)]
+  if (a === undefined || b === undefined) return false
+  return b[0] < a[0] || (b[0] === a[0] && a[1] !== undefined && b[1] !== undefined && b[1] < a[1])
+}

@@ -1,0 +1,31 @@
+import { RegentError } from '../../common/errors/errors.ts'
+import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import type { Resource } from '../../controller-runtime/objects/objects.ts'
+import { customResourceDefinition, schemaRevision, schemaRevisionAnnotation } from './custom-resource-definition.ts'
+
+export const customResourceDefinitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+}
+
+/**
+ * Throws `REGENT_DEFINITION_OUTDATED` where the definition of `MySQLCluster` in the API server is missing or older than
+ * this program: what it writes would lose the fields that one does not know. A newer one has all of them.
+ */
+export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, signal?: AbortSignal): Promise<void> {
+  const { name } = customResourceDefinition().metadata
+  const installed = await client.get(customResourceDefinitions, { namespace: '', name }, signal && { signal })
+  if (installed === undefined) throw outdated(`the custom resource definition ${name} is not installed`)
+  const revision = installed.metadata.annotations?.[schemaRevisionAnnotation] ?? ''
+  if (/^\d{1,9}$/.test(revision) && Number(revision) >= schemaRevision) return
+  throw outdated(
+    `the custom resource definition ${name} has ${revision === '' ? 'no schema revision' : `schema revision ${JSON.stringify(revision.slice(0, 60))}`}; this Regent needs ${schemaRevision} or newer`,
+  )
+}
+
+function outdated(message: string): RegentError {
+  return new RegentError('REGENT_DEFINITION_OUTDATED', message)
+}

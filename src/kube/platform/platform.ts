@@ -1,0 +1,122 @@
+import type { Platform, PlatformInstance, PrimaryRoute } from '../../common/ports/platform.ts'
+import type { InformerHandler, InformerPort } from '../../controller-runtime/informers/informer-port.ts'
+import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
+import type { ObjectKey, OwnerReference } from '../../controller-runtime/objects/objects.ts'
+import { applyObject } from '../../controller-runtime/changes/server-side-apply.ts'
+import { instanceName } from '../../../topology/snapshot/member.ts'
+import type { CommittedEpoch } from '../primary/epoch.ts'
+import { mysqlClusters } from '../spec/mysql-cluster.ts'
+import { labels, namesOf } from '../names/names.ts'
+import { PrimaryEndpoints, type EndpointSlice } from '../primary/primary-endpoints.ts'
+import { PrimaryLabel } from '../primary/primary-label.ts'
+import { giveUp } from './replacement.ts'
+import { agentAddress, mysqlPort } from '../objects/services.ts'
+import type { MySQLClusterSpec } from '../spec/spec-schema.ts'
+import { scaleManager, scaleOf, statefulSets, type Pod, type StatefulSet } from '../pods/stateful-set.ts'
+
+export interface KubePlatformParts {
+  /** Writes only while this manager leads. */
+  readonly client: KubeClient
+  readonly pods: InformerPort<Pod>
+  readonly statefulSets: InformerPort<StatefulSet>
+  readonly slices: InformerPort<EndpointSlice>
+  readonly cluster: ObjectKey
+  readonly owner: OwnerReference
+  readonly routing: MySQLClusterSpec['services']['routing']
+  readonly committedEpoch: CommittedEpoch
+}
+
+export interface KubePlatform extends Platform {
+  /**
+   * Somebody else changed or deleted what is published: it must be looked at, or clients stay without a primary until
+   * the next failover.
+   */
+  onMeddling(found: () => void): void
+  close(): void
+}
+
+/**
+ * Kubernetes as a place where a cluster runs: the pods of its StatefulSet, found by their addresses and never by DNS,
+ * which lags by seconds.
+ */
+export function kubePlatform({
+  client,
+  pods,
+  statefulSets: sets,
+  slices,
+  cluster,
+  owner,
+  routing,
+  committedEpoch,
+}: KubePlatformParts): KubePlatform {
+  const { namespace, name } = cluster
+  const setKey = { namespace, name: namesOf(name).statefulSet }
+  const way =
+    routing === 'labels'
+      ? new PrimaryLabel(client, cluster, committedEpoch)
+      : new PrimaryEndpoints(client, { cluster: name, namespace, owner, committedEpoch })
+  /**
+   * A pod that is being made again has no address for a moment; until it has another one its replicas are not told to
+   * follow nobody.
+   */
+  const lastAddresses = new Map<string, string>()
+  const ends: (() => void)[] = []
+
+  function instance(ordinal: number): PlatformInstance {
+    const podName = instanceName(name, ordinal)
+    const ip = pods.get({ namespace, name: podName })?.status?.podIP
+    if (ip !== undefined && ip !== '') lastAddresses.set(podName, ip)
+    const host = lastAddresses.get(podName) ?? ''
+    return { name: podName, host, port: mysqlPort, agent: host === '' ? '' : agentAddress(host) }
+  }
+
+  return {
+    async instances() {
+      return Array.from({ length: sets.get(setKey)?.spec.replicas ?? 0 }, (_, ordinal) => instance(ordinal))
+    },
+    onChange(changed) {
+      const told = <Kind extends Pod | StatefulSet>(isOurs: (object: Kind) => boolean) => ({
+        added: (object: Kind) => void (isOurs(object) && changed()),
+        updated: (before: Kind, after: Kind) => void (isOurs(after) && facts(before) !== facts(after) && changed()),
+        deleted: (object: Kind) => void (isOurs(object) && changed()),
+      })
+      ends.push(
+        pods.addHandler(
+          told<Pod>(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[labels.cluster] === name),
+        ),
+      )
+      ends.push(
+        sets.addHandler(
+          told<StatefulSet>(({ metadata }) => metadata.namespace === namespace && metadata.name === setKey.name),
+        ),
+      )
+    },
+    onMeddling(found) {
+      if (!(way instanceof PrimaryEndpoints)) return
+      const isOurs = ({ metadata }: EndpointSlice): boolean =>
+        metadata.namespace === namespace && metadata.name === namesOf(name).primary
+      const handler: InformerHandler<EndpointSlice> = {
+        added: () => undefined,
+        updated: (_before, after) => void (isOurs(after) && !way.isOwn(after) && found()),
+        deleted: (last) => void (isOurs(last) && found()),
+      }
+      ends.push(slices.addHandler(handler))
+    },
+    publishPrimary: (route: PrimaryRoute) => way.publish(route),
+    publishedPrimary: () => way.published(),
+    async scaleTo(count) {
+      await applyObject(client, statefulSets, scaleOf(cluster, count), { fieldManager: scaleManager })
+    },
+    async wish(count) {
+      await client.patch(mysqlClusters, cluster, { spec: { instances: count } })
+    },
+    replace: (instance, isSilent) => giveUp(client, { namespace, name: instance }, isSilent),
+    close: () => ends.splice(0).forEach((end) => end()),
+  }
+}
+
+/** What of an object says which instances there are and where. */
+function facts(object: Pod | StatefulSet): string {
+  const status = object.status as Pod['status']
+  return `${(object as StatefulSet).spec?.replicas ?? ''} ${status?.podIP ?? ''}`
+}

@@ -1,0 +1,82 @@
+import { RegentError } from '../../common/errors/errors.ts'
+import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { clusterSpecSchema, type ClusterSpec, type InstancePolicy } from '../../../failover/protocol/spec.ts'
+import { instanceName, isInstanceOf } from '../../../topology/snapshot/member.ts'
+import type { MySQLClusterSpec } from './spec-schema.ts'
+
+/**
+ * What the core needs to know of a resource's spec; the rest is the platform's. Throws `REGENT_BAD_REQUEST` where it is
+ * no spec, although the API server took it.
+ * @param cluster the resource's name, which instances are named after
+ */
+export function coreSpecOf(cluster: string, spec: MySQLClusterSpec): ClusterSpec {
+  const {
+    instances,
+    mode,
+    durability,
+    acks,
+    failover,
+    switchover,
+    reseed,
+    cloneAboveTransactions,
+    maxLagSeconds,
+    lowSpaceBytes,
+    keepBinlogsSeconds,
+    heldBinlogsBytes,
+    archiveBytes,
+  } = spec
+  const core: ClusterSpec = {
+    version: 1,
+    ...{
+      instances,
+      mode,
+      durability,
+      switchover,
+      reseed,
+      cloneAboveTransactions,
+      maxLagSeconds,
+      lowSpaceBytes,
+      keepBinlogsSeconds,
+      heldBinlogsBytes,
+      archiveBytes,
+    },
+    acks: acks ?? null,
+    failover: failoverOf(failover),
+    policies: policiesOf(cluster, spec),
+  }
+  const complaint = complaintAbout(clusterSpecSchema, core)
+  if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)
+  return core
+}
+
+function failoverOf({ automatic, budget, windowSeconds }: MySQLClusterSpec['failover']): ClusterSpec['failover'] {
+  return {
+    automatic,
+    ...(budget !== undefined && { budget: { failovers: budget.failovers, windowMs: budget.windowSeconds * 1_000 } }),
+    ...(windowSeconds !== undefined && { windowMs: windowSeconds * 1_000 }),
+  }
+}
+
+/** Only what differs from the default: an instance that is not named is like any other. */
+function policiesOf(
+  cluster: string,
+  { primary, instances }: MySQLClusterSpec,
+): Readonly<Record<string, InstancePolicy>> {
+  const stranger = [...Object.keys(primary.preferred), ...primary.never].find((name) => !isInstanceOf(cluster, name))
+  if (stranger !== undefined)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `spec of ${cluster}: primary names "${stranger.slice(0, 60)}"; allowed are the instances ${cluster}-0 to ${cluster}-15`,
+    )
+  const priorities = primary.lastOrdinal
+    ? Object.fromEntries(Array.from({ length: instances }, (_, ordinal) => [instanceName(cluster, ordinal), ordinal]))
+    : primary.preferred
+  const never = new Set(primary.never)
+  const named = new Set([...Object.keys(priorities), ...never])
+  return Object.fromEntries(
+    [...named].map((name) => [
+      name,
+      { promotion: never.has(name) ? 'never' : 'neutral', priority: priorities[name] ?? 0 },
+    ]),
+  )
+}

@@ -1,0 +1,121 @@
+import { createServer } from 'node:net'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { passwordFor } from '../../common/mysql/account-password.ts'
+import { purgeCluster } from '../supervisor/background.ts'
+import { readCluster } from '../folder/cluster-file.ts'
+import { createCluster, reopenCluster, type NewCluster } from './prepare.ts'
+import { readSecret } from '../folder/secrets.ts'
+import { composeSpec, readSpec } from '../folder/spec-file.ts'
+import { layoutOf } from '../folder/state-layout.ts'
+import { clusterIn, temporaryFolder } from '../testing.ts'
+
+beforeEach(async () => {
+  vi.stubEnv('REGENT_HOME', await temporaryFolder())
+  onTestFinished(() => void vi.unstubAllEnvs())
+})
+
+async function wanted(changes: Partial<NewCluster> = {}): Promise<NewCluster> {
+  const dir = join(await temporaryFolder(), 'shop')
+  const spec = await composeSpec('shop', undefined, {})
+  return { name: 'shop', dir, spec, hosts: [], apiPort: 9597, store: 'file', mysql: clusterIn(dir).mysql, ...changes }
+}
+
+async function filesBelow(dir: string): Promise<readonly string[]> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+describe('a new local cluster', () => {
+  test('is described with an address per instance, a spec and a configuration per agent', async () => {
+    const order = await wanted()
+    const { cluster, claim } = await createCluster(order)
+    onTestFinished(() => claim.release())
+    expect(await readCluster(order.dir)).toEqual(cluster)
+    expect(cluster.instances.map((one) => one.address)).toEqual(
+      [1, 2, 3].map((host) => `127.24.${claim.number}.${host}`),
+    )
+    expect(await readSpec(layoutOf(order.dir), 'shop')).toEqual(order.spec)
+    expect(await readdir(layoutOf(order.dir).instances)).toEqual(['shop-0', 'shop-1', 'shop-2'])
+  })
+
+  test('keeps its secrets in files that only their owner reads, and nowhere else', async () => {
+    const order = await wanted()
+    const { claim } = await createCluster(order)
+    onTestFinished(() => claim.release())
+    const layout = layoutOf(order.dir)
+    expect((await stat(layout.secrets)).mode & 0o777).toBe(0o700)
+    const [secret, password] = [await readSecret(layout.accountSecret), await readSecret(layout.clientPassword)]
+    expect(password).toBe(passwordFor(secret, 'client'))
+    for (const file of await filesBelow(order.dir)) {
+      expect([file, (await stat(file)).mode & 0o777]).toEqual([file, 0o600])
+      if (!file.startsWith(layout.secrets)) expect(await readFile(file, 'utf8')).not.toContain(secret)
+    }
+  })
+
+  test.each<readonly [string, (order: NewCluster) => Promise<Partial<NewCluster>>, RegExp]>([
+    [
+      'its folder holds something else',
+      async ({ dir }) => (await mkdir(dir), await writeFile(join(dir, 'diary'), ''), {}),
+      /is not empty and holds no cluster \(diary/,
+    ],
+    [
+      'its folder is too deep for a socket',
+      async ({ dir }) => ({ dir: join(dir, 'x'.repeat(90)) }),
+      /too deep.*allowed are 107; choose a shorter one with --data/,
+    ],
+    [
+      'the API’s port is taken',
+      async () => ({ apiPort: await takenPort() }),
+      /wanted for the API, is taken; choose another port with --port/,
+    ],
+    [
+      'an address is not this machine’s',
+      async () => ({ hosts: [1, 2, 3].map((host) => ({ address: `192.0.2.${host}`, wrapper: [] })) }),
+      /192.0.2.1:3306, wanted for instance shop-0.*--hosts/,
+    ],
+  ])('is refused and nothing is written when %s', async (_what, change, message) => {
+    const order = await wanted()
+    const changed = { ...order, ...(await change(order)) }
+    await expect(createCluster(changed)).rejects.toThrow(message)
+    expect(await filesBelow(changed.dir).catch(() => [])).toEqual(
+      changed.dir === order.dir && message.source.includes('diary') ? [join(order.dir, 'diary')] : [],
+    )
+  })
+
+  test('comes back with its secrets, its addresses and what was changed by hand in its agents’ configuration', async () => {
+    const order = await wanted()
+    const first = await createCluster(order)
+    const layout = layoutOf(order.dir)
+    const secret = await readSecret(layout.accountSecret)
+    const config = join(layout.instances, 'shop-1', 'agent.json')
+    const agent = JSON.parse(await readFile(config, 'utf8')) as Record<string, unknown>
+    await writeFile(config, JSON.stringify({ ...agent, timings: { observeMs: 100 }, host: 'elsewhere' }))
+    await expect(reopenCluster(order.dir, first.cluster, { ...order, apiPort: 9596 })).rejects.toMatchObject({
+      code: 'REGENT_ADDRESS_IN_USE',
+    })
+    await first.claim.release()
+    const again = await reopenCluster(order.dir, first.cluster, { ...order, apiPort: 9596 })
+    onTestFinished(() => again.claim.release())
+    expect(again.cluster).toEqual({ ...first.cluster, api: { host: '127.0.0.1', port: 9596 } })
+    expect(await readSecret(layout.accountSecret)).toBe(secret)
+    expect(JSON.parse(await readFile(config, 'utf8'))).toEqual({ ...agent, timings: { observeMs: 100 } })
+  })
+
+  test('is purged without what other people put into its folder', async () => {
+    const order = await wanted()
+    const { claim } = await createCluster(order)
+    await claim.release()
+    await writeFile(join(order.dir, 'diary'), '')
+    await purgeCluster(layoutOf(order.dir))
+    expect(await readdir(order.dir)).toEqual(['diary'])
+  })
+})
+
+async function takenPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(9595, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return 9595
+}

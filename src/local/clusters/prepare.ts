@@ -1,0 +1,222 @@
+import { constants } from 'node:fs'
+import { access, mkdir, readdir, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import {
+  claimFreeNumber,
+  claimNumber,
+  requireFreeApi,
+  requireFreeInstances,
+  type NumberClaim,
+} from '../addresses/addresses.ts'
+import { writeAgentConfigs } from '../folder/agent-config.ts'
+import {
+  instancesFor,
+  writeCluster,
+  type LocalCluster,
+  type LocalHost,
+  type LocalInstance,
+  type MysqlPrograms,
+} from '../folder/cluster-file.ts'
+import { allClusters } from './cluster-index.ts'
+import { processesOf } from '../processes/cluster-processes.ts'
+import { isMissing } from '../files/input-file.ts'
+import { mysqldOf, readBook } from '../processes/process-book.ts'
+import { isAlive } from '../processes/process-identity.ts'
+import { ensureSecrets } from '../folder/secrets.ts'
+import { writeSpec } from '../folder/spec-file.ts'
+import { layoutOf, volumeOf, type StateLayout } from '../folder/state-layout.ts'
+
+/** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
+const longestSocketPath = 107
+
+export interface NewCluster {
+  readonly name: string
+  readonly dir: string
+  readonly spec: ClusterSpec
+  /** Empty for default addresses. */
+  readonly hosts: LocalHost[]
+  readonly apiPort: number
+  readonly store: string
+  readonly mysql: MysqlPrograms
+}
+
+/** A cluster that is ready to be started; its number is held until `claim` is released. */
+export interface PreparedCluster {
+  readonly cluster: LocalCluster
+  readonly claim: NumberClaim
+}
+
+/**
+ * Writes everything a new cluster needs into its folder, cluster.json last: until then there is no cluster. Everything
+ * that can be refused is refused before the first byte is written.
+ */
+export async function createCluster(wanted: NewCluster): Promise<PreparedCluster> {
+  const layout = layoutOf(wanted.dir)
+  requireShortPath(wanted.dir, wanted.name)
+  await requireNoStrays(wanted)
+  await requireEmptyFolder(wanted.dir)
+  await requireFreeApi('127.0.0.1', wanted.apiPort)
+  const claim = await claimFor(wanted)
+  try {
+    const named = { name: wanted.name, number: claim.number, hosts: wanted.hosts }
+    const instances = instancesFor(wanted.dir, named, wanted.spec.instances)
+    await requireFreeInstances(instances)
+    const cluster: LocalCluster = {
+      version: 1,
+      ...named,
+      api: { host: '127.0.0.1', port: wanted.apiPort },
+      instances,
+      store: wanted.store,
+      mysql: wanted.mysql,
+    }
+    await writeState(layout, cluster, wanted.spec)
+    return { cluster, claim }
+  } catch (error) {
+    await claim.release()
+    throw error
+  }
+}
+
+/**
+ * Makes a cluster that was taken down ready again, with the API's port, spec, MySQL and login for its store given now.
+ */
+export async function reopenCluster(
+  dir: string,
+  before: LocalCluster,
+  now: { readonly spec: ClusterSpec; readonly apiPort: number; readonly store: string; readonly mysql: MysqlPrograms },
+): Promise<PreparedCluster> {
+  const cluster: LocalCluster = {
+    ...before,
+    api: { ...before.api, port: now.apiPort },
+    store: now.store,
+    mysql: now.mysql,
+  }
+  const layout = layoutOf(dir)
+  const claim = await claimNumber(before.number)
+  if (claim === undefined) {
+    throw new RegentError(
+      'REGENT_ADDRESS_IN_USE',
+      `127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: another cluster has that number now. Take it down first, or start this one anew with --data or "regent local down ${before.name} --purge"`,
+    )
+  }
+  try {
+    await requireFreeApiOrOwn(layout, cluster)
+    await requireFreeInstances(await thoseNotRunning(layout, cluster.instances))
+    await writeState(layout, cluster, now.spec)
+    return { cluster, claim }
+  } catch (error) {
+    await claim.release()
+    throw error
+  }
+}
+
+async function writeState(layout: StateLayout, cluster: LocalCluster, spec: ClusterSpec): Promise<void> {
+  for (const folder of [layout.dir, layout.run, layout.logs, layout.records])
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+  await ensureSecrets(layout)
+  await writeSpec(layout, spec)
+  await writeAgentConfigs(layout, cluster, spec)
+  await writeCluster(layout.dir, cluster)
+}
+
+async function claimFor(wanted: NewCluster): Promise<NumberClaim> {
+  const taken = new Set((await allClusters(() => undefined)).map((found) => found.cluster.number))
+  return claimFreeNumber(taken, wanted.hosts.length > 0 ? 0 : wanted.spec.instances)
+}
+
+/** After a supervisor was killed its manager may still listen, and is taken over by the next one. */
+async function requireFreeApiOrOwn(layout: StateLayout, cluster: LocalCluster): Promise<void> {
+  const manager = (await readBook(layout)).processes['manager']
+  if (manager === undefined || !isAlive(manager)) await requireFreeApi(cluster.api.host, cluster.api.port)
+}
+
+async function thoseNotRunning(
+  layout: StateLayout,
+  instances: readonly LocalInstance[],
+): Promise<readonly LocalInstance[]> {
+  const book = await readBook(layout)
+  const idle: LocalInstance[] = []
+  for (const instance of instances) {
+    const [agent, mysqld] = [book.processes[instance.name], await mysqldOf(instance.volume)]
+    const runs = (agent !== undefined && isAlive(agent)) || (mysqld !== undefined && isAlive(mysqld))
+    if (!runs) idle.push(instance)
+  }
+  return idle
+}
+
+function requireShortPath(dir: string, name: string): void {
+  const socket = `${volumeOf(layoutOf(dir), `${name}-15`)}/run/mysqld.sock`
+  const length = Buffer.byteLength(socket)
+  if (length > longestSocketPath) {
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, allowed are ${longestSocketPath}; choose a shorter one with --data`,
+    )
+  }
+}
+
+/** statfs(2): what looks like files there is the kernel's own. */
+const kernelFileSystems: Readonly<Record<number, string>> = {
+  0x9fa0: 'proc',
+  0x62656572: 'sysfs',
+  0x63677270: 'cgroup2',
+  0x27e0eb: 'cgroup',
+  0x1cd1: 'devpts',
+  0x64626720: 'debugfs',
+  0x74726163: 'tracefs',
+  0x73636673: 'securityfs',
+}
+
+/** Asked of the nearest folder above that exists already: what is wrong there is said before anything is made. */
+export async function requireUsableFolder(dir: string): Promise<void> {
+  const above = await nearestExisting(dir)
+  const refuse = (why: string) =>
+    new RegentError('REGENT_BAD_REQUEST', `the folder ${dir} cannot hold a cluster: ${why}; choose another with --data`)
+  if (!(await stat(above)).isDirectory()) throw refuse(`${above} is no folder`)
+  const kernels = kernelFileSystems[(await statfs(above)).type]
+  if (kernels !== undefined) throw refuse(`${above} belongs to the kernel (${kernels}), and no file can be made there`)
+  if (
+    !(await access(above, constants.W_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    ))
+  )
+    throw refuse(`${above} cannot be written by this user, or is read-only`)
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  try {
+    await stat(path)
+    return path
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if ((code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ELOOP' && code !== 'EACCES') || dirname(path) === path)
+      throw error
+    return nearestExisting(dirname(path))
+  }
+}
+
+async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
+  const strays = await processesOf(dir)
+  if (strays.length > 0) {
+    throw new RegentError(
+      'REGENT_ALREADY_RUNNING',
+      `${strays.length} processes of an earlier cluster still run in ${dir}, which was removed under them (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends them`,
+    )
+  }
+}
+
+async function requireEmptyFolder(dir: string): Promise<void> {
+  try {
+    const entries = await readdir(dir)
+    if (entries.length === 0) return
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `the folder ${dir} is not empty and holds no cluster (${entries.slice(0, 3).join(', ')} …); choose another with --data, or empty it`,
+    )
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+}

@@ -1,0 +1,113 @@
+import { Type, type Static } from 'typebox'
+import { Value } from 'typebox/value'
+import { RegentError } from '../../common/errors/errors.ts'
+import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { replaceJson } from '../files/durable-file.ts'
+import { refuseNewer } from '../files/file-version.ts'
+import { readJsonIfThere } from '../files/input-file.ts'
+import { layoutOf, volumeOf } from './state-layout.ts'
+
+export const clusterFileVersion = 1
+
+/** Ports of every instance, each on its own address; all lie below the kernel's ephemeral range. */
+export const instancePorts = { port: 3306, adminPort: 3307, agentPort: 9400 } as const
+
+const text = Type.String({ minLength: 1, maxLength: 4096 })
+const port = Type.Integer({ minimum: 1, maximum: 65_535 })
+
+const hostSchema = Type.Object({ address: text, wrapper: Type.Array(text) })
+export type LocalHost = Static<typeof hostSchema>
+
+const instanceSchema = Type.Object({
+  name: text,
+  address: text,
+  port,
+  adminPort: port,
+  agentPort: port,
+  volume: text,
+  wrapper: Type.Array(text),
+})
+export type LocalInstance = Static<typeof instanceSchema>
+
+/** The programs of the MySQL that this cluster runs; kept, so that a scale-out starts the same one. */
+const mysqlSchema = Type.Object({
+  mysqld: Type.Array(text, { minItems: 1 }),
+  mysqlbinlog: Type.Array(text),
+  mysql: Type.Array(text),
+  pluginDir: Type.String(),
+  shareDir: Type.String(),
+})
+export type MysqlPrograms = Static<typeof mysqlSchema>
+
+const clusterSchema = Type.Object({
+  version: Type.Literal(1),
+  name: text,
+  /** The third octet of the instances' default addresses. */
+  number: Type.Integer({ minimum: 1, maximum: 199 }),
+  api: Type.Object({ host: text, port }),
+  instances: Type.Array(instanceSchema, { minItems: 1, maxItems: 16 }),
+  /** What --hosts named, also for ordinals that do not exist yet; empty for default addresses. */
+  hosts: Type.Array(hostSchema),
+  /** `file`, or the URL of a Redis. */
+  store: text,
+  mysql: mysqlSchema,
+})
+
+/** What a local cluster is made of: the content of `cluster.json`. */
+export type LocalCluster = Static<typeof clusterSchema>
+
+/** Undefined where the folder holds no cluster. Throws `REGENT_NEWER_VERSION` or `REGENT_BAD_FILE`. */
+export async function readClusterIfThere(dir: string): Promise<LocalCluster | undefined> {
+  const path = layoutOf(dir).cluster
+  const value = await readJsonIfThere(path, 'the description of a local cluster')
+  if (value === undefined) return undefined
+  refuseNewer(path, value, clusterFileVersion)
+  if (Value.Check(clusterSchema, value)) return value
+  throw new RegentError(
+    'REGENT_BAD_FILE',
+    `${path}: ${complaintAbout(clusterSchema, value) ?? 'does not have the expected shape'}`,
+  )
+}
+
+export async function readCluster(dir: string): Promise<LocalCluster> {
+  const cluster = await readClusterIfThere(dir)
+  if (cluster === undefined)
+    throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster (there is no cluster.json)`)
+  return cluster
+}
+
+export async function writeCluster(dir: string, cluster: LocalCluster): Promise<void> {
+  await replaceJson(layoutOf(dir).cluster, cluster)
+}
+
+/** `127.24.<cluster>.<ordinal+1>`, unless --hosts names another address. */
+export function addressOf(cluster: Pick<LocalCluster, 'number' | 'hosts'>, ordinal: number): string {
+  return cluster.hosts[ordinal]?.address ?? `127.24.${cluster.number}.${ordinal + 1}`
+}
+
+/**
+ * The instances `<name>-0` … `<name>-(count-1)` of a cluster in `dir`. Throws `REGENT_REFUSED` when --hosts named
+ * fewer.
+ */
+export function instancesFor(
+  dir: string,
+  cluster: Pick<LocalCluster, 'name' | 'number' | 'hosts'>,
+  count: number,
+): LocalInstance[] {
+  if (cluster.hosts.length > 0 && cluster.hosts.length < count) {
+    throw new RegentError(
+      'REGENT_REFUSED',
+      `cluster ${cluster.name} was made with --hosts naming ${cluster.hosts.length} addresses, which is too few for ${count} instances`,
+    )
+  }
+  return Array.from({ length: count }, (_, ordinal) => {
+    const name = `${cluster.name}-${ordinal}`
+    return {
+      name,
+      address: addressOf(cluster, ordinal),
+      ...instancePorts,
+      volume: volumeOf(layoutOf(dir), name),
+      wrapper: cluster.hosts[ordinal]?.wrapper ?? [],
+    }
+  })
+}

@@ -1,0 +1,96 @@
+import { Value } from 'typebox/value'
+import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../../../failover/protocol/spec.ts'
+import { instanceName, isInstanceOf } from '../../../topology/snapshot/member.ts'
+import { RegentError } from '../../common/errors/errors.ts'
+import { complaintAbout } from '../../common/input/schema-complaint.ts'
+import { replaceJson } from '../files/durable-file.ts'
+import { refuseNewer } from '../files/file-version.ts'
+import { readJson } from '../files/input-file.ts'
+import type { StateLayout } from './state-layout.ts'
+import { readYaml } from '../files/yaml-file.ts'
+
+const specVersion = 1
+
+/** What options of the command line say about the spec; undefined = not said. They win over the file. */
+export type SpecOptions = { readonly [Field in keyof ClusterSpec]?: ClusterSpec[Field] | undefined }
+
+/**
+ * The spec of cluster `name`: the file given with --config (YAML) where there is one, options over it, defaults below.
+ * Throws `REGENT_BAD_FILE` with the path in the file, the value and what is allowed.
+ */
+export async function composeSpec(
+  name: string,
+  configFile: string | undefined,
+  options: SpecOptions,
+): Promise<ClusterSpec> {
+  const fromFile = configFile === undefined ? {} : await readYaml(configFile, 'the file given with --config')
+  const where = configFile === undefined ? 'the options' : `the file given with --config, ${configFile}`
+  if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile))
+    throw bad(where, 'the top level must be a mapping')
+  refuseNewer(where, fromFile, specVersion)
+  const said = Object.fromEntries(
+    Object.keys(clusterSpecSchema.properties).flatMap((key) =>
+      options[key as keyof ClusterSpec] === undefined ? [] : [[key, options[key as keyof ClusterSpec]]],
+    ),
+  )
+  const spec = checkSpec(where, name, { ...fromFile, ...said })
+  if (spec.acks !== null && spec.acks > spec.instances - 1) {
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      `acks is ${spec.acks} (--acks, or acks in --config); ${spec.instances} instances have ${spec.instances - 1} replicas, so allowed is 0 to ${spec.instances - 1}`,
+    )
+  }
+  const contradiction = contradictionIn(name, spec)
+  if (contradiction !== undefined) throw bad(where, contradiction)
+  return spec
+}
+
+/**
+ * What each field allows for itself and all of them together do not. Asked of what a person says now, and not of what a
+ * cluster runs with already.
+ */
+function contradictionIn(name: string, { switchover, policies, instances }: ClusterSpec): string | undefined {
+  const { graceMs, timeoutMs } = switchover
+  if (graceMs > timeoutMs)
+    return `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
+  const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
+  if (all.every((instance) => policies[instance]?.promotion === 'never'))
+    return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`
+  return undefined
+}
+
+export async function writeSpec(layout: StateLayout, spec: ClusterSpec): Promise<void> {
+  await replaceJson(layout.spec, spec)
+}
+
+/** The spec a cluster runs with. Throws `REGENT_BAD_FILE` or `REGENT_NEWER_VERSION`. */
+export async function readSpec(layout: StateLayout, name: string): Promise<ClusterSpec> {
+  const value = await readJson(layout.spec, `the spec of cluster ${name}`)
+  refuseNewer(layout.spec, value, specVersion)
+  return checkSpec(layout.spec, name, value)
+}
+
+function checkSpec(where: string, name: string, value: unknown): ClusterSpec {
+  const spec = withDefaults(value)
+  if (!Value.Check(clusterSpecSchema, spec))
+    throw bad(where, complaintAbout(clusterSpecSchema, spec) ?? 'does not have the expected shape')
+  const stranger = Object.keys(spec.policies).find((instance) => !isInstanceOf(name, instance))
+  if (stranger !== undefined)
+    throw bad(
+      where,
+      `policies has the key "${stranger.slice(0, 60)}"; allowed are the instances ${name}-0 to ${name}-15`,
+    )
+  return spec
+}
+
+/** typebox fills in what is missing, but not below the keys of a record. */
+function withDefaults(value: unknown): unknown {
+  const spec: unknown = Value.Default(clusterSpecSchema, Value.Clone(value))
+  const policies = typeof spec === 'object' && spec !== null && 'policies' in spec ? spec.policies : undefined
+  for (const policy of Object.values(policies ?? {})) Value.Default(instancePolicySchema, policy)
+  return spec
+}
+
+function bad(where: string, why: string): RegentError {
+  return new RegentError('REGENT_BAD_FILE', `${where}: ${why}`)
+}

@@ -1,0 +1,192 @@
+import type { Analysis } from './analysis.ts'
+import { critical, warning, type AnalysisInput } from './analysis-input.ts'
+import { abbreviated, counted } from '../../src/common/text/words.ts'
+import { errantOf } from '../snapshot/holdings.ts'
+import { describeProcess, isGone, isHeard, isServing, type HeardView, type ServingView } from './instance-state.ts'
+import { describeLag, isBehind, maxBacklog } from '../snapshot/lag.ts'
+import type { InstanceName } from '../snapshot/member.ts'
+import type { Channel, Observation } from '../snapshot/observation.ts'
+import { readsFromPrimary, replicasOf, type PrimaryCondition } from './primary-condition.ts'
+import { sourceLinkOf } from '../snapshot/replication-tree.ts'
+import type { InstanceView } from '../snapshot/snapshot.ts'
+
+/**
+ * Whether the replicas are alive and follow the primary; instances of a cluster without a primary are looked at like
+ * replicas.
+ */
+export function analyseReplicas(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
+  const replicas = replicasOf(input)
+  return [
+    ...analyseAll(condition, input),
+    ...replicas.flatMap((view) => [...analyseReplica(view, condition, input), ...analyseSeeding(view)]),
+  ]
+}
+
+function analyseAll(condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
+  const replicas = replicasOf(input)
+  if (
+    condition.kind !== 'serving' ||
+    replicas.length === 0 ||
+    replicas.some((view) => isReplicating(view, condition, input))
+  )
+    return []
+  const { name } = condition.view
+  const waits =
+    input.expected.acks > 0 ? `; every write waits for ${counted(input.expected.acks, 'acknowledgement')}` : ''
+  const sentence = `none of ${counted(replicas.length, 'replica')} replicates from primary ${name}${waits}`
+  return [(waits === '' ? warning : critical)('AllReplicasNotReplicating', name, sentence)]
+}
+
+function isReplicating(
+  view: InstanceView,
+  condition: PrimaryCondition,
+  { snapshot, expected, limits }: AnalysisInput,
+): boolean {
+  if (!isHeard(view)) return readsFromPrimary(view, condition)
+  const link = sourceLinkOf(view, snapshot)
+  return (
+    isServing(view, limits) &&
+    link.kind === 'instance' &&
+    link.instance === expected.primary &&
+    link.running &&
+    view.observation.server.channel?.sqlRunning === true
+  )
+}
+
+function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
+  if (!isHeard(view)) return [unreachable(view, condition)]
+  if (isGone(view.observation))
+    return [
+      warning(
+        'ReplicaDead',
+        view.name,
+        `${condition.kind === 'none' ? 'instance' : 'replica'} ${view.name} is dead: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
+      ),
+    ]
+  if (condition.kind === 'none') return []
+  if (!isServing(view, input.limits)) {
+    return [
+      warning(
+        'ReplicaNotReplicating',
+        view.name,
+        `replica ${view.name} does not replicate: ${describeProcess(view.observation)}${seedingOf(view.observation)}`,
+      ),
+    ]
+  }
+  return [...analyseChannel(view, condition, input), ...analyseLag(view, input), ...analyseErrant(view, input)]
+}
+
+function seedingOf({ seedingProgress }: Observation): string {
+  if (seedingProgress === null) return ''
+  const { stage, percent, donor } = seedingProgress
+  return `; it is being seeded${donor === undefined ? '' : ` from ${donor}`}: ${stage}, ${percent} %`
+}
+
+function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis {
+  const { name, observation } = view
+  if (observation === null)
+    return warning('InstanceUnreachable', name, `the agent of ${name} was never heard by this manager`)
+  const server = readsFromPrimary(view, condition)
+    ? 'its server is still connected to the primary'
+    : `its process was ${observation.process} when last heard`
+  return warning('InstanceUnreachable', name, `the agent of ${name} is unreachable; ${server}`)
+}
+
+/** Said as long as it was not seeded, also while another donor is tried. */
+function analyseSeeding(view: InstanceView): readonly Analysis[] {
+  const failures = isHeard(view) ? (view.observation.seedingFailures ?? []) : []
+  return failures.map(({ donor, times, error }) => {
+    const from = donor === view.name ? '' : ` from ${donor}`
+    return warning(
+      'SeedingFailed',
+      view.name,
+      `${view.name} could not be seeded${from} (${counted(times, 'failure')}): ${abbreviated(error)}`,
+    )
+  })
+}
+
+/** One finding at most: a wrong source, or else why nothing arrives or nothing is applied. */
+function analyseChannel(view: ServingView, condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
+  const { channel } = view.observation.server
+  const wrong = channel === null ? undefined : wrongSourceOf(view, channel, input)
+  if (wrong !== undefined) return [warning('WrongSource', view.name, wrong)]
+  const problems =
+    channel === null
+      ? [missingChannel(view.observation, input)]
+      : [receiverProblem(channel, condition), applierProblem(channel)]
+  const why = problems.filter((problem) => problem !== undefined)
+  return why.length === 0
+    ? []
+    : [warning('ReplicaNotReplicating', view.name, `replica ${view.name} does not replicate: ${why.join('; ')}`)]
+}
+
+function wrongSourceOf(view: ServingView, channel: Channel, { snapshot, expected }: AnalysisInput): string | undefined {
+  const { name, observation } = view
+  const link = sourceLinkOf(view, snapshot)
+  if (link.kind === 'instance' && link.instance === expected.primary) return undefined
+  // Where the primary's address is not known, an unknown source may well be the primary.
+  if (link.kind === 'stranger' && !snapshot.instances.some((other) => other.name === expected.primary)) return undefined
+  const source =
+    link.kind === 'instance'
+      ? link.instance
+      : `${channel.sourceHost}:${channel.sourcePort}, which is none of this cluster,`
+  const told = observation.stored.assignment
+  const since =
+    told !== null && told.epoch < expected.epoch
+      ? `; it was last told whom to follow in epoch ${told.epoch}, now is ${expected.epoch}`
+      : ''
+  return `replica ${name} follows ${source} instead of primary ${expected.primary}${since}`
+}
+
+function missingChannel({ stored }: Observation, { expected }: AnalysisInput): string {
+  return stored.promise > expected.epoch
+    ? `it promised epoch ${stored.promise} and follows nobody until that is decided`
+    : 'it follows nobody'
+}
+
+/** Without a primary to receive from a receiver cannot run: that is the primary's finding, not the replica's. */
+function receiverProblem(channel: Channel, condition: PrimaryCondition): string | undefined {
+  const blameless = condition.kind !== 'serving' && condition.kind !== 'agentLost'
+  if (channel.ioRunning === 'yes' || blameless) return undefined
+  const state = channel.ioRunning === 'connecting' ? 'its IO thread cannot connect' : 'its IO thread is stopped'
+  return channel.ioError === '' ? state : `${state}: ${abbreviated(channel.ioError)}`
+}
+
+function applierProblem(channel: Channel): string | undefined {
+  if (channel.sqlRunning) return undefined
+  const state = `its SQL thread is stopped with ${counted(channel.backlogTransactions, 'transaction')} to apply`
+  return channel.sqlError === '' ? state : `${state}: ${abbreviated(channel.sqlError)}`
+}
+
+function analyseLag({ name, observation }: ServingView, { limits }: AnalysisInput): readonly Analysis[] {
+  const channel = observation.server.channel
+  if (channel === null || !isBehind(channel, limits.maxLagSeconds)) return []
+  const allowed = channel.lagSeconds === null ? counted(maxBacklog, 'transaction') : `${limits.maxLagSeconds} s`
+  return [warning('ReplicaLagging', name, `replica ${name} is ${describeLag(channel)}; ${allowed} are allowed`)]
+}
+
+/** What a member holds while it is seeded is nobody's. */
+function analyseErrant({ name, observation }: HeardView, { snapshot, expected }: AnalysisInput): readonly Analysis[] {
+  const source = primaryObservation(snapshot.instances, expected.primary)
+  if (
+    source?.server === null ||
+    source === undefined ||
+    observation.stored.seeding ||
+    (source.lacksElected ?? '') !== ''
+  )
+    return []
+  const errant = errantOf(observation, source)
+  if (errant.isEmpty()) return []
+  const have = counted(errant.count(), 'transaction')
+  return [
+    warning(
+      'ErrantTransactions',
+      name,
+      `replica ${name} has ${have} that primary ${expected.primary} has not: ${abbreviated(errant.toString())}`,
+    ),
+  ]
+}
+
+function primaryObservation(instances: readonly InstanceView[], primary: InstanceName | null): Observation | undefined {
+  return instances.find(({ name }) => name === primary)?.observation ?? undefined
+}

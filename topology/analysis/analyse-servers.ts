@@ -1,0 +1,156 @@
+import type { Analysis, AnalysisCode } from './analysis.ts'
+import { critical, info, warning, type AnalysisInput } from './analysis-input.ts'
+import { isHeard, type HeardView } from './instance-state.ts'
+import { delaySecondsOf } from '../snapshot/channel-delay.ts'
+import type { ChangedSetting, WriteProbe } from '../snapshot/observation.ts'
+import { compareSeries, seriesOf } from '../snapshot/series.ts'
+import { refusesSettings } from '../../src/common/text/words.ts'
+
+/**
+ * From here on it is time to act: past 999999 the server compares file names as strings and semi-sync switches itself
+ * off.
+ */
+const highBinlogNumber = 900_000
+
+/** What is wrong with single servers, whatever their role: their disks, limits and settings. */
+export function analyseServers(input: AnalysisInput): readonly Analysis[] {
+  const heard = input.snapshot.instances.filter(isHeard)
+  return [
+    ...heard.flatMap((view) => [
+      ...analyseProbe(view, input),
+      ...analyseRefusedSettings(view),
+      ...analyseSettings(view),
+    ]),
+    ...analyseVersions(heard, input),
+  ]
+}
+
+/** Several series at once are a rolling update; a newer primary than some replica is what MySQL does not support. */
+function analyseVersions(heard: readonly HeardView[], { expected }: AnalysisInput): readonly Analysis[] {
+  const known = heard.flatMap(({ name, observation }) => {
+    const series = seriesOf(observation)
+    return series === undefined ? [] : [{ name, series }]
+  })
+  const all = [...new Map(known.map(({ series }) => [series.name, series])).values()].toSorted(compareSeries)
+  if (all.length < 2) return []
+  const primary = known.find(({ name }) => name === expected.primary)
+  const older = known.filter(({ series }) => compareSeries(series, primary?.series) < 0)
+  const who = all
+    .map(
+      (each) =>
+        `${each.name} (${known
+          .filter(({ series }) => series.name === each.name)
+          .map(({ name }) => name)
+          .join(', ')})`,
+    )
+    .join(', ')
+  const mixed = `instances run different series of MySQL: ${who}`
+  if (primary === undefined || older.length === 0)
+    return [
+      info(
+        'MixedVersions',
+        null,
+        `${mixed}; one of the oldest leads until all are updated, since an older replica cannot follow a newer primary`,
+      ),
+    ]
+  return older.map(({ name, series }) =>
+    warning(
+      'MixedVersions',
+      name,
+      `${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: MySQL does not support an older replica of a newer source; update ${name}`,
+    ),
+  )
+}
+
+const probeFindings: Readonly<Record<WriteProbe, readonly [AnalysisCode, string] | null>> = {
+  ok: null,
+  unknown: null,
+  stuck: null,
+  locked: ['GlobalLock', 'a lock is in the way of writes, or of what Regent must do'],
+  diskFull: ['DiskFull', 'its disk is full'],
+  lowSpace: ['LowSpace', 'it was closed to writes before its disk is full'],
+  readOnlyFilesystem: ['ReadOnlyFilesystem', 'its file system is read-only'],
+  tooManyConnections: ['TooManyConnections', 'all of its connections are taken'],
+}
+
+/** The last probe of a server that ended since says nothing. */
+function analyseProbe({ name, observation }: HeardView, { expected }: AnalysisInput): readonly Analysis[] {
+  const found = observation.process === 'running' ? probeFindings[observation.probe] : null
+  if (found === null) return []
+  const [code, what] = found
+  const isPrimary = name === expected.primary
+  const detail = observation.probeDetail === '' ? '' : ` (${observation.probeDetail})`
+  const sentence = `${isPrimary ? 'primary' : 'replica'} ${name}: ${what}${detail}${spaceOf(observation.freeBytes, code)}`
+  return [(isPrimary ? critical : warning)(code, name, sentence)]
+}
+
+function spaceOf(freeBytes: number | null, code: AnalysisCode): string {
+  return freeBytes !== null && (code === 'DiskFull' || code === 'LowSpace')
+    ? `; ${(freeBytes / 1_048_576).toFixed(1)} MiB are free`
+    : ''
+}
+
+function analyseRefusedSettings({ name, observation }: HeardView): readonly Analysis[] {
+  const { settingsRefused = '', process } = observation
+  if (settingsRefused === '') return []
+  const state =
+    process === 'running' ? 'it runs on with those of before, and would not start again' : 'it is not started'
+  return [
+    warning(
+      'SettingsRefused',
+      name,
+      `${refusesSettings(name, settingsRefused)}; ${state} until that setting is taken out or put right`,
+    ),
+  ]
+}
+
+function analyseSettings({ name, observation }: HeardView): readonly Analysis[] {
+  const { server, stored } = observation
+  if (server === null) return []
+  const { foreignTables, persisted, binlogNumber, changedSettings = [] } = server
+  const delayed = delaySecondsOf(server.channel)
+  const options = (server.channel?.changedOptions ?? []).filter(({ name }) => delayed === 0 || name !== 'SOURCE_DELAY')
+  const filtered = server.channel?.filtered === true
+  const findings: readonly (readonly [boolean, AnalysisCode, string])[] = [
+    [
+      filtered || stored.filterSeen,
+      'ReplicationFilter',
+      `${name} ${filtered ? 'has' : 'had'} a replication filter: it may lack rows that its GTIDs claim`,
+    ],
+    [
+      foreignTables.length > 0,
+      'ForeignTables',
+      `${name} has tables that are not InnoDB, which no failover or CLONE keeps whole: ${foreignTables.join(', ')}`,
+    ],
+    [
+      persisted.length > 0,
+      'PersistedVariables',
+      `${name} has settings persisted that Regent manages: ${persisted.join(', ')}`,
+    ],
+    [
+      changedSettings.length > 0,
+      'SettingsChanged',
+      `${name} has settings that another hand changed and its agent puts right: ${described(changedSettings)}`,
+    ],
+    [
+      delayed > 0,
+      'ReplicaDelayed',
+      `${name} was told to apply ${delayed} s later than it receives (SOURCE_DELAY); its agent ends that`,
+    ],
+    [
+      options.length > 0,
+      'ChannelOptionsChanged',
+      `the replication channel of ${name} has options that another hand changed and its agent puts right: ${described(options)}`,
+    ],
+    [
+      binlogNumber >= highBinlogNumber,
+      'BinlogNumberHigh',
+      `${name} writes binlog file number ${binlogNumber}; semi-sync breaks past 999999`,
+    ],
+  ]
+  return findings.filter(([applies]) => applies).map(([, code, sentence]) => warning(code, name, sentence))
+}
+
+function described(changed: readonly ChangedSetting[]): string {
+  return changed.map(({ name, seen, wanted }) => `${name} is ${seen || 'empty'}, to be ${wanted || 'empty'}`).join('; ')
+}

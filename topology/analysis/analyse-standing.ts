@@ -1,0 +1,75 @@
+import type { Analysis } from './analysis.ts'
+import { critical, warning, type AnalysisInput } from './analysis-input.ts'
+import type { InstanceView } from '../snapshot/snapshot.ts'
+
+/** What a person wished, and what makes this manager doubt itself or its record. */
+export function analyseStanding({ snapshot, expected }: AnalysisInput): readonly Analysis[] {
+  const paused = expected.paused
+    ? [warning('Paused', null, 'automatic actions are paused: nothing fails over until they are resumed')]
+    : []
+  const fenced = expected.fenced.map((name) => {
+    const consequence =
+      name === expected.primary
+        ? 'nobody can write until it is unfenced'
+        : 'it takes no connections until it is unfenced'
+    return warning('Fenced', name, `${name} is fenced by a person: ${consequence}`)
+  })
+  const damaged = expected.notesDamage ? [critical('NotesDamaged', null, expected.notesDamage)] : []
+  return [
+    ...analyseReach(snapshot.instances),
+    ...snapshot.instances.flatMap((view) => analyseRecord(view, expected)),
+    ...damaged,
+    ...paused,
+    ...fenced,
+  ]
+}
+
+/** A manager that can reach nobody. It must suspect itself, and judge nobody. */
+export function isIsolated(instances: readonly InstanceView[]): boolean {
+  return instances.length > 0 && instances.every(({ reachable }) => !reachable)
+}
+
+function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
+  if (!isIsolated(instances)) return []
+  return [
+    critical(
+      'ManagerIsolated',
+      null,
+      `this manager reaches ${instances.length === 1 ? 'not even the only agent' : `none of ${instances.length} agents`}: it suspects itself and does nothing`,
+    ),
+  ]
+}
+
+/**
+ * Agents only know what a record said: one that knows more was given orders from a record that is newer than this one
+ * (restored from a backup). A promise may be one epoch ahead while a failover is under way.
+ */
+function analyseRecord(
+  { name, observation }: InstanceView,
+  { epoch, revision, primary }: AnalysisInput['expected'],
+): readonly Analysis[] {
+  if (observation === null) return []
+  const { promise, revision: stored, assignment } = observation.stored
+  if (assignment?.role === 'primary' && assignment.epoch === epoch && primary !== null && name !== primary) {
+    const sentence = `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide`
+    return [critical('RecordOfAnotherHistory', name, sentence)]
+  }
+  const isNewer = promise > epoch + 1 || stored > revision || (assignment !== null && assignment.epoch > epoch)
+  if (!isNewer) return []
+  const knows = `epoch ${Math.max(promise, assignment?.epoch ?? 0)}, revision ${stored}`
+  if (revision === 0)
+    return [
+      critical(
+        'RecordLost',
+        name,
+        `there is no record, and ${name} acted on one (${knows}): the record is rebuilt once all known members have answered`,
+      ),
+    ]
+  return [
+    critical(
+      'RecordFromThePast',
+      name,
+      `the record (epoch ${epoch}, revision ${revision}) is older than what ${name} stored (${knows}): a person must decide`,
+    ),
+  ]
+}

@@ -1,0 +1,66 @@
+import type { InstanceName } from '../snapshot/member.ts'
+
+export type Severity = 'info' | 'warning' | 'critical'
+
+export interface Analysis {
+  readonly code: AnalysisCode
+  readonly severity: Severity
+  readonly instance: InstanceName | null
+  readonly sentence: string
+  /** A person said that trouble of that instance is expected now. Absent where not. */
+  readonly expected?: true
+}
+
+/** What can be wrong with a cluster of a primary and replicas; orchestrator's vocabulary in source/replica terms. */
+export type AnalysisCode =
+  | 'DeadPrimary'
+  | 'UnreachablePrimary'
+  | 'DeadPrimaryAndSomeReplicas'
+  | 'DeadPrimaryAndReplicas'
+  | 'DeadPrimaryWithoutReplicas'
+  | 'FrozenPrimary'
+  | 'PrimaryAgentUnreachable'
+  | 'AllReplicasNotReplicating'
+  | 'LockedSemiSyncPrimary'
+  | 'PrimarySemiSyncMustBeSet'
+  | 'ReplicaSemiSyncMustBeSet'
+  | 'NotEnoughSyncReplicas'
+  | 'NoWritablePrimary'
+  | 'ElectedSetLost'
+  | 'TwoWritablePrimaries'
+  | 'PrimaryHasSource'
+  | 'ErrantTransactions'
+  | 'ReplicaNotReplicating'
+  | 'ReplicaLagging'
+  | 'ReplicaDelayed'
+  | 'ReplicaDead'
+  | 'SeedingFailed'
+  | 'InstanceUnreachable'
+  | 'UnsettledTail'
+  | 'ForgetfulReplica'
+  | 'VolumeFromThePast'
+  | 'GtidsReset'
+  | 'StrangerAcknowledges'
+  | 'UnacknowledgedCommits'
+  | 'WrongSource'
+  | 'ReplicationFilter'
+  | 'ForeignTables'
+  | 'PersistedVariables'
+  | 'SettingsChanged'
+  | 'SettingsRefused'
+  | 'ChannelOptionsChanged'
+  | 'DiskFull'
+  | 'LowSpace'
+  | 'ReadOnlyFilesystem'
+  | 'TooManyConnections'
+  | 'GlobalLock'
+  | 'BinlogNumberHigh'
+  | 'MixedVersions'
+  | 'RecordFromThePast'
+  | 'RecordLost'
+  | 'RecordOfAnotherHistory'
+  | 'NotesDamaged'
+  | 'NotProtected'
+  | 'Paused'
+  | 'Fenced'
+  | 'ManagerIsolated'

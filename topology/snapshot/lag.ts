@@ -1,0 +1,22 @@
+import { counted } from '../../src/common/text/words.ts'
+import type { Channel } from './observation.ts'
+
+/** To apply while writes wait for it: more than this is an outage of its own, whatever the clock says. */
+export const maxBacklog = 1_000
+
+type Lag = Pick<Channel, 'lagSeconds' | 'backlogTransactions'>
+
+/**
+ * Whether a replica is too far behind to be called whole. Its acknowledgement counts all the same: what it acknowledged
+ * it has received. A backlog without a lag belongs to a replica that applies nothing at this moment; one that applies a
+ * large backlog within a second or two is not behind.
+ */
+export function isBehind({ lagSeconds, backlogTransactions }: Lag, maxLagSeconds: number): boolean {
+  return lagSeconds === null ? backlogTransactions > maxBacklog : lagSeconds > maxLagSeconds
+}
+
+/** `666 s behind with 9104 transactions to apply`. */
+export function describeLag({ lagSeconds, backlogTransactions }: Lag): string {
+  const behind = lagSeconds === null ? 'behind' : `${Math.round(lagSeconds)} s behind`
+  return `${behind} with ${counted(backlogTransactions, 'transaction')} to apply`
+}

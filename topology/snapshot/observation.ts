@@ -1,0 +1,289 @@
+import type { InstanceName, MemberId } from './member.ts'
+
+/** The newest version of this wire message. A reader accepts this and every older one. */
+export const observationVersion = 1
+
+/** GTID sets travel as MySQL prints them, without white space; `topology/gtid/gtid-set.ts` parses them. */
+export type GtidText = string
+
+/**
+ * The operating system's view of mysqld: `absent` never started by this agent (its start gate is closed, see
+ * `processNote`) · `starting` · `running` · `stopped` SIGSTOP or a frozen cgroup · `exiting` the kernel is tearing it
+ * down: dead for every purpose · `dead` it ended.
+ */
+export type ProcessState = 'absent' | 'starting' | 'running' | 'stopped' | 'exiting' | 'dead'
+
+/** One dump thread on this server: a replica that reads its binlog. */
+export interface DumpThread {
+  readonly threadId: number
+  readonly user: string
+  readonly host: string
+  /** `server_uuid` the replica announced, or '' where it announced none. */
+  readonly serverUuid: string
+  /** It acknowledges: the source counts it for semi-sync. */
+  readonly semiSync: boolean
+}
+
+/** The replication channel of this server, or null in `ServerState` where none is configured. */
+export interface Channel {
+  readonly sourceHost: string
+  readonly sourcePort: number
+  readonly sourceUser: string
+  readonly sourceUuid: string
+  readonly ioRunning: 'yes' | 'connecting' | 'no'
+  readonly sqlRunning: boolean
+  readonly ioError: string
+  readonly sqlError: string
+  /** Received and not yet applied. */
+  readonly backlogTransactions: number
+  /** Seconds between the original commit of what is being applied and now; null when idle or unknown. */
+  readonly lagSeconds: number | null
+  /** Semi-sync acknowledgements are in force (`Rpl_semi_sync_replica_status`). */
+  readonly semiSync: boolean
+  /** A replication filter is set. */
+  readonly filtered: boolean
+  /**
+   * Milliseconds since the receiver last got an event or a heartbeat; null while it is not running. A source that fell
+   * silent shows here long before the connection ends.
+   */
+  readonly silentMs: number | null
+  /** It is to come over TLS. Absent from older agents. */
+  readonly encrypted?: boolean
+  /** Options that are otherwise than they are to be. Absent for none, and from older agents. */
+  readonly changedOptions?: readonly ChangedSetting[]
+}
+
+/** What mysqld itself answered. */
+export interface ServerState {
+  readonly uuid: string
+  readonly version: string
+  readonly readOnly: boolean
+  readonly superReadOnly: boolean
+  readonly offlineMode: boolean
+  readonly executed: GtidText
+  /**
+   * `gtid_owned`: transactions that have a GTID and are not committed, those that wait for an acknowledgement among
+   * them.
+   */
+  readonly owned: GtidText
+  readonly purged: GtidText
+  /** Received by the channel, applied or not (`Retrieved_Gtid_Set`); '' without a channel. */
+  readonly received: GtidText
+  readonly channel: Channel | null
+  readonly dumpThreads: readonly DumpThread[]
+  readonly semiSyncSource: {
+    readonly enabled: boolean
+    /**
+     * Time-out, wait point and what happens without replicas are as Regent sets them: otherwise writes could go on
+     * without acknowledgement.
+     */
+    readonly intact: boolean
+    readonly acks: number
+    /** Sessions that wait for an acknowledgement; a group commit counts once. */
+    readonly waiting: number
+    /** `Rpl_semi_sync_source_no_tx`: acknowledged to a client without the sync set since this server started. */
+    readonly unacknowledged: number
+  }
+  /** Accounts of replicas whose gate is open here (not locked), by instance name. */
+  readonly openGates: readonly InstanceName[]
+  readonly runningSessions: number
+  /** Number in the name of the newest binlog file; semi-sync breaks past 999999. */
+  readonly binlogNumber: number
+  /** User tables that are not InnoDB, `schema.table`, at most 10. Read once per server start. */
+  readonly foreignTables: readonly string[]
+  /** Managed variables somebody persisted with SET PERSIST, by name. */
+  readonly persisted: readonly string[]
+  /** Managed settings that are otherwise than they are to be. Absent for none, and from older agents. */
+  readonly changedSettings?: readonly ChangedSetting[]
+  /** Of those accounts that are there of the two that people and applications use. Absent from older agents. */
+  readonly passwords?: readonly AccountPassword[]
+}
+
+/** A setting of the server, or an option of its channel, that somebody changed while the server runs. */
+export interface ChangedSetting {
+  readonly name: string
+  readonly seen: string
+  readonly wanted: string
+}
+
+/** Which password an account has here. */
+export interface AccountPassword {
+  readonly user: string
+  /** Of the rotations of its password; '' for the first. */
+  readonly generation: string
+  /** The one before is accepted as well. */
+  readonly keepsOld: boolean
+}
+
+/**
+ * What the write probe found: `ok` · `unknown` not tried yet · `stuck` neither it nor the admin interface answers ·
+ * `locked` a global lock holds it · `diskFull` · `lowSpace` the guard closed the server before the disk is full ·
+ * `readOnlyFilesystem` · `tooManyConnections` (seen at the client port; the admin interface still answers).
+ */
+export type WriteProbe =
+  'ok' | 'unknown' | 'stuck' | 'locked' | 'diskFull' | 'lowSpace' | 'readOnlyFilesystem' | 'tooManyConnections'
+
+/** What the agent keeps on its disk and acts by. */
+export interface StoredSummary {
+  readonly promise: number
+  readonly revision: number
+  /** Epoch, role and revision of the assignment it acts by; null when it never had one. */
+  readonly assignment: {
+    readonly epoch: number
+    readonly revision: number
+    readonly role: 'primary' | 'replica'
+    readonly counted: boolean
+    readonly fenced: boolean
+    readonly source: InstanceName | null
+    /** A primary that is closed while it is copied; absent for no. */
+    readonly donates?: true
+    /** It may connect to its source. Absent means true. */
+    readonly sourceReady?: boolean
+    /**
+     * Where it was told that each instance is: an instance may come back at another address. Absent from older agents.
+     */
+    readonly addresses?: Readonly<Record<InstanceName, string>>
+  } | null
+  /**
+   * As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order
+   * that names them.
+   */
+  readonly countedUuids?: Readonly<Record<InstanceName, string>>
+  /** It may have acknowledged, at a stop nobody ordered, what no replica holds. */
+  readonly unsettled: boolean
+  /** Its machine crashed or its volume was cut off while it followed: it may have forgotten what it acknowledged. */
+  readonly forgetful: boolean
+  /** A seeding began and has not ended: it holds nothing that counts. */
+  readonly seeding: boolean
+  /** A replication filter was seen on it since it was last seeded. */
+  readonly filterSeen: boolean
+  /**
+   * Its volume, or what its GTIDs name, was seen to have gone back in time, and it has not been seeded since: what its
+   * GTIDs claim may be something else elsewhere.
+   */
+  readonly fromThePast: boolean
+  /** That is so because somebody reset its GTIDs while its server ran. Absent for no. */
+  readonly gtidsReset?: true
+  /**
+   * New at each agent start and with each newer promise; the copy in the manager's notes tells a volume that went back
+   * in time.
+   */
+  readonly incarnation: string
+  /** Those before it, newest first, as many as are kept. Absent from an agent that keeps none: it cannot be judged. */
+  readonly earlierIncarnations?: readonly string[]
+  /**
+   * A manager has ordered this start of the agent something, and so noted it before. Absent from older agents, which do
+   * not ask.
+   */
+  readonly toldNoted?: boolean
+}
+
+/**
+ * What the agent reports under a promise, read after everything was stopped and relay logs were fsynced: the whole of
+ * what this member holds. It is null until then, and dropped as soon as it may have changed.
+ */
+export interface PromiseReport {
+  readonly epoch: number
+  readonly holds: GtidText
+  /** Applied of it; the rest is the applier backlog. */
+  readonly executed: GtidText
+  /**
+   * It was the primary: its mysqld is dead, or demoted with no session waiting; `holds` is everything in its binlog.
+   */
+  readonly asPrimary: boolean
+}
+
+export interface Observation {
+  readonly version: number
+  readonly cluster: string
+  readonly instance: InstanceName
+  readonly member: MemberId
+  /** Random id of this run of the agent; `sequence` grows by one with each observation of it. */
+  readonly agentRun: string
+  readonly sequence: number
+  readonly regentVersion: string
+  /** Its agent refuses an assignment that names another `agentRun`. Absent from older agents, which refuse the word. */
+  readonly bindsToRun?: true
+  readonly process: ProcessState
+  /** Why the process is absent or dead, in a sentence; '' otherwise. */
+  readonly processNote: string
+  readonly mysqldPid: number | null
+  /** Milliseconds since the process state was last different. */
+  readonly processSinceMs: number
+  /** Null until the server answered for the first time since it started; kept while it does not answer. */
+  readonly server: ServerState | null
+  /** Milliseconds since the server last answered everything; 0 when this observation is fresh. */
+  readonly silentMs: number
+  readonly probe: WriteProbe
+  readonly probeDetail: string
+  readonly freeBytes: number | null
+  readonly stored: StoredSummary
+  readonly promiseReport: PromiseReport | null
+  /** The revision the server's state was last seen to match, 0 for none, and what it does now or did last. */
+  readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: string }
+  /**
+   * The newest revision at which a marker was acknowledged by k counted members with that revision's gates in force.
+   */
+  readonly markedRevision: number
+  /**
+   * What a primary whose mysqld is dead holds, read from its files; null where not applicable, and once a server has
+   * said what it holds.
+   */
+  readonly binlogSet: GtidText | null
+  /** The lease question to be confirmed by the manager; null when the lease needs no answer. */
+  readonly lease: { readonly question: number; readonly remainingMs: number } | null
+  /** The copy that is made here; `donor` is absent in what older agents say. */
+  readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null
+  /** Copies that failed since it was last seeded, one entry for each donor. Absent for none, and from older agents. */
+  readonly seedingFailures?: readonly SeedingFailure[]
+  /** It was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
+  readonly terminating?: true
+  /**
+   * As a primary: what its server lacks of the set that the primary was elected for, '' for nothing. With less than
+   * that set the server stays closed. Absent from older agents.
+   */
+  readonly lacksElected?: GtidText
+  /**
+   * As a primary that was elected and does not take writes yet: for how long that has gone on in this epoch. Absent
+   * otherwise, and from older agents.
+   */
+  readonly openingMs?: number
+  /**
+   * It has forgotten what it held, and was not told yet by its primary what to catch up with. The text is another one
+   * for each time that something was forgotten. Absent where it was told or forgot nothing, and from older agents.
+   */
+  readonly forgetfulAs?: string
+  /**
+   * As a primary: `forgetfulAs` of the replicas that a manager had told it of before its server was looked at as shown
+   * here. Absent from older agents, which are not told.
+   */
+  readonly heardForgetful?: Readonly<Record<InstanceName, string>>
+  /**
+   * Why clients are shown another certificate than the newest they are to be shown. Absent where they are not, or none
+   * was given.
+   */
+  readonly certificateTrouble?: string
+  /** Settings that its mysqld refuses, in mysqld's own words. Absent where it refuses none. */
+  readonly settingsRefused?: string
+  /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
+  readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
+  /** Things put right or noticed since the agent started, newest last, at most 20. */
+  readonly notices: readonly Notice[]
+}
+
+export interface SeedingFailure {
+  readonly donor: InstanceName
+  /** How often, and why the last time. */
+  readonly times: number
+  readonly error: string
+  /** Milliseconds since the last time. */
+  readonly agoMs: number
+}
+
+export interface Notice {
+  /** Grows by one per notice of this agent run. */
+  readonly id: number
+  readonly wallMs: number
+  readonly code: string
+  readonly sentence: string
+}
