@@ -133,9 +133,10 @@ export class Scenario {
     return write
   }
 
-  /** Clients write all the time, where they can. */
-  writeOften(at: Machine, everyMs = 1): void {
-    if (at.mysqld?.mayWrite === true) this.write(at)
+  /** Clients write at a server as often as this, while the server takes writes. */
+  writeOften(at: Machine, everyMs: number): void {
+    if (at.mysqld?.mayWrite !== true) return
+    this.write(at)
     this.cluster.time.after(everyMs, () => this.writeOften(at, everyMs))
   }
 

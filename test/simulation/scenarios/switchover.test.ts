@@ -1,0 +1,73 @@
+import { agentRoutes } from '../../../failover/protocol/order.ts'
+import { describe, expect, it } from 'vitest'
+import { Scenario } from '../scenario.ts'
+
+/**
+ * shop-1 leads epoch 2 after a switchover, and has gathered shop-2: shop-2 promised epoch 2 with its receiver running,
+ * and has not heard of that epoch.
+ */
+async function withOneGathered(): Promise<Scenario> {
+  const scenario = await Scenario.begin({ instances: 3 })
+  const { held } = scenario.cluster
+  held.wanted = ({ to, path }) => to === 'shop-2' && path === agentRoutes.assign && scenario.record.intent === null
+  scenario.askForSwitchover(scenario.machine(1))
+  await scenario.until('shop-1 leads', () => scenario.record.epoch === 2)
+  await scenario.until('shop-1 takes writes', () => scenario.machine(1).mysqld?.mayWrite === true)
+  await scenario.goOn(200)
+  expect(scenario.cluster.observation('shop-2')?.stored).toMatchObject({ promise: 2, assignment: { epoch: 1 } })
+  expect(scenario.primary.mysqld?.dumps.map(({ instance }) => instance)).toContain('shop-2')
+  return scenario
+}
+
+describe('A switchover', () => {
+  it('loses no write, however many come at once', async () => {
+    const scenario = await Scenario.begin({ instances: 3 })
+    scenario.writeOften(scenario.primary, 0.5)
+    scenario.askForSwitchover(scenario.machine(1))
+    await scenario.until('shop-1 leads', () => scenario.record.epoch === 2)
+    await scenario.goOn(500)
+    await scenario.heal()
+  })
+})
+
+describe('A replica that a switchover’s candidate gathered', () => {
+  it('acknowledges nothing more to that one once it promised at a failover', async () => {
+    const scenario = await withOneGathered()
+    const { cluster, primary } = scenario
+    const { held } = cluster
+    const before = held.wanted
+    scenario.cutOffFromManagers(primary)
+    await scenario.goOn(2_000)
+    held.wanted = (letter) => before(letter) || (letter.to === 'shop-0' && letter.path === agentRoutes.promise)
+    scenario.askForFailover()
+    await scenario.until('it has promised', () => cluster.observation('shop-2')?.promiseReport?.epoch === 3)
+    await scenario.goOn(10)
+    scenario.manager.life.freeze()
+    cluster.network.separate(primary.name, 'shop-0')
+    const write = scenario.write(primary)
+    await scenario.goOn(300)
+    expect(write.answer).toBe('waits')
+    for (const letter of held.all) if (letter.path === agentRoutes.promise) held.deliver(letter)
+    held.lose()
+    await scenario.goOn(50)
+    scenario.manager.life.thaw()
+    await scenario.until('another one leads', () => scenario.record.epoch === 3)
+    await scenario.heal()
+  })
+
+  it('has forgotten what it received where its machine lost power', async () => {
+    const scenario = await withOneGathered()
+    const { cluster, primary } = scenario
+    const gathered = scenario.machine(2)
+    cluster.network.separate(primary.name, 'shop-0')
+    scenario.holdApplier(gathered)
+    await scenario.writeAcknowledged()
+    scenario.powerCut(gathered)
+    scenario.kill(primary)
+    cluster.held.lose()
+    cluster.startAgent(gathered)
+    await scenario.goOn(20_000)
+    expect(scenario.record.epoch).toBe(2)
+    await scenario.heal()
+  })
+})
