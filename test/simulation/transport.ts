@@ -3,6 +3,7 @@ import { codeOf, describeError, RegentError } from '../../src/common/errors/erro
 import type { Transport } from '../../src/common/ports/ports.ts'
 import type { AgentFeed, FeedListener } from '../../src/manager/loop/agent-feed.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
+import { asJson } from './as-json.ts'
 import type { HeldLetters } from './held-letters.ts'
 import type { Network } from './network.ts'
 import type { ProcessLife } from './process-life.ts'
@@ -34,7 +35,7 @@ export function simulatedTransport(from: string, { time, random, network, held, 
       new Promise((resolve, reject) => {
         const to = at(address)
         if (to === undefined) throw new Error(`nothing is at ${address}`)
-        const text = JSON.stringify(body)
+        const sent = asJson(body)
         const unreachable = (why: string): void =>
           reject(new RegentError('REGENT_AGENT_UNREACHABLE', `the agent at ${address} did not answer: ${why}`))
         const back = (answer: () => void): void => {
@@ -47,10 +48,10 @@ export function simulatedTransport(from: string, { time, random, network, held, 
             listening.ordered(path)
             const handler = listening.agent.orders.get(path)
             if (handler === undefined) throw new Error(`no agent knows ${path}`)
-            handler(JSON.parse(text) as unknown).then(
+            handler(sent).then(
               (answer) => {
-                const said = JSON.stringify(answer)
-                back(() => resolve(JSON.parse(said) as unknown))
+                const said = asJson(answer)
+                back(() => resolve(said))
               },
               (error: unknown) => back(() => reject(new RegentError(codeOf(error), describeError(error)))),
             )
@@ -108,6 +109,17 @@ export function simulatedFeed(from: string, life: ProcessLife, { time, network, 
   }
 }
 
+/** An agent tells all who listen the same, at the same moment. */
+const sentObservations = new WeakMap<Observation, Observation>()
+
+function asSent(observation: Observation): Observation {
+  const known = sentObservations.get(observation)
+  if (known !== undefined) return known
+  const sent = asJson(observation)
+  sentObservations.set(observation, sent)
+  return sent
+}
+
 interface StreamPorts {
   readonly from: string
   readonly life: ProcessLife
@@ -141,15 +153,15 @@ class Stream {
 
   #send(observation: Observation | null): void {
     const { time, network, from, life } = this.#ports
-    const text = observation === null ? null : JSON.stringify(observation)
+    const sent = observation && asSent(observation)
     this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
     time.after(this.#lastArrivalMs - time.nowMs, () => {
       if (!this.#isOpen) return
       if (!network.reaches(this.of.name, from)) return this.close()
       life.enter(() => {
         this.heardAtMs = time.nowMs
-        if (text === null) this.#listener.alive()
-        else this.#listener.heard(JSON.parse(text) as Observation)
+        if (sent === null) this.#listener.alive()
+        else this.#listener.heard(sent)
       })
     })
   }
