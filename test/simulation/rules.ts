@@ -16,6 +16,8 @@ interface Scene {
 }
 
 /**
+ * What servers hold is looked at before agents are asked: most often nobody need be asked.
+ *
  * The first rule of docs/why/safety.md, "How it is checked", that does not hold now; undefined where all do. A rule
  * that is broken need not lose a write yet: the wrong server has to die for that.
  */
@@ -46,10 +48,11 @@ function heldBy({ folder }: Machine): GtidSet {
 }
 
 function heldByPrimary({ cluster, record, primary, acknowledged }: Scene): string | undefined {
-  // On another volume that instance is a new member.
-  if (cluster.observation(primary.name)?.member !== record.primary) return undefined
   const missing = acknowledged.subtract(heldBy(primary)).subtract(excusedOf(primary, record))
-  return missing.isEmpty() ? undefined : `S1: ${primary.name} leads and lacks ${missing.toString()}, acknowledged`
+  // On another volume that instance is a new member.
+  return missing.isEmpty() || cluster.observation(primary.name)?.member !== record.primary
+    ? undefined
+    : `S1: ${primary.name} leads and lacks ${missing.toString()}, acknowledged`
 }
 
 /** It was elected with more, a hand threw that away, and it has not opened: the next primary must hold that. */
@@ -87,9 +90,10 @@ function isNotBelieved({ cluster, acknowledged }: Scene, machine: Machine): bool
 
 function heldByEnough(scene: Scene): string | undefined {
   const { cluster, record, members, acknowledged } = scene
-  if (record.acks === 0 || members.length < record.acks || isUnsettled(cluster, record)) return undefined
+  if (record.acks === 0 || members.length < record.acks) return undefined
+  const holders = members.filter((machine) => heldBy(machine).contains(acknowledged))
+  if (holders.length >= record.acks || isUnsettled(cluster, record)) return undefined
   const held = members.map((machine) => (isNotBelieved(scene, machine) ? acknowledged : heldBy(machine)))
-  if (held.filter((one) => one.contains(acknowledged)).length >= record.acks) return undefined
   const missing = acknowledged.subtract(heldByAtLeast(record.acks, held))
   return missing.isEmpty()
     ? undefined
@@ -115,11 +119,13 @@ function isUnsettled(cluster: SimulatedCluster, { primary }: ClusterRecord): boo
 
 /** Before its agent has made it the primary of this epoch, a server counts nobody. */
 function countedAreMembers({ cluster, record, primary, members }: Scene): string | undefined {
-  const assignment = cluster.observation(primary.name)?.stored.assignment
-  if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch || !primary.mysqld?.semiSyncSource.enabled)
-    return undefined
+  if (!primary.mysqld?.semiSyncSource.enabled) return undefined
   const stranger = primary.mysqld.dumps.find(
     ({ semiSync, instance }) => semiSync && !members.some(({ name }) => name === instance),
   )
-  return stranger === undefined ? undefined : `S3: ${stranger.instance} acknowledges and is not in the sync set`
+  if (stranger === undefined) return undefined
+  const assignment = cluster.observation(primary.name)?.stored.assignment
+  return assignment?.role === 'primary' && assignment.epoch === record.epoch
+    ? `S3: ${stranger.instance} acknowledges and is not in the sync set`
+    : undefined
 }
