@@ -28,6 +28,8 @@ export class Machine {
   #lastPid = 1_000
   /** Thrown away here by a hand, and perhaps received again since. */
   thrownAway = GtidSet.empty
+  /** Resolves once the disk has given the end of the error log. */
+  errorLogIsRead = (): Promise<void> => Promise.resolve()
   /** What must never happen and did. */
   broken: string | undefined
   readonly #onChange = new Set<() => void>()

@@ -134,10 +134,15 @@ export class Scenario {
   }
 
   /** Clients write at a server as often as this, while the server takes writes. */
-  writeOften(at: Machine, everyMs: number): void {
-    if (at.mysqld?.mayWrite !== true) return
-    this.write(at)
-    this.cluster.time.after(everyMs, () => this.writeOften(at, everyMs))
+  writeOften(at: Machine, everyMs: number): readonly Write[] {
+    const writes: Write[] = []
+    const go = (): void => {
+      if (at.mysqld?.mayWrite !== true) return
+      writes.push(this.write(at))
+      this.cluster.time.after(everyMs, go)
+    }
+    go()
+    return writes
   }
 
   /** A client writes, and hears OK. */

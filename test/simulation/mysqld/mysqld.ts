@@ -118,11 +118,11 @@ export class Mysqld {
   }
 
   /** SIGTERM of a stranger: what waits is committed and told OK, with no acknowledgement. */
-  stopInOrder(): void {
+  stopInOrder(takesMs = this.#random.between(50, 800)): void {
     if (!this.isUp) return
     this.isStopping = true
     this.#giveUpWaiting('unproven')
-    this.#time.after(this.#random.between(50, 800), () => this.die())
+    this.#time.after(takesMs, () => this.die())
   }
 
   freeze(): void {

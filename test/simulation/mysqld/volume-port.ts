@@ -39,7 +39,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     listBinlogs: async () => [],
     previousGtids: async () => '',
     endedHow: async () => (await takes(), ending()),
-    glanceAtEnding: async () => ending(),
+    glanceAtEnding: async () => (await machine.errorLogIsRead(), ending()),
     judgeTail: async (sourceHolds) => {
       await takes()
       const held = parseGtidSet(sourceHolds)

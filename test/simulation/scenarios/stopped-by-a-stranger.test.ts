@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { Scenario } from '../scenario.ts'
+
+/** No replica receives anything, and a client waits with a write: a stranger tells the server to stop. */
+async function withStoppedPrimary(stop: { readonly takesMs?: number } = {}) {
+  const scenario = await Scenario.begin({ instances: 3 })
+  const { cluster, primary } = scenario
+  for (const other of ['shop-1', 'shop-2']) cluster.network.cut(primary.name, other)
+  const write = scenario.write()
+  await scenario.goOn(50)
+  expect(write.answer).toBe('waits')
+  scenario.say('a stranger stops the server')
+  primary.mysqld?.stopInOrder(stop.takesMs)
+  expect(write.answer).toBe('unproven')
+  return { scenario, primary, write }
+}
+
+const isUnsettled = (scenario: Scenario): boolean => scenario.cluster.observation('shop-0')?.stored.unsettled === true
+
+describe('A write that was acknowledged by a stop which nobody ordered', () => {
+  it('is kept: its server starts where it was, and everybody receives the write', async () => {
+    const { scenario, write } = await withStoppedPrimary()
+    await scenario.goOn(15_000)
+    expect(scenario.record.epoch).toBe(1)
+    await scenario.heal()
+    expect(scenario.record.epoch).toBe(1)
+    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+  })
+
+  it('is kept where its server and the manager that heard of the stop are lost right after it', async () => {
+    const { scenario, primary, write } = await withStoppedPrimary()
+    await scenario.until('its agent says so', () => isUnsettled(scenario))
+    await scenario.goOn(20)
+    scenario.kill(primary)
+    await scenario.replaceManager()
+    await scenario.goOn(20_000)
+    expect(scenario.record.epoch).toBe(1)
+    await scenario.heal()
+    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+  })
+
+  it('is kept where its server goes down slowly and the disk with its error log is slow', async () => {
+    const { scenario, primary, write } = await withStoppedPrimary({ takesMs: 20_000 })
+    const { time } = scenario.cluster
+    primary.errorLogIsRead = () => new Promise((resolve) => time.after(4_000, resolve))
+    await scenario.goOn(20_000)
+    expect(scenario.record.epoch).toBe(1)
+    primary.errorLogIsRead = () => Promise.resolve()
+    await scenario.heal()
+    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+  })
+})
