@@ -40,9 +40,9 @@ describe('A write that was acknowledged by a stop which nobody ordered', () => {
   })
 
   it('is kept where its server goes down slowly and the disk with its error log is slow', async () => {
-    const { scenario, primary, write } = await withStoppedPrimary({ takesMs: 20_000 })
+    const { scenario, primary, write } = await withStoppedPrimary({ takesMs: 10_000 })
     const { time } = scenario.cluster
-    primary.errorLogIsRead = () => new Promise((resolve) => time.after(4_000, resolve))
+    primary.errorLogIsRead = () => new Promise((resolve) => time.after(2_500, resolve))
     await scenario.goOn(20_000)
     expect(scenario.record.epoch).toBe(1)
     primary.errorLogIsRead = () => Promise.resolve()
