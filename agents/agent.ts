@@ -5,6 +5,7 @@ import {
   type Assignment,
   type DemoteOrder,
   type FetchOrder,
+  type LeaderWord,
   type LeaseConfirmation,
   type LeaseVoteRequest,
   type OrderAnswer,
@@ -236,6 +237,14 @@ export class Agent implements AgentHandlers {
         async (body) => {
           checkWire('lease', body)
           orders.confirmLease(body as LeaseConfirmation)
+          return {}
+        },
+      ],
+      [
+        agentRoutes.word,
+        async (body) => {
+          checkWire('word', body)
+          orders.takeWord(body as LeaderWord)
           return {}
         },
       ],

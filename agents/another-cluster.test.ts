@@ -43,6 +43,7 @@ it.each([
   ['an order to promise', agentRoutes.promise, { after: '', waitMs: 0 }],
   ['an assignment', agentRoutes.assign, { ...primaryOfEpoch3 }],
   ['the word that its epoch goes on', agentRoutes.lease, { question: 1 }],
+  ['the word that it leads', agentRoutes.word, {}],
 ])('%s of another cluster’s manager is refused with both names, and changes nothing', async (_, route, body) => {
   const { agent, tell } = await anAgent()
   const { member } = agent.observation()

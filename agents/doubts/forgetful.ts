@@ -1,4 +1,4 @@
-import type { LeaseConfirmation } from '../../failover/protocol/order.ts'
+import type { LeaderWord } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -15,7 +15,7 @@ export function forgetfulAs({ run, doubts }: Pick<Parts, 'run' | 'doubts'>): str
  */
 export function hearOfForgetful(
   { told, observer, changed }: Parts,
-  forgetful: NonNullable<LeaseConfirmation['forgetful']>,
+  forgetful: NonNullable<LeaderWord['forgetful']>,
 ): void {
   told.heardForgetful = forgetful
   observer.outdate()

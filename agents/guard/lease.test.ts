@@ -20,8 +20,11 @@ const orderOf = ({ version, cluster, member, epoch, revision }: PrimaryAssignmen
   revision,
 })
 
-/** A primary that neither a manager nor a peer answers; a test says what time it is. */
-async function alone(waiting = 0) {
+/** The primary of three that neither a manager nor a peer answers; a test says what time it is. */
+const alone = (waiting = 0) => aPrimary({ waiting })
+
+/** The primary of `instances`; those `granting` answer as long as they are there. */
+async function aPrimary({ waiting = 0, instances = 3, granting = new Set<string>() }) {
   const process = new ScriptedProcess()
   const fixed = await testParts(
     new ScriptedServer(aServerState({ semiSyncSource: { enabled: true, acks: 1, waiting } })),
@@ -35,14 +38,17 @@ async function alone(waiting = 0) {
     clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs },
     timers: { ...fixed.world.timers, every },
   }
-  const parts = { ...fixed, world, transport: { post: () => Promise.reject(new Error('nobody answers')) } }
+  const post = async (address: string): Promise<unknown> =>
+    granting.has(address) ? { granted: true, promise: 3 } : Promise.reject(new Error('no answer'))
+  const parts = { ...fixed, world, transport: { post } }
+  parts.contact.managerHeardAtMs = time.nowMs
   await parts.observer.refresh()
   await parts.file.update({
     promise: 3,
     revision: 10,
     assignment: {
       ...primaryOfEpoch3,
-      peers: ['shop-0', 'shop-1', 'shop-2'].map((instance) => ({
+      peers: ['shop-0', 'shop-1', 'shop-2', 'shop-3'].slice(0, instances).map((instance) => ({
         instance,
         agent: instance,
         host: instance,
@@ -62,12 +68,23 @@ async function alone(waiting = 0) {
   const pass = (ms: number) => {
     for (let left = ms; left > 0; left -= 500) tick(Math.min(500, left))
   }
+  /** The same, and peers answer within each tick; what the manager was asked at each. */
+  const answered = async (ms: number) => {
+    const asked: (number | null)[] = []
+    for (let left = ms; left > 0; left -= 500) {
+      tick(Math.min(500, left))
+      await new Promise((resolve) => setImmediate(resolve))
+      asked.push(lease.question?.question ?? null)
+    }
+    return asked
+  }
   return {
     parts,
     process,
     lease,
     tick,
     pass,
+    answered,
     woken,
     leaseMs: parts.timings.leaseMs,
     askingMs: parts.timings.leaseAfterPauseMs,
@@ -93,10 +110,13 @@ describe('a lease', () => {
 
   it('counts from when it was asked for, and opens again with a later answer', async () => {
     const { parts, lease, tick, pass, leaseMs } = await alone()
+    // Its third question, asked at this very moment.
+    pass(3_000)
     const { question } = lease.question ?? expect.fail('no question')
     pass(leaseMs - 1)
     const confirmed = (asked: number) => lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: asked })
     confirmed(question)
+    expect(parts.guards.closed.lease).toBeNull()
     tick(2)
     expect(parts.guards.closed.lease).toBe(leaseLost)
     confirmed(lease.question?.question ?? 0)
@@ -105,12 +125,11 @@ describe('a lease', () => {
 
   it('that is back opens no primary that is short of space, and says so', async () => {
     const { parts, lease, tick, pass, leaseMs } = await alone()
-    const { question } = lease.question ?? expect.fail('no question')
     pass(leaseMs + 1)
     parts.guards.closed.space = 'low space: 90.0 MiB free'
     tick(1)
     expect(parts.guards.closed.lease).toBe(leaseLost)
-    lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? question })
+    lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
     expect(parts.guards.closed.lease).toBeNull()
     expect(whyClosed(parts.guards)).toBe('low space: 90.0 MiB free')
     expect(parts.notices.list.at(-1)?.sentence).toBe(
@@ -167,5 +186,56 @@ describe('a lease', () => {
     lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
     expect(parts.guards.closed.lease).toBeNull()
     expect(woken.times).toBe(before + 1)
+  })
+})
+
+describe('who confirms a lease', () => {
+  const none = (count: number) => Array.from({ length: count }, () => null)
+
+  it('is a majority of agents: a manager that leads is asked nothing, however long that goes on', async () => {
+    const { parts, answered, woken } = await aPrimary({ granting: new Set(['shop-1']) })
+    for (let words = 0; words < 12; words += 1) {
+      expect(await answered(5_000)).toEqual(none(10))
+      parts.contact.managerHeardAtMs += 5_000
+    }
+    expect(parts.guards.closed.lease).toBeNull()
+    expect(woken.times).toBe(0)
+  })
+
+  it('is the manager where a majority is missing, before half of the lease is over, and until a majority is back', async () => {
+    const granting = new Set(['shop-1'])
+    const { lease, parts, answered, leaseMs, woken } = await aPrimary({ granting })
+    await answered(3_000)
+    granting.clear()
+    const asked = await answered(leaseMs / 2)
+    expect(asked).toContainEqual(expect.any(Number))
+    expect(woken.times).toBe(asked.filter((one, at) => one !== null && one !== asked[at - 1]).length)
+    lease.confirmedByManager({ ...orderOf(primaryOfEpoch3), question: lease.question?.question ?? 0 })
+    // Each later question goes to everybody at once.
+    expect(await answered(4_500)).not.toContain(null)
+    expect(parts.guards.closed.lease).toBeNull()
+    granting.add('shop-2')
+    parts.contact.managerHeardAtMs = parts.world.clock.monotonicMs()
+    expect((await answered(2_000)).at(-1)).toBeNull()
+  })
+
+  it.each([
+    ['both agents of two', 2, ['shop-1'], null],
+    ['the manager where the other of two is gone', 2, [], 3],
+    ['the manager where half of four answer', 4, ['shop-1'], 3],
+    ['nobody where there is nobody else', 1, [], null],
+  ])('is %s', async (_, instances, granting, question) => {
+    const { answered } = await aPrimary({ instances, granting: new Set(granting) })
+    expect((await answered(3_000)).at(-1)).toBe(question)
+  })
+
+  it('is the manager too where none has said for long that it leads: an older one says so only with that', async () => {
+    const { lease, parts, answered } = await aPrimary({ granting: new Set(['shop-1']) })
+    const { restartAloneMs } = parts.timings
+    expect(await answered(restartAloneMs / 2 - 500)).toEqual(none(14))
+    expect(await answered(500)).toEqual([6])
+    expect(await answered(1_500)).toContain(7)
+    parts.contact.managerHeardAtMs = parts.world.clock.monotonicMs()
+    expect(lease.question).toBeNull()
   })
 })

@@ -1,5 +1,6 @@
 import { agentRoutes, orderVersion, type LeaseConfirmation, type LeaseVote } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
+import { silentPeersMs, unheardLeaderMs } from '../../failover/protocol/timings.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -7,17 +8,22 @@ import { leads } from '../instance/stored-state.ts'
 
 /**
  * The primary's lease (docs/why/safety.md, "A manager outage alone stops nothing"): it stays writable while, within the
- * lease time, either the manager confirmed its epoch or a majority of the cluster's agents did. Time is counted from
- * when it *asked*, on the monotonic clock. Run out, the primary fences itself.
+ * lease time, either a majority of the cluster's agents confirmed its epoch or the manager did. The agents are asked
+ * first: what the manager confirms from is a record, and each record is a read of the store. Time is counted from when
+ * it *asked*, on the monotonic clock. Run out, the primary fences itself.
  */
 export class Lease {
   readonly #parts: Parts
   readonly #wake: () => void
   #timer: Timer | null = null
   #question = 0
+  /** The newest question that was shown to the manager. */
+  #shown = 0
   /** When each question was asked; only those that may still be answered. */
   readonly #asked = new Map<number, number>()
   #heldUntilMs: number
+  /** When the newest question was asked that a majority of agents confirmed; at first, when the epoch began. */
+  #peersConfirmedMs: number
   #epoch = 0
   #tickedAtMs: number
   /**
@@ -31,6 +37,7 @@ export class Lease {
     this.#wake = wake
     this.#tickedAtMs = parts.world.clock.monotonicMs()
     this.#heldUntilMs = this.#tickedAtMs + parts.timings.leaseMs
+    this.#peersConfirmedMs = this.#tickedAtMs
   }
 
   start(): void {
@@ -42,10 +49,23 @@ export class Lease {
     this.#timer?.cancel()
   }
 
-  /** The open question for the manager; null where no lease is needed. */
+  /** The open question for the manager; null where the peers confirm, and where no lease is needed. */
   get question(): { readonly question: number; readonly remainingMs: number } | null {
-    if (!this.#isPrimary() || this.#question === 0) return null
-    return { question: this.#question, remainingMs: this.#heldUntilMs - this.#parts.world.clock.monotonicMs() }
+    const nowMs = this.#parts.world.clock.monotonicMs()
+    if (!this.#isPrimary() || this.#question === 0 || !this.#needsManager(nowMs)) return null
+    return { question: this.#question, remainingMs: this.#heldUntilMs - nowMs }
+  }
+
+  /**
+   * A majority of agents is missing; or no manager has said for long that it leads, as one of the version before does
+   * not: it says so only with a confirmation.
+   */
+  #needsManager(nowMs: number): boolean {
+    const { timings, contact } = this.#parts
+    return (
+      nowMs - this.#peersConfirmedMs >= silentPeersMs(timings) ||
+      nowMs - contact.managerHeardAtMs >= unheardLeaderMs(timings)
+    )
   }
 
   confirmedByManager(confirmation: LeaseConfirmation): void {
@@ -73,6 +93,7 @@ export class Lease {
     const lastAsked = this.#asked.get(this.#question) ?? Number.NEGATIVE_INFINITY
     if (stoodStillMs >= timings.leaseRenewMs) this.#stoodStill(stoodStillMs, nowMs)
     if (nowMs - lastAsked >= timings.leaseRenewMs) this.#ask(nowMs)
+    if (this.#needsManager(nowMs)) this.#askManager()
     if (nowMs > Math.max(this.#heldUntilMs, this.#asksUntilMs ?? 0)) this.#runOut()
   }
 
@@ -95,6 +116,7 @@ export class Lease {
   #begin(epoch: number, nowMs: number): void {
     this.#epoch = epoch
     this.#heldUntilMs = nowMs + this.#parts.timings.leaseMs
+    this.#peersConfirmedMs = nowMs
     this.#asksUntilMs = null
     this.#asked.clear()
   }
@@ -104,8 +126,14 @@ export class Lease {
     this.#question = question
     this.#asked.set(question, nowMs)
     for (const [old, atMs] of this.#asked) if (nowMs - atMs > this.#parts.timings.leaseMs) this.#asked.delete(old)
-    this.#wake()
     void this.#askPeers(question)
+  }
+
+  /** It hears each question with an observation, and answers each once. */
+  #askManager(): void {
+    if (this.#shown === this.#question) return
+    this.#shown = this.#question
+    this.#wake()
   }
 
   async #askPeers(question: number): Promise<void> {
@@ -118,12 +146,17 @@ export class Lease {
       contact.peersHeard.set(instance, world.clock.monotonicMs())
       if (!vote.granted) return
       votes += 1
-      if (votes * 2 > peers.length) this.#granted(question)
+      if (votes * 2 > peers.length) this.#confirmedByPeers(question)
     }
-    if (votes * 2 > peers.length) this.#granted(question)
+    if (votes * 2 > peers.length) this.#confirmedByPeers(question)
     await Promise.allSettled(
       peers.filter(({ instance }) => instance !== config.instance).map(({ instance, agent }) => ask(instance, agent)),
     )
+  }
+
+  #confirmedByPeers(question: number): void {
+    this.#peersConfirmedMs = Math.max(this.#peersConfirmedMs, this.#asked.get(question) ?? 0)
+    this.#granted(question)
   }
 
   #granted(question: number): void {

@@ -42,7 +42,7 @@ export interface Told {
 
 /** When others were heard last. */
 export interface Contact {
-  /** The last order or confirmation of a manager. */
+  /** The last order, confirmation or word of a manager. */
   managerHeardAtMs: number
   readonly peersHeard: Map<InstanceName, number>
 }

@@ -54,6 +54,7 @@ export class ObservationBuilder {
       sequence: this.#sequence,
       regentVersion: this.#version,
       bindsToRun: true,
+      takesWord: true,
       process: this.#shownProcess(),
       processNote: process.note,
       mysqldPid: process.pid,

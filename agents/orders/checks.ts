@@ -97,6 +97,7 @@ function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonl
     case 'passwords':
       return passwordsChecks(order, state)
     case 'lease':
+    case 'word':
       return []
   }
 }

@@ -20,6 +20,7 @@ async function agent() {
   return {
     parts,
     process,
+    converger,
     orders: new Orders(parts, converger, new Seeding(parts, converger), new Lease(parts, () => undefined)),
   }
 }
@@ -50,4 +51,26 @@ it('Whoever is promoted says what is what, also after its GTIDs were reset; a pr
     await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
     expect(parts.file.current.gtidsReset).toBe(kept)
   }
+})
+
+it.each([
+  ['alone where no manager was heard for long', false, 'running'],
+  ['not by its agent where a manager has just said that it leads', true, 'dead'],
+])('A primary whose server ended is started again %s', async (_, takesWord, state) => {
+  const { parts, process, orders, converger } = await agent()
+  await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
+  process.state = 'dead'
+  parts.contact.managerHeardAtMs -= parts.timings.restartAloneMs + 1
+  const { version, cluster, epoch, revision } = primaryOfEpoch3
+  if (takesWord) orders.takeWord({ version, cluster, member: 'shop-0@volume-0', epoch, revision })
+  await converger.pass()
+  expect(process.state).toBe(state)
+})
+
+it('A primary hears with the word of a manager who is forgetful', async () => {
+  const { parts, orders } = await agent()
+  const { version, cluster, epoch, revision } = primaryOfEpoch3
+  const forgetful = { 'shop-1': 'run-1.0' }
+  orders.takeWord({ version, cluster, member: 'shop-0@volume-0', epoch, revision, forgetful })
+  expect(parts.told.heardForgetful).toEqual(forgetful)
 })

@@ -2,6 +2,7 @@ import type {
   Assignment,
   DemoteOrder,
   FetchOrder,
+  LeaderWord,
   LeaseConfirmation,
   LeaseVote,
   LeaseVoteRequest,
@@ -118,14 +119,21 @@ export class Orders {
   }
 
   confirmLease(order: LeaseConfirmation): void {
-    const { config, file } = this.#parts
-    requireAddressee('lease', order, {
-      cluster: config.cluster,
-      member: memberId(config.instance, file.current.volume),
-    })
-    this.#parts.contact.managerHeardAtMs = this.#parts.world.clock.monotonicMs()
-    if (order.forgetful !== undefined) hearOfForgetful(this.#parts, order.forgetful)
+    this.#hearLeader('lease', order)
     this.#lease.confirmedByManager(order)
+  }
+
+  /** A manager that leads is there. */
+  takeWord(word: LeaderWord): void {
+    this.#hearLeader('word', word)
+  }
+
+  #hearLeader(name: 'lease' | 'word', said: LeaderWord): void {
+    const { config, file, contact, world } = this.#parts
+    const member = memberId(config.instance, file.current.volume)
+    requireAddressee(name, said, { cluster: config.cluster, member })
+    contact.managerHeardAtMs = world.clock.monotonicMs()
+    if (said.forgetful !== undefined) hearOfForgetful(this.#parts, said.forgetful)
   }
 
   /** A peer asks whether its epoch may go on. */

@@ -4,6 +4,7 @@ import {
   orderVersion,
   type DemoteOrder,
   type FetchOrder,
+  type LeaderWord,
   type LeaseConfirmation,
   type LeaseVoteRequest,
   type PasswordsOrder,
@@ -66,6 +67,7 @@ const reseed: Required<ReseedOrder> = {
 const renounce: Required<RenounceOrder> = { ...base, incarnation: 'run-2' }
 const passwords: Required<PasswordsOrder> = { ...base, generation: 'a2', old: 'kept' }
 const lease: Required<LeaseConfirmation> = { ...base, question: 1, forgetful: { 'shop-1': 'run-1.0' } }
+const word: Required<LeaderWord> = { ...base, forgetful: { 'shop-1': 'run-1.0' } }
 const leaseVote: Required<LeaseVoteRequest> = { version: orderVersion, cluster: 'shop', asking: 'shop-1', epoch: 4 }
 
 interface Kind {
@@ -90,6 +92,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a renunciation': { wire: 'renounce', whole: renounce, optional: [] },
   'other passwords': { wire: 'passwords', whole: passwords, optional: [] },
   'a lease': { wire: 'lease', whole: lease, optional: ['forgetful'] },
+  'the word of a manager that leads': { wire: 'word', whole: word, optional: ['forgetful'] },
   'a peer’s question': { wire: 'leaseVote', whole: leaseVote, optional: [] },
 }
 

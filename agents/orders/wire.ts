@@ -14,6 +14,7 @@ const endpoint = exactObject({ instance: name, host: address, port: integer(1, 6
 const peers = { type: 'array', items: endpoint, maxItems: 64 }
 const uuid = text(0, 36)
 const instances = { type: 'array', items: name, maxItems: 64 }
+const forgetful = { type: 'object', patternProperties: { '^.{1,64}$': name }, additionalProperties: false }
 
 const base = {
   version: { type: 'integer', minimum: 1 },
@@ -78,13 +79,8 @@ const schemas = {
     generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' },
     old: { enum: ['kept', 'discarded'] },
   }),
-  lease: message(
-    {
-      question: { type: 'integer', minimum: 0 },
-      forgetful: { type: 'object', patternProperties: { '^.{1,64}$': name }, additionalProperties: false },
-    },
-    ['forgetful'],
-  ),
+  lease: message({ question: { type: 'integer', minimum: 0 }, forgetful }, ['forgetful']),
+  word: message({ forgetful }, ['forgetful']),
   leaseVote: exactObject({
     version: base.version,
     cluster: name,

@@ -169,8 +169,17 @@ export interface LeaseConfirmation extends OrderBase {
   readonly question: number
   /**
    * Replicas that are to be told what to catch up with, with their `forgetfulAs`. Only said to an agent that shows
-   * `heardForgetful`: an older agent refuses the order.
+   * `heardForgetful` and not `takesWord`: an even older agent refuses the order, a newer one is told by `LeaderWord`.
    */
+  readonly forgetful?: Readonly<Record<InstanceName, string>>
+}
+
+/**
+ * A manager that leads is there and has heard this primary. Said unasked, from no record: no lease is confirmed by it.
+ * Only sent to an agent that shows `takesWord`: an older agent does not know the route.
+ */
+export interface LeaderWord extends OrderBase {
+  /** Replicas that are to be told what to catch up with, with their `forgetfulAs`. Absent for none. */
   readonly forgetful?: Readonly<Record<InstanceName, string>>
 }
 
@@ -189,7 +198,8 @@ export interface LeaseVote {
   readonly executed?: GtidText | null
 }
 
-export type OrderName = 'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'passwords' | 'lease'
+export type OrderName =
+  'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'passwords' | 'lease' | 'word'
 
 /** Routes of the agent's HTTP interface. Orders are POSTed; each answers an `OrderAnswer`. */
 export const agentRoutes = {
@@ -202,6 +212,7 @@ export const agentRoutes = {
   renounce: '/v1/renounce',
   passwords: '/v1/passwords',
   lease: '/v1/lease',
+  word: '/v1/word',
   leaseVote: '/v1/lease-vote',
 } as const
 

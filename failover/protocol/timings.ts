@@ -40,8 +40,8 @@ export interface Timings {
    */
   readonly leaseMs: number
   /**
-   * How often a primary asks manager and agents to confirm its lease, and how long a word about it may take from one to
-   * the other.
+   * How often a primary asks its peers, and where these do not confirm a manager, to confirm its lease; and how long a
+   * word about it may take from one to the other.
    */
   readonly leaseRenewMs: number
   /**
@@ -99,6 +99,21 @@ export const defaultTimings: Timings = {
   orderDeadlineMs: 5_000,
   stragglerMs: 60,
   leadershipMs: 3_000,
+}
+
+/** How often a manager that leads says so to the agent of a primary: two such words may be lost one after the other. */
+export function leaderWordMs({ restartAloneMs }: Pick<Timings, 'restartAloneMs'>): number {
+  return restartAloneMs / 3
+}
+
+/** An agent of a primary that heard no manager for so long asks: an older manager says nothing unasked. */
+export function unheardLeaderMs({ restartAloneMs }: Pick<Timings, 'restartAloneMs'>): number {
+  return restartAloneMs / 2
+}
+
+/** A primary whose peers confirmed nothing that it asked within this time asks a manager too. */
+export function silentPeersMs({ leaseRenewMs }: Pick<Timings, 'leaseRenewMs'>): number {
+  return leaseRenewMs * 1.5
 }
 
 /** The first contradiction in these timings as a sentence, or undefined. */

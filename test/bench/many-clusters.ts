@@ -71,7 +71,9 @@ let made = 0
 async function addCluster({ client, clusters }: Bench): Promise<void> {
   const number = made++
   const key = { namespace, name: `shop-${String.fromCharCode(97 + (number % 26))}${Math.floor(number / 26)}` }
-  clusters.push(await SimulatedCluster.create(client, key, instances, (ordinal) => `10.251.${number}.${ordinal + 1}`))
+  const [net, first] = [number % 250, 1 + instances * Math.floor(number / 250)]
+  const addressOf = (ordinal: number) => `10.251.${net}.${first + ordinal}`
+  clusters.push(await SimulatedCluster.create(client, key, instances, addressOf))
 }
 
 /** One primary after another loses its mysqld, each in another cluster where there are several. */
@@ -181,12 +183,12 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
 try {
   const { values } = parseArgs({
     options: {
-      counts: { type: 'string', default: '1,10,100' },
+      counts: { type: 'string', default: '1,10,100,300' },
       runs: { type: 'string', default: '20' },
       json: { type: 'string', default: '.cache/bench-clusters.json' },
     },
   })
-  await bench(values.counts.split(',').map(integerFrom(1, 250)), integerFrom(1, 1000)(values.runs), values.json)
+  await bench(values.counts.split(',').map(integerFrom(1, 1000)), integerFrom(1, 1000)(values.runs), values.json)
   process.exit(0)
 } catch (error) {
   console.error(describeError(error))

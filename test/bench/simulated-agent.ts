@@ -6,11 +6,16 @@ import {
   agentRoutes,
   type Assignment,
   type Endpoint,
+  orderVersion,
   type LeaseConfirmation,
+  type LeaseVote,
+  type LeaseVoteRequest,
   type PromiseOrder,
 } from '../../failover/protocol/order.ts'
-import { defaultTimings } from '../../failover/protocol/timings.ts'
+import { defaultTimings, silentPeersMs } from '../../failover/protocol/timings.ts'
+import { createHttpTransport, type HttpTransport } from '../../src/common/http/http-transport.ts'
 import { realRandom } from '../../src/common/ports/real-world.ts'
+import { ownTlsName } from '../../src/common/tls/tls-names.ts'
 import { HeldCertificates, type TlsMaterial } from '../../src/common/tls/tls.ts'
 import { memberId } from '../../topology/snapshot/member.ts'
 import type { Observation, PromiseReport } from '../../topology/snapshot/observation.ts'
@@ -37,13 +42,14 @@ const holds = gtids('any-0', 100)
 export class SimulatedAgent implements AgentHandlers {
   readonly orders: AgentHandlers['orders']
   /**
-   * How long each question of a primary waited for its confirmation; Infinity for one that had none when the next was
-   * asked.
+   * How long each question of a primary waited for its confirmation, by a majority of agents or by a manager; Infinity
+   * for one that had none when the next was asked.
    */
   readonly leaseMs: number[] = []
   readonly #own: SimulatedInstance
   readonly #listener: ReturnType<typeof createAgentServer>
   readonly #listeners = new Set<StreamListener>()
+  readonly #transport: HttpTransport
   readonly #timers: NodeJS.Timeout[] = []
   readonly #run = realRandom.hex(16)
   #stored: StoredState
@@ -52,6 +58,7 @@ export class SimulatedAgent implements AgentHandlers {
   #changedAtMs = monotonicMs()
   #report: PromiseReport | null = null
   #question = { number: 0, askedMs: 0, answered: true }
+  #peersConfirmedMs = monotonicMs()
 
   constructor(own: SimulatedInstance) {
     this.#own = own
@@ -59,11 +66,17 @@ export class SimulatedAgent implements AgentHandlers {
     this.orders = new Map<string, (body: unknown) => Promise<unknown>>([
       [agentRoutes.assign, this.#order<Assignment>('assign', (order) => this.#assigned(order))],
       [agentRoutes.promise, this.#order<PromiseOrder>('promise', (order) => this.#promised(order))],
-      [agentRoutes.lease, async (body) => (this.#confirmed(body as LeaseConfirmation), {})],
+      [agentRoutes.lease, async (body) => (this.#confirmed((body as LeaseConfirmation).question), {})],
+      [agentRoutes.word, async () => ({})],
+      [agentRoutes.leaseVote, async (body) => this.#vote(body as LeaseVoteRequest)],
     ])
     const certificates = new HeldCertificates()
     certificates.put(own.certificates, own.instance)
     this.#listener = createAgentServer(this, { token: own.token, certificates })
+    this.#transport = createHttpTransport({
+      token: own.token,
+      tls: { certificates, servername: ownTlsName(own.certificates) },
+    })
   }
 
   /** Agents do not all start in the same moment, and neither do these. */
@@ -74,11 +87,12 @@ export class SimulatedAgent implements AgentHandlers {
       this.#timers.push(setTimeout(() => this.#timers.push(setInterval(task, ms)), Math.random() * ms))
     every(observeMs, () => this.#publish())
     every(heartbeatMs, () => this.#listeners.forEach((listener) => listener(null)))
-    every(leaseRenewMs, () => this.#ask())
+    every(leaseRenewMs, () => void this.#ask())
   }
 
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
+    this.#transport.close()
     this.#listener.closeAllConnections()
     this.#listener.close()
   }
@@ -99,7 +113,8 @@ export class SimulatedAgent implements AgentHandlers {
     const { assignment, volume } = this.#stored
     const revision = this.#alive ? (assignment?.revision ?? 0) : 0
     const isOpen = this.isPrimary()
-    return anObservation({
+    const asksManager = isOpen && monotonicMs() - this.#peersConfirmedMs >= silentPeersMs(defaultTimings)
+    const observation = anObservation({
       cluster,
       instance,
       follows: sourceOf(assignment)?.instance ?? null,
@@ -113,8 +128,9 @@ export class SimulatedAgent implements AgentHandlers {
       promiseReport: this.#report,
       converged: { revision, done: revision > 0, sentence: 'as assigned' },
       markedRevision: isOpen ? revision : 0,
-      lease: isOpen && this.#question.number > 0 ? { question: this.#question.number, remainingMs: leaseMs } : null,
+      lease: asksManager ? { question: this.#question.number, remainingMs: leaseMs } : null,
     })
+    return { ...observation, takesWord: true, heardForgetful: {} }
   }
 
   /** Connected at once to whom it follows, unless it promised not to or is to wait. */
@@ -182,6 +198,7 @@ export class SimulatedAgent implements AgentHandlers {
 
   /** A server that died is started again as a replica. */
   #assigned(assignment: Assignment): void {
+    if (!this.isPrimary()) this.#peersConfirmedMs = monotonicMs()
     const promise = Math.max(this.#stored.promise, assignment.epoch)
     if (promise > this.#stored.promise)
       this.#stored = { ...this.#stored, ...newIncarnation(this.#stored, realRandom.hex(16)) }
@@ -190,15 +207,34 @@ export class SimulatedAgent implements AgentHandlers {
     if (!this.#alive) this.#lives(true)
   }
 
-  #ask(): void {
-    if (!this.isPrimary()) return
-    const { number, answered } = this.#question
-    if (!answered) this.leaseMs.push(Infinity)
-    this.#question = { number: number + 1, askedMs: monotonicMs(), answered: false }
-    this.#publish()
+  /** As a primary does (`agents/guard/lease.ts`): its peers first. */
+  async #ask(): Promise<void> {
+    const { assignment, promise: epoch } = this.#stored
+    if (!this.isPrimary() || assignment === null) return
+    const { cluster, instance } = this.#own
+    const askedMs = monotonicMs()
+    const number = this.#question.number + 1
+    if (!this.#question.answered) this.leaseMs.push(Infinity)
+    this.#question = { number, askedMs, answered: false }
+    const request: LeaseVoteRequest = { version: orderVersion, cluster, asking: instance, epoch }
+    let votes = 1
+    const askPeer = async ({ agent }: Endpoint): Promise<void> => {
+      const vote = (await this.#transport.post(agent, agentRoutes.leaseVote, request, leaseRenewMs)) as LeaseVote
+      if (vote.granted) votes += 1
+      if (votes * 2 <= assignment.peers.length) return
+      this.#peersConfirmedMs = Math.max(this.#peersConfirmedMs, askedMs)
+      this.#confirmed(number)
+    }
+    await Promise.allSettled(assignment.peers.filter((peer) => peer.instance !== instance).map(askPeer))
+    if (!this.#question.answered) this.#publish()
   }
 
-  #confirmed({ question }: LeaseConfirmation): void {
+  #vote({ epoch }: LeaseVoteRequest): LeaseVote {
+    const { promise } = this.#stored
+    return { granted: promise <= epoch, promise, executed: holds }
+  }
+
+  #confirmed(question: number): void {
     if (question !== this.#question.number || this.#question.answered) return
     this.#question = { ...this.#question, answered: true }
     this.leaseMs.push(monotonicMs() - this.#question.askedMs)

@@ -89,7 +89,7 @@ export class ModelManager {
     })
   }
 
-  /** With the confirmation of its lease, before it says anything more (`src/manager/loop/lease-desk.ts`). */
+  /** With the word that somebody leads, before it says anything more (`src/manager/loop/leader-words.ts`). */
   #tellOfForgetful({ memory, mysqld }: Instance): void {
     const told = [...this.views.values()].flatMap(({ name, observation }) =>
       observation?.forgetfulAs === undefined ? [] : [[name, observation.forgetfulAs] as const],

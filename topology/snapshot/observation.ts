@@ -202,6 +202,11 @@ export interface Observation {
   readonly agentRun: string
   readonly sequence: number
   readonly regentVersion: string
+  /**
+   * Its agent takes the word of a manager that leads (`LeaderWord`), and asks a manager about its lease only where its
+   * peers do not confirm. Absent from older agents, which hear of everything with a confirmation of their lease.
+   */
+  readonly takesWord?: true
   /** Its agent refuses an assignment that names another `agentRun`. Absent from older agents, which refuse the word. */
   readonly bindsToRun?: true
   readonly process: ProcessState
@@ -230,7 +235,7 @@ export interface Observation {
    * said what it holds.
    */
   readonly binlogSet: GtidText | null
-  /** The lease question to be confirmed by the manager; null when the lease needs no answer. */
+  /** The lease question to be confirmed by the manager; null where the agent's peers confirm, or no lease is needed. */
   readonly lease: { readonly question: number; readonly remainingMs: number } | null
   /** The copy that is made here; `donor` is absent in what older agents say. */
   readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null

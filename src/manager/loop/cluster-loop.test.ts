@@ -208,6 +208,32 @@ describe('the loop of a cluster', () => {
     expect(loop.decision?.sentence).not.toMatch(/until the store is back/)
   })
 
+  it('tells its primary that it leads, also where that shows nothing new, but not while nothing can be committed', async () => {
+    const { loop, posted, listeners } = timelessLoop()
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    const words = () => posted.filter((path) => path === '/v1/word').length
+    const assignment = { epoch: 1, revision: 1, role: 'primary', counted: false, fenced: false, source: null } as const
+    const primary = {
+      ...untold,
+      takesWord: true,
+      stored: { ...untold.stored, promise: 1, revision: 1, assignment },
+    } as const
+    loop.storeIs('connection refused')
+    listeners[0]?.heard({ ...primary, sequence: 2 })
+    listeners[0]?.alive()
+    expect(words()).toBe(0)
+    loop.storeIs('')
+    listeners[0]?.alive()
+    listeners[0]?.alive()
+    expect(words()).toBe(1)
+    await loop.lead(false)
+    listeners[0]?.heard({ ...primary, sequence: 1, agentRun: 'another' })
+    expect(words()).toBe(1)
+  })
+
   it('says nothing any more once it is stopped, whatever the store does', async () => {
     const { loop, listeners } = timelessLoop()
     await loop.start()

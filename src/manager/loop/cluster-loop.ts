@@ -14,6 +14,7 @@ import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
 import type { AgentFeed } from './agent-feed.ts'
 import { FollowedAgents } from './followed-agents.ts'
+import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { NotesDesk } from './notes-desk.ts'
 import { observationIn, OrderDesk, type OrderOutcome } from './order-desk.ts'
@@ -71,6 +72,7 @@ export class ClusterLoop {
   readonly #book: RecoveryBook
   readonly #runs: RunBook
   readonly #leases: LeaseDesk
+  readonly #words: LeaderWords
   readonly #notes: NotesDesk
   readonly #agents: FollowedAgents
   readonly #beganMs: number
@@ -110,7 +112,10 @@ export class ClusterLoop {
     })
     this.#agents = new FollowedAgents(ports.feed, config.cluster, (name) => ({
       heard: (observation) => this.#heard(observation),
-      alive: () => void (this.#sightings.touch(name, ports.world.clock.monotonicMs()) && this.wake()),
+      alive: () => {
+        if (this.#sightings.touch(name, ports.world.clock.monotonicMs())) this.wake()
+        this.#sayWhoLeads(name)
+      },
       lost: () => this.wake(),
       strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error),
     }))
@@ -125,7 +130,9 @@ export class ClusterLoop {
       looked: () => this.wake(),
       failed: (error) => this.#listener.failed('publishing the primary', error),
     })
-    this.#leases = new LeaseDesk({ ...ports, timings: config.timings }, this.#sightings)
+    const answering = { ...ports, timings: config.timings, failed: listener.failed.bind(listener) }
+    this.#leases = new LeaseDesk(answering, this.#sightings)
+    this.#words = new LeaderWords(answering, this.#sightings)
     this.#desk = new OrderDesk(
       { ...ports, timings: config.timings },
       (name) => this.#sightings.addressOf(name),
@@ -412,16 +419,18 @@ export class ClusterLoop {
   #heard(observation: Observation): void {
     if (observation.cluster !== this.#config.cluster) return
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
-    if (this.#leads && this.#runs.believes(observation, this.notes)) {
-      this.#leases
-        .confirm(observation)
-        .catch((error: unknown) =>
-          this.#listener.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error),
-        )
-    }
+    if (this.#leads && this.#runs.believes(observation, this.notes)) void this.#leases.confirm(observation)
+    this.#sayWhoLeads(observation.instance)
     if (observation.stored.revision > (this.record?.revision ?? 0) && !this.#deciding)
       void this.#readAgain(this.#leads ? 0 : followerReadsAfterMs)
     else this.wake()
+  }
+
+  /** Whoever can commit nothing does not say that somebody leads: a primary may have to go on alone. */
+  #sayWhoLeads(instance: string): void {
+    const observation = this.#sightings.observationOf(instance)
+    if (!this.#leads || !this.#trouble.isOver || observation === null) return
+    if (this.#runs.believes(observation, this.notes)) this.#words.say(observation, this.record)
   }
 
   /** Also where another manager leads: what this one shows is to be what is so. */

@@ -26,7 +26,7 @@ async function confirmed(
   const post = async (...[, , body]: Parameters<Transport['post']>) => bodies.push(body)
   const store = { readRecord: async () => aRecord() } as unknown as Store
   const desk = new LeaseDesk(
-    { store, transport: { post }, timings: defaultTimings },
+    { store, transport: { post }, timings: defaultTimings, failed: (what) => expect.fail(what) },
     { addressOf: () => '127.24.1.1:9400', forgetful },
   )
   for (const observation of observations) await desk.confirm(observation)
@@ -39,9 +39,13 @@ it('A primary that asks is told that its epoch goes on, once for each question',
   expect(more).toEqual([])
 })
 
-it('It hears of the replicas that are forgetful, where its agent knows that word', async () => {
+it('An older agent hears with it of the replicas that are forgetful, where that agent knows the word', async () => {
   const forgetful = { 'shop-1': 'run-1.0' }
   expect(await confirmed([asks({ heardForgetful: {} })], forgetful)).toMatchObject([{ forgetful }])
+  // A newer one hears of them unasked.
+  expect((await confirmed([asks({ heardForgetful: {}, takesWord: true })], forgetful))[0]).not.toHaveProperty(
+    'forgetful',
+  )
   // An older agent refuses a word that it does not know, and with it its lease.
   expect((await confirmed([asks()], forgetful))[0]).not.toHaveProperty('forgetful')
   expect((await confirmed([asks({ heardForgetful: {} })]))[0]).not.toHaveProperty('forgetful')

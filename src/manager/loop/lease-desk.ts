@@ -1,5 +1,6 @@
+import { describeError } from '../../common/errors/errors.ts'
 import type { Transport } from '../../common/ports/ports.ts'
-import { agentRoutes, orderVersion } from '../../../failover/protocol/order.ts'
+import { agentRoutes, orderVersion, type LeaseConfirmation } from '../../../failover/protocol/order.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Store } from '../../store/store.ts'
@@ -9,9 +10,10 @@ export interface LeaseDeskPorts {
   readonly store: Store
   readonly transport: Transport
   readonly timings: Timings
+  readonly failed: (what: string, error: unknown) => void
 }
 
-/** Answers primaries that ask whether their epoch goes on, each question once. */
+/** Answers primaries whose peers do not say whether their epoch goes on, each question once. */
 export class LeaseDesk {
   readonly #ports: LeaseDeskPorts
   readonly #sightings: Pick<Sightings, 'addressOf' | 'forgetful'>
@@ -24,9 +26,16 @@ export class LeaseDesk {
 
   /**
    * A manager confirms only from a record read begun later than the question (docs/why/safety.md, "A manager outage
-   * alone stops nothing").
+   * alone stops nothing"). Never rejects.
    */
-  async confirm({ cluster, lease, member, instance, stored, agentRun, heardForgetful }: Observation): Promise<void> {
+  confirm(observation: Observation): Promise<void> {
+    return this.#confirm(observation).catch((error: unknown) =>
+      this.#ports.failed(`confirming the lease of ${observation.instance}: ${describeError(error)}`, error),
+    )
+  }
+
+  async #confirm(observation: Observation): Promise<void> {
+    const { cluster, lease, member, instance, stored, agentRun } = observation
     const asked = `${agentRun} ${lease?.question}`
     if (lease === null || asked === this.#answered) return
     this.#answered = asked
@@ -40,16 +49,23 @@ export class LeaseDesk {
       record.epoch !== stored.assignment?.epoch
     )
       return
-    const { forgetful } = this.#sightings
-    const confirmation = {
+    const confirmation: LeaseConfirmation = {
       version: orderVersion,
       cluster,
       member,
       epoch: record.epoch,
       revision: record.revision,
       question: lease.question,
-      ...(heardForgetful === undefined || Object.keys(forgetful).length === 0 ? {} : { forgetful }),
+      ...this.#forgetfulFor(observation),
     }
     await transport.post(address, agentRoutes.lease, confirmation, timings.leaseRenewMs)
+  }
+
+  /** Who takes a word hears of them there (`leader-words.ts`), and an agent older still would refuse this. */
+  #forgetfulFor({ takesWord, heardForgetful }: Observation): Pick<LeaseConfirmation, 'forgetful'> {
+    const { forgetful } = this.#sightings
+    return takesWord === true || heardForgetful === undefined || Object.keys(forgetful).length === 0
+      ? {}
+      : { forgetful }
   }
 }

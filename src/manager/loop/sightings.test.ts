@@ -30,11 +30,17 @@ describe('what a manager has heard of an instance', () => {
     const sightings = new Sightings(defaultTimings)
     sightings.setInstances([instance])
     sightings.hear(
-      { ...first, processSinceMs: 5, seedingFailures: [{ donor: 'shop-1', times: 1, error: 'refused', agoMs: 10 }] },
+      {
+        ...first,
+        processSinceMs: 5,
+        openingMs: 20,
+        seedingFailures: [{ donor: 'shop-1', times: 1, error: 'refused', agoMs: 10 }],
+      },
       0,
     )
     expect(sightings.snapshot(100).instances[0]?.observation).toMatchObject({
       processSinceMs: 105,
+      openingMs: 120,
       seedingFailures: [{ agoMs: 110 }],
     })
   })

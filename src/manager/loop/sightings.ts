@@ -125,6 +125,7 @@ function aged(observation: Observation, ageMs: number): Observation {
     ...observation,
     processSinceMs: observation.processSinceMs + ageMs,
     silentMs: observation.silentMs > 0 ? observation.silentMs + ageMs : 0,
+    ...(observation.openingMs !== undefined && { openingMs: observation.openingMs + ageMs }),
     ...(observation.seedingFailures && {
       seedingFailures: observation.seedingFailures.map((failure) => ({ ...failure, agoMs: failure.agoMs + ageMs })),
     }),

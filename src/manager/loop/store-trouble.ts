@@ -51,6 +51,10 @@ export class StoreTrouble {
     this.is({ store: '', reading: '', committing: '' })
   }
 
+  get isOver(): boolean {
+    return this.#reason === ''
+  }
+
   /** A decision as it can be carried out; by one that does not lead, not at all. */
   limit(decision: Decision, leads: boolean): Decision {
     const reason = this.#reason
