@@ -34,6 +34,7 @@ import { Notices } from './instance/notices.ts'
 import { Observer } from './observe/observer.ts'
 import { checkWire, type WireName } from './orders/wire.ts'
 import { Orders } from './orders/desk.ts'
+import { changeLife } from './instance/life.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
 import { PurgedNote } from './binlog/purged-note.ts'
@@ -264,7 +265,7 @@ export class Agent implements AgentHandlers {
       this.#readyUntilMs = -Infinity
       course.reopening = file.current.assignment?.role === 'primary'
       // A marker of its earlier life proves nothing of what recovery commits.
-      course.markedRevision = 0
+      changeLife(this.#parts, { stage: { is: 'closed' }, markedRevision: 0, ending: null, tail: null })
       observer.forget()
       server.disconnect()
       course.converged = { ...course.converged, done: false, sentence: 'mysqld ended' }

@@ -5,9 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { binlogFile, dml, uuid } from '../../test/support/synthetic-binlog.ts'
 import { gtids } from '../../topology/testing.ts'
 import { readBinlogSet } from './set.ts'
-import { promise } from '../semisync/promise.ts'
 import { PurgedNote, readPurgedNote, writePurgedNote } from './purged-note.ts'
-import { passStartGate } from '../converge/start-gate.ts'
 import {
   aServerState,
   primaryOfEpoch3,
@@ -18,6 +16,7 @@ import {
 } from '../testing.ts'
 import { readTrimPlan } from './unacknowledged-tail.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { givePromise, passWhileDown } from '../testing-passes.ts'
 
 const copied = gtids('shop-1', 50)
 const folders: string[] = []
@@ -113,7 +112,7 @@ describe('what a server executed and no binlog of it names', () => {
     })
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
     await parts.observer.refresh()
-    await promise(parts, { ...primaryOfEpoch3, epoch: 4, revision: 11, after: '', waitMs: 0 })
+    await givePromise(parts, { ...primaryOfEpoch3, epoch: 4, revision: 11, after: '', waitMs: 0 })
     expect(parts.process.state).toBe('dead')
     expect(parts.course.promiseReport).toMatchObject({ epoch: 4, asPrimary: true, holds: gtids('shop-1', 60) })
   })
@@ -133,7 +132,7 @@ describe('what a server executed and no binlog of it names', () => {
     })
     await parts.file.update({ mayHaveTail: true, unsettled: true, promise: 3, assignment: replicaOfEpoch3 })
     parts.told.sourceHolds = gtids('shop-2', 5)
-    await passStartGate(parts)
+    await passWhileDown(parts)
     expect([process.state, archived]).toEqual(['running', [tail]])
   })
 })

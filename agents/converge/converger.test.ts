@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
 import { hostOf, memberOf } from '../../topology/testing.ts'
 import { Converger } from './converger.ts'
@@ -12,6 +11,7 @@ import {
   ScriptedServer,
   testParts,
 } from '../testing.ts'
+import { changeLife } from '../instance/life.ts'
 
 const source = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
 const held = '11111111-1111-1111-1111-111111111111:1-10'
@@ -53,7 +53,7 @@ it('A follower that has caught up after a crash of its machine says so at once, 
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment, forgetful: true })
   parts.course.converged = { revision: 10, done: true, sentence: 'follows shop-1' }
-  lifeOf(parts).relayLogsDiscarded = true
+  changeLife(parts, { relayLogsDiscarded: true })
   let shown = 0
   const converger = new Converger(parts, () => (shown += 1))
   await converger.pass()

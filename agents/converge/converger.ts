@@ -1,12 +1,12 @@
 import { describeError } from '../../src/common/errors/errors.ts'
-import type { Assignment } from '../../failover/protocol/order.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
-import { rememberStop } from '../doubts/forgetful.ts'
+import { forgetPutRight } from '../guard/channel-options.ts'
 import type { Mode } from '../instance/mode.ts'
-import type { Parts, Pass } from '../instance/parts.ts'
+import { viewOf, type NextPass } from '../instance/pass.ts'
+import type { Parts } from '../instance/parts.ts'
 import { modeOf } from './mode-of.ts'
-import { passStartGate } from './start-gate.ts'
-import { takeBack } from '../doubts/unproven-copy.ts'
+import { nextPass } from './next-pass.ts'
+import { runPass } from './runner.ts'
 
 /**
  * A pass that did not reach its goal is tried again after this long, and a little later each time: nothing signals when
@@ -16,10 +16,12 @@ const againMs = 15
 const slowestAgainMs = 250
 /** After a pass that failed. */
 const retryMs = 200
+/** More than any way to a goal has. Orders wait behind a pass, so it ends in any case. */
+const mostDecisions = 30
 
 /**
- * Makes the server what the stored assignment says and keeps it so, in passes. Passes and orders never overlap: both go
- * through one queue, in the order they came.
+ * Makes the server what the stored assignment says and keeps it so, in passes. What a pass does is decided by
+ * `nextPass`. Passes and orders never overlap: both go through one queue, in the order they came.
  */
 export class Converger {
   readonly mode: Mode
@@ -68,53 +70,64 @@ export class Converger {
     const { course, world, file, process, timings } = this.#parts
     // Clients wait for the end of a primary to be seen, and for no other's.
     process.lookEvery(file.current.assignment?.role === 'replica' ? timings.replicaWatchMs : timings.processWatchMs)
-    const [before, stored] = [JSON.stringify(course.converged), file.current]
     try {
-      const { again, afterMs } = await this.#converge()
-      this.#fruitless = again ? this.#fruitless + 1 : 0
-      if (again) world.timers.after(Math.min(slowestAgainMs, againMs + this.#fruitless), () => this.wake())
-      else if (afterMs !== undefined) world.timers.after(afterMs, () => this.wake())
+      this.#goOn(await this.#converge())
     } catch (error) {
-      course.converged = { ...course.converged, done: false, sentence: describeError(error) }
+      const before = course.converged
+      course.converged = { ...before, done: false, sentence: describeError(error) }
+      if (before.done || before.sentence !== course.converged.sentence) this.#changed()
       world.timers.after(retryMs, () => this.wake())
     }
-    // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has
-    // caught up and counts again.
-    if (JSON.stringify(course.converged) !== before || file.current !== stored) this.#changed()
   }
 
-  async #converge(): Promise<Pass> {
-    const { file, process, pod, course } = this.#parts
-    const { assignment, promise, unproven } = file.current
-    if (pod.termination?.stopping) return { again: false }
-    // Whoever died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
-    if (unproven) await takeBack(this.#parts)
-    if (this.#isCopying()) return { again: false }
-    if (promise > (assignment?.epoch ?? 0) && promise > 0) await this.mode.stopUnderPromise()
-    await rememberStop(this.#parts)
-    if (pod.termination === null) await passStartGate(this.#parts)
-    if (process.state !== 'running' || promise > (assignment?.epoch ?? 0)) return { again: false }
-    const state = await this.#stateFor(assignment)
-    if (assignment === null) {
-      course.converged = { revision: 0, done: false, sentence: 'waits for its first assignment' }
-      return { again: false }
+  /** Makes true what was just promised, as far as that is possible now. Rejects with what stands in the way. */
+  async keepPromise(): Promise<void> {
+    for (;;) {
+      const next = this.mode.underPromise(viewOf(this.#parts, null))
+      if (next === null || !(await this.#run(next))) return
     }
-    return this.mode.converge(assignment, state)
   }
 
-  /**
-   * One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it.
-   */
-  #isCopying(): boolean {
-    const { file, copying } = this.#parts
-    return copying.progress !== null && (file.current.seeding || copying.besideEpoch === file.current.promise)
+  async #converge(): Promise<NextPass['next']> {
+    let looked: ServerState | null = null
+    for (let decisions = 0; decisions < mostDecisions; decisions += 1) {
+      const pass = nextPass(viewOf(this.#parts, looked), this.mode)
+      const isNew = await this.#run(pass)
+      if (pass.next === 'after a look') looked = await this.#look()
+      else if (pass.next !== 'at once') return pass.next
+      else if (!isNew) return 'soon'
+    }
+    return 'soon'
+  }
+
+  /** True where something is known or stored now by which another thing may be decided. */
+  async #run(pass: NextPass): Promise<boolean> {
+    const { course, file } = this.#parts
+    const known = (): readonly unknown[] => [course.life, course.promiseReport, course.binlogSet, course.reopening]
+    const [before, stored, shown] = [known(), file.current, JSON.stringify(course.converged)]
+    try {
+      await runPass(this.#parts, pass)
+    } finally {
+      // What is stored is shown too: on a cluster that nobody writes to, nothing else would tell that a follower has
+      // caught up and counts again.
+      if (JSON.stringify(course.converged) !== shown || file.current !== stored) this.#changed()
+    }
+    return file.current !== stored || known().some((one, index) => one !== before[index])
   }
 
   /** Before anybody is let in clients are shown what they are to be shown. */
-  async #stateFor(assignment: Assignment | null): Promise<ServerState> {
+  async #look(): Promise<ServerState> {
     const { observer, clientCertificate } = this.#parts
     await clientCertificate?.show()
-    const isReady = assignment !== null && this.mode.isReadyFor(assignment)
-    return (isReady ? observer.server : null) ?? (await observer.recent(againMs))
+    const state = await observer.recent(againMs)
+    forgetPutRight(this.#parts, state.channel)
+    return state
+  }
+
+  #goOn(next: NextPass['next']): void {
+    const { timers } = this.#parts.world
+    this.#fruitless = next === 'soon' ? this.#fruitless + 1 : 0
+    if (next === 'soon') timers.after(Math.min(slowestAgainMs, againMs + this.#fruitless), () => this.wake())
+    else if (typeof next === 'object') timers.after(next.afterMs, () => this.wake())
   }
 }

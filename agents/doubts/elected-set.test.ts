@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import { gtids, hostOf } from '../../topology/testing.ts'
-import { convergePrimary } from '../semisync/primary.ts'
-import { convergeReplica } from '../semisync/replica.ts'
 import { keptOfElected } from './elected-set.ts'
-import { Markers } from '../semisync/marker.ts'
-import { promise } from '../semisync/promise.ts'
 import {
   aServerState,
   primaryOfEpoch3,
@@ -14,6 +9,8 @@ import {
   ScriptedServer,
   testParts,
 } from '../testing.ts'
+import { changeLife } from '../instance/life.ts'
+import { givePromise, passAsPrimary, passAsReplica } from '../testing-passes.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
 const stopped = { ioRunning: 'no', sqlRunning: true } as const
@@ -29,8 +26,8 @@ const promiseOrder = {
 
 async function passWith(elected: string, server: ScriptedServer, prepared?: string) {
   const parts = await testParts(server)
-  if (prepared !== undefined) lifeOf(parts).prepared = { epoch: 3, executed: prepared }
-  await convergePrimary(parts, { ...primaryOfEpoch3, elected }, server.state, new Markers(parts, () => undefined))
+  if (prepared !== undefined) changeLife(parts, { stage: { is: 'prepared', epoch: 3, executed: prepared } })
+  await passAsPrimary(parts, { ...primaryOfEpoch3, elected }, server.state)
   return parts
 }
 
@@ -72,7 +69,7 @@ it('An old primary whose mysqld is down promises without being started, and repo
     volume: { readBinlogSet: async () => gtids('shop-0', 103) },
   })
   await parts.file.update({ promise: 3, revision: 10, assignment: replicaOfEpoch3, mayHaveTail: true })
-  await promise(parts, promiseOrder)
+  await givePromise(parts, promiseOrder)
   expect(parts.course.promiseReport).toEqual({
     epoch: 4,
     holds: gtids('shop-0', 103),
@@ -96,7 +93,7 @@ describe('a replica under which received transactions were thrown away', () => {
     await parts.file.update({ promise: 3, revision: 10, assignment: replicaOfEpoch3 })
     const look = (received: string) => {
       server.state = aServerState({ ...follows, received })
-      return convergeReplica(parts, replicaOfEpoch3, server.state)
+      return passAsReplica(parts, replicaOfEpoch3, server.state)
     }
     await look(gtids('shop-0', 120))
     expect(parts.file.current.forgetful).toBe(false)
@@ -119,7 +116,7 @@ describe('a replica under which received transactions were thrown away', () => {
   it('says so with its next promise', async () => {
     const { parts, server } = await seen()
     server.state = aServerState({ ...follows, received: '' })
-    await promise(parts, promiseOrder)
+    await givePromise(parts, promiseOrder)
     expect(parts.file.current.forgetful).toBe(true)
   })
 })

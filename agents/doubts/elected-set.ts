@@ -3,7 +3,7 @@ import { counted } from '../../src/common/text/words.ts'
 import { parseGtidSet, type GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
 import type { Known } from '../instance/known.ts'
-import type { Parts, Pass } from '../instance/parts.ts'
+import { notice, type NextPass, type View } from '../instance/pass.ts'
 
 /**
  * So much of the set is kept on disk. Of a longer set an agent that starts again before the opening checks a part,
@@ -42,25 +42,27 @@ export function rememberElected(
  * @param executed what the server has executed
  * @returns the pass that leaves the server closed; null for a server that may open
  */
-export function staysClosedWithout(parts: Parts, assignment: PrimaryAssignment, executed: GtidSet): Pass | null {
-  const { told, doubts, course, notices, changed } = parts
-  const elected = told.elected ?? assignment.elected ?? ''
-  const lacks =
-    elected === '' || executed.contains(parseGtidSet(elected))
-      ? ''
-      : parseGtidSet(elected).subtract(executed).toString()
-  const isNews = lacks !== doubts.lacksElected
-  doubts.lacksElected = lacks
-  if (lacks === '') return null
+export function staysClosedWithout(
+  { told, doubts }: Pick<View, 'told' | 'doubts'>,
+  assignment: PrimaryAssignment,
+  executed: GtidSet,
+): NextPass | null {
+  const lacks = lacking(told.elected ?? assignment.elected ?? '', executed)
+  if (lacks === '')
+    return doubts.lacksElected === '' ? null : { now: { doubts: { lacksElected: '' } }, next: 'at once' }
   const what = `${counted(parseGtidSet(lacks).count(), 'transaction')} of the set that it was elected for (${lacks.slice(0, 120)})`
-  // Revision 0: no replica connects to it.
-  course.converged = { revision: 0, done: false, sentence: `stays closed: it lacks ${what}` }
-  if (isNews) {
-    notices.add(
-      'ElectedSetLost',
-      `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It stays closed until another instance, or a person, takes over`,
-    )
-    changed()
+  const news = `it lacks ${what}: received and unapplied transactions were thrown away by another hand. It stays closed until another instance, or a person, takes over`
+  return {
+    now: {
+      doubts: { lacksElected: lacks },
+      // Revision 0: no replica connects to it.
+      converged: { revision: 0, done: false, sentence: `stays closed: it lacks ${what}` },
+    },
+    steps: lacks === doubts.lacksElected ? [] : [notice('ElectedSetLost', news)],
+    next: { afterMs: lookAgainMs },
   }
-  return { again: false, afterMs: lookAgainMs }
+}
+
+function lacking(elected: GtidText, executed: GtidSet): GtidText {
+  return elected === '' ? '' : parseGtidSet(elected).subtract(executed).toString()
 }

@@ -1,4 +1,4 @@
-import { lifeOf } from '../instance/life.ts'
+import { changeLife, lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from './unsettled.ts'
@@ -64,7 +64,7 @@ export class SilenceWatch {
       world.timers.sleep(timings.lookIntoLogMs).then(() => undefined),
     ])
     if (process.pid !== pid) return
-    if (ending?.how === 'stopped') lifeOf(this.#parts).isStoppedByOthers = true
+    if (ending?.how === 'stopped') changeLife(this.#parts, { isStoppedByOthers: true })
     // It may answer again and be settled by a marker, so this is kept on disk alone.
     if (ending?.how === 'unknown')
       await this.#keepTail('does not answer, and may be stopping', ending).catch((error: unknown) =>

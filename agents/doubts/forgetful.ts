@@ -1,5 +1,6 @@
 import type { LeaderWord } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { NextPass, View } from '../instance/pass.ts'
 
 /**
  * Another text for each time that this replica forgot something: what was said of its primary before tells nothing of
@@ -23,7 +24,7 @@ export function hearOfForgetful(
 }
 
 /** Its relay logs are on disk and grow no more: a crash of the machine takes nothing of what it acknowledged. */
-export async function rememberStop({ file, course }: Parts): Promise<void> {
-  if (course.promiseReport?.asPrimary === false && !course.receiverKept && !file.current.stoppedInOrder)
-    await file.update({ stoppedInOrder: true })
+export function remembersStop({ stored, course }: View): NextPass | null {
+  const isStopped = course.promiseReport?.asPrimary === false && !course.receiverKept
+  return isStopped && !stored.stoppedInOrder ? { store: { stoppedInOrder: true }, next: 'at once' } : null
 }

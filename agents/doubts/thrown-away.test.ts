@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { gtids } from '../../topology/testing.ts'
-import { convergeReplica } from '../semisync/replica.ts'
 import type { Parts } from '../instance/parts.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { noticeThrownAway } from './thrown-away.ts'
+import { passAsReplica } from '../testing-passes.ts'
 
 const held = (last: number) => parseGtidSet(gtids('shop-1', last))
 
@@ -44,9 +44,9 @@ it('Each pass of a replica looks', async () => {
     aServerState({ readOnly: true, superReadOnly: true, executed: held(5).toString(), received: held(9).toString() }),
   )
   const parts = await testParts(server)
-  await convergeReplica(parts, replicaOfEpoch3, server.state)
+  await passAsReplica(parts, replicaOfEpoch3, server.state)
   expect(parts.file.current.forgetful).toBe(false)
   server.state = { ...server.state, received: held(5).toString() }
-  await convergeReplica(parts, replicaOfEpoch3, server.state)
+  await passAsReplica(parts, replicaOfEpoch3, server.state)
   expect(parts.file.current.forgetful).toBe(true)
 })

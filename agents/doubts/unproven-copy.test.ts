@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { orderVersion, type Assignment, type Endpoint, type ReseedOrder } from '../../failover/protocol/order.ts'
 import { gtids, memberOf, uuidOf } from '../../topology/testing.ts'
 import { Converger } from '../converge/converger.ts'
-import { stopUnderPromise } from '../semisync/under-promise.ts'
 import { Seeding } from '../orders/reseeding.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { stopUnderPromise } from '../testing-passes.ts'
 
 const primary: Endpoint = { instance: 'shop-1', host: '127.24.1.2', port: 3306, agent: '127.24.1.2:9000' }
 const had = gtids('shop-1', 5)

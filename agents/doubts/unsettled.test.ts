@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { judgeEndingFirst } from './ending.ts'
-import { Markers } from '../semisync/marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { doubtsOf, keepUnsettled, settle } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
+import { lifeOf } from '../instance/life.ts'
+import { Markers } from '../semisync/marker.ts'
 
 const stopped: Ending = { how: 'stopped', sentence: 'its error log says "Received SHUTDOWN"' }
 const crashed: Ending = { how: 'crashed', sentence: 'killed' }
@@ -56,7 +57,7 @@ describe('the mark of an unsettled tail', () => {
     await done.promise
     expect(looks).toBe(1)
     expect(parts.file.current.unsettled).toBe(true)
-    expect(parts.course.markedRevision).toBe(0)
+    expect(lifeOf(parts).markedRevision).toBe(0)
   })
 
   it('is taken away where nothing was doubted since the proof began, and only then', async () => {

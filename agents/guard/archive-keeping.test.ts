@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { gtids } from '../../topology/testing.ts'
 import { dueArchives, pruneArchives } from './archive-keeping.ts'
 import { archivesOf, archiveVersion, listArchives, removeArchive, writeArchive } from '../binlog/archive.ts'
-import { passStartGate } from '../converge/start-gate.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { passWhileDown } from '../testing-passes.ts'
 
 let archiveDir: string
 beforeEach(async () => {
@@ -110,7 +110,7 @@ describe('archives', () => {
     parts.volume.judgeTail = async () => ({ kind: 'trim', gtids: gtids('shop-0', 2), sentence: '' })
     parts.volume.trimTail = () => made('tail', 2)
     await made('errant', 1)
-    await passStartGate(parts)
+    await passWhileDown(parts)
     expect((await readdir(archiveDir)).map((name) => name.slice(0, 11))).toEqual(['tail-shop-0'])
     expect(process.state).toBe('running')
   })

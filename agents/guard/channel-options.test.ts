@@ -1,13 +1,11 @@
 import { expect, it } from 'vitest'
 import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
 import type { ChangedSetting } from '../../topology/snapshot/observation.ts'
-import { Markers } from '../semisync/marker.ts'
-import { convergePrimary } from '../semisync/primary.ts'
-import { convergeReplica } from '../semisync/replica.ts'
 import { prepareToLead } from '../semisync/preparation.ts'
 import { changedOptionsIn, optionsToSet, reported } from '../sql/channel-options.ts'
 import { replicationUser } from '../ports/server.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { passAsPrimary, passAsReplica } from '../testing-passes.ts'
 
 const { source } = replicaOfEpoch3
 const delay: ChangedSetting = { name: 'SOURCE_DELAY', seen: '600', wanted: '0' }
@@ -29,7 +27,7 @@ async function replica(...changed: readonly ChangedSetting[]) {
   const server = new ScriptedServer(following(...changed))
   const parts = await testParts(server)
   parts.told.trustsAssignment = true
-  const pass = () => convergeReplica(parts, replicaOfEpoch3, server.state)
+  const pass = () => passAsReplica(parts, replicaOfEpoch3, server.state)
   const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
   return { server, parts, pass, said }
 }
@@ -86,14 +84,13 @@ it('A refused login is tried again with the password given anew', async () => {
     ...server.state,
     channel: { ...channel, ioRunning: 'connecting', ioError: "Access denied for user 'regent_r_0'" },
   }
-  parts.course.receiverStartedAtMs = -1_000
   await pass()
   expect(server.calls).toEqual(['stopReceiver', `pointTo ${source.host}`, 'startReceiver'])
 })
 
 it('An opening lifts a delay before it waits for what is received, and so does who makes ready to lead', async () => {
   const { server, parts } = await replica(delay)
-  await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  await passAsPrimary(parts, primaryOfEpoch3, server.state)
   const order = ['stopReceiver', 'setApplierOptions', 'open'].map((call) => server.calls.indexOf(call))
   expect(order).toEqual(order.toSorted((a, b) => a - b))
   expect(server.calls.findIndex((call) => call.startsWith('waitExecuted'))).toBeGreaterThan(order[1] ?? Infinity)

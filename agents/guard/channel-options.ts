@@ -1,6 +1,7 @@
 import { changedOptions, type StoppedThread } from '../../failover/protocol/channel-options.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { Channel, ChangedSetting } from '../../topology/snapshot/observation.ts'
+import { viewOf, type View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** So long a change that has not helped is not made again: it stops a thread. An opening may wait for the applier's. */
@@ -12,11 +13,20 @@ const backlogMs = 2_000
 const applyMs = 200
 
 /** Options of this kind are to be put right now: they were not tried just before. */
-export function hasDueOptions({ guards, world }: Parts, channel: Channel | null, stopped: StoppedThread): boolean {
+export function hasDueOptions(
+  { guards, nowMs }: Pick<View, 'guards' | 'nowMs'>,
+  channel: Channel | null,
+  stopped: StoppedThread,
+): boolean {
   const changed = changedOptions(channel, stopped)
   const tried = guards.optionsTried.get(stopped)
-  if (changed.length === 0) guards.optionsTried.delete(stopped)
-  return changed.length > 0 && (tried?.what !== textOf(changed) || world.clock.monotonicMs() >= tried.untilMs)
+  return changed.length > 0 && (tried?.what !== textOf(changed) || nowMs >= tried.untilMs)
+}
+
+/** What is as it is to be was tried with success: changed again, it is put right at once. */
+export function forgetPutRight({ guards }: Pick<Parts, 'guards'>, channel: Channel | null): void {
+  for (const stopped of guards.optionsTried.keys())
+    if (changedOptions(channel, stopped).length === 0) guards.optionsTried.delete(stopped)
 }
 
 const why = 'put right once everything received is applied, else that would be thrown away'
@@ -54,17 +64,17 @@ function sentenceOf({ name, seen, wanted }: ChangedSetting): string {
 }
 
 /** A delay, above all: neither a replica that follows nor an opening waits for it. */
-export async function keepApplierOptions(parts: Parts, channel: Channel | null): Promise<boolean> {
-  if (!hasDueOptions(parts, channel, 'applier')) return false
-  await putOptionsRight(parts, channel, 'applier', () => parts.server.setApplierOptions().then(() => true))
-  return true
+export async function keepApplierOptions(parts: Parts, channel: Channel | null): Promise<void> {
+  if (hasDueOptions(viewOf(parts, null), channel, 'applier')) await putApplierOptionsRight(parts, channel)
 }
 
-/** What is changed with both threads stopped, once nothing can be lost by it. True when the receiver was stopped. */
-export async function keepStoppedOptions(parts: Parts, channel: Channel | null): Promise<boolean> {
-  if (!hasDueOptions(parts, channel, 'both')) return false
-  await putOptionsRight(parts, channel, 'both', () => parts.server.setStoppedOptions(applyMs))
-  return true
+export function putApplierOptionsRight(parts: Parts, channel: Channel | null): Promise<void> {
+  return putOptionsRight(parts, channel, 'applier', () => parts.server.setApplierOptions().then(() => true))
+}
+
+/** What is changed with both threads stopped, once nothing can be lost by it. The receiver is stopped afterwards. */
+export function putStoppedOptionsRight(parts: Parts, channel: Channel | null): Promise<void> {
+  return putOptionsRight(parts, channel, 'both', () => parts.server.setStoppedOptions(applyMs))
 }
 
 function textOf(changed: readonly ChangedSetting[]): string {

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import { EventKeeper } from './event-keeper.ts'
 import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife } from '../instance/life.ts'
+import { opened } from '../testing-passes.ts'
 
 async function aPrimary() {
   const [server, process] = [new ScriptedServer(aServerState()), new ScriptedProcess()]
   const parts = await testParts(server, { process })
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  lifeOf(parts).isOpen = true
+  changeLife(parts, { stage: opened })
   parts.course.converged = { revision: 10, done: true, sentence: '' }
   return { parts, server, process, keeper: new EventKeeper(parts) }
 }
@@ -23,20 +24,18 @@ describe('events that a person disabled', () => {
     await keeper.look()
     expect(server.calls).toHaveLength(2)
     process.pid = 1_001
-    lifeOf(parts).isOpen = true
+    changeLife(parts, { stage: opened })
     await keeper.look()
     expect(server.calls).toHaveLength(3)
   })
 
   it('are recorded by nobody but an open primary that has enabled what ran before', async () => {
     const { parts, server, keeper } = await aPrimary()
-    const life = lifeOf(parts)
-    life.untidyUntilMs = 0
+    changeLife(parts, { stage: { ...opened, tidyAtMs: 0 } })
     await keeper.look()
-    life.untidyUntilMs = null
-    life.isOpen = false
+    changeLife(parts, { stage: { ...opened, step: 'gated' } })
     await keeper.look()
-    life.isOpen = true
+    changeLife(parts, { stage: opened })
     await parts.file.update({ promise: 4 })
     await keeper.look()
     expect(server.calls).toEqual([])

@@ -1,4 +1,4 @@
-import { lifeOf } from '../instance/life.ts'
+import { leadingOf, lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
@@ -41,8 +41,8 @@ export class EventKeeper {
   /** Not before this primary has enabled what ran at the one before. */
   #runsEvents(): boolean {
     const { file, process, course } = this.#parts
-    const { isOpen, untidyUntilMs } = lifeOf(this.#parts)
+    const leading = leadingOf(lifeOf(this.#parts))
     const isPrimary = process.state === 'running' && leads(file.current)
-    return isPrimary && course.converged.done && isOpen && untidyUntilMs === null
+    return isPrimary && course.converged.done && leading?.step === 'open' && leading.tidyAtMs === null
   }
 }

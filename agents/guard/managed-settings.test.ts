@@ -5,21 +5,19 @@ import {
   runtimeSettings,
   wantedAtRuntime,
 } from '../../failover/protocol/runtime-settings.ts'
-import { lifeOf } from '../instance/life.ts'
 import { managedSettings } from '../../failover/protocol/server-settings.ts'
-import { convergePrimary } from '../semisync/primary.ts'
-import { Markers } from '../semisync/marker.ts'
 import { aServerState, anAgentConfig, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
+import { changeLife } from '../instance/life.ts'
+import { opened, passAsPrimary } from '../testing-passes.ts'
 
 const open = { openGates: ['shop-1', 'shop-2'], channel: null } as const
 
 async function openPrimary(server: ScriptedServer) {
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  lifeOf(parts).isOpen = true
-  parts.course.markedRevision = 10
-  const pass = () => convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  changeLife(parts, { stage: opened, markedRevision: 10 })
+  const pass = () => passAsPrimary(parts, primaryOfEpoch3, server.state)
   const said = () => parts.notices.list.map(({ code, sentence }) => `${code}: ${sentence}`)
   return { parts, pass, said }
 }

@@ -1,18 +1,14 @@
-import { beginsBinlog, restsDurabilityOn } from '../../failover/protocol/runtime-settings.ts'
+import { beginsBinlog } from '../../failover/protocol/runtime-settings.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { ChangedSetting, ServerState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
  * Puts managed settings right that somebody changed while the server runs. A primary on which durability was in doubt
- * meanwhile is unsettled, on disk before anything is put right, until a marker that is written after it is
- * acknowledged.
- * @param doubt says so of a primary; a replica has nothing to doubt
+ * meanwhile says so before that (`agents/semisync/primary.ts`).
  */
-export async function keepSettings(parts: Parts, state: ServerState, doubt: () => Promise<void>): Promise<void> {
+export async function keepSettings(parts: Parts, state: ServerState): Promise<void> {
   const { changedSettings: changed = [] } = state
-  if (changed.length === 0) return
-  if (changed.some(({ name }) => restsDurabilityOn(name))) await doubt()
   for (const setting of changed) await putRight(parts, state, setting)
   parts.observer.outdate()
 }

@@ -1,6 +1,5 @@
 import { freshLife, type Life } from './life.ts'
 import type { StoppedThread } from '../../failover/protocol/channel-options.ts'
-import type { Assignment } from '../../failover/protocol/order.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { GtidText, PromiseReport } from '../../topology/snapshot/observation.ts'
 
@@ -56,11 +55,8 @@ export interface Course {
   receiverKept: boolean
   /** Sentence and progress of convergence. */
   converged: { revision: number; done: boolean; sentence: string }
-  markedRevision: number
   /** Since when the primary of this epoch does not take writes because it opens; null once it does. */
   openingSince: { readonly epoch: number; readonly atMs: number } | null
-  /** The assignment as primary whose gates and k are in force. */
-  applied: Assignment | null
   /**
    * Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker
    * first.
@@ -70,8 +66,6 @@ export interface Course {
   binlogSet: GtidText | null
   /** Address that its channel was pointed to, or found to be: another one is somebody's hand. */
   pointedTo: string | null
-  /** When the receiver was started last. */
-  receiverStartedAtMs: number
 }
 
 /** What is doubted of what this instance holds (`agents/doubts/`). */
@@ -158,13 +152,10 @@ export function nothingKnown(nowMs: number): Known {
       promiseReport: null,
       receiverKept: false,
       converged: { revision: 0, done: false, sentence: 'starting' },
-      markedRevision: 0,
       openingSince: null,
-      applied: null,
       reopening: false,
       binlogSet: null,
       pointedTo: null,
-      receiverStartedAtMs: 0,
     },
     doubts: {
       raised: 0,

@@ -1,4 +1,7 @@
+import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import type { GtidText } from '../../topology/snapshot/observation.ts'
 import type { Parts } from './parts.ts'
+import type { Ending, TailJudgement } from '../ports/volume.ts'
 
 /**
  * What an agent remembers of one mysqld, and of no other. A mysqld that ended is remembered until the next one starts.
@@ -7,49 +10,98 @@ import type { Parts } from './parts.ts'
 export interface Life {
   /** Null before the first mysqld. */
   readonly pid: number | null
-  /** Made ready to lead this epoch, and what was executed by then. */
-  prepared: { readonly epoch: number; readonly executed: string } | null
-  /** Made ready to follow a source that is not ready yet: as what, and when. */
-  pointed: { readonly as: string; readonly atMs: number } | null
-  /** The opening as primary that is under way. Decided once, so that a pass that failed half-way goes on as begun. */
-  opening: { readonly inPlace: boolean } | null
-  /** Open as primary, and nothing else since. */
-  isOpen: boolean
-  /** Opened a moment ago. What nobody waits for is done after this time; null once that is done. */
-  untidyUntilMs: number | null
+  readonly stage: Stage
+  /** As primary: the newest revision that an acknowledged marker proves, and nothing doubts; 0 for none. */
+  readonly markedRevision: number
   /** The relay logs were thrown away, because the machine had crashed or another hand did so. */
-  relayLogsDiscarded: boolean
+  readonly relayLogsDiscarded: boolean
   /** Another hand was seen to stop this mysqld. */
-  isStoppedByOthers: boolean
-  /** How this mysqld ended was looked at. */
-  endingRead: boolean
+  readonly isStoppedByOthers: boolean
   /** The agent killed this mysqld to start the next one at once: that is no death. */
-  isRestarted: boolean
+  readonly isRestarted: boolean
+  /** How this mysqld ended, once its files were read after that. */
+  readonly ending: Ending | null
+  /** What is to become of its tail, once that was judged. */
+  readonly tail: TailJudgement | null
+}
+
+/** What this mysqld was made by its agent. */
+export type Stage = Closed | Prepared | Leading | Following
+
+/** Started, or found: nothing was made of it yet. */
+export interface Closed {
+  readonly is: 'closed'
+}
+
+/** Made ready to lead an epoch, and nothing else since. */
+export interface Prepared {
+  readonly is: 'prepared'
+  readonly epoch: number
+  /** All that it holds, applied. */
+  readonly executed: GtidText
+}
+
+/** The steps of an opening as primary, in their order. A pass that failed half-way goes on from the last one. */
+export interface Leading {
+  readonly is: 'leading'
+  /**
+   * `applying`: nobody else is on the server. `applied`: all that was received is executed. `gated`: gates and k are in
+   * force, and replicas may connect. `open`: it was opened, and nothing else was made of it since.
+   */
+  readonly step: 'applying' | 'applied' | 'gated' | 'open'
+  /** Its server was started again as primary: nobody is let in before a marker is acknowledged. */
+  readonly inPlace: boolean
+  /** What was executed once everything was applied; '' before. */
+  readonly executed: GtidText
+  /** It was made ready before: nothing needs to be stopped or cleared again. */
+  readonly wasPrepared: boolean
+  /** The assignment whose gates and k are in force. */
+  readonly applied: PrimaryAssignment | null
+  /** What nobody waits for is done after this time; null where nothing is left. */
+  readonly tidyAtMs: number | null
+}
+
+export interface Following {
+  readonly is: 'following'
+  /** `pointed`: made ready to follow, and to connect at its manager's word. `started`: its receiver was started. */
+  readonly step: 'pointed' | 'started'
+  /** What it was made ready for, as `pointedAs` writes it. */
+  readonly as: string
+  /** When it was pointed, or its receiver was started last. */
+  readonly sinceMs: number
 }
 
 export function freshLife(pid: number | null): Life {
   return {
     pid,
-    prepared: null,
-    pointed: null,
-    opening: null,
-    isOpen: false,
-    untidyUntilMs: null,
+    stage: { is: 'closed' },
+    markedRevision: 0,
     relayLogsDiscarded: false,
     isStoppedByOthers: false,
-    endingRead: false,
     isRestarted: false,
+    ending: null,
+    tail: null,
   }
 }
 
+type Owners = Pick<Parts, 'course' | 'process'>
+
 /** The life of the mysqld that runs or ended last. Another mysqld begins with nothing. */
-export function lifeOf({ course, process }: Pick<Parts, 'course' | 'process'>): Life {
+export function lifeOf({ course, process }: Owners): Life {
   if (course.life.pid !== process.pid) course.life = freshLife(process.pid)
   return course.life
 }
 
-/** This mysqld is no open primary, and none that is being opened. */
-export function leadNoMore(life: Life): void {
-  life.isOpen = false
-  life.opening = null
+export function changeLife(parts: Owners, change: Partial<Life>): void {
+  parts.course.life = { ...lifeOf(parts), ...change }
+}
+
+/** Something else was, or is to be, done to this mysqld: what it was made says nothing any more. */
+export function leaveStage(parts: Owners, is: Stage['is']): void {
+  if (lifeOf(parts).stage.is === is) changeLife(parts, { stage: { is: 'closed' } })
+}
+
+/** The steps towards an open primary, where this mysqld took any. */
+export function leadingOf({ stage }: Pick<Life, 'stage'>): Leading | null {
+  return stage.is === 'leading' ? stage : null
 }

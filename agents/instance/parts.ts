@@ -47,15 +47,6 @@ export interface Parts extends Known {
 }
 
 /**
- * What a pass of convergence leaves: whether it did not reach its goal and is to be tried again soon, or when another
- * one has something to do.
- */
-export interface Pass {
-  readonly again: boolean
-  readonly afterMs?: number | undefined
-}
-
-/**
  * Which server answers, and in which of its lives: in a container two after each other may have the same pid, and a
  * copy has a uuid of its own. Null while none does.
  */

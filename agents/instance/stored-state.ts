@@ -194,6 +194,11 @@ export function promisedIncarnation(before: Incarnations, incarnation: string): 
   }
 }
 
+/** It has promised something newer than what it is assigned to be. */
+export function isPromised({ assignment, promise }: Pick<StoredState, 'assignment' | 'promise'>): boolean {
+  return promise > (assignment?.epoch ?? 0)
+}
+
 /** It was made primary, and has promised nothing newer since. */
 export function leads({ assignment, promise }: Pick<StoredState, 'assignment' | 'promise'>): boolean {
   return assignment?.role === 'primary' && assignment.epoch === promise

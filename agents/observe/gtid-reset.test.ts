@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
 import { gtids, uuidOf } from '../../topology/testing.ts'
 import { holdsText, ObservationBuilder } from './observation.ts'
-import { convergeReplica } from '../semisync/replica.ts'
 import { GtidResetWatch } from './gtid-reset.ts'
 import { Lease } from '../guard/lease.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
@@ -16,6 +15,7 @@ import {
   ScriptedServer,
   testParts,
 } from '../testing.ts'
+import { passAsReplica } from '../testing-passes.ts'
 
 const before = gtids('shop-1', 50)
 const replica: ReplicaAssignment = { ...replicaOfEpoch3, counted: true }
@@ -49,7 +49,7 @@ describe('GTIDs that are gone while the server runs', () => {
     expect(parts.notices.list).toMatchObject([
       { code: 'GtidsReset', sentence: expect.stringContaining('47 of them are gone') as string },
     ])
-    await convergeReplica(parts, replica, aServerState({ channel: { ioRunning: 'yes' }, offlineMode: false }))
+    await passAsReplica(parts, replica, aServerState({ channel: { ioRunning: 'yes' }, offlineMode: false }))
     expect(server.calls).toEqual(['readOnly closed', 'stopReceiver', 'offline on'])
     expect(parts.course.converged).toMatchObject({
       done: false,

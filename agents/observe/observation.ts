@@ -66,7 +66,7 @@ export class ObservationBuilder {
       stored: this.#stored(),
       promiseReport: course.promiseReport,
       converged: course.converged,
-      markedRevision: course.markedRevision,
+      markedRevision: lifeOf(this.#parts).markedRevision,
       binlogSet: course.binlogSet,
       lease: this.#lease.question,
       seedingProgress: copying.progress,

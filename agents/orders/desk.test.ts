@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import { Converger } from '../converge/converger.ts'
 import { Lease } from '../guard/lease.ts'
 import { Orders } from './desk.ts'
@@ -12,6 +11,7 @@ import {
   ScriptedServer,
   testParts,
 } from '../testing.ts'
+import { changeLife } from '../instance/life.ts'
 
 async function agent() {
   const process = new ScriptedProcess()
@@ -35,7 +35,7 @@ it.each([
     await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
     process.state = 'dead'
     parts.told.mayRestart = byItsAgent
-    lifeOf(parts).isRestarted = byItsAgent
+    changeLife(parts, { isRestarted: byItsAgent })
     await orders.assign({ ...primaryOfEpoch3, member: 'shop-0@volume-0', revision: 11 })
     expect(process.state).toBe(state)
   },

@@ -14,7 +14,7 @@ import type {
   ReseedOrder,
   Step,
 } from '../../failover/protocol/order.ts'
-import { leadNoMore, lifeOf } from '../instance/life.ts'
+import { leaveStage, lifeOf } from '../instance/life.ts'
 import type { OrderName } from '../../failover/protocol/order.ts'
 import { holdsText } from '../observe/observation.ts'
 import type { Converger } from '../converge/converger.ts'
@@ -81,7 +81,10 @@ export class Orders {
   }
 
   async promise(order: PromiseOrder): Promise<readonly Step[]> {
-    const steps = await this.#obey('promise', order, () => this.#converger.mode.promise(order))
+    const steps = await this.#obey('promise', order, async () => {
+      await this.#converger.mode.promise(order)
+      await this.#converger.keepPromise()
+    })
     if (order.prepare === true) void this.#converger.alone(() => this.#converger.mode.prepareToLead())
     return steps
   }
@@ -93,7 +96,7 @@ export class Orders {
   fetch(order: FetchOrder): Promise<readonly Step[]> {
     return this.#obey('fetch', order, async () => {
       await fetchMissing(this.#parts, order)
-      await this.#converger.mode.stopUnderPromise()
+      await this.#converger.keepPromise()
     })
   }
 
@@ -173,7 +176,7 @@ export class Orders {
    */
   async #leavePrimaryRole(): Promise<void> {
     const { process, course, file, server } = this.#parts
-    leadNoMore(lifeOf(this.#parts))
+    leaveStage(this.#parts, 'leading')
     if (process.state === 'dead' || process.state === 'absent') return
     const demoted =
       course.promiseReport?.epoch === file.current.promise &&
@@ -193,7 +196,7 @@ export class Orders {
       this.#check(name, order)
       this.#parts.contact.managerHeardAtMs = began
       // Whatever else it is told may leave its receiver otherwise than it was made ready.
-      if (name !== 'assign') lifeOf(this.#parts).pointed = null
+      if (name !== 'assign') leaveStage(this.#parts, 'following')
       await act()
       return [
         { name: `${name}: waited`, ms: began - arrived },

@@ -1,4 +1,4 @@
-import { lifeOf } from '../instance/life.ts'
+import { leaveStage } from '../instance/life.ts'
 import { RegentError } from '../../src/common/errors/errors.ts'
 import type { FetchOrder } from '../../failover/protocol/order.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -13,7 +13,7 @@ export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<voi
   await file.update({ revision: order.revision, stoppedInOrder: false })
   course.promiseReport = null
   course.receiverKept = false
-  lifeOf(parts).prepared = null
+  leaveStage(parts, 'prepared')
   await server.stopReceiver()
   await server.setSemiSyncReplica(false)
   await server.pointTo({

@@ -1,4 +1,4 @@
-import { leadNoMore, lifeOf } from '../instance/life.ts'
+import { leaveStage } from '../instance/life.ts'
 import type { RenounceOrder } from '../../failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -17,7 +17,7 @@ export async function renounce(parts: Parts, order: RenounceOrder): Promise<void
   course.promiseReport = null
   told.sourceHolds = null
   told.catchUpTo = null
-  leadNoMore(lifeOf(parts))
+  leaveStage(parts, 'leading')
   course.converged = {
     revision: 0,
     done: false,

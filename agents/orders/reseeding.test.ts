@@ -3,7 +3,7 @@ import { orderVersion, type Endpoint, type ReseedOrder } from '../../failover/pr
 import { gtids, memberOf, uuidOf } from '../../topology/testing.ts'
 import { Seeding } from './reseeding.ts'
 import { aServerState, ScriptedServer, testParts } from '../testing.ts'
-import { stopUnderPromise } from '../semisync/under-promise.ts'
+import { stopUnderPromise } from '../testing-passes.ts'
 
 const primary: Endpoint = { instance: 'shop-1', host: '127.24.1.2', port: 3306, agent: '127.24.1.2:9000' }
 const common = gtids('shop-1', 5)

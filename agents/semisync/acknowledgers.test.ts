@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import type { DumpThread } from '../../topology/snapshot/observation.ts'
 import { aDumpThreadOf, uuidOf } from '../../topology/testing.ts'
 import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
-import { convergePrimary } from './primary.ts'
-import { Markers } from './marker.ts'
 import { replicationUser } from '../ports/server.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife } from '../instance/life.ts'
+import { Markers } from './marker.ts'
+import { opened, passAsPrimary } from '../testing-passes.ts'
 
 const thread = (overrides: Partial<DumpThread> = {}): DumpThread =>
   aDumpThreadOf('shop-1', { user: replicationUser('shop-1'), ...overrides })
@@ -53,8 +53,7 @@ it('A primary ends the connection of another server with the account of a counte
   )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
-  lifeOf(parts).isOpen = true
-  parts.course.markedRevision = 10
+  changeLife(parts, { stage: opened, markedRevision: 10 })
   const killed: number[] = []
   server.killDumpThreads = async (keep) => {
     const { dumpThreads } = server.state
@@ -64,7 +63,7 @@ it('A primary ends the connection of another server with the account of a counte
   }
   const unsettled: boolean[] = []
   server.writeMarker = async () => void unsettled.push(parts.file.current.unsettled)
-  await convergePrimary(parts, told, server.state, new Markers(parts, () => undefined))
+  await passAsPrimary(parts, told, server.state)
   expect(killed).toEqual([99])
   await expect.poll(() => unsettled).toEqual([true])
   expect(parts.notices.list.map(({ code }) => code)).toContain('StrangerAcknowledges')
@@ -83,14 +82,14 @@ it('A primary whose stranger does not go waits for it beside the rest, and says 
   )
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: told })
-  lifeOf(parts).isOpen = true
+  changeLife(parts, { stage: opened })
   const gone = Promise.withResolvers<void>()
   const awaited: (readonly number[])[] = []
   server.killDumpThreads = async () => [99]
   server.waitSessionsGone = (ids) => (awaited.push(ids), gone.promise)
   const markers = new Markers(parts, () => undefined)
-  await convergePrimary(parts, told, server.state, markers)
-  await convergePrimary(parts, told, server.state, markers)
+  await passAsPrimary(parts, told, server.state, markers)
+  await passAsPrimary(parts, told, server.state, markers)
   expect(server.calls).toEqual(expect.arrayContaining(['marker 1', 'open']))
   expect(awaited).toEqual([[99]])
   gone.reject(

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import type { ServerOverrides } from '../../topology/testing.ts'
 import { LockWatch } from './lock-watch.ts'
 import type { Blocker } from '../ports/server.ts'
@@ -11,6 +10,8 @@ import {
   ScriptedServer,
   testParts,
 } from '../testing.ts'
+import { changeLife, lifeOf } from '../instance/life.ts'
+import { opened } from '../testing-passes.ts'
 
 const backup: Blocker = {
   session: 12,
@@ -36,8 +37,7 @@ async function blocked(blocking: readonly Blocker[], overrides: ServerOverrides)
   const parts = { ...fixed, world: { ...fixed.world, clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs } } }
   await parts.observer.refresh()
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
-  lifeOf(parts).isOpen = true
-  parts.course.markedRevision = 10
+  changeLife(parts, { stage: opened, markedRevision: 10 })
   server.blocking = blocking
   server.oldestMs = 1_000
   const watch = new LockWatch(parts)
@@ -103,7 +103,7 @@ describe('a lock in the way of what ends a wait', () => {
   it('is ended while a primary is being opened, while its writes are in doubt, and while it cannot be seen', async () => {
     for (const change of ['opening', 'in doubt', 'unseen']) {
       const { parts, server, lookAfter, graceMs } = await blocked([backup], well)
-      if (change === 'opening') lifeOf(parts).isOpen = false
+      if (change === 'opening') changeLife(parts, { stage: { ...opened, step: 'gated' } })
       if (change === 'in doubt') await parts.file.update({ unsettled: true })
       if (change === 'unseen') Object.defineProperty(parts.observer, 'silentMs', { value: parts.timings.frozenMs })
       await lookAfter(0)
@@ -153,7 +153,7 @@ describe('a lock in the way of what ends a wait', () => {
     await lookAfter(graceMs)
     expect(ended(server)).toEqual(['end session 12'])
     expect(parts.file.current.unsettled).toBe(true)
-    expect(parts.course.markedRevision).toBe(9)
+    expect(lifeOf(parts).markedRevision).toBe(9)
     expect(parts.doubts.raised).toBe(1)
   })
 })

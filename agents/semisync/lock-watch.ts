@@ -1,4 +1,4 @@
-import { lifeOf } from '../instance/life.ts'
+import { changeLife, leadingOf, lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { isCounted } from './acknowledgers.ts'
 import { whyClosed } from '../instance/known.ts'
@@ -100,7 +100,7 @@ export class LockWatch {
     const { assignment, unsettled } = file.current
     const isClosed = assignment?.role !== 'primary' || assignment.fenced || whyClosed(guards) !== null
     if (isClosed) return null
-    const isToBeSettled = !lifeOf(this.#parts).isOpen || unsettled
+    const isToBeSettled = leadingOf(lifeOf(this.#parts))?.step !== 'open' || unsettled
     if (isToBeSettled || observer.silentMs >= timings.frozenMs || this.#isStarved()) return 'it takes no writes'
     const { server } = observer
     const waits = server !== null && server.semiSyncSource.enabled && server.semiSyncSource.waiting > 0
@@ -137,8 +137,8 @@ export class LockWatch {
    * that commit with it: only a marker proves it.
    */
   async #doubt(): Promise<void> {
-    const { file, course } = this.#parts
-    course.markedRevision = Math.min(course.markedRevision, (file.current.assignment?.revision ?? 0) - 1)
+    const revision = this.#parts.file.current.assignment?.revision ?? 0
+    changeLife(this.#parts, { markedRevision: Math.min(lifeOf(this.#parts).markedRevision, revision - 1) })
     await keepUnsettled(this.#parts)
   }
 
@@ -161,7 +161,7 @@ export class LockWatch {
     const what = 'this server is killed and started again, closed until replicas have acknowledged'
     notices.add('RestartedForLock', `${sentenceAbout(blocker)}, and it waits for an acknowledgement itself: ${what}`)
     told.mayRestart = true
-    lifeOf(this.#parts).isRestarted = true
+    changeLife(this.#parts, { isRestarted: true })
     await process.kill()
   }
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { aDumpThreadOf } from '../../topology/testing.ts'
-import { Markers } from './marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
+import { lifeOf } from '../instance/life.ts'
+import { Markers } from './marker.ts'
 
 /** A server whose markers are acknowledged when a test says so. */
 class WaitingServer extends ScriptedServer {
@@ -29,9 +30,9 @@ describe('markers', () => {
   it('prove their revision and settle a tail once they are acknowledged', async () => {
     const { parts, markers, acknowledged } = await primary()
     markers.write(10)
-    expect(parts.course.markedRevision).toBe(0)
+    expect(lifeOf(parts).markedRevision).toBe(0)
     await acknowledged(0)
-    expect(parts.course.markedRevision).toBe(10)
+    expect(lifeOf(parts).markedRevision).toBe(10)
     expect(parts.file.current.unsettled).toBe(false)
   })
 
@@ -40,7 +41,7 @@ describe('markers', () => {
     markers.write(10)
     await keepUnsettled(parts)
     await acknowledged(0)
-    expect(parts.course.markedRevision).toBe(0)
+    expect(lifeOf(parts).markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)
   })
 
@@ -55,7 +56,7 @@ describe('markers', () => {
       markers.write(10)
       server.state = aServerState({ semiSyncSource })
       await acknowledged(0)
-      expect(parts.course.markedRevision).toBe(0)
+      expect(lifeOf(parts).markedRevision).toBe(0)
       expect(parts.file.current.unsettled).toBe(true)
     },
   )
@@ -65,7 +66,7 @@ describe('markers', () => {
     markers.write(10)
     server.state = aServerState({ dumpThreads: [aDumpThreadOf('shop-1', { user: 'reporting' })] })
     await acknowledged(0)
-    expect(parts.course.markedRevision).toBe(0)
+    expect(lifeOf(parts).markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)
   })
 
@@ -73,7 +74,7 @@ describe('markers', () => {
     const { parts, markers, acknowledged } = await primary('stopped')
     markers.write(10)
     await acknowledged(0)
-    expect(parts.course.markedRevision).toBe(0)
+    expect(lifeOf(parts).markedRevision).toBe(0)
     expect(parts.file.current.unsettled).toBe(true)
   })
 
@@ -84,7 +85,7 @@ describe('markers', () => {
     markers.write(10)
     Object.assign(parts.process, { pid: 2_000 })
     await acknowledged(1)
-    expect(parts.course.markedRevision).toBe(0)
+    expect(lifeOf(parts).markedRevision).toBe(0)
   })
 
   it('wake what waits once for each reconnection, and not again and again', async () => {

@@ -1,3 +1,4 @@
+import { changeLife } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from '../doubts/ending.ts'
@@ -55,7 +56,7 @@ export class Markers {
   }
 
   async #writeOne(slot: 1 | 2, revision: number): Promise<void> {
-    const { server, observer, file, course, world, process } = this.#parts
+    const { server, observer, file, world, process } = this.#parts
     const { pid } = process
     const doubts = doubtsOf(this.#parts)
     await server.writeMarker(world.random.hex(16), slot)
@@ -77,7 +78,7 @@ export class Markers {
       !waitsFor(assignment.acks, semiSyncSource)
     )
       return
-    course.markedRevision = revision
+    changeLife(this.#parts, { markedRevision: revision })
     if (file.current.unsettled) await settle(this.#parts, doubts)
   }
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import type { Disk } from '../../src/common/ports/ports.ts'
 import {
   orderVersion,
@@ -10,15 +9,11 @@ import {
 } from '../../failover/protocol/order.ts'
 import { gtids, hostOf, memberOf, uuidOf, type ServerOverrides } from '../../topology/testing.ts'
 import { Agent } from '../agent.ts'
-import { convergeReplica } from './replica.ts'
 import { demote } from './demotion.ts'
 import { fetchMissing } from '../orders/fetching.ts'
 import type { Parts } from '../instance/parts.ts'
 import { isPreparedFor, prepareToLead } from './preparation.ts'
-import { promise } from './promise.ts'
-import { rememberStop } from '../doubts/forgetful.ts'
 import { renounce } from '../orders/renouncing.ts'
-import { passStartGate } from '../converge/start-gate.ts'
 import { freshState, StoredStateFile, type StoredState } from '../instance/stored-state.ts'
 import {
   aServerState,
@@ -30,6 +25,9 @@ import {
   testParts,
 } from '../testing.ts'
 import type { VolumePort } from '../ports/volume.ts'
+import { changeLife } from '../instance/life.ts'
+import { viewOf } from '../instance/pass.ts'
+import { givePromise, passAsReplica, passWhileDown, rememberStop } from '../testing-passes.ts'
 
 /**
  * Safety rests on what comes before what: on disk before anybody hears of it, stopped before it is read, read before it
@@ -99,7 +97,7 @@ describe('A promise', () => {
   it('of a replica is on disk first, then nothing arrives any more, then what is held is read, and reported once that cannot be lost', async () => {
     const on = await scene({ promise: 3, revision: 10, assignment: counted, stoppedInOrder: false }, followsShop1)
     const reported = watchReport(on)
-    await promise(on.parts, promiseOrder)
+    await givePromise(on.parts, promiseOrder)
     expect([...on.journal]).toEqual([
       'on disk: promise, revision',
       'stopReceiver',
@@ -114,7 +112,7 @@ describe('A promise', () => {
   it('that could not be written stops nothing and reports nothing', async () => {
     const on = await scene({ promise: 3, revision: 10, assignment: counted }, followsShop1)
     on.parts.file.update = () => Promise.reject(new Error('the disk is full'))
-    await expect(promise(on.parts, promiseOrder)).rejects.toThrow('the disk is full')
+    await expect(givePromise(on.parts, promiseOrder)).rejects.toThrow('the disk is full')
     expect(on.journal).toEqual([])
     expect(on.parts.course.promiseReport).toBeNull()
   })
@@ -123,7 +121,7 @@ describe('A promise', () => {
     const on = await scene({ promise: 3, revision: 10, assignment: counted }, followsShop1, {
       syncRelayLogs: () => Promise.reject(new Error('input/output error')),
     })
-    await expect(promise(on.parts, promiseOrder)).rejects.toThrow('input/output error')
+    await expect(givePromise(on.parts, promiseOrder)).rejects.toThrow('input/output error')
     expect(on.parts.course.promiseReport).toBeNull()
     expect(on.parts.file.current.promise).toBe(4)
   })
@@ -132,7 +130,7 @@ describe('A promise', () => {
     const on = await scene({ promise: 3, revision: 10, assignment: counted, stoppedInOrder: false }, followsShop1)
     await rememberStop(on.parts)
     expect(on.parts.file.current.stoppedInOrder).toBe(false)
-    await promise(on.parts, promiseOrder)
+    await givePromise(on.parts, promiseOrder)
     await rememberStop(on.parts)
     expect(on.journal.slice(-2)).toEqual(['relay logs on disk', 'on disk: stoppedInOrder'])
     expect(on.parts.file.current.stoppedInOrder).toBe(true)
@@ -140,7 +138,7 @@ describe('A promise', () => {
 
   it('of a primary is on disk first, then the server is killed, never drained, and its binlogs are read after its death', async () => {
     const on = await scene({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
-    await promise(on.parts, promiseOrder)
+    await givePromise(on.parts, promiseOrder)
     expect(on.journal.filter((step) => step !== 'read what is held')).toEqual([
       'on disk: promise, revision',
       'killed',
@@ -157,7 +155,7 @@ describe('A replica that follows', () => {
       { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } },
     )
     on.parts.told.trustsAssignment = true
-    await convergeReplica(on.parts, counted, on.server.state)
+    await passAsReplica(on.parts, counted, on.server.state)
     expect(on.journal).toContain('startReceiver')
     expect(on.journal.indexOf('on disk: stoppedInOrder')).toBeGreaterThanOrEqual(0)
     expect(on.journal.indexOf('on disk: stoppedInOrder')).toBeLessThan(on.journal.indexOf('startReceiver'))
@@ -169,7 +167,7 @@ describe('A replica that follows', () => {
       { promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true },
       { ...followsShop1, channel: { sourceHost: hostOf('shop-2'), ioRunning: 'no' } },
     )
-    await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)
+    await passAsReplica(on.parts, replicaOfEpoch3, on.server.state)
     expect(on.journal.indexOf('forgetSource')).toBeGreaterThanOrEqual(0)
     expect(on.journal.indexOf('forgetSource')).toBeLessThan(on.journal.indexOf('startReceiver'))
   })
@@ -185,10 +183,10 @@ describe('A replica that follows', () => {
         { promise: 3, revision: 10, assignment: replicaOfEpoch3, forgetful: true },
         { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
       )
-      lifeOf(on.parts).relayLogsDiscarded = true
+      changeLife(on.parts, { relayLogsDiscarded: true })
       on.parts.course.converged = { revision: replicaOfEpoch3.revision, done: false, sentence: '' }
       on.parts.told.catchUpTo = sourceHolds
-      await convergeReplica(on.parts, replicaOfEpoch3, on.server.state)
+      await passAsReplica(on.parts, replicaOfEpoch3, on.server.state)
       expect(on.parts.file.current.forgetful).toBe(forgetful)
     },
   )
@@ -203,7 +201,7 @@ describe('A replica that follows', () => {
       { ...followsShop1, channel: { sourceHost: hostOf('shop-1'), semiSync: false } },
     )
     on.parts.told.sourceHolds = sourceHolds
-    await convergeReplica(on.parts, { ...replicaOfEpoch3, sourceUuid: uuidOf('shop-1') }, on.server.state)
+    await passAsReplica(on.parts, { ...replicaOfEpoch3, sourceUuid: uuidOf('shop-1') }, on.server.state)
     expect(on.parts.course.converged.sentence.includes('errant')).toBe(!follows)
   })
 })
@@ -219,7 +217,7 @@ describe('The start gate keeps mysqld down', () => {
     on.process.state = 'dead'
     on.parts.told.sourceHolds = more.sourceHolds ?? null
     on.parts.told.mayRestart = more.mayRestart ?? false
-    await passStartGate(on.parts)
+    await passWhileDown(on.parts)
     return on
   }
 
@@ -267,7 +265,7 @@ describe('The start gate keeps mysqld down', () => {
     )
     on.process.state = 'dead'
     on.parts.told.mayRestart = true
-    await passStartGate(on.parts)
+    await passWhileDown(on.parts)
     expect(on.parts.file.current.unsettled).toBe(true)
     expect(on.journal.indexOf('on disk: unsettled')).toBeLessThan(on.journal.indexOf('started'))
   })
@@ -314,7 +312,7 @@ describe('A demotion', () => {
 describe('Who makes ready to lead', () => {
   async function promisedReplica(): Promise<Scene> {
     const on = await scene({ promise: 3, revision: 10, assignment: counted }, followsShop1)
-    await promise(on.parts, promiseOrder)
+    await givePromise(on.parts, promiseOrder)
     on.journal.length = 0
     return on
   }
@@ -323,14 +321,14 @@ describe('Who makes ready to lead', () => {
     const on = await promisedReplica()
     Object.assign(on.server, { waitExecuted: async () => false })
     await prepareToLead(on.parts)
-    expect(isPreparedFor(on.parts, 4)).toBe(false)
+    expect(isPreparedFor(viewOf(on.parts, null), 4)).toBe(false)
     expect(on.journal).not.toContain('stopApplier')
   })
 
   it('is not ready any more when it fetches what it lacks', async () => {
     const on = await promisedReplica()
     await prepareToLead(on.parts)
-    expect(isPreparedFor(on.parts, 4)).toBe(true)
+    expect(isPreparedFor(viewOf(on.parts, null), 4)).toBe(true)
     const fetch: FetchOrder = {
       ...order,
       revision: 12,
@@ -339,7 +337,7 @@ describe('Who makes ready to lead', () => {
       deadlineMs: 100,
     }
     await fetchMissing(on.parts, fetch)
-    expect(isPreparedFor(on.parts, 4)).toBe(false)
+    expect(isPreparedFor(viewOf(on.parts, null), 4)).toBe(false)
   })
 
   it('makes nothing ready before it promised', async () => {
@@ -360,7 +358,7 @@ describe('A fetch', () => {
 
   it('takes back the report and the mark of an orderly stop before anything arrives, and what arrived is on disk before that mark', async () => {
     const on = await scene({ promise: 4, revision: 11, assignment: counted, stoppedInOrder: true }, followsShop1)
-    await promise(on.parts, { ...promiseOrder })
+    await givePromise(on.parts, { ...promiseOrder })
     on.journal.length = 0
     await fetchMissing(on.parts, fetch)
     expect(on.journal[0]).toBe('on disk: revision, stoppedInOrder')

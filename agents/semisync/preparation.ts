@@ -1,7 +1,8 @@
-import { lifeOf } from '../instance/life.ts'
+import { changeLife } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
+import type { View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** A replica that connects reads so much in a few milliseconds. */
@@ -32,13 +33,16 @@ export async function prepareToLead(parts: Parts): Promise<void> {
     const applied = unionOf([executed, received]).toString()
     course.binlogSet = applied
     observer.outdate()
-    lifeOf(parts).prepared = { epoch: file.current.promise, executed: applied }
+    changeLife(parts, { stage: { is: 'prepared', epoch: file.current.promise, executed: applied } })
   } catch (error) {
     notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)
   }
 }
 
-/** Whether that was done by this server for this epoch, and nothing else has been done to it since. */
-export function isPreparedFor(parts: Parts, epoch: number): boolean {
-  return lifeOf(parts).prepared?.epoch === epoch
+/**
+ * Whether that was done by this server for this epoch, and nothing else but its opening has been done to it since: a
+ * primary that was made ready is opened without another look.
+ */
+export function isPreparedFor({ life: { stage } }: Pick<View, 'life'>, epoch: number): boolean {
+  return stage.is === 'prepared' && stage.epoch === epoch
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { lifeOf } from '../instance/life.ts'
 import { gtids } from '../../topology/testing.ts'
-import { convergePrimary } from './primary.ts'
 import { leaseLost } from '../guard/lease.ts'
-import { Markers } from './marker.ts'
+import { tidyAfterMs } from './opening.ts'
 import { prepareToLead } from './preparation.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife, lifeOf } from '../instance/life.ts'
+import { opened, passAsPrimary } from '../testing-passes.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
 const stoppedChannel = { ioRunning: 'no', sqlRunning: true } as const
@@ -17,7 +17,7 @@ describe('opening a promoted replica', () => {
     )
     const parts = await testParts(server)
     const seenEarlier = aServerState({ ...closed, channel: stoppedChannel, received: gtids('shop-1', 5) })
-    await convergePrimary(parts, primaryOfEpoch3, seenEarlier, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, primaryOfEpoch3, seenEarlier)
     expect(server.calls.indexOf(`waitExecuted ${gtids('shop-1', 9)}`)).toBeGreaterThan(
       server.calls.indexOf('stopReceiver'),
     )
@@ -30,7 +30,7 @@ describe('opening a promoted replica', () => {
     const state = aServerState({ ...closed, channel: stoppedChannel, received, semiSyncSource: enabled })
     const server = new ScriptedServer(state)
     const parts = await testParts(server)
-    await convergePrimary(parts, primaryOfEpoch3, state, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, primaryOfEpoch3, state)
     const off = server.calls.indexOf('semiSyncSource 0')
     expect(off).toBeGreaterThan(server.calls.indexOf('stopReceiver'))
     expect(off).toBeLessThan(server.calls.indexOf(`waitExecuted ${received}`))
@@ -40,15 +40,14 @@ describe('opening a promoted replica', () => {
   it('leaves the channel and the events for later, when clients have had a moment to come', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)
-    const pass = () => convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
-    const opened = await pass()
+    const pass = () => passAsPrimary(parts, primaryOfEpoch3, server.state)
+    const first = await pass()
     server.state = aServerState({ channel: stoppedChannel, readOnly: false, superReadOnly: false, offlineMode: false })
-    const atOnce = await pass()
-    expect(opened.afterMs).toBeGreaterThan(0)
-    expect(atOnce.afterMs).toBeGreaterThan(0)
+    const second = await pass()
+    expect([first, second]).toEqual([{ afterMs: tidyAfterMs }, { afterMs: expect.any(Number) as number }])
     expect(server.calls).not.toContain('forgetSource')
     expect(server.calls).not.toContain('events on')
-    await new Promise((resolve) => setTimeout(resolve, opened.afterMs))
+    await new Promise((resolve) => setTimeout(resolve, tidyAfterMs))
     await pass()
     await pass()
     expect(server.calls.filter((call) => call === 'forgetSource')).toHaveLength(2)
@@ -63,8 +62,8 @@ describe('a channel of an opened primary', () => {
 
   async function converged(server: ScriptedServer, isOpen: boolean): Promise<void> {
     const parts = await testParts(server)
-    lifeOf(parts).isOpen = isOpen
-    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    if (isOpen) changeLife(parts, { stage: opened })
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
   }
 
   it('is forgotten once everything it received is applied', async () => {
@@ -104,7 +103,7 @@ describe('an agent that is started again right after it opened its primary', () 
     Object.assign(server, {
       killForeignSessions: () => (unsettledBeforeKills.push(parts.file.current.unsettled), kill()),
     })
-    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
     return { parts, unsettledBeforeKills }
   }
 
@@ -126,7 +125,7 @@ describe('an agent that is started again right after it opened its primary', () 
     )
     const { parts, unsettledBeforeKills } = await restarted(server)
     expect(unsettledBeforeKills).toEqual([true])
-    expect(parts.course.markedRevision).toBeLessThan(10)
+    expect(lifeOf(parts).markedRevision).toBeLessThan(10)
   })
 })
 
@@ -134,7 +133,7 @@ describe('a primary that was demoted and goes on', () => {
   it('changes its gates, which a super read-only server refuses, and opens', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, openGates: ['shop-1', 'shop-2', 'shop-3'] }))
     const parts = await testParts(server)
-    lifeOf(parts).isOpen = true
+    changeLife(parts, { stage: opened })
     let superReadOnly = true
     const setReadOnly = server.setReadOnly
     server.setReadOnly = async (to) => {
@@ -145,7 +144,7 @@ describe('a primary that was demoted and goes on', () => {
       if (superReadOnly) throw new Error('The MySQL server is running with the --super-read-only option')
       server.calls.push(`gates ${open.join(',')}`)
     }
-    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
     expect(server.calls).toContain('gates shop-1,shop-2')
     expect(server.calls.indexOf('open')).toBeGreaterThan(server.calls.indexOf('gates shop-1,shop-2'))
   })
@@ -158,11 +157,10 @@ describe('the candidate of a switchover, or of a failover', () => {
     let keep: Parameters<typeof server.killDumpThreads>[0] = () => true
     server.killDumpThreads = async (given) => ((keep = given), [])
     const thread = (user: string) => ({ threadId: 7, user, host: '', serverUuid: '', semiSync: true })
-    await convergePrimary(
+    await passAsPrimary(
       parts,
       { ...primaryOfEpoch3, counted: ['shop-1'], connected: ['shop-1', 'shop-2'] },
       server.state,
-      new Markers(parts, () => undefined),
     )
     expect([1, 2, 3].map((ordinal) => keep(thread(`regent_r_${ordinal}`)))).toEqual([true, false, false])
   })
@@ -181,7 +179,7 @@ describe('the candidate of a switchover, or of a failover', () => {
       'stopApplier',
       'beginBinlog',
     ])
-    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
     expect(server.calls.slice(0, 5)).toEqual([
       'killDumpThreads',
       'readOnly accounts',
@@ -194,8 +192,8 @@ describe('the candidate of a switchover, or of a failover', () => {
   it('that made ready for another epoch is made ready again', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)
-    lifeOf(parts).prepared = { epoch: 2, executed: '' }
-    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    changeLife(parts, { stage: { is: 'prepared', epoch: 2, executed: '' } })
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
     expect(server.calls.slice(0, 2)).toEqual(['killForeignSessions', 'stopReceiver'])
   })
 })
@@ -207,8 +205,8 @@ describe('a primary that is copied while too few can acknowledge', () => {
 
   async function converged(server: ScriptedServer) {
     const parts = await testParts(server)
-    lifeOf(parts).isOpen = true
-    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    changeLife(parts, { stage: opened })
+    await passAsPrimary(parts, donating, server.state)
     return parts
   }
 
@@ -241,7 +239,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
     )
     const parts = await testParts(server)
     parts.course.reopening = true
-    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, donating, server.state)
     expect(parts.process.state).toBe('dead')
     expect(parts.told.mayRestart).toBe(true)
   })
@@ -260,7 +258,7 @@ describe('a primary that is copied while too few can acknowledge', () => {
     )
     const parts = await testParts(server)
     parts.course.reopening = true
-    await convergePrimary(parts, donating, server.state, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, donating, server.state)
     expect(server.calls.filter((call) => call.startsWith('marker') || call === 'open')).toEqual([])
     expect(parts.course.converged.sentence).toBe('closed: it is being copied, and too few replicas can acknowledge')
   })
@@ -280,9 +278,9 @@ describe('a primary that keeps itself closed', () => {
       }),
     )
     const parts = await testParts(server)
-    lifeOf(parts).isOpen = true
+    changeLife(parts, { stage: opened })
     Object.assign(parts.guards.closed, closed)
-    await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
     expect(parts.process.state).toBe(state)
     expect(server.calls).not.toContain('readOnly closed')
   })
@@ -291,9 +289,9 @@ describe('a primary that keeps itself closed', () => {
 it('a primary that answers and is open needs no leave to start again', async () => {
   const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null }))
   const parts = await testParts(server)
-  lifeOf(parts).isOpen = true
+  changeLife(parts, { stage: opened })
   parts.told.mayRestart = true
-  await convergePrimary(parts, primaryOfEpoch3, server.state, new Markers(parts, () => undefined))
+  await passAsPrimary(parts, primaryOfEpoch3, server.state)
   expect(parts.told.mayRestart).toBe(false)
 })
 
@@ -309,12 +307,10 @@ describe('a primary that closed itself', () => {
       }),
     )
     const parts = await testParts(server)
-    lifeOf(parts).isOpen = true
-    parts.course.applied = primaryOfEpoch3
+    changeLife(parts, { stage: { ...opened, applied: primaryOfEpoch3 } })
     parts.guards.closed.lease = leaseLost
     await parts.observer.refresh()
-    const pass = async () =>
-      convergePrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000), new Markers(parts, () => undefined))
+    const pass = async () => passAsPrimary(parts, primaryOfEpoch3, await parts.observer.recent(60_000))
     server.setReadOnly = async () => void (server.state = { ...server.state, ...closed })
     await pass()
     parts.guards.closed.lease = null
@@ -330,13 +326,8 @@ describe('a fenced primary', () => {
       aServerState({ ...closed, openGates: ['shop-1', 'shop-2'], semiSyncSource: { enabled: true, acks: 1 } }),
     )
     const parts = await testParts(server)
-    lifeOf(parts).isOpen = true
-    await convergePrimary(
-      parts,
-      { ...primaryOfEpoch3, fenced: true },
-      server.state,
-      new Markers(parts, () => undefined),
-    )
+    changeLife(parts, { stage: opened })
+    await passAsPrimary(parts, { ...primaryOfEpoch3, fenced: true }, server.state)
     expect(server.calls.filter((call) => call.startsWith('marker'))).toEqual([])
     expect(parts.course.converged).toMatchObject({ revision: 10, done: false })
   })

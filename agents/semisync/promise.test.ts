@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { orderVersion, type PromiseOrder } from '../../failover/protocol/order.ts'
 import { memberOf } from '../../topology/testing.ts'
-import { promise as givePromise } from './promise.ts'
-import { rememberStop } from '../doubts/forgetful.ts'
-import { stopUnderPromise } from './under-promise.ts'
 import type { Parts } from '../instance/parts.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { givePromise, rememberStop, stopUnderPromise } from '../testing-passes.ts'
 
 const assignment = { ...replicaOfEpoch3, counted: true }
 const order: PromiseOrder = {

@@ -1,12 +1,11 @@
 import type { PromiseOrder } from '../../failover/protocol/order.ts'
 import type { InstanceName } from '../../topology/snapshot/member.ts'
 import type { Parts } from '../instance/parts.ts'
-import { stopUnderPromise } from './under-promise.ts'
 
 /**
  * Promises an epoch (docs/why/safety.md, "A failover, and why each step keeps the invariant"): the promise goes to
- * disk, *then* everything that could acknowledge is stopped, *then* what is held is read and reported. `checkOrder` has
- * passed. A promise given twice is reported twice.
+ * disk. *Then* everything that could acknowledge is stopped, and *then* what is held is read and reported
+ * (`underPromise`). `checkOrder` has passed. A promise given twice is reported twice.
  */
 export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
   const { file, server, process, course } = parts
@@ -17,7 +16,6 @@ export async function promise(parts: Parts, order: PromiseOrder): Promise<void> 
   if (file.current.promise !== order.epoch || course.receiverKept) course.promiseReport = null
   course.receiverKept = followsAlready(parts, order.keepReceiverFrom)
   await file.update({ promise: order.epoch, revision: order.revision })
-  await stopUnderPromise(parts)
 }
 
 /**

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
-import { convergeReplica } from './replica.ts'
 import { replicationUser } from '../ports/server.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { changeLife } from '../instance/life.ts'
+import { passAsReplica } from '../testing-passes.ts'
 
 const assignment = replicaOfEpoch3
 const { source } = assignment
@@ -20,7 +21,7 @@ async function passOver(ioRunning: 'yes' | 'connecting', startedAt: number): Pro
   )
   const parts = await testParts(server)
   parts.course.converged = { revision: startedAt, done: false, sentence: '' }
-  await convergeReplica(parts, assignment, server.state)
+  await passAsReplica(parts, assignment, server.state)
   return server.calls
 }
 
@@ -40,7 +41,7 @@ it('a replica acknowledges as it was assigned to only when its volume stayed whe
     )
     const parts = await testParts(server)
     parts.told.trustsAssignment = trustsAssignment
-    await convergeReplica(parts, { ...assignment, counted: true }, server.state)
+    await passAsReplica(parts, { ...assignment, counted: true }, server.state)
     return server.calls.filter((call) => call.startsWith('semiSyncReplica'))
   }
   expect(await acknowledges(true)).toEqual(['semiSyncReplica on'])
@@ -61,9 +62,10 @@ it('a replica that was let in a moment ago and does not count yet is looked at a
     )
     const parts = await testParts(server)
     parts.told.trustsAssignment = true
-    parts.course.receiverStartedAtMs = parts.world.clock.monotonicMs() - startedMsAgo
-    const { afterMs } = await convergeReplica(parts, { ...assignment, counted }, server.state)
-    return afterMs !== undefined
+    const sinceMs = parts.world.clock.monotonicMs() - startedMsAgo
+    changeLife(parts, { stage: { is: 'following', step: 'started', as: '', sinceMs } })
+    const next = await passAsReplica(parts, { ...assignment, counted }, server.state)
+    return typeof next === 'object'
   }
   expect([await looksAgain(false, 200), await looksAgain(false, 1_200), await looksAgain(true, 200)]).toEqual([
     true,
@@ -95,11 +97,11 @@ it('a replica that somebody pointed elsewhere is reported, also where it was see
   const server = new ScriptedServer(seen({}))
   const parts = await testParts(server)
   for (const overrides of [{}, { ioRunning: 'no' }, { ioRunning: 'no', sourceHost: '10.0.0.9' }])
-    await convergeReplica(parts, assignment, seen(overrides))
+    await passAsReplica(parts, assignment, seen(overrides))
   expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
     `it followed 10.0.0.9 and follows ${source.instance} again`,
   ])
-  await convergeReplica(parts, { ...assignment, source: { ...source, host: '10.0.0.7' } }, seen({}))
+  await passAsReplica(parts, { ...assignment, source: { ...source, host: '10.0.0.7' } }, seen({}))
   expect(parts.notices.list).toHaveLength(1)
 })
 
@@ -113,7 +115,7 @@ it('a replica that was made ready does nothing again until its source is ready, 
   }
   const server = new ScriptedServer(aServerState(closed))
   const parts = await testParts(server)
-  const pass = (more: object) => convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
+  const pass = (more: object) => passAsReplica(parts, { ...assignment, ...more }, aServerState(closed))
   await pass({ sourceReady: false })
   expect(server.calls).toContain(`pointTo ${source.host}`)
   expect(server.calls).not.toContain('startReceiver')
@@ -133,10 +135,10 @@ it.each<[string, object, number | null]>([
   const [server, process] = [new ScriptedServer(aServerState(closed)), new ScriptedProcess()]
   const parts = await testParts(server, { process })
   parts.told.trustsAssignment = true
-  await convergeReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
+  await passAsReplica(parts, { ...assignment, sourceReady: false }, aServerState(closed))
   if (pid !== null) process.pid = pid
   const prepared = server.calls.length
-  await convergeReplica(parts, { ...assignment, ...more }, aServerState(closed))
+  await passAsReplica(parts, { ...assignment, ...more }, aServerState(closed))
   expect(server.calls.slice(prepared)).toContain(`pointTo ${source.host}`)
 })
 
@@ -153,7 +155,7 @@ it('a receiver that starts again where agents speak TLS is pointed to the source
       aServerState({ readOnly: true, superReadOnly: true, semiSyncSource: { enabled: false }, channel }),
     )
     const parts = await testParts(server)
-    await convergeReplica(
+    await passAsReplica(
       tls ? { ...parts, config: { ...parts.config, tls: { certificateFolder: '/certificates' } } } : parts,
       assignment,
       server.state,

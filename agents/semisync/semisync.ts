@@ -1,16 +1,16 @@
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
-import type { ServerState } from '../../topology/snapshot/observation.ts'
 import type { Mode } from '../instance/mode.ts'
-import type { Parts, Pass } from '../instance/parts.ts'
+import type { NextPass, View } from '../instance/pass.ts'
+import type { Parts } from '../instance/parts.ts'
 import { demote } from './demotion.ts'
 import { lockLookMs, LockWatch } from './lock-watch.ts'
 import { Markers } from './marker.ts'
 import { isPreparedFor, prepareToLead } from './preparation.ts'
-import { convergePrimary } from './primary.ts'
+import { nextAsPrimary } from './primary.ts'
 import { promise } from './promise.ts'
-import { convergeReplica, isPointed } from './replica.ts'
-import { stopUnderPromise } from './under-promise.ts'
+import { isPointed, nextAsReplica } from './replica.ts'
+import { underPromise } from './under-promise.ts'
 
 /** Replicas follow a primary by GTID. A write is acknowledged once k counted replicas have received it. */
 export class Semisync implements Mode {
@@ -34,28 +34,28 @@ export class Semisync implements Mode {
     this.#timer?.cancel()
   }
 
-  converge(assignment: Assignment, state: ServerState): Promise<Pass> {
+  next(view: View, assignment: Assignment): NextPass {
+    const { server: state } = view
+    if (state === null) return { next: 'after a look' }
     return assignment.role === 'primary'
-      ? convergePrimary(this.#parts, assignment, state, this.#markers)
-      : convergeReplica(this.#parts, assignment, state)
+      ? nextAsPrimary(view, { assignment, state, markers: this.#markers })
+      : nextAsReplica(view, assignment, state)
   }
 
   /**
    * A primary that was made ready is opened without another look: nobody has been let in since the last. A replica that
    * was made ready connects without one.
    */
-  isReadyFor(assignment: Assignment): boolean {
-    return assignment.role === 'primary'
-      ? isPreparedFor(this.#parts, assignment.epoch)
-      : isPointed(this.#parts, assignment)
+  isReadyFor(view: View, assignment: Assignment): boolean {
+    return assignment.role === 'primary' ? isPreparedFor(view, assignment.epoch) : isPointed(view, assignment)
+  }
+
+  underPromise(view: View): NextPass | null {
+    return underPromise(view)
   }
 
   promise(order: PromiseOrder): Promise<void> {
     return promise(this.#parts, order)
-  }
-
-  stopUnderPromise(): Promise<void> {
-    return stopUnderPromise(this.#parts)
   }
 
   prepareToLead(): Promise<void> {

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
 import { gtids } from '../../topology/testing.ts'
 import { ObservationBuilder } from '../observe/observation.ts'
-import { convergePrimary } from './primary.ts'
 import type { Lease } from '../guard/lease.ts'
-import { Markers } from './marker.ts'
 import { aServerState, primaryOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { passAsPrimary } from '../testing-passes.ts'
 
 const closed = { readOnly: true, superReadOnly: true, offlineMode: true }
 const pause = async () => new Promise((resolve) => setTimeout(resolve, 20))
@@ -18,8 +17,7 @@ it('A primary tells for how long its opening has waited, of this epoch alone, an
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   const observations = new ObservationBuilder(parts, { question: null } as Partial<Lease> as Lease, '0.1.0')
-  const pass = async (assignment = primaryOfEpoch3) =>
-    convergePrimary(parts, assignment, server.state, new Markers(parts, () => undefined))
+  const pass = async (assignment = primaryOfEpoch3) => passAsPrimary(parts, assignment, server.state)
   expect(observations.build().openingMs).toBeUndefined()
   await pass()
   await pause()

@@ -231,6 +231,7 @@ export const rooms = {
     'agents/doubts',
     'agents/guard',
     'agents/instance',
+    'agents/ports',
     'agents/semisync',
     'failover/protocol',
     'src/common/*',

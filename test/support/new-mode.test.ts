@@ -24,26 +24,19 @@ export const toy: Mode = {
 }
 `
 const converges = `import type { Mode } from '../instance/mode.ts'
-import type { Parts, Pass } from '../instance/parts.ts'
+import { rest, type NextPass, type View } from '../instance/pass.ts'
 
 export class Toy implements Mode {
-  readonly #parts: Parts
-
-  constructor(parts: Parts) {
-    this.#parts = parts
-  }
-
   start(): void {}
   stop(): void {}
   isReadyFor = (): boolean => false
+  underPromise = (): NextPass | null => null
   promise = (): Promise<void> => Promise.resolve()
-  stopUnderPromise = (): Promise<void> => Promise.resolve()
   prepareToLead = (): Promise<void> => Promise.resolve()
   demote = (): Promise<void> => Promise.resolve()
 
-  async converge({ revision }: { readonly revision: number }): Promise<Pass> {
-    this.#parts.course.converged = { revision, done: true, sentence: 'a toy converges at once' }
-    return { again: false }
+  next(_: View, { revision }: { readonly revision: number }): NextPass {
+    return { ...rest, then: { converged: { revision, done: true, sentence: 'a toy converges at once' } } }
   }
 }
 `
@@ -110,7 +103,7 @@ describe('A new mode is a folder in failover/ and one in agents/', () => {
     const semisync = `case 'semisync':`
     await edit('failover/decide.ts', semisync, `case 'toy':\n      return toy\n    ${semisync}`)
     await edit('failover/decide.ts', 'import', `import { toy } from './toy/toy.ts'\nimport`)
-    await edit('agents/converge/mode-of.ts', semisync, `case 'toy':\n      return new Toy(parts)\n    ${semisync}`)
+    await edit('agents/converge/mode-of.ts', semisync, `case 'toy':\n      return new Toy()\n    ${semisync}`)
     await edit('agents/converge/mode-of.ts', 'import', `import { Toy } from '../toy/toy.ts'\nimport`)
     expect(await wrongFiles()).toEqual([])
     await put('play.ts', plays)

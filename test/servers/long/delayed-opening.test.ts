@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { convergePrimary } from '../../../agents/semisync/primary.ts'
-import { Markers } from '../../../agents/semisync/marker.ts'
 import { primaryOfEpoch3, testParts, ScriptedServer, aServerState } from '../../../agents/testing.ts'
 import { BareInstance, until } from '../../support/bare-instance.ts'
 import { queryWithin } from '../../support/sql-session.ts'
+import { Markers } from '../../../agents/semisync/marker.ts'
+import { passAsPrimary } from '../../../agents/testing-passes.ts'
 
 let source: BareInstance
 let replica: BareInstance
@@ -57,7 +57,7 @@ it('A primary that was elected with an hour of delay and unapplied writes applie
   const assignment = { ...primaryOfEpoch3, acks: 0, counted: [], elected }
   const markers = new Markers(parts, () => undefined)
   const isOpen = async () => {
-    await convergePrimary(parts, assignment, await replica.server.readState(), markers)
+    await passAsPrimary(parts, assignment, await replica.server.readState(), markers)
     return parts.course.converged.done
   }
   await until(isOpen, 'it opens', 5_000)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { convergePrimary } from '../../../agents/semisync/primary.ts'
-import { Markers } from '../../../agents/semisync/marker.ts'
 import { primaryOfEpoch3, testParts, ScriptedServer, aServerState } from '../../../agents/testing.ts'
 import type { Parts } from '../../../agents/instance/parts.ts'
 import { BareInstance, until } from '../../support/bare-instance.ts'
 import { queryWithin } from '../../support/sql-session.ts'
+import { Markers } from '../../../agents/semisync/marker.ts'
+import { passAsPrimary } from '../../../agents/testing-passes.ts'
 
 let source: BareInstance
 let replica: BareInstance
@@ -52,7 +52,7 @@ it('A primary whose received, unapplied writes were thrown away by hand after it
   const parts = await partsOfReplica()
   const assignment = { ...primaryOfEpoch3, acks: 0, counted: [], elected }
   const markers = new Markers(parts, () => undefined)
-  const pass = async () => convergePrimary(parts, assignment, await replica.server.readState(), markers)
+  const pass = async () => passAsPrimary(parts, assignment, await replica.server.readState(), markers)
   await hand('stop replica sql_thread')
   await hand('change replication source to source_delay = 0')
   await hand('start replica sql_thread')

@@ -3,8 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Parts } from '../../../agents/instance/parts.ts'
-import { promise } from '../../../agents/semisync/promise.ts'
-import { rememberStop } from '../../../agents/doubts/forgetful.ts'
 import { freshState, StoredStateFile } from '../../../agents/instance/stored-state.ts'
 import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../../../agents/testing.ts'
 import { createVolume } from '../../../agents/volume/volume.ts'
@@ -15,6 +13,7 @@ import { unionOf } from '../../../topology/snapshot/holdings.ts'
 import { memberOf } from '../../../topology/testing.ts'
 import { BareInstance, until } from '../../support/bare-instance.ts'
 import { SmallDisk } from '../../support/small-disk.ts'
+import { givePromise, rememberStop } from '../../../agents/testing-passes.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'regent-power-'))
 const whyNot = await SmallDisk.whyNot(scratch)
@@ -126,7 +125,7 @@ describe.skipIf(whyNot !== undefined)('A replica whose machine loses its power r
   it('has its promise, the mark of an orderly stop, and all that it reported', async () => {
     await receive()
     const parts = await partsOf(replica)
-    await promise(parts, order)
+    await givePromise(parts, order)
     await rememberStop(parts)
     const reported = GtidSet.parse(parts.course.promiseReport?.holds ?? '')
     expect(reported.count()).toBeGreaterThan(writes)

@@ -1,0 +1,69 @@
+import type { Decider } from '../instance/mode.ts'
+import { rest, step, type NextPass, type View } from '../instance/pass.ts'
+import { isPromised } from '../instance/stored-state.ts'
+import { remembersStop } from '../doubts/forgetful.ts'
+import { takeBack } from '../doubts/unproven-copy.ts'
+import { initialiseWhereEmpty, start } from './start-steps.ts'
+import { passesStartGate, staysDown } from './start-gate.ts'
+
+/**
+ * What the agent does next with its mysqld: pure, from what is on disk and what is known. Of the reasons below the
+ * first one counts. An agent that died anywhere is replaced by one that decides from the same disk.
+ */
+export function nextPass(view: View, mode: Decider): NextPass {
+  const { stored, process, pod } = view
+  if (pod.termination?.stopping) return rest
+  // Whoever died between a copy's swap and its proof is found here first: passes and swaps exclude each other.
+  if (stored.unproven) return { steps: [step('take back', takeBack)], next: 'at once' }
+  if (isCopying(view)) return rest
+  if (process === 'dead' || process === 'absent') return whileDown(view, mode)
+  const kept = keepsPromise(view, mode)
+  if (kept !== null) return kept
+  if (process !== 'running' || isPromised(stored)) return rest
+  return whileRunning(view, mode)
+}
+
+/**
+ * mysqld is down. A promise comes first: what the dead server holds is read and reported, and nothing is started before
+ * that. Then mysqld starts, closed, unless a reason keeps it down (docs/why/safety.md, "A mysqld always starts
+ * closed"). A server that was primary since its tail was judged passes the gate first.
+ */
+function whileDown(view: View, mode: Decider): NextPass {
+  const { stored, pod } = view
+  const kept = keepsPromise(view, mode)
+  if (kept !== null) return kept
+  if (pod.termination !== null) return rest
+  if (stored.seeding) return staysDown('a seeding has not ended; it waits to be seeded again')
+  const held = stored.mayHaveTail ? passesStartGate(view) : null
+  return (
+    held ?? {
+      now: {
+        told: { mayRestart: false },
+        converged: { done: false, sentence: 'starting mysqld: read-only, offline, replication stopped' },
+      },
+      steps: [initialiseWhereEmpty, start],
+      next: 'when something changes',
+    }
+  )
+}
+
+/** Makes true what was promised; null where that is so, and told, and remembered. */
+export function keepsPromise(view: View, mode: Decider): NextPass | null {
+  return (isPromised(view.stored) ? mode.underPromise(view) : null) ?? remembersStop(view)
+}
+
+/** mysqld answers, and nothing newer than the assignment was promised. */
+function whileRunning(view: View, mode: Decider): NextPass {
+  const { assignment } = view.stored
+  const isReady = assignment !== null && view.server !== null && mode.isReadyFor(view, assignment)
+  if (!view.looked && !isReady) return { next: 'after a look' }
+  if (assignment !== null) return mode.next(view, assignment)
+  return { then: { converged: { revision: 0, done: false, sentence: 'waits for its first assignment' } }, ...rest }
+}
+
+/**
+ * One that is copied beside what it has receives nothing either, until something newer than that copy is asked of it.
+ */
+function isCopying({ copying, stored }: View): boolean {
+  return copying.progress !== null && (stored.seeding || copying.besideEpoch === stored.promise)
+}

@@ -1,0 +1,124 @@
+import { counted } from '../../src/common/text/words.ts'
+import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
+import { staysClosedWithout } from '../doubts/elected-set.ts'
+import { leadingOf, type Leading } from '../instance/life.ts'
+import { outdate, type NextPass, type View } from '../instance/pass.ts'
+import {
+  applyEverything,
+  assignmentApplied,
+  doubt,
+  endForeignSessions,
+  letIn,
+  lockOut,
+  prepareToOpen,
+} from './primary-steps.ts'
+import { keepMarked, whyNotOpen, type Led } from './standing.ts'
+
+/** Clients come back and the first replica connects in this time: what nobody waits for is not done beside that. */
+export const tidyAfterMs = 300
+
+/**
+ * Opens the server as primary, in the order that is safe and fast: nothing foreign runs, everything received is
+ * applied, leftovers of dump threads are gone (they would delay the first acknowledgement by a second), gates and k
+ * exactly as assigned, then open. A server that restarted stays offline until a marker is acknowledged, so that nobody
+ * reads what its recovery committed before k members hold it. Pure.
+ */
+export function nextOfOpening(view: View, led: Led): NextPass {
+  const { course, nowMs } = view
+  const { epoch } = led.assignment
+  const pass = nextStep(view, led)
+  // How long it takes until writes are taken is counted for each epoch.
+  if (course.openingSince?.epoch === epoch) return pass
+  return { ...pass, now: { ...pass.now, course: { openingSince: { epoch, atMs: nowMs }, ...pass.now?.course } } }
+}
+
+function nextStep(view: View, led: Led): NextPass {
+  const leading = leadingOf(view.life)
+  if (leading === null) return begins(view, led)
+  if (leading.step === 'applying') return applies(led, leading)
+  const { assignment, state } = led
+  const executed = state.channel === null ? state.executed : leading.executed
+  const lacks = staysClosedWithout(view, assignment, parseGtidSet(executed))
+  if (lacks !== null) return { ...lacks, then: { ...lacks.then, life: { stage: { ...leading, step: 'applying' } } } }
+  return leading.step === 'applied' ? setsGates(led, leading) : opens(view, led, leading)
+}
+
+const begun: Leading = {
+  is: 'leading',
+  step: 'applying',
+  inPlace: false,
+  executed: '',
+  wasPrepared: false,
+  applied: null,
+  tidyAtMs: null,
+}
+
+/**
+ * Once for each mysqld. Nobody else is on the server: a lock or an idle transaction of theirs would hold up the applier
+ * and account changes. A session that is killed while it waits for an acknowledgement tells those that commit with it
+ * that they are safe, so what may have waited is in doubt before that, on disk.
+ */
+function begins({ life, course }: View, { assignment, state }: Led): NextPass {
+  const { stage } = life
+  const inPlace = course.reopening
+  if (stage.is === 'prepared' && stage.epoch === assignment.epoch) {
+    const ready: Leading = { ...begun, step: 'applied', inPlace, executed: stage.executed, wasPrepared: true }
+    return { then: { life: { stage: ready } }, next: 'at once' }
+  }
+  const { enabled, waiting } = state.semiSyncSource
+  const mayWait = enabled && (waiting > 0 || !state.readOnly)
+  return {
+    steps: [...(mayWait ? [doubt(assignment)] : []), ...(state.offlineMode ? [] : [lockOut]), endForeignSessions],
+    then: { life: { stage: { ...begun, inPlace } } },
+    next: 'at once',
+  }
+}
+
+/** The rest of the relay log is applied before anybody writes. */
+function applies({ state }: Led, leading: Leading): NextPass {
+  if (state.channel === null)
+    return { then: { life: { stage: { ...leading, step: 'applied', executed: state.executed } } }, next: 'at once' }
+  return { steps: [applyEverything(state, state.channel, leading)], next: 'at once' }
+}
+
+/** Replicas may connect from then on, while this server opens. */
+function setsGates({ assignment, state }: Led, leading: Leading): NextPass {
+  const { revision } = assignment
+  return {
+    steps: prepareToOpen(assignment, state.channel !== null && !leading.wasPrepared),
+    then: {
+      life: { stage: { ...leading, step: 'gated', applied: assignment } },
+      converged: { revision, done: false, sentence: 'gates and acknowledgements are set' },
+    },
+    next: 'at once',
+  }
+}
+
+function opens(view: View, led: Led, leading: Leading): NextPass {
+  const { assignment, state } = led
+  const { revision, acks, epoch } = assignment
+  if (leading.applied !== assignment) return assignmentApplied(assignment, state, leading)
+  const why = whyNotOpen(view, assignment, state)
+  if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) {
+    const sentence =
+      why === null
+        ? `offline until ${counted(acks, 'replica')} ${acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
+        : `closed: ${why}`
+    return {
+      // The server waits for replicas: another one would wait for them too.
+      now: { course: { openingSince: null }, converged: { sentence } },
+      steps: keepMarked(view, led),
+      next: 'when something changes',
+    }
+  }
+  return {
+    steps: [...(why === null ? [letIn] : []), outdate, ...keepMarked(view, led)],
+    then: {
+      course: { openingSince: null, reopening: false },
+      doubts: { seenToHold: null },
+      life: { stage: { ...leading, step: 'open', tidyAtMs: view.nowMs + tidyAfterMs } },
+      converged: { revision, done: true, sentence: `primary of epoch ${epoch}` },
+    },
+    next: { afterMs: tidyAfterMs },
+  }
+}
