@@ -10,7 +10,7 @@ const patienceMs = 2_000
 export class Clients {
   readonly #cluster: SimulatedCluster
   readonly #random: SeededRandom
-  acknowledged = GtidSet.empty
+  #heard = GtidSet.empty
   /** Acknowledged by a server that a stranger stopped: held in the end, or archived by name. */
   unproven = GtidSet.empty
   count = 0
@@ -22,6 +22,11 @@ export class Clients {
     this.#cluster = cluster
     this.#paceMs = paceMs
     this.#random = cluster.random.fork()
+  }
+
+  /** What must not be lost. */
+  get acknowledged(): GtidSet {
+    return this.#cluster.excuses.without(this.#heard)
   }
 
   /** One that asks where the primary is each time, and one that stays where it is until that fails. */
@@ -69,7 +74,7 @@ export class Clients {
         if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
         if (answer === 'ok') {
           this.count += 1
-          this.acknowledged = this.acknowledged.union(gtid)
+          this.#heard = this.#heard.union(gtid)
           this.#cluster.say(
             `a client hears OK from ${at.name}: ${gtid.toString().slice(0, 8)}:${gtid.toString().slice(37)}`,
           )

@@ -1,4 +1,4 @@
-import type { InstanceName } from '../../topology/snapshot/member.ts'
+import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
 import type { MachineClock, ProcessLife } from './process-life.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { DataFolder } from './mysqld/data-folder.ts'
@@ -7,6 +7,12 @@ import { Receiver, type ReceiverPorts } from './mysqld/receiver.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
 
 export const usualApplyMs = 4
+
+/** What was on a volume at some moment. */
+export interface VolumeSnapshot {
+  readonly files: ReadonlyMap<string, Uint8Array>
+  readonly folders: ReadonlyMap<string, DataFolder>
+}
 
 /** The machine of one instance: its disk, its volume and its mysqld, which outlives its agent. */
 export class Machine {
@@ -19,6 +25,12 @@ export class Machine {
   readonly archived: string[] = []
   readonly #ports: Omit<ReceiverPorts, 'instance' | 'host'>
   bootNumber = 0
+  /** Another number each time the volume is mounted. */
+  mounting = 0
+  /** Its pod was told to end. */
+  isTerminating = false
+  /** Who lived on a volume that was lost, or went back in time: what was held or promised last is not there. */
+  goneMember: MemberId | undefined
   mysqld: Mysqld | null = null
   /** What an applier here takes for a transaction, at most. */
   slowestApplyMs = usualApplyMs
@@ -92,4 +104,37 @@ export class Machine {
     this.disk.tear()
     this.folder?.losePageCache((unsynced) => this.#ports.random.below(unsynced + 1))
   }
+
+  /** Agent and mysqld are gone, with no power cut: what was written stays. */
+  end(): void {
+    this.agentLife?.die()
+    this.agentLife = null
+    this.mysqld?.die()
+    this.disk.tear()
+  }
+
+  /** The volume was cut off and is mounted again, with no reboot: the page cache is lost. */
+  mountAgain(): void {
+    this.end()
+    this.mounting += 1
+    this.folder?.losePageCache((unsynced) => this.#ports.random.below(unsynced + 1))
+  }
+
+  snapshot(): VolumeSnapshot {
+    const folders = [...this.folders].map(([path, folder]) => [path, folder.copy()] as const)
+    return { files: this.disk.snapshot(), folders: new Map(folders) }
+  }
+
+  /** Another volume: an older one, or an empty one. */
+  putVolume({ files, folders }: VolumeSnapshot): void {
+    this.end()
+    this.mounting += 1
+    this.mysqld = null
+    this.ending = 'crashed'
+    this.disk.replaceBy(files)
+    this.folders.clear()
+    for (const [path, folder] of folders) this.folders.set(path, folder.copy())
+  }
 }
+
+export const emptyVolume: VolumeSnapshot = { files: new Map(), folders: new Map() }

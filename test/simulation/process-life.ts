@@ -4,8 +4,16 @@ import type { VirtualTime } from './virtual-time.ts'
 
 /** The clock of one machine: begun at another moment than others, and a little too fast or too slow. */
 export interface MachineClock {
-  readonly offsetMs: number
-  readonly rate: number
+  offsetMs: number
+  rate: number
+  /** By how much somebody has set the wall clock. */
+  wallStepMs: number
+}
+
+/** From now on the clock goes at another rate. It never goes back. */
+export function drift(clock: MachineClock, time: VirtualTime, rate: number): void {
+  clock.offsetMs += time.nowMs * (clock.rate - rate)
+  clock.rate = rate
 }
 
 /** Of a call of a port: nothing has happened yet · the world has acted, and the program has not heard of that. */
@@ -106,8 +114,8 @@ export class ProcessLife {
     })
   }
 
-  #timers({ rate }: MachineClock): Timers {
-    const after = (ms: number, task: () => void): Timer => this.#time.after(ms / rate, () => this.enter(task))
+  #timers(machine: MachineClock): Timers {
+    const after = (ms: number, task: () => void): Timer => this.#time.after(ms / machine.rate, () => this.enter(task))
     const every = (ms: number, task: () => void): Timer => {
       let timer: Timer
       let cancelled = false
@@ -145,7 +153,7 @@ export class ProcessLife {
 }
 
 /** Wall clocks begin on 2001-09-09, and differ as the machines' clocks do. */
-function clockOf(time: VirtualTime, { offsetMs, rate }: MachineClock): Clock {
-  const monotonicMs = (): number => offsetMs + time.nowMs * rate
-  return { monotonicMs, wallMs: () => 1_000_000_000_000 + Math.round(monotonicMs()) }
+function clockOf(time: VirtualTime, machine: MachineClock): Clock {
+  const monotonicMs = (): number => machine.offsetMs + time.nowMs * machine.rate
+  return { monotonicMs, wallMs: () => 1_000_000_000_000 + Math.round(monotonicMs() + machine.wallStepMs) }
 }

@@ -2,7 +2,7 @@ import { isNotedUnsettled } from '../../failover/judge/unsettled.ts'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { parseNotes } from '../../src/store/wire.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import type { Clients } from './clients.ts'
 import type { Machine } from './machine.ts'
 import { cluster as clusterName, type SimulatedCluster } from './simulated-cluster.ts'
@@ -11,8 +11,13 @@ interface Scene {
   readonly cluster: SimulatedCluster
   readonly record: ClusterRecord
   readonly primary: Machine
-  readonly members: readonly Machine[]
+  readonly members: readonly Counted[]
   readonly acknowledged: GtidSet
+}
+
+interface Counted {
+  readonly member: MemberId
+  readonly machine: Machine
 }
 
 /**
@@ -31,7 +36,7 @@ export function whatBreaks(
     cluster,
     record,
     primary: cluster.machine(instanceOf(record.primary)),
-    members: record.syncSet.map((member) => cluster.machine(instanceOf(member))),
+    members: record.syncSet.map((member) => ({ member, machine: cluster.machine(instanceOf(member)) })),
     acknowledged,
   }
   for (const rule of [heldByPrimary, oldPrimaryIsRevoked, heldByEnough, countedAreMembers]) {
@@ -41,7 +46,7 @@ export function whatBreaks(
   return undefined
 }
 
-function heldBy({ folder }: Machine): GtidSet {
+export function heldBy({ folder }: Machine): GtidSet {
   if (folder === undefined) return GtidSet.empty
   const prepared = folder.prepared.reduce((all, { gtid }) => all.union(gtid), GtidSet.empty)
   return folder.executed.union(folder.received).union(prepared)
@@ -49,8 +54,7 @@ function heldBy({ folder }: Machine): GtidSet {
 
 function heldByPrimary({ cluster, record, primary, acknowledged }: Scene): string | undefined {
   const missing = acknowledged.subtract(heldBy(primary)).subtract(excusedOf(primary, record))
-  // On another volume that instance is a new member.
-  return missing.isEmpty() || cluster.observation(primary.name)?.member !== record.primary
+  return missing.isEmpty() || cluster.isElsewhere(record.primary)
     ? undefined
     : `S1: ${primary.name} leads and lacks ${missing.toString()}, acknowledged`
 }
@@ -83,17 +87,18 @@ function couldAcknowledge({ host, mysqld }: Machine, { machines }: SimulatedClus
   return !enabled || counted.length >= acks
 }
 
-/** A member that has forgotten something, or will be found to, counts as one that holds all: nobody believes it. */
-function isNotBelieved({ cluster, acknowledged }: Scene, machine: Machine): boolean {
-  return cluster.mayForget(machine) || !heldBy(machine).contains(machine.thrownAway.intersect(acknowledged))
+/** Nobody believes a member that has forgotten something, or will be found to: here that member holds all. */
+function isNotBelieved({ cluster, acknowledged }: Scene, { member, machine }: Counted): boolean {
+  const hasLost = !heldBy(machine).contains(machine.thrownAway.intersect(acknowledged))
+  return hasLost || cluster.mayForget(machine) || cluster.isElsewhere(member)
 }
 
 function heldByEnough(scene: Scene): string | undefined {
   const { cluster, record, members, acknowledged } = scene
   if (record.acks === 0 || members.length < record.acks) return undefined
-  const holders = members.filter((machine) => heldBy(machine).contains(acknowledged))
+  const holders = members.filter(({ machine }) => heldBy(machine).contains(acknowledged))
   if (holders.length >= record.acks || isUnsettled(cluster, record)) return undefined
-  const held = members.map((machine) => (isNotBelieved(scene, machine) ? acknowledged : heldBy(machine)))
+  const held = members.map((one) => (isNotBelieved(scene, one) ? acknowledged : heldBy(one.machine)))
   const missing = acknowledged.subtract(heldByAtLeast(record.acks, held))
   return missing.isEmpty()
     ? undefined
@@ -121,7 +126,7 @@ function isUnsettled(cluster: SimulatedCluster, { primary }: ClusterRecord): boo
 function countedAreMembers({ cluster, record, primary, members }: Scene): string | undefined {
   if (!primary.mysqld?.semiSyncSource.enabled) return undefined
   const stranger = primary.mysqld.dumps.find(
-    ({ semiSync, instance }) => semiSync && !members.some(({ name }) => name === instance),
+    ({ semiSync, instance }) => semiSync && !members.some(({ machine }) => machine.name === instance),
   )
   if (stranger === undefined) return undefined
   const assignment = cluster.observation(primary.name)?.stored.assignment

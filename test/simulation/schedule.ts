@@ -6,6 +6,8 @@ import { Clients } from './clients.ts'
 import { drawKinds, strike } from './faults/draw.ts'
 import { heal, slowDown } from './faults/heal.ts'
 import type { Machine } from './machine.ts'
+import { giveUp } from './operations/accepted-loss.ts'
+import { notesOf } from './operations/after-healing.ts'
 import { whatBreaks } from './rules.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
@@ -55,6 +57,7 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
   let broken: string | undefined
   // One that leads no more may open as well, where nobody has told it. Nobody acknowledges to that server.
   cluster.onHappening((happening) => {
+    broken ??= giveUp(cluster, clients, happening)
     if (happening.kind !== 'opened' || !cluster.record) return
     const { machine } = happening
     if (machine === primaryOf(cluster, cluster.record)) broken ??= lacksAcknowledged(machine, clients)
@@ -136,7 +139,9 @@ export function whatIsMissing(cluster: SimulatedCluster): string | undefined {
   if (cluster.route?.instance !== primary.name) return `clients are sent to ${cluster.route?.instance}`
   if (record.syncSet.length < machines.length - 1)
     return `${record.syncSet.length} of ${machines.length - 1} replicas are in the sync set`
-  return record.intent === null && record.leaving.length === 0 ? undefined : 'the record is not at rest'
+  if (record.intent !== null || record.leaving.length > 0) return 'the record is not at rest'
+  const wanted = notesOf(cluster)?.instances ?? cluster.spec.instances
+  return machines.length === wanted ? undefined : `there are ${machines.length} instances, and ${wanted} are wanted`
 }
 
 function primaryOf({ machines }: SimulatedCluster, { primary }: ClusterRecord): Machine | undefined {
@@ -156,9 +161,9 @@ function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): string | und
 }
 
 /** What a stop that nobody ordered acknowledged is there, or a person finds where that is. */
-function lostSilently({ machines }: SimulatedCluster, { unproven }: Clients): string | undefined {
-  const archived = unionOf(machines.flatMap((machine) => machine.archived))
-  const held = machines.reduce((all, { folder }) => all.union(folder?.executed ?? GtidSet.empty), archived)
+function lostSilently({ platform: { everybody } }: SimulatedCluster, { unproven }: Clients): string | undefined {
+  const archived = unionOf(everybody.flatMap((machine) => machine.archived))
+  const held = everybody.reduce((all, { folder }) => all.union(folder?.executed ?? GtidSet.empty), archived)
   const lost = unproven.subtract(held)
   return lost.isEmpty()
     ? undefined

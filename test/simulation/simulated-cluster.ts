@@ -1,15 +1,17 @@
 import { Agent } from '../../agents/agent.ts'
 import { anAgentConfig } from '../../agents/testing.ts'
+import type { Medium } from '../../agents/instance/medium.ts'
 import type { ServerPort } from '../../agents/ports/server.ts'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { clusterSpecSchema, type ClusterSpec } from '../../failover/protocol/spec.ts'
 import { defaultTimings, type Timings } from '../../failover/protocol/timings.ts'
-import type { PlatformInstance, PrimaryRoute } from '../../src/common/ports/platform.ts'
-import { instanceName, type InstanceName } from '../../topology/snapshot/member.ts'
+import type { PrimaryRoute } from '../../src/common/ports/platform.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
 import { Value } from 'typebox/value'
-import { Machine } from './machine.ts'
+import { Machine, type VolumeSnapshot } from './machine.ts'
+import { Excuses } from './excuses.ts'
 import { RecordedCells } from './recorded-cells.ts'
 import { SimulatedProcess } from './mysqld/process-port.ts'
 import { SimulatedServer } from './mysqld/server-port.ts'
@@ -18,6 +20,7 @@ import { HeldLetters } from './held-letters.ts'
 import { Network } from './network.ts'
 import { ProcessLife, type MachineClock } from './process-life.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { SimulatedPlatform } from './simulated-platform.ts'
 import { SimulatedManager } from './simulated-manager.ts'
 import { StoreWeather } from './simulated-store.ts'
 import { simulatedTransport, type Listening, type TransportPorts } from './transport.ts'
@@ -47,7 +50,7 @@ export class SimulatedCluster {
   readonly random: SeededRandom
   readonly network: Network
   readonly held = new HeldLetters()
-  readonly machines: readonly Machine[]
+  readonly platform: SimulatedPlatform
   /** What managers that start from now on are told to keep. */
   spec: ClusterSpec
   readonly timings: Timings = defaultTimings
@@ -55,11 +58,13 @@ export class SimulatedCluster {
   readonly managers: (SimulatedManager | null)[] = [null, null]
   readonly #listening = new Map<InstanceName, Listening>()
   /** The newest agent of each machine, dead or alive, and which start of the machine that agent knows. */
-  readonly #agents = new Map<InstanceName, { readonly agent: Agent; readonly bootNumber: number }>()
+  readonly #agents = new Map<InstanceName, { readonly agent: Agent; readonly start: string }>()
   readonly #trace: ClusterOptions['trace']
-  /** Managers keep a lease in their store by one machine's clock. */
-  readonly #managerClock: MachineClock
-  route: PrimaryRoute | undefined
+  /** Managers keep a lease in their store by one machine's clock. Their wall clocks may differ. */
+  readonly managerClocks: readonly MachineClock[]
+  readonly excuses = new Excuses()
+  /** So many people wait for a failover, whatever is lost. */
+  acceptingLoss = 0
   /** Nothing goes wrong from here on. */
   isHealed = false
   readonly weather = new StoreWeather()
@@ -72,20 +77,19 @@ export class SimulatedCluster {
     this.network = new Network(this.random.fork())
     this.#trace = trace
     this.spec = { ...(Value.Default(clusterSpecSchema, {}) as ClusterSpec), instances, ...spec }
-    const names = Array.from({ length: instances }, (_, ordinal) => instanceName(cluster, ordinal))
-    this.machines = names.map(
-      (name) =>
-        new Machine(name, hostOf(name), this.#clock(), {
-          time: this.time,
-          random: this.random.fork(),
-          network: this.network,
-          sourceAt: (host) => {
-            const machine = this.#machineAt(host)
-            return machine && { instance: machine.name, mysqld: machine.mysqld }
-          },
-        }),
-    )
-    this.#managerClock = this.#clock()
+    this.platform = new SimulatedPlatform(instances, {
+      cluster,
+      time: this.time,
+      random: this.random.fork(),
+      network: this.network,
+      made: (name) => this.#made(name),
+      startAgent: (machine) => this.startAgent(machine),
+      killAgent: (machine) => this.killAgent(machine),
+      putVolume: (machine, volume) => this.putVolume(machine, volume),
+      say: (what) => this.say(what),
+    })
+    const clock = this.#clock()
+    this.managerClocks = [clock, { ...clock }]
     this.cells.committed = (before, record) => this.#happened({ kind: 'committed', before, record })
   }
 
@@ -100,7 +104,29 @@ export class SimulatedCluster {
   }
 
   #clock(): MachineClock {
-    return { offsetMs: this.random.between(0, 1e6), rate: this.random.between(0.98, 1.02) }
+    return { offsetMs: this.random.between(0, 1e6), rate: this.random.between(0.98, 1.02), wallStepMs: 0 }
+  }
+
+  #made(name: InstanceName): Machine {
+    return new Machine(name, hostOf(name), this.#clock(), {
+      time: this.time,
+      random: this.random.fork(),
+      network: this.network,
+      sourceAt: (host) => {
+        const machine = this.#machineAt(host)
+        return machine && { instance: machine.name, mysqld: machine.mysqld }
+      },
+    })
+  }
+
+  /** Those that there are now, by ordinal. */
+  get machines(): readonly Machine[] {
+    return this.platform.machines
+  }
+
+  /** Where clients are sent. */
+  get route(): PrimaryRoute | undefined {
+    return this.platform.route
   }
 
   say(what: string): void {
@@ -112,7 +138,7 @@ export class SimulatedCluster {
   }
 
   machine(name: InstanceName): Machine {
-    const found = this.machines.find((machine) => machine.name === name)
+    const found = this.platform.everybody.find((machine) => machine.name === name)
     if (found === undefined) throw new Error(`there is no ${name}`)
     return found
   }
@@ -126,10 +152,16 @@ export class SimulatedCluster {
     return this.#agents.get(name)?.agent.observation()
   }
 
-  /** The machine crashed: the agent says that its replica has forgotten something, or will say so. */
-  mayForget({ name, bootNumber }: Machine): boolean {
-    const known = this.#agents.get(name)
-    return known?.bootNumber !== bootNumber || known.agent.observation().stored.forgetful
+  /** Its instance is on another volume: an empty one, or an older one that knows nothing of what came since. */
+  isElsewhere(member: MemberId): boolean {
+    const name = instanceOf(member)
+    return this.machine(name).goneMember === member || this.#agents.get(name)?.agent.observation().member !== member
+  }
+
+  /** The agent says that its replica has forgotten something, or will say so, or lives on another volume. */
+  mayForget(machine: Machine): boolean {
+    const known = this.#agents.get(machine.name)
+    return known?.start !== startOf(machine) || known.agent.observation().stored.forgetful
   }
 
   /** Where clients are sent. */
@@ -155,7 +187,7 @@ export class SimulatedCluster {
 
   /** Starts the agent of a machine unless an agent runs there. */
   startAgent(machine: Machine): void {
-    if (machine.agentLife?.isDead === false) return
+    if (machine.agentLife?.isDead === false || !this.machines.includes(machine)) return
     const { time } = this
     const random = this.random.fork()
     const life = new ProcessLife(time, random.fork(), machine.clock)
@@ -180,7 +212,8 @@ export class SimulatedCluster {
         this.#happened({ kind: 'opened', machine: one })
       },
     })
-    const bootNumber = machine.bootNumber
+    const { bootNumber, mounting } = machine
+    const start = startOf(machine)
     this.say(`the agent of ${machine.name} starts`)
     const creating = Agent.create({
       config: anAgentConfig({ instance: machine.name, host: machine.host }),
@@ -190,11 +223,12 @@ export class SimulatedCluster {
       disk: life.port(machine.disk),
       machine: { bootId: () => life.hear(Promise.resolve(`boot-${bootNumber}`)) },
       medium: {
-        read: () =>
-          life.hear(
-            Promise.resolve({ podUid: '', mounting: 'mounted-1', mount: null, filesystemErrors: null, file: '1:1' }),
-          ),
+        read: () => life.hear(Promise.resolve(mediumOf(mounting))),
       },
+      termination: life.port({
+        isTerminating: () => Promise.resolve(machine.isTerminating),
+        quit: async () => this.endPod(machine),
+      }),
       stateFile: 'state',
       replicationPassword: 'secret',
       process: life.port(process),
@@ -206,7 +240,7 @@ export class SimulatedCluster {
       if (life.isDead) return
       const ordered = (path: string): void => this.#happened({ kind: 'ordered', machine, path })
       this.#listening.set(machine.name, { name: machine.name, life, agent, ordered })
-      this.#agents.set(machine.name, { agent, bootNumber })
+      this.#agents.set(machine.name, { agent, start })
       await agent.start()
     })
   }
@@ -218,14 +252,35 @@ export class SimulatedCluster {
     this.#listening.delete(machine.name)
   }
 
+  /** The volume of an instance is gone. Another one is there: an empty one, or an older one. */
+  putVolume(machine: Machine, volume: VolumeSnapshot): void {
+    machine.goneMember = this.observation(machine.name)?.member
+    this.killAgent(machine)
+    machine.putVolume(volume)
+  }
+
+  /** The pod of an instance ends, and another one is made on the same volume. */
+  endPod(machine: Machine): void {
+    this.killAgent(machine)
+    machine.mountAgain()
+    machine.isTerminating = false
+    this.time.after(this.random.between(50, 3_000), () => this.startAgent(machine))
+  }
+
   crashMachine(machine: Machine): void {
     this.#listening.delete(machine.name)
     machine.crash()
   }
 
+  #managerClock(index: number): MachineClock {
+    const clock = this.managerClocks[index]
+    if (clock === undefined) throw new Error(`there is no manager ${index}`)
+    return clock
+  }
+
   startManager(index: number): void {
     if (this.managers[index]?.life.isDead === false) return
-    const life = new ProcessLife(this.time, this.random.fork(), this.#managerClock)
+    const life = new ProcessLife(this.time, this.random.fork(), this.#managerClock(index))
     const manager = new SimulatedManager(`manager-${index}`, life, {
       ...this.#transportPorts(),
       cluster,
@@ -233,18 +288,7 @@ export class SimulatedCluster {
       timings: this.timings,
       cells: this.cells,
       weather: this.weather,
-      platform: {
-        instances: async () => this.machines.map(instanceAt),
-        onChange: () => undefined,
-        publishPrimary: async (route) => {
-          await new Promise<void>((resolve) => this.time.after(this.network.delayMs(), resolve))
-          if (route.epoch < (this.route?.epoch ?? 0)) return false
-          this.route = route
-          return true
-        },
-        publishedPrimary: async () => this.route,
-        scaleTo: async () => undefined,
-      },
+      platform: this.platform.for(life),
       said: (name, sentence) => this.say(`  ${name}: ${sentence}`),
     })
     this.managers[index] = manager
@@ -261,6 +305,11 @@ export class SimulatedCluster {
   }
 }
 
-function instanceAt({ name, host }: Machine): PlatformInstance {
-  return { name, host, port: 3306, agent: `${host}:9400` }
+/** What a crash, or another volume, took away is known to the agents that start after it. */
+function startOf({ bootNumber, mounting }: Machine): string {
+  return `${bootNumber} ${mounting}`
+}
+
+function mediumOf(mounting: number): Medium {
+  return { podUid: '', mounting: `mounted-${mounting}`, mount: null, filesystemErrors: null, file: `1:${mounting}` }
 }

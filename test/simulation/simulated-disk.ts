@@ -54,6 +54,18 @@ export class SimulatedDisk implements Disk {
     this.#underWay.clear()
   }
 
+  /** All files as they are now. */
+  snapshot(): ReadonlyMap<string, Uint8Array> {
+    return new Map([...this.#files].map(([path, bytes]) => [path, bytes.slice()]))
+  }
+
+  /** Instead of all that is there: an empty disk, or an older one. */
+  replaceBy(files: ReadonlyMap<string, Uint8Array>): void {
+    this.#underWay.clear()
+    this.#files.clear()
+    for (const [path, bytes] of files) this.#files.set(path, bytes.slice())
+  }
+
   #put({ path, offset, bytes }: Write, length: number): void {
     const file = this.#files.get(path)
     if (file === undefined) throw new Error(`${path} does not exist`)

@@ -1,12 +1,14 @@
-import { askForSwitchover } from '../operations/requests.ts'
+import { operatorCommands } from '../operations/people.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { aimedFaults } from './aimed.ts'
+import { clockFaults } from './clocks.ts'
 import { diskFaults } from './disk-writes.ts'
 import type { FaultTable } from './fault.ts'
 import { networkFaults } from './network.ts'
 import { processFaults } from './processes.ts'
 import { storeFaults } from './stores.ts'
+import { volumeFaults } from './volumes.ts'
 
 const table: FaultTable = {
   ...processFaults,
@@ -14,7 +16,9 @@ const table: FaultTable = {
   ...diskFaults,
   ...storeFaults,
   ...aimedFaults,
-  'a switchover is asked for': [3, (cluster, machine, random) => askForSwitchover(cluster, machine, random)],
+  ...volumeFaults,
+  ...clockFaults,
+  ...operatorCommands,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

@@ -1,4 +1,5 @@
 import { usualApplyMs } from '../machine.ts'
+import { letPeopleDecide } from '../operations/after-healing.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 
@@ -20,6 +21,7 @@ export function heal(cluster: SimulatedCluster): void {
   cluster.weather.clear()
   for (const machine of cluster.machines) {
     machine.slowestApplyMs = usualApplyMs
+    machine.isTerminating = false
     machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
     if (machine.mysqld !== null) machine.mysqld.appliesNothing = false
     machine.mysqld?.thaw()
@@ -33,4 +35,5 @@ export function heal(cluster: SimulatedCluster): void {
     manager?.life.thaw()
     cluster.startManager(index)
   }
+  letPeopleDecide(cluster)
 }

@@ -131,6 +131,35 @@ export class DataFolder {
     return copy
   }
 
+  /** The same files, as a snapshot of the volume has them. */
+  copy(): DataFolder {
+    const copy = new DataFolder(this.uuid, this.gates)
+    copy.binlog.push(...this.binlog)
+    for (const transaction of this.committed) copy.committed.add(transaction)
+    for (const transaction of this.#executed) copy.#executed.add(transaction)
+    for (const transaction of this.#received) copy.#received.add(transaction)
+    copy.newestFile = this.newestFile
+    copy.executed = this.executed
+    copy.#applied = this.#applied
+    copy.copied = this.copied
+    copy.notedPurged = this.notedPurged
+    copy.source = this.source
+    copy.relayLog = [...this.relayLog]
+    copy.received = this.received
+    copy.syncedRelayLog = this.syncedRelayLog
+    copy.#lastNumber = this.#lastNumber
+    return copy
+  }
+
+  /** `RESET BINARY LOGS AND GTIDS`: the data stays, and nobody can tell any more what the data is. */
+  forgetGtids(): void {
+    this.binlog.length = 0
+    this.newestFile = 0
+    this.committed.clear()
+    this.#executed.clear()
+    this.executed = this.copied = GtidSet.empty
+  }
+
   /** Cuts everything from the first transaction on that is not in `held`; null where that was committed in InnoDB. */
   cutTail(held: GtidSet): readonly Transaction[] | null {
     const first = this.binlog.findIndex(({ gtid }) => !held.contains(gtid))

@@ -1,0 +1,26 @@
+import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+
+/**
+ * Writes that a client heard OK for and that need not be there. Nothing else may be missing:
+ *
+ * - `accepted`: a person forced a failover and accepted their loss. Counted are those that the new primary did not hold
+ *   when that failover was committed.
+ * - `by hand`: acknowledged while somebody had switched off what acknowledgements rest on, or thrown away by a
+ *   statement before any agent had seen that (docs/why/safety.md, "What is not covered").
+ */
+export type Excuse = 'accepted' | 'by hand'
+
+export class Excuses {
+  readonly #excused = new Map<Excuse, GtidSet>()
+  #all = GtidSet.empty
+
+  add(excuse: Excuse, writes: GtidSet): void {
+    this.#excused.set(excuse, (this.#excused.get(excuse) ?? GtidSet.empty).union(writes))
+    this.#all = this.#all.union(writes)
+  }
+
+  /** These writes without what is excused. */
+  without(writes: GtidSet): GtidSet {
+    return this.#all.isEmpty() ? writes : writes.subtract(this.#all)
+  }
+}

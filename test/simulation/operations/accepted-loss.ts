@@ -1,0 +1,25 @@
+import { instanceOf } from '../../../topology/snapshot/member.ts'
+import type { Clients } from '../clients.ts'
+import { heldBy } from '../rules.ts'
+import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
+
+/**
+ * A person forces a failover and accepts the loss: what the new primary does not hold is given up, and nothing that
+ * another one held who promised as well. @returns the rule that was broken; undefined for none
+ */
+export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: Happening): string | undefined {
+  if (happening.kind !== 'committed' || cluster.acceptingLoss === 0) return undefined
+  const { before, record } = happening
+  if (before === undefined || before.epoch === record.epoch) return undefined
+  const elected = cluster.machine(instanceOf(record.primary))
+  const lost = clients.acknowledged.subtract(heldBy(elected))
+  if (lost.isEmpty()) return undefined
+  cluster.say(`given up: ${lost.toString()}`)
+  cluster.excuses.add('accepted', lost)
+  const better = cluster.machines.find((machine) => {
+    const seen = cluster.observation(machine.name)
+    const hasPromised = seen?.promiseReport?.epoch === record.epoch && machine.agentLife?.isDead === false
+    return hasPromised && !cluster.isElsewhere(seen.member) && lost.intersect(heldBy(machine)).equals(lost)
+  })
+  return better && `lost: ${better.name} promised and holds ${lost.toString()}, which was given up`
+}

@@ -1,0 +1,34 @@
+import { parseNotes } from '../../../src/store/wire.ts'
+import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
+import { cluster as name, type SimulatedCluster } from '../simulated-cluster.ts'
+import { failOver, resume, unfence } from './people.ts'
+
+const lookMs = 1_500
+/** A person gives Regent so long before that person accepts a loss. */
+const patienceMs = 30_000
+
+export function notesOf({ cells }: SimulatedCluster): ClusterNotes | undefined {
+  const cell = cells.get(`notes.${name}`)
+  return cell && parseNotes(cell.text, 'the simulated store')
+}
+
+/**
+ * What a person must decide, and decides once nothing goes wrong any more. Regent names each of these by itself, and
+ * nothing else may keep a cluster from being whole:
+ *
+ * - A pause and a fence stand until a person ends them.
+ * - A volume is lost, and perhaps with it what nobody else has: a person waits for the volume, or accepts the loss.
+ */
+export function letPeopleDecide(cluster: SimulatedCluster): void {
+  const healedMs = cluster.time.nowMs
+  const look = (): void => {
+    const notes = notesOf(cluster)
+    if (notes?.paused) resume(cluster)
+    for (const { instance } of notes?.fenced ?? []) unfence(cluster, cluster.machine(instance))
+    const isVolumeGone = cluster.machines.some(({ goneMember }) => goneMember !== undefined)
+    const isDead = !cluster.primary?.mysqld?.mayWrite
+    if (isVolumeGone && isDead && cluster.time.nowMs > healedMs + patienceMs) failOver(cluster, undefined, true)
+    cluster.time.after(lookMs, look)
+  }
+  look()
+}
