@@ -139,7 +139,8 @@ export function whatIsMissing(cluster: SimulatedCluster): string | undefined {
   if (cluster.route?.instance !== primary.name) return `clients are sent to ${cluster.route?.instance}`
   if (record.syncSet.length < machines.length - 1)
     return `${record.syncSet.length} of ${machines.length - 1} replicas are in the sync set`
-  if (record.intent !== null || record.leaving.length > 0) return 'the record is not at rest'
+  if (record.intent !== null || record.leaving.length > 0 || record.acks !== record.acksWanted)
+    return 'the record is not at rest'
   const wanted = notesOf(cluster)?.instances ?? cluster.spec.instances
   return machines.length === wanted ? undefined : `there are ${machines.length} instances, and ${wanted} are wanted`
 }
