@@ -22,7 +22,7 @@ export default defineConfig({
           name: 'unit',
           maxWorkers: 3,
           include: [
-            '{src,topology,failover,agents,test/model,test/simulation}/**/*.test.ts',
+            '{src,topology,failover,agents,test/simulation}/**/*.test.ts',
             'test/{bench,campaign,demo,support}/**/*.test.ts',
           ],
           testTimeout: 30_000,

@@ -186,7 +186,7 @@ function incarnationAfterPromise(state: StoredState): Incarnations {
 }
 
 /** The next incarnation of a start that goes on: noted soon, where the start is. */
-export function promisedIncarnation(before: Incarnations, incarnation: string): Incarnations {
+function promisedIncarnation(before: Incarnations, incarnation: string): Incarnations {
   const noted = before.notedIncarnations
   return {
     ...newIncarnation(before, incarnation),
