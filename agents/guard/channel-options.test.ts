@@ -82,7 +82,7 @@ it('A refused login is tried again with the password given anew', async () => {
   if (channel === null) throw new Error('it has a channel')
   server.state = {
     ...server.state,
-    channel: { ...channel, ioRunning: 'connecting', ioError: "Access denied for user 'regent_r_0'" },
+    channel: { ...channel, ioRunning: 'connecting', ioError: "Access denied for user 'regent_r_0'", ioErrno: 1045 },
   }
   await pass()
   expect(server.calls).toEqual(['stopReceiver', `pointTo ${source.host}`, 'startReceiver'])

@@ -25,6 +25,11 @@ import {
 
 /** A connection attempt gets this long before it is begun anew. */
 const connectMs = 150
+/**
+ * The source refuses the receiver as it is: somebody changed its password here or there, and nothing shows which. In
+ * order: no right to the schema, wrong login, no privilege, no password, blocked, locked.
+ */
+const accessDenied: ReadonlySet<number> = new Set([1044, 1045, 1227, 1698, 3955, 3118])
 
 /** For so long after it was let in, and so often, a replica that does not count yet is looked at. */
 const catchUpMs = 1_000
@@ -288,21 +293,16 @@ function watches(view: View, assignment: ReplicaAssignment, state: ServerState &
 }
 
 /** A locked account or a closed port is tried again only after a second by the server itself. */
-function waitsForConnection(view: View, assignment: ReplicaAssignment, { ioError }: Channel): NextPass {
+function waitsForConnection(view: View, assignment: ReplicaAssignment, { ioError, ioErrno = 0 }: Channel): NextPass {
   const { revision, source } = assignment
   const why = ioError === '' ? '' : `: ${ioError.slice(0, 200)}`
   const converged = { revision, done: false, sentence: `connecting to ${source.instance}${why}` }
   if (ioError === '' || view.nowMs - startedAtMs(view) < connectMs) return { then: { converged }, next: 'soon' }
   return {
-    steps: [stopReceiver, ...(isRefused(ioError) ? [pointTo(source, null)] : []), startReceiver],
+    steps: [stopReceiver, ...(accessDenied.has(ioErrno) ? [pointTo(source, null)] : []), startReceiver],
     then: { life: { stage: startedNow(view, assignment) }, converged },
     next: 'soon',
   }
-}
-
-/** With the password that it has, the source does not know it: somebody changed one of both. Nothing shows which. */
-function isRefused(ioError: string): boolean {
-  return ioError.includes('Access denied')
 }
 
 function cannotApply(view: View, revision: number, state: ServerState & { channel: Channel }): NextPass {

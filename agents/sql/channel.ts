@@ -151,6 +151,7 @@ export function channelFrom(
   { row, silentMs, lagSeconds, workerError, changedOptions, proven }: ChannelStatus,
   { semiSync, backlog }: { semiSync: boolean; backlog: number },
 ): Channel {
+  const ioErrno = numberOf(row, 'Last_IO_Errno')
   return {
     sourceHost: textOf(row, 'Source_Host'),
     sourcePort: numberOf(row, 'Source_Port'),
@@ -159,6 +160,7 @@ export function channelFrom(
     ioRunning: ioStateOf(textOf(row, 'Replica_IO_Running'), proven),
     sqlRunning: textOf(row, 'Replica_SQL_Running') === 'Yes',
     ioError: textOf(row, 'Last_IO_Error'),
+    ...(ioErrno === 0 ? {} : { ioErrno }),
     // The coordinator's own words only say that a worker has an error.
     sqlError: workerError || textOf(row, 'Last_SQL_Error'),
     backlogTransactions: backlog,

@@ -68,7 +68,7 @@ export interface RequestFailure {
   readonly timedOut: boolean
 }
 
-/** An order that an agent refused, how often in a row for that reason, and when the last time (monotonic). */
+/** An order that an agent refused, how often in a row with the same code, and when the last time (monotonic). */
 export interface Refusal {
   readonly error: string
   readonly times: number

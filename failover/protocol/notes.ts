@@ -7,8 +7,8 @@ export const recoveriesKept = 50
 /** The second object beside the record: what no order depends on for safety. Survives managers. */
 export interface ClusterNotes {
   readonly version: number
-  /** Nothing is decided automatically; who asked and why. */
-  readonly paused: { readonly reason: string; readonly wallMs: number } | null
+  /** Nothing is decided automatically. */
+  readonly paused: Pause | null
   /** Instances fenced by a person. */
   readonly fenced: readonly {
     readonly instance: InstanceName
@@ -42,6 +42,14 @@ export const emptyNotes: ClusterNotes = {
   lastFailoverWallMs: null,
   incarnations: {},
   recoveries: [],
+}
+
+/** Why nothing is decided automatically, since when, and who ends that. */
+export interface Pause {
+  readonly reason: string
+  readonly wallMs: number
+  /** A person, or the resource that says so itself. Absent from older notes. */
+  readonly by?: 'person' | 'resource'
 }
 
 /** Until when an instance may be in trouble without anybody being called, why, and who said so. */

@@ -76,6 +76,11 @@ const recoveryShape = Type.Object(
   strict,
 )
 
+const pauseShape = Type.Object(
+  { reason: Type.String(), wallMs, by: Type.Optional(Type.Enum(['person', 'resource'])) },
+  strict,
+)
+
 /** Of the calendar of JavaScript: what is later cannot be shown. */
 const lastMoment = 8.64e15
 
@@ -93,7 +98,7 @@ const notesShape = Compile(
   Type.Object(
     {
       version: count(1),
-      paused: orNull(Type.Object({ reason: Type.String(), wallMs }, strict)),
+      paused: orNull(pauseShape),
       fenced: Type.Array(
         Type.Object(
           { instance: Type.String({ pattern: instanceNamePattern }), keepPrimary: Type.Boolean(), wallMs },

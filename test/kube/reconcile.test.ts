@@ -11,7 +11,7 @@ import { secrets } from '../../src/kube/secrets/secrets.ts'
 import { serviceAccounts } from '../../src/kube/objects/service-account.ts'
 import { services } from '../../src/kube/objects/services.ts'
 import { pods, scaleManager, scaleOf, statefulSets, volumeClaims } from '../../src/kube/pods/stateful-set.ts'
-import { gistOf } from '../../src/manager/kubernetes/status.ts'
+import { gistOfStatus } from '../../src/manager/kubernetes/status.ts'
 import { onApiServer } from './on-api-server.ts'
 import { objectsOf, shopOn } from './reconciling.ts'
 
@@ -263,18 +263,21 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     expect(set.get(key())?.loop.notes.paused).toBeNull()
   })
 
-  it('neither ends nor replaces a pause that a person asked for', async () => {
-    await cluster()
-    const { reconcile, set } = manager()
-    await reconcile(3)
-    const pause = { reason: 'I look at it', wallMs: 1 }
-    await set.get(key())?.loop.changeNotes((notes) => ({ ...notes, paused: pause }))
-    for (const paused of [true, false]) {
-      await change({ paused })
-      await reconcile()
-    }
-    expect(set.get(key())?.loop.notes.paused).toEqual(pause)
-  })
+  it.each(['I look at it', 'paused in its resource'])(
+    'neither ends nor replaces a pause of a person: %s',
+    async (reason) => {
+      await cluster()
+      const { reconcile, set } = manager()
+      await reconcile(3)
+      const pause = { reason, wallMs: 1, by: 'person' as const }
+      await set.get(key())?.loop.changeNotes((notes) => ({ ...notes, paused: pause }))
+      for (const paused of [true, false]) {
+        await change({ paused })
+        await reconcile()
+      }
+      expect(set.get(key())?.loop.notes.paused).toEqual(pause)
+    },
+  )
 
   it('changes no object while the resource is paused', async () => {
     await cluster()
@@ -384,7 +387,7 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     writes.splice(0)
     expect(await showStatus()).toMatchObject({ requeueAfterMs: expect.any(Number) as number })
     expect(writes).toEqual([])
-    expect(gistOf((await stored()).status)).toBe(gistOf(status))
+    expect(gistOfStatus((await stored()).status)).toBe(gistOfStatus(status))
   })
 
   it('replaces a pod that never ran with one of the changed spec, and that one only', async () => {

@@ -33,6 +33,8 @@ export interface Channel {
   readonly ioRunning: 'yes' | 'connecting' | 'no'
   readonly sqlRunning: boolean
   readonly ioError: string
+  /** The server's number of `ioError`. Absent where there is none, and from older agents. */
+  readonly ioErrno?: number
   readonly sqlError: string
   /** Received and not yet applied. */
   readonly backlogTransactions: number

@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/ports.ts'
+import { gistOf } from '../text/gist.ts'
 
 /** Said again after this long, with how often it was left out. */
 const windowMs = 60_000
@@ -18,11 +19,10 @@ export class Repeats {
   }
 
   /**
-   * How often this was left out since it was told last, if it is to be told now; null if it is to be left out. Figures
-   * in `what` do not make it another thing, those in names do.
-   * @param key what makes it another thing, where figures do
+   * How often this was left out since it was told last, if it is to be told now; null if it is to be left out.
+   * @param key what makes it another thing, where that is not its gist
    */
-  toTell(what: string, key = what.replace(/(?<![\w-])\d+(\.\d+)?/g, '0')): number | null {
+  toTell(what: string, key = gistOf(what)): number | null {
     const nowMs = this.#clock.monotonicMs()
     const last = this.#told.get(key)
     if (last !== undefined && nowMs - last.atMs < windowMs) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aRecord, aSpec } from '../../../failover/testing.ts'
 import { defaultTimings } from '../../../failover/protocol/timings.ts'
-import { anObservation } from '../../../topology/testing.ts'
+import { anObservation, memberOf } from '../../../topology/testing.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import { createLogger } from '../../common/log/logger.ts'
 import { realWorld } from '../../common/ports/real-world.ts'
@@ -59,6 +59,7 @@ async function logged() {
   }
   return {
     cluster,
+    store,
     turn,
     told: (what: RegExp) =>
       lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg).filter((line) => what.test(line)),
@@ -74,6 +75,25 @@ describe('the log of a manager', () => {
     await turn(21, 60_000)
     expect(told(/^publishing the primary failed/)[1]).toMatch(/\(\d+ times more since this was last said\)$/)
     expect(told(/^assign of shop-0: /)[1]).toMatch(/\(\d+ times more since this was last said\)$/)
+  })
+
+  it('tells a sentence anew that names another instance, and not one with other figures', async () => {
+    const { cluster, store, told, turn } = await logged()
+    await turn(1)
+    for (const [revision, primary] of [
+      [2, 'shop-1'],
+      [3, 'shop-1'],
+      [4, 'shop-2'],
+    ] as const) {
+      const record = aRecord({ primary: memberOf(primary), revision, syncSet: [], acks: 0, acksWanted: 0 })
+      await store.compareAndSwap('shop', revision - 1, record)
+      await cluster.lookAgain()
+      await turn(revision)
+    }
+    expect(told(/another history/)).toEqual([
+      expect.stringContaining('the record says shop-1 in the same epoch, revision 2'),
+      expect.stringContaining('the record says shop-2 in the same epoch, revision 4'),
+    ])
   })
 
   it('tells what another hand does again and again once a minute, and each other thing', async () => {

@@ -1,6 +1,7 @@
 import { describeError } from '../../common/errors/errors.ts'
 import type { Logger } from '../../common/log/logger.ts'
 import { Repeats, timesLeftOut } from '../../common/log/repeats.ts'
+import { gistOf } from '../../common/text/gist.ts'
 import type { Decision, Action } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterEvent } from './cluster-service.ts'
@@ -112,7 +113,7 @@ export class ManagedCluster {
 
   #decided(decision: Decision, changed: boolean): void {
     // Figures in a sentence change all the time; the log wants what is new.
-    const gist = decision.sentence.replace(/\d+/g, '0')
+    const gist = gistOf(decision.sentence)
     if (changed && gist !== this.#lastGist)
       this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
     this.#lastGist = gist

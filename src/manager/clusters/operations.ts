@@ -26,6 +26,7 @@ import {
   type Request,
   type Situation,
 } from '../../../failover/judge/situation.ts'
+import type { Pause } from '../../../failover/protocol/notes.ts'
 import { planReplace } from '../../../failover/flows/replace.ts'
 import { planScale } from '../../../failover/flows/scaling.ts'
 import { isWell, judgePrimary } from '../../../failover/judge/verdict.ts'
@@ -277,7 +278,7 @@ export class Operations {
   async pause(request: PauseRequest): Promise<OperationResult> {
     if (request.dryRun)
       return { done: false, dryRun: true, sentence: 'would pause: nothing is decided automatically until resumed' }
-    const paused = { reason: request.reason || 'by a person', wallMs: this.#world.clock.wallMs() }
+    const paused: Pause = { reason: request.reason || 'by a person', wallMs: this.#world.clock.wallMs(), by: 'person' }
     await this.#loop.changeNotes((notes) => ({ ...notes, paused }))
     return { done: true, dryRun: false, sentence: 'paused: nothing is decided automatically; agents keep what is safe' }
   }

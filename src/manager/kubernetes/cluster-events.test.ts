@@ -109,7 +109,8 @@ describe('the Events of a cluster', () => {
       atMs: step,
       what: `promise shop-1 once more, for the time ${step}`,
     }))
-    all.ended(key, aRecovery({ outcome: 'abandoned', sentence: 'nobody answers', timeline: steps }))
+    const timeline = [{ atMs: 0, what: 'noticed: it is dead' }, ...steps, { atMs: 59, what: 'ended: abandoned' }]
+    all.ended(key, aRecovery({ outcome: 'abandoned', sentence: 'nobody answers', timeline }))
     const [story = ''] = told()
     const note = story.slice(story.indexOf(': ') + 2)
     expect(new TextEncoder().encode(note).length).toBeLessThanOrEqual(1_024)

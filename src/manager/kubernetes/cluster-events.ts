@@ -5,7 +5,7 @@ import { keyText, type ObjectKey } from '../../controller-runtime/objects/object
 import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
 import type { Decision, FlowKind } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
-import { gistOfSentence } from './status.ts'
+import { gistOf } from '../../common/text/gist.ts'
 
 export interface ClusterEventsParts {
   readonly recorder: Pick<EventRecorder, 'record'>
@@ -56,7 +56,7 @@ export class ClusterEvents {
     if (recovery !== null && this.#isNews(key, 'recovery', recovery.id))
       this.#recovery(key, recovery, recovery.sentence)
     if (recovery !== null) this.#logSteps(key, recovery)
-    if (this.#isNews(key, 'blocked', blocked ? gistOfSentence(sentence) : '') && blocked)
+    if (this.#isNews(key, 'blocked', blocked ? gistOf(sentence) : '') && blocked)
       this.#tell(key, { type: 'Warning', reason: 'Blocked', action: 'Wait', note: sentence })
     const refused = analyses
       .filter(({ code }) => code === 'SettingsRefused')
@@ -73,7 +73,7 @@ export class ClusterEvents {
 
   /** The spec cannot be followed, and why; '' where it can. */
   refused(key: ObjectKey, trouble: string): void {
-    if (this.#isNews(key, 'refused', gistOfSentence(trouble)) && trouble !== '')
+    if (this.#isNews(key, 'refused', gistOf(trouble)) && trouble !== '')
       this.#tell(key, { type: 'Warning', reason: 'SpecNotFollowed', action: 'Apply', note: trouble })
   }
 
@@ -102,13 +102,12 @@ export class ClusterEvents {
     this.#steps.delete(keyText(key))
   }
 
-  #logSteps(key: ObjectKey, { id, kind, timeline }: Recovery): void {
+  #logSteps(key: ObjectKey, { id, kind, outcome, timeline }: Recovery): void {
     const before = this.#steps.get(keyText(key))
     const told = before?.id === id ? before.told : 0
     this.#steps.set(keyText(key), { id, told: timeline.length })
-    for (const { atMs, what } of timeline.slice(told)) {
-      if (!what.startsWith('ended')) this.#parts.debug(`${keyText(key)}: ${kind} at ${Math.round(atMs)} ms: ${what}`)
-    }
+    for (const { atMs, what } of stepsOf({ outcome, timeline }).slice(told))
+      this.#parts.debug(`${keyText(key)}: ${kind} at ${Math.round(atMs)} ms: ${what}`)
   }
 
   #recovery(key: ObjectKey, { kind, outcome }: Recovery, note: string): void {
@@ -139,11 +138,17 @@ export class ClusterEvents {
   }
 }
 
+/** The timeline of a recovery that has ended ends with that. */
+function stepsOf({ outcome, timeline }: Pick<Recovery, 'outcome' | 'timeline'>): Recovery['timeline'] {
+  return outcome === 'running' ? timeline : timeline.slice(0, -1)
+}
+
 /** How it ended, and its steps; its first step is how it began and its last how it ended, which are told anyway. */
-function storyOf({ sentence, timeline }: Recovery): string {
-  const end = `after ${Math.round(timeline.at(-1)?.atMs ?? 0)} ms: ${sentence}`
-  const isStep = ({ what }: Recovery['timeline'][number]): boolean => !/^(noticed|ended)\b/.test(what)
-  const steps = timeline.filter(isStep).map(({ atMs, what }) => `at ${Math.round(atMs)} ms ${what}`)
+function storyOf(recovery: Recovery): string {
+  const end = `after ${Math.round(recovery.timeline.at(-1)?.atMs ?? 0)} ms: ${recovery.sentence}`
+  const steps = stepsOf(recovery)
+    .slice(1)
+    .map(({ atMs, what }) => `at ${Math.round(atMs)} ms ${what}`)
   const told = (left: number): string => {
     const keep = steps.length - left
     const first = Math.ceil(keep / 2)

@@ -7,6 +7,7 @@ import type { KubeClient } from '../../controller-runtime/client/kube-client.ts'
 import { keyOf, keyText } from '../../controller-runtime/objects/objects.ts'
 import { whyUnfollowable } from '../../kube/admission/cluster-validation.ts'
 import { mysqlClusters, type MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
+import type { Pause } from '../../../failover/protocol/notes.ts'
 import type { ManagedCluster } from '../clusters/managed-cluster.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { checkClientCertificate } from './client-certificate.ts'
@@ -170,11 +171,13 @@ async function followPause({ loop }: ManagedCluster, { spec }: MySQLCluster, clo
   if (spec.paused && paused === null)
     await loop.changeNotes((notes) => ({
       ...notes,
-      paused: notes.paused ?? { reason: pausedBySpec, wallMs: clock.wallMs() },
+      paused: notes.paused ?? { reason: pausedBySpec, wallMs: clock.wallMs(), by: 'resource' },
     }))
-  if (!spec.paused && paused?.reason === pausedBySpec)
-    await loop.changeNotes((notes) => ({
-      ...notes,
-      paused: notes.paused?.reason === pausedBySpec ? null : notes.paused,
-    }))
+  if (!spec.paused && isOfResource(paused))
+    await loop.changeNotes((notes) => ({ ...notes, paused: isOfResource(notes.paused) ? null : notes.paused }))
+}
+
+/** Older notes do not say whose a pause is: there the words of the resource tell. */
+function isOfResource(pause: Pause | null): boolean {
+  return pause?.by === 'resource' || (pause?.by === undefined && pause?.reason === pausedBySpec)
 }

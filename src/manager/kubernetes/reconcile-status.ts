@@ -15,7 +15,7 @@ import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterSet } from './cluster-set.ts'
 import { PodKeeper } from './pod-keeper.ts'
 import { nextRestart, revisionOf } from './rolling-update.ts'
-import { gistOf, refusedStatusOf, statusOf } from './status.ts'
+import { gistOfStatus, refusedStatusOf, statusOf } from './status.ts'
 
 export interface ReconcileStatusParts {
   readonly client: KubeClient
@@ -113,11 +113,11 @@ function statusWriter(client: KubeClient, clock: Clock): StatusWriter {
   return {
     async write(cluster, status, signal) {
       const text = keyText(keyOf(cluster))
-      const gist = gistOf(status)
+      const gist = gistOfStatus(status)
       const last = written.get(text)
       const nowMs = clock.monotonicMs()
       const sinceMs = nowMs - (last?.atMs ?? -Infinity)
-      const isNews = last?.gist !== gist || gist !== gistOf(cluster.status)
+      const isNews = last?.gist !== gist || gist !== gistOfStatus(cluster.status)
       const pauseMs = isNews ? settleMs : figuresMs
       if (sinceMs < pauseMs) return { requeueAfterMs: pauseMs - sinceMs }
       written.set(text, { gist, atMs: nowMs })

@@ -1,5 +1,6 @@
 import { describeDowntime } from '../../../failover/judge/downtime.ts'
 import { describeLag } from '../../../topology/snapshot/lag.ts'
+import { gistOf } from '../../common/text/gist.ts'
 import { refusesSettings } from '../../common/text/words.ts'
 import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
 import { namesOf, selectorTextOf } from '../../kube/names/names.ts'
@@ -226,17 +227,12 @@ function timeOf(wallMs: number): string {
 }
 
 /** The same but for figures that move all the time, also within sentences: those need not be written at once. */
-export function gistOf(status: MySQLClusterStatus | undefined): string {
+export function gistOfStatus(status: MySQLClusterStatus | undefined): string {
   if (status === undefined) return ''
   const instances = status.instances?.map(({ executed: _executed, lagSeconds: _lag, ...rest }) => rest)
   return JSON.stringify({ ...status, instances, observedAt: undefined }, (key, value: unknown) =>
-    isSentence(key, value) ? gistOfSentence(value) : isObject(value) ? sorted(value) : value,
+    isSentence(key, value) ? gistOf(value) : isObject(value) ? sorted(value) : value,
   )
-}
-
-/** Without its figures; those in the names of instances stay. */
-export function gistOfSentence(sentence: string): string {
-  return sentence.replace(/(?<![\w-])\d+(\.\d+)?/g, '#')
 }
 
 function isSentence(key: string, value: unknown): value is string {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { orderVersion } from '../../../failover/protocol/order.ts'
 import { defaultTimings } from '../../../failover/protocol/timings.ts'
 import { memberOf } from '../../../topology/testing.ts'
+import { RegentError } from '../../common/errors/errors.ts'
 import { realWorld } from '../../common/ports/real-world.ts'
 import { OrderDesk, type OrderAction } from './order-desk.ts'
 
@@ -35,12 +36,17 @@ it('Of several orders on their way to an instance, that it is to be seeded count
   expect(desk.inFlight.get('shop-1')?.order).toBe('reseed')
 })
 
-it('Who refuses to be seeded again for the same reason is counted, whatever the figures in it, until it obeys', async () => {
-  const answers = ['it holds 3, the order destroys 4', 'it holds 5, the order destroys 6', 'mysqld is dead', '']
+it('Who refuses to be seeded again with the same code is counted, whatever the words, until it obeys', async () => {
+  const answers = [
+    new RegentError('REGENT_ORDER_NOT_ALLOWED', 'it holds 3, the order destroys 4'),
+    new RegentError('REGENT_ORDER_NOT_ALLOWED', 'shop-0 is no donor'),
+    new Error('mysqld is dead'),
+    undefined,
+  ]
   const transport = {
     post: async () => {
-      const error = answers.shift()
-      if (error !== '') throw new Error(error)
+      const refusal = answers.shift()
+      if (refusal !== undefined) throw refusal
       return {}
     },
   }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../common/errors/error-catalogue.ts'
 import { codeOf, describeError } from '../../common/errors/errors.ts'
 import type { Transport, World } from '../../common/ports/ports.ts'
 import { agentRoutes, type OrderAnswer } from '../../../failover/protocol/order.ts'
@@ -20,6 +21,8 @@ export interface OrderOutcome {
   readonly answer: OrderAnswer | null
   /** '' when it was carried out. */
   readonly error: string
+  /** What it was refused with, or could not be sent for; null when it was carried out. */
+  readonly code: ErrorCode | null
   readonly timedOut: boolean
 }
 
@@ -35,7 +38,7 @@ export class OrderDesk {
   readonly #answered: (outcome: OrderOutcome) => void
   readonly #flying = new Map<string, { order: string; sinceMs: number }>()
   readonly #answeredLast = new Map<string, { text: string; atMs: number }>()
-  readonly #refused = new Map<string, Refusal>()
+  readonly #refused = new Map<string, Refusal & { readonly code: ErrorCode }>()
 
   constructor(
     ports: { world: World; transport: Transport; timings: Timings },
@@ -62,7 +65,7 @@ export class OrderDesk {
     return byInstance
   }
 
-  /** By instance, the order to be seeded that its agent refuses again and again, for the same reason. */
+  /** By instance, the order to be seeded that its agent refuses again and again, with the same code. */
   get refused(): ReadonlyMap<string, Refusal> {
     return this.#refused
   }
@@ -88,7 +91,7 @@ export class OrderDesk {
     const began = clock.monotonicMs()
     let answer: OrderAnswer | null = null
     let error = ''
-    let timedOut = false
+    let code: ErrorCode | null = null
     try {
       answer = (await this.#transport.post(
         address,
@@ -97,25 +100,25 @@ export class OrderDesk {
         this.#deadlineFor(action),
       )) as OrderAnswer
     } catch (thrown) {
-      const code = codeOf(thrown)
+      code = codeOf(thrown)
       error = `${code}: ${describeError(thrown)}`
-      timedOut = code === 'REGENT_TIMED_OUT'
     }
     this.#answeredLast.set(key, { text, atMs: clock.monotonicMs() })
     this.#flying.delete(key)
-    this.#count(action, error)
-    this.#answered({ action, ms: clock.monotonicMs() - began, answer, error, timedOut })
+    this.#count(action, { error, code })
+    const timedOut = code === 'REGENT_TIMED_OUT'
+    this.#answered({ action, ms: clock.monotonicMs() - began, answer, error, code, timedOut })
   }
 
-  /** Figures in a reason change all the time. */
-  #count({ kind, to }: OrderAction, error: string): void {
+  #count({ kind, to }: OrderAction, { error, code }: Pick<OrderOutcome, 'error' | 'code'>): void {
     if (kind !== 'reseed') return
     const before = this.#refused.get(to)
-    if (error === '') this.#refused.delete(to)
+    if (code === null) this.#refused.delete(to)
     else
       this.#refused.set(to, {
         error,
-        times: before !== undefined && gistOf(before.error) === gistOf(error) ? before.times + 1 : 1,
+        code,
+        times: before?.code === code ? before.times + 1 : 1,
         atMs: this.#world.clock.monotonicMs(),
       })
   }
@@ -127,10 +130,6 @@ export class OrderDesk {
     if (action.kind === 'fetch') return action.order.deadlineMs + orderDeadlineMs
     return action.kind === 'reseed' ? orderDeadlineMs * 12 : orderDeadlineMs
   }
-}
-
-function gistOf(error: string): string {
-  return error.replace(/[0-9a-f-]{36}|\d+/g, '0')
 }
 
 /** The observation in an answer, if it came with one. */

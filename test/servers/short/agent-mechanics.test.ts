@@ -125,7 +125,8 @@ describe('a source and its replica', () => {
     await replica.server.stopReceiver()
     await replica.server.startReceiver()
     await until(
-      async () => /Access denied|locked/.test((await replica.server.readState()).channel?.ioError ?? ''),
+      // ER_ACCOUNT_HAS_BEEN_LOCKED
+      async () => (await replica.server.readState()).channel?.ioErrno === 3118,
       'the replica is refused',
     )
     await source.server.setGates([replica.name])

@@ -26,6 +26,8 @@ export class Receiver {
   readonly #own: Mysqld
   status: 'no' | 'connecting' | 'yes' = 'no'
   error = ''
+  /** MySQL's number of `error`; 0 for one of which nothing depends on the number. */
+  errno = 0
   semiSync = false
   #heardAtMs = 0
   /** Another number for each attempt: what belongs to an earlier one has no effect. */
@@ -47,7 +49,7 @@ export class Receiver {
 
   start(): void {
     if (this.status !== 'no' || this.#own.folder.source === null) return
-    this.error = ''
+    this.#clear()
     this.#heardAtMs = this.#ports.time.nowMs
     this.#connectSoon(1)
   }
@@ -78,15 +80,16 @@ export class Receiver {
       found?.mysqld?.isUp && network.reaches(instance, found.instance) && network.reaches(found.instance, instance)
     if (!found?.mysqld || !reachable) return this.#failed(`error connecting to source '${source.user}@${source.host}'`)
     if (!found.mysqld.folder.gates.has(instance))
-      return this.#failed(`error connecting to source: Access denied; account is locked`)
+      return this.#failed(`error connecting to source: Access denied; account is locked`, 3118)
     const held = this.#own.folder.executed.union(this.#own.folder.received)
     if (!held.contains(found.mysqld.folder.copied)) {
       this.stop()
       this.error = 'Got fatal error 1236 from source: the source has purged required binary logs'
+      this.errno = 13_114
       return
     }
     this.status = 'yes'
-    this.error = ''
+    this.#clear()
     this.semiSync = this.#own.semiSyncReplica
     this.#heardAtMs = this.#ports.time.nowMs
     this.#connection = new Connection(this.#own, found.mysqld, {
@@ -103,8 +106,14 @@ export class Receiver {
     })
   }
 
-  #failed(error: string): void {
+  #clear(): void {
+    this.error = ''
+    this.errno = 0
+  }
+
+  #failed(error: string, errno = 2003): void {
     this.error = error
+    this.errno = errno
     this.#connectSoon(retryMs)
   }
 }

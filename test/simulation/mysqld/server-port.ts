@@ -262,6 +262,7 @@ export class SimulatedServer implements ServerPort {
         ioRunning: receiver.status,
         sqlRunning: server.applierRuns,
         ioError: receiver.error,
+        ...(receiver.errno === 0 ? {} : { ioErrno: receiver.errno }),
         sqlError: '',
         backlogTransactions: folder.backlog,
         lagSeconds: null,
