@@ -76,10 +76,10 @@ export class OrderDesk {
     if (address === undefined || address === '') return false
     // An order that is on its way to where an instance was does not hold back the one to where it is.
     const key = `${action.to}/${action.kind}/${address}`
+    if (this.#flying.has(key)) return false
     const text = JSON.stringify({ ...action.order, sourceHolds: '', destroys: '' })
     const last = this.#answeredLast.get(key)
     const nowMs = this.#world.clock.monotonicMs()
-    if (this.#flying.has(key)) return false
     if (last?.text === text && nowMs - last.atMs < repeatPauseMs) return false
     this.#flying.set(key, { order: action.kind, sinceMs: nowMs })
     void this.#deliver(action, address, { key, text })
