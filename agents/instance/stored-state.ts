@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import type { Disk } from '../../src/common/ports/ports.ts'
 import type { Assignment } from '../../failover/protocol/order.ts'
@@ -261,7 +261,8 @@ function encodeSlot(state: StoredState, sequence: bigint): Uint8Array {
 }
 
 function readSlot(bytes: Uint8Array, index: number): { state: StoredState; sequence: bigint } | undefined {
-  const slot = Buffer.from(bytes).subarray(index * slotBytes, (index + 1) * slotBytes)
+  const part = bytes.subarray(index * slotBytes, (index + 1) * slotBytes)
+  const slot = Buffer.from(part.buffer, part.byteOffset, part.length)
   if (slot.length < headerBytes || slot.toString('latin1', 0, 4) !== magic) return undefined
   const sequence = slot.readBigUInt64LE(8)
   const payload = slot.subarray(headerBytes, headerBytes + slot.readUInt32LE(16))
@@ -280,7 +281,7 @@ const addedLater = {
 } as const
 
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
-  return createHash('sha256').update(String(sequence)).update(payload).digest()
+  return hash('sha256', Buffer.concat([Buffer.from(String(sequence)), payload]), 'buffer')
 }
 
 /** What a volume that was never used holds. */
