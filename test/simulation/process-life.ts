@@ -22,6 +22,8 @@ export type CallMoment = 'before' | 'acted'
 /** Told of each call that a program makes, while the watcher is there: a fault may come right at this moment. */
 export type CallWatcher = (verb: string, moment: CallMoment) => void
 
+type Call = (...given: unknown[]) => unknown
+
 /** These answer at once: nothing is awaited. */
 const immediate = new Set(['onChange', 'lookEvery', 'oldestStatementMs', 'eventChanges', 'disconnect'])
 
@@ -100,18 +102,28 @@ export class ProcessLife {
 
   /** The whole port as this program uses it: from its death on it does nothing and answers nothing. */
   port<Port extends object>(port: Port): Port {
+    const calls = new Map<PropertyKey, Call>()
     return new Proxy(port, {
       get: (target, name) => {
+        const known = calls.get(name)
+        if (known !== undefined) return known
         const member: unknown = Reflect.get(target, name, target)
         if (typeof member !== 'function') return member
-        return (...given: unknown[]): unknown => {
-          if (this.isDead) return new Promise(() => undefined)
-          const make = (): unknown => Reflect.apply(member, target, given)
-          if (immediate.has(String(name))) return make()
-          return this.call(String(name), async () => make())
-        }
+        const call = this.#callOf(target, String(name), member as Call)
+        calls.set(name, call)
+        return call
       },
     })
+  }
+
+  /** A port's functions stay what they are, so that each is made into a call once. */
+  #callOf(port: object, verb: string, member: Call): Call {
+    const isImmediate = immediate.has(verb)
+    return (...given) => {
+      if (this.isDead) return new Promise(() => undefined)
+      if (isImmediate) return Reflect.apply(member, port, given)
+      return this.call(verb, async () => Reflect.apply(member, port, given))
+    }
   }
 
   #timers(machine: MachineClock): Timers {
