@@ -14,6 +14,9 @@ const help = `Plays clusters in memory: shipped agents and managers on simulated
 
 A schedule that breaks a rule is cut down to the faults that matter, told, and the exit code is 1.`
 
+/** What a schedule makes is gone soon: a large young generation is collected seldom, and little of that is alive. */
+const resourceLimits = { maxYoungGenerationSizeMb: 128 }
+
 interface Played extends Outcome {
   readonly seed: number
 }
@@ -92,7 +95,7 @@ async function simulate(first: number, count: number, workers: number): Promise<
 
 function inWorker(data: { first: number; step: number; end: number }, heard: (played: Played) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: data })
+    const worker = new Worker(new URL(import.meta.url), { workerData: data, resourceLimits })
     worker.on('message', heard)
     worker.on('error', reject)
     worker.on('exit', () => resolve())
