@@ -65,8 +65,12 @@ async function simulate(first: number, count: number, workers: number): Promise<
   console.log(`${count} schedules, seeds ${first} to ${first + count - 1}, ${workers} at once`)
   const sums = { played: 0, acknowledged: 0, events: 0 }
   const broken: Played[] = []
-  const tell = (): void =>
-    console.log(`${seconds().toFixed(0).padStart(5)} s  ${sums.played} played, ${broken.length} broke a rule`)
+  const tell = (): void => {
+    const pace = `${(sums.played / seconds()).toFixed(1)} a second`
+    console.log(
+      `${seconds().toFixed(0).padStart(5)} s  ${sums.played} of ${count} played, ${pace}, ${broken.length} broke a rule`,
+    )
+  }
   const telling = setInterval(tell, 10_000)
   const heard = (played: Played): void => {
     sums.played += 1
@@ -84,10 +88,11 @@ async function simulate(first: number, count: number, workers: number): Promise<
   clearInterval(telling)
   tell()
   console.log(`${sums.events} events, ${sums.acknowledged} writes acknowledged`)
-  const one = broken[0]
+  const one = broken.toSorted((a, b) => a.faults - b.faults)[0]
   if (one === undefined) return 0
+  console.log(`\nCutting seed ${one.seed} down: which of its ${one.faults} faults matter?`)
   const only = (await shortest(one.seed, one)).join(',')
-  console.log(`\nThe shortest of seed ${one.seed}:`)
+  console.log(`These matter: ${only}. What happens then (── a fault, ══ the rule that is broken):\n`)
   await replay(one.seed, only, false)
   console.log(`\nAgain: npm run simulate -- --replay ${one.seed} --only ${only}`)
   return 1

@@ -1,4 +1,5 @@
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
+import { acksFor } from '../../failover/protocol/spec.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
@@ -52,7 +53,8 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
     ...drawShape(random),
     trace,
   })
-  const { time } = cluster
+  const { time, spec } = cluster
+  cluster.say(`a cluster of ${spec.instances}, ${spec.durability}, acks ${acksFor(spec, spec.instances)}`)
   const clients = new Clients(cluster, random.pick(paces))
   let broken: string | undefined
   // One that leads no more may open as well, where nobody has told it. Nobody acknowledges to that server.
@@ -94,8 +96,10 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
   const found = violation() ?? whyStuck(cluster)
   const lost = (): string | undefined => lostInTheEnd(cluster, clients)
   if (found === undefined) await time.runUntil(time.nowMs + appliedMs, () => isOver() || lost() === undefined)
+  const violated = found ?? violation() ?? lost()
+  if (violated !== undefined) cluster.say(`══ ${violated}`)
   return {
-    violation: found ?? violation() ?? lost(),
+    violation: violated,
     acknowledged: clients.count,
     events: time.count,
     faults,

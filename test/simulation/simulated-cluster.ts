@@ -90,6 +90,7 @@ export class SimulatedCluster {
     })
     const clock = this.#clock()
     this.managerClocks = [clock, { ...clock }]
+    for (const machine of this.machines) machine.onMysqldChange(() => this.#sayHowMysqldIs(machine))
     this.cells.committed = (before, record) => this.#happened({ kind: 'committed', before, record })
   }
 
@@ -127,6 +128,10 @@ export class SimulatedCluster {
   /** Where clients are sent. */
   get route(): PrimaryRoute | undefined {
     return this.platform.route
+  }
+
+  #sayHowMysqldIs({ name, mysqld }: Machine): void {
+    if (mysqld !== null) this.say(`mysqld ${mysqld.pid} of ${name} is ${mysqld.state}`)
   }
 
   say(what: string): void {
@@ -246,6 +251,7 @@ export class SimulatedCluster {
   }
 
   killAgent(machine: Machine): void {
+    this.say(`the agent of ${machine.name} dies`)
     machine.agentLife?.die()
     machine.agentLife = null
     machine.disk.tear()
@@ -268,6 +274,7 @@ export class SimulatedCluster {
   }
 
   crashMachine(machine: Machine): void {
+    this.say(`the machine of ${machine.name} crashes`)
     this.#listening.delete(machine.name)
     machine.crash()
   }
@@ -296,6 +303,7 @@ export class SimulatedCluster {
   }
 
   killManager(index: number): void {
+    this.say(`manager-${index} dies`)
     this.managers[index]?.life.die()
   }
 

@@ -47,7 +47,12 @@ export class SimulatedManager {
       {
         decided: ({ sentence }, changed) => changed && said(this.name, sentence),
         acted: (action) =>
-          said(this.name, action.kind === 'commit' ? `commits: ${action.why}` : `sends ${action.kind}`),
+          said(
+            this.name,
+            action.kind === 'commit'
+              ? `commits: ${action.why}`
+              : `sends ${action.kind}${'to' in action ? ` to ${action.to}` : ''}`,
+          ),
         answered: ({ action, error }) => said(this.name, `${action.kind} ${action.to}: ${error || 'done'}`),
         recovered: (recovery) => {
           said(this.name, `recovery ended: ${recovery.kind} ${recovery.outcome}`)
