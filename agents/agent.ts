@@ -296,9 +296,11 @@ export class Agent implements AgentHandlers {
     this.#resets.look()
     // What its files said, or a promise, is older than what the server says of itself.
     if (observer.isFresh && process.state === 'running') course.binlogSet = null
-    if (observer.silentMs > 0) this.#silence.look()
+    const isSilent = observer.silentMs > 0
+    if (isSilent) this.#silence.look()
     this.#publish()
-    this.#converger.wake()
+    // A pass asks the server, and one that failed is tried again after a moment.
+    if (!isSilent && observer.server !== null) this.#converger.wake()
   }
 
   /** Nothing is new; the agent is there. */
