@@ -44,6 +44,10 @@ export class Machine {
   errorLogIsRead = (): Promise<void> => Promise.resolve()
   /** What must never happen and did. */
   broken: string | undefined
+  /** One data folder takes the place of another, for good. */
+  gaveUp: (gone: DataFolder, instead: DataFolder) => void = () => undefined
+  /** Transactions were cut off the end of the binlog. */
+  cut: (tail: GtidSet) => void = () => undefined
   readonly #onChange = new Set<() => void>()
 
   constructor(name: InstanceName, host: string, clock: MachineClock, ports: Omit<ReceiverPorts, 'instance' | 'host'>) {

@@ -10,7 +10,9 @@ import type { Machine } from './machine.ts'
 import { giveUp } from './operations/accepted-loss.ts'
 import { notesOf } from './operations/after-healing.ts'
 import { whatBreaks } from './rules.ts'
+import { shapeOf, type Family } from './families.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { Watch } from './watch/watch.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 
 export interface Outcome {
@@ -30,6 +32,8 @@ export interface PlayOptions {
   readonly trace?: ((line: string) => void) | undefined
   /** All machines are equally fast. */
   readonly alike?: boolean
+  /** Only faults of this family, in its clusters. */
+  readonly family?: Family | undefined
 }
 
 const mostFaults = 8
@@ -46,11 +50,11 @@ const wholeMs = 90_000
 const appliedMs = 20_000
 
 /** Plays what follows from one seed: a cluster comes up, suffers, is healed, and must have lost nothing. */
-export async function play(seed: number, { only, trace, alike = false }: PlayOptions = {}): Promise<Outcome> {
+export async function play(seed: number, { only, trace, alike = false, family }: PlayOptions = {}): Promise<Outcome> {
   const random = new SeededRandom(seed)
   const cluster = new SimulatedCluster({
     seed: random.below(4_294_967_296),
-    ...drawShape(random),
+    ...drawShape(random, family),
     trace,
   })
   const { time, spec } = cluster
@@ -64,14 +68,18 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
     const { machine } = happening
     if (machine === primaryOf(cluster, cluster.record)) broken ??= lacksAcknowledged(machine, clients)
   })
-  const look = (): void => void (broken ??= whatBreaks(cluster, clients))
+  const watch = new Watch(cluster, clients)
+  const look = (): void => {
+    watch.look()
+    broken ??= watch.broken ?? whatBreaks(cluster, clients)
+  }
   cluster.cells.changed = look
   const lookAgain = (): void => {
     look()
     time.after(lookMs, lookAgain)
   }
   lookAgain()
-  const violation = (): string | undefined => broken ?? violationIn(cluster)
+  const violation = (): string | undefined => watch.broken ?? broken ?? violationIn(cluster)
   const isOver = (): boolean => violation() !== undefined
   const isWhole = (): boolean => isOver() || whatIsMissing(cluster) === undefined
 
@@ -80,7 +88,8 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
   if (!alike) slowDown(cluster, new SeededRandom(seed ^ 0x510e))
   clients.start()
   const faults = 1 + random.below(mostFaults)
-  const kinds = drawKinds(random)
+  const drawn = drawKinds(random)
+  const kinds = family === undefined ? drawn : shapeOf(family).kinds
   const endMs = time.nowMs + 500 + faults * random.pick([150, 400, 1_000])
   for (let fault = 0; fault < faults; fault += 1) {
     const draws = random.fork()
@@ -107,8 +116,9 @@ export async function play(seed: number, { only, trace, alike = false }: PlayOpt
 }
 
 /** How many instances, and what a person may have said of them. */
-function drawShape(random: SeededRandom): Pick<ClusterOptions, 'instances' | 'spec'> {
-  const instances = random.pick([1, 2, 2, 3, 3, 3, 3, 3, 4, 5])
+function drawShape(random: SeededRandom, family: Family | undefined): Pick<ClusterOptions, 'instances' | 'spec'> {
+  const sizes = family === undefined ? [1, 2, 2, 3, 3, 3, 3, 3, 4, 5] : shapeOf(family).instances
+  const instances = random.pick(sizes)
   const never = instances > 2 && random.chance(0.1) ? { 'shop-1': { promotion: 'never', priority: 0 } as const } : {}
   return {
     instances,

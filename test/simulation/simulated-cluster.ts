@@ -7,12 +7,14 @@ import { clusterSpecSchema, type ClusterSpec } from '../../failover/protocol/spe
 import { defaultTimings, type Timings } from '../../failover/protocol/timings.ts'
 import type { PrimaryRoute } from '../../src/common/ports/platform.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
+import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
 import { Value } from 'typebox/value'
 import { Machine, type VolumeSnapshot } from './machine.ts'
 import { Excuses } from './excuses.ts'
 import { RecordedCells } from './recorded-cells.ts'
+import type { DataFolder } from './mysqld/data-folder.ts'
 import { SimulatedProcess } from './mysqld/process-port.ts'
 import { SimulatedServer } from './mysqld/server-port.ts'
 import { simulatedVolume } from './mysqld/volume-port.ts'
@@ -43,6 +45,16 @@ export type Happening =
   | { readonly kind: 'committed'; readonly before: ClusterRecord | undefined; readonly record: ClusterRecord }
   /** A server lets clients in. */
   | { readonly kind: 'opened'; readonly machine: Machine }
+  /** An agent tells somebody what it sees. */
+  | { readonly kind: 'said'; readonly machine: Machine; readonly observation: Observation }
+  /** An agent has carried out an order, or answered a question. */
+  | { readonly kind: 'answered'; readonly path: string; readonly order: unknown; readonly answer: unknown }
+  /** Clients are sent somewhere else. */
+  | { readonly kind: 'routed'; readonly route: PrimaryRoute }
+  /** One data folder takes the place of another, for good. */
+  | { readonly kind: 'gaveUp'; readonly machine: Machine; readonly gone: DataFolder; readonly instead: DataFolder }
+  /** The end of a binlog is cut off. */
+  | { readonly kind: 'cut'; readonly machine: Machine; readonly tail: GtidSet }
 
 /** A whole cluster in one process: shipped agents and managers, on simulated servers, disks, networks and clocks. */
 export class SimulatedCluster {
@@ -86,6 +98,7 @@ export class SimulatedCluster {
       startAgent: (machine) => this.startAgent(machine),
       killAgent: (machine) => this.killAgent(machine),
       putVolume: (machine, volume) => this.putVolume(machine, volume),
+      routed: (route) => this.#happened({ kind: 'routed', route }),
       say: (what) => this.say(what),
     })
     const clock = this.#clock()
@@ -109,7 +122,7 @@ export class SimulatedCluster {
   }
 
   #made(name: InstanceName): Machine {
-    return new Machine(name, hostOf(name), this.#clock(), {
+    const machine = new Machine(name, hostOf(name), this.#clock(), {
       time: this.time,
       random: this.random.fork(),
       network: this.network,
@@ -118,6 +131,9 @@ export class SimulatedCluster {
         return machine && { instance: machine.name, mysqld: machine.mysqld }
       },
     })
+    machine.gaveUp = (gone, instead) => this.#happened({ kind: 'gaveUp', machine, gone, instead })
+    machine.cut = (tail) => this.#happened({ kind: 'cut', machine, tail })
+    return machine
   }
 
   /** Those that there are now, by ordinal. */
@@ -181,6 +197,8 @@ export class SimulatedCluster {
       network,
       held,
       random: this.random.fork(),
+      observed: (name, observation) => this.#happened({ kind: 'said', machine: this.machine(name), observation }),
+      answered: (path, order, answer) => this.#happened({ kind: 'answered', path, order, answer }),
       at: (address) => {
         const machine = this.#machineAt(address.split(':')[0] ?? '')
         if (machine === undefined) return undefined

@@ -19,6 +19,8 @@ export class SimulatedDisk implements Disk {
   /** Called before each write begins: a fault may come right there. */
   beforeWrite: () => void = () => undefined
   afterWrite: () => void = () => undefined
+  /** How often something came to the disk. */
+  writes = 0
 
   constructor(time: VirtualTime, random: SeededRandom) {
     this.#time = time
@@ -27,6 +29,11 @@ export class SimulatedDisk implements Disk {
 
   async read(path: string): Promise<Uint8Array | undefined> {
     return this.#files.get(path)?.slice()
+  }
+
+  /** What is there now, without a copy and without waiting. */
+  peek(path: string): Uint8Array | undefined {
+    return this.#files.get(path)
   }
 
   async allocate(path: string, size: number): Promise<void> {
@@ -64,11 +71,13 @@ export class SimulatedDisk implements Disk {
     this.#underWay.clear()
     this.#files.clear()
     for (const [path, bytes] of files) this.#files.set(path, bytes.slice())
+    this.writes += 1
   }
 
   #put({ path, offset, bytes }: Write, length: number): void {
     const file = this.#files.get(path)
     if (file === undefined) throw new Error(`${path} does not exist`)
     file.set(bytes.subarray(0, length), offset)
+    this.writes += 1
   }
 }

@@ -15,6 +15,7 @@ export interface PlatformPorts {
   readonly startAgent: (machine: Machine) => void
   readonly killAgent: (machine: Machine) => void
   readonly putVolume: (machine: Machine, volume: VolumeSnapshot) => void
+  readonly routed: (route: PrimaryRoute) => void
   readonly say: (what: string) => void
 }
 
@@ -52,6 +53,7 @@ export class SimulatedPlatform {
         await new Promise<void>((resolve) => time.after(network.delayMs(), resolve))
         if (route.epoch < (this.route?.epoch ?? 0)) return false
         this.route = route
+        this.#ports.routed(route)
         return true
       },
       publishedPrimary: async () => this.route,

@@ -24,12 +24,15 @@ export interface TransportPorts {
   readonly random: SeededRandom
   readonly network: Network
   readonly held: HeldLetters
+  readonly observed: (name: string, observation: Observation) => void
+  readonly answered: (path: string, order: unknown, answer: unknown) => void
   /** Who listens at `host:port`; `name` also where nobody does. */
   readonly at: (address: string) => { readonly name: string; readonly listening: Listening | null } | undefined
 }
 
 /** Requests may be late, lost, or arrive twice. */
-export function simulatedTransport(from: string, { time, random, network, held, at }: TransportPorts): Transport {
+export function simulatedTransport(from: string, ports: TransportPorts): Transport {
+  const { time, random, network, held, at } = ports
   return {
     post: (address, path, body, deadlineMs) =>
       new Promise((resolve, reject) => {
@@ -50,6 +53,7 @@ export function simulatedTransport(from: string, { time, random, network, held, 
             if (handler === undefined) throw new Error(`no agent knows ${path}`)
             handler(sent).then(
               (answer) => {
+                ports.answered(path, body, answer)
                 const said = asJson(answer)
                 back(() => resolve(said))
               },
@@ -78,7 +82,8 @@ const lookMs = 250
 const silentMs = 1_200
 
 /** The streams of observations that one manager reads. */
-export function simulatedFeed(from: string, life: ProcessLife, { time, network, at }: TransportPorts): AgentFeed {
+export function simulatedFeed(from: string, life: ProcessLife, ports: TransportPorts): AgentFeed {
+  const { time, network, at } = ports
   return {
     follow(address, _whom, listener) {
       let ended = false
@@ -94,7 +99,7 @@ export function simulatedFeed(from: string, life: ProcessLife, { time, network, 
         }
         const reachable = to?.listening && network.reaches(from, to.name) && network.reaches(to.name, from)
         if (stream === null && reachable && to.listening !== null)
-          stream = new Stream(to.listening, { from, life, time, network }, listener)
+          stream = new Stream(to.listening, { ...ports, from, life }, listener)
       }
       const again = (): void => {
         life.enter(look)
@@ -120,11 +125,9 @@ function asSent(observation: Observation): Observation {
   return sent
 }
 
-interface StreamPorts {
+interface StreamPorts extends Pick<TransportPorts, 'time' | 'network' | 'observed'> {
   readonly from: string
   readonly life: ProcessLife
-  readonly time: VirtualTime
-  readonly network: Network
 }
 
 /** One connection: what was said first arrives first, and after what is lost nothing arrives. */
@@ -152,8 +155,9 @@ class Stream {
   }
 
   #send(observation: Observation | null): void {
-    const { time, network, from, life } = this.#ports
+    const { time, network, from, life, observed } = this.#ports
     const sent = observation && asSent(observation)
+    if (observation !== null) observed(this.of.name, observation)
     this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs())
     time.after(this.#lastArrivalMs - time.nowMs, () => {
       if (!this.#isOpen) return

@@ -41,6 +41,8 @@ export class DataFolder {
   received = GtidSet.empty
   /** Of the relay log, what is surely on the disk. */
   syncedRelayLog = 0
+  /** What it told a source that it has. */
+  readonly acknowledged: Transaction[] = []
   #lastNumber = 0
 
   constructor(uuid: string, gates: ReadonlySet<InstanceName>) {

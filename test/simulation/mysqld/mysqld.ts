@@ -59,6 +59,8 @@ export class Mysqld {
   semiSyncSource = { enabled: false, acks: 1 }
   /** Acknowledged to a client without the replicas, since the server started. */
   unacknowledged = 0
+  /** What a stop by a stranger told clients OK. */
+  unproven: readonly Transaction[] = []
   applierRuns = false
   /** Something holds the applier up: a lock, or a large transaction. */
   appliesNothing = false
@@ -194,6 +196,7 @@ export class Mysqld {
   #giveUpWaiting(answer: CommitAnswer): void {
     for (const one of this.#waiting) {
       this.unacknowledged += 1
+      if (answer === 'unproven') this.unproven = [...this.unproven, one.transaction]
       this.#finish(one, answer)
     }
   }

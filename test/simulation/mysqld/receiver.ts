@@ -235,6 +235,7 @@ class Connection {
     this.#own.apply()
     if (!this.#dump.semiSync) return
     const { uuid } = folder
+    folder.acknowledged.push(transaction)
     this.#back.send(() => {
       if (this.#from.dumps.includes(this.#dump)) this.#from.acknowledged(uuid, position)
     })

@@ -59,6 +59,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     trimTail: async (sourceHolds) => {
       await takes()
       const cut = machine.folder?.cutTail(parseGtidSet(sourceHolds))
+      machine.cut(unionOf((cut ?? []).map(({ gtid }) => gtid.toString())))
       if (cut === null) machine.broken = `${machine.name} cut off what InnoDB had committed`
       if (machine.folder !== undefined) machine.folder.uuid = ''
       return 'tail'
@@ -73,7 +74,8 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     freshSeedFolder: async () => (machine.folders.delete('seed'), 'seed'),
     swapIn: async (from) => {
       await takes()
-      swap(machine.folders.get(from))
+      const before = swap(machine.folders.get(from))
+      if (before !== undefined && machine.folder !== undefined) machine.gaveUp(before, machine.folder)
       machine.folders.delete(from)
     },
     swapBeside: async (from) => {
@@ -89,7 +91,11 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
       machine.folders.set('data', beside)
       machine.folders.delete('beside')
     },
-    dropBeside: async () => void machine.folders.delete('beside'),
+    dropBeside: async () => {
+      const beside = machine.folders.get('beside')
+      if (beside !== undefined && machine.folder !== undefined) machine.gaveUp(beside, machine.folder)
+      machine.folders.delete('beside')
+    },
     probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
   }
 }

@@ -1,0 +1,76 @@
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
+import type { Machine } from '../machine.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
+import { waitsForFewer } from './commits.ts'
+import { heldBy, heldByAtLeast, shown } from './held.ts'
+import type { OnDisk } from './on-disk.ts'
+
+interface Opened {
+  readonly pid: number
+  readonly epoch: number
+}
+
+/** Servers that let clients in, and whether they may. */
+export class Openings {
+  readonly #cluster: SimulatedCluster
+  readonly #onDisk: OnDisk
+  readonly #primaries = new Map<number, MemberId>()
+  readonly #last = new Map<Machine, Opened>()
+
+  constructor(cluster: SimulatedCluster, onDisk: OnDisk) {
+    this.#cluster = cluster
+    this.#onDisk = onDisk
+  }
+
+  committed({ epoch, primary }: ClusterRecord): void {
+    this.#primaries.set(epoch, primary)
+  }
+
+  /** Of a route as well: whom the record named in that epoch. */
+  primaryOf(epoch: number): string | undefined {
+    const member = this.#primaries.get(epoch)
+    return member && instanceOf(member)
+  }
+
+  opened(machine: Machine): string | undefined {
+    const { record } = this.#cluster
+    const disk = this.#onDisk.of(machine)
+    const { mysqld } = machine
+    if (record === undefined || mysqld === null) return undefined
+    const epoch = disk?.assignment?.role === 'primary' ? disk.assignment.epoch : 0
+    if (epoch === 0 || disk?.promise !== epoch)
+      return `${machine.name} opens; by its disk it is primary of epoch ${epoch} and promised ${disk?.promise ?? 0}`
+    const primary = this.primaryOf(epoch)
+    if (primary !== machine.name)
+      return `${machine.name} opens as primary of epoch ${epoch}; the record named ${primary ?? 'nobody'}`
+    const again = this.#opensAgain(machine, { pid: mysqld.pid, epoch })
+    this.#last.set(machine, { pid: mysqld.pid, epoch })
+    if (record.epoch !== epoch) return undefined
+    if (waitsForFewer(machine, record.acks)) return `${machine.name} opens and waits for fewer than ${record.acks}`
+    return again ? this.#shows(machine, record) : undefined
+  }
+
+  /** Its mysqld was started again since it was open, and nobody else has led meanwhile. */
+  #opensAgain({ name, ...machine }: Machine, { pid, epoch }: Opened): boolean {
+    const before = [...this.#last].find(([one]) => one.name === name)?.[1]
+    if (machine.mysqld === null || before === undefined || before.pid === pid) return false
+    for (let one = before.epoch; one <= epoch; one += 1) if (this.primaryOf(one) !== name) return false
+    return true
+  }
+
+  /** Nobody may read what k of the sync set do not hold. */
+  #shows(machine: Machine, { syncSet, acks }: ClusterRecord): string | undefined {
+    if (acks === 0) return undefined
+    const executed = machine.folder?.executed
+    if (executed === undefined) return undefined
+    const held = syncSet.map((member) => {
+      const one = this.#cluster.machine(instanceOf(member))
+      return this.#cluster.mayForget(one) ? executed : heldBy(one)
+    })
+    const shownTooEarly = executed.subtract(heldByAtLeast(acks, held))
+    return shownTooEarly.isEmpty()
+      ? undefined
+      : `${machine.name} opens again and shows ${shown(shownTooEarly)}, held by fewer than ${acks} of the sync set`
+  }
+}

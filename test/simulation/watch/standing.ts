@@ -1,0 +1,70 @@
+import { instanceOf } from '../../../topology/snapshot/member.ts'
+import type { Machine } from '../machine.ts'
+import type { SimulatedCluster } from '../simulated-cluster.ts'
+
+/** Clocks differ by 2 %, and what an agent does takes a moment. */
+const besidesMs = 1_500
+
+/** What must be true at every moment, whatever happened. */
+export class Standing {
+  readonly #cluster: SimulatedCluster
+  readonly #aloneSince = new Map<Machine, number>()
+
+  constructor(cluster: SimulatedCluster) {
+    this.#cluster = cluster
+  }
+
+  look(): string | undefined {
+    return this.#lacksLease() ?? this.#letsInWhoDoesNotCount()
+  }
+
+  /** An agent that runs and reaches neither a manager nor a majority closes its primary. */
+  #lacksLease(): string | undefined {
+    const { machines, time, timings } = this.#cluster
+    for (const machine of machines) {
+      const runs = machine.agentLife?.runs === true && machine.mysqld?.state === 'running' && machine.mysqld.mayWrite
+      if (!runs || !this.#isAlone(machine)) {
+        this.#aloneSince.delete(machine)
+        continue
+      }
+      const since = this.#aloneSince.get(machine) ?? time.nowMs
+      this.#aloneSince.set(machine, since)
+      const aloneMs = time.nowMs - since
+      if (aloneMs > timings.leaseMs + timings.leaseAfterPauseMs + besidesMs)
+        return `${machine.name} is alone for ${Math.round(aloneMs)} ms and takes writes`
+    }
+    return undefined
+  }
+
+  #isAlone({ name }: Machine): boolean {
+    const { machines, managers, network } = this.#cluster
+    const hears = (other: string): boolean => network.reaches(name, other) && network.reaches(other, name)
+    const managed = managers.some((manager, index) => manager?.life.runs === true && hears(`manager-${index}`))
+    const peers = machines.filter((peer) => peer.name !== name && peer.agentLife?.runs === true && hears(peer.name))
+    return !managed && (peers.length + 1) * 2 <= machines.length
+  }
+
+  /** A gate is open, and whoever comes through would be counted, and the record does not count that one. */
+  #letsInWhoDoesNotCount(): string | undefined {
+    const { record, machines } = this.#cluster
+    if (record === undefined) return undefined
+    const primary = this.#cluster.machine(instanceOf(record.primary))
+    const assignment = this.#cluster.observation(primary.name)?.stored.assignment
+    if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch) return undefined
+    if (primary.mysqld?.semiSyncSource.enabled !== true || primary.mysqld.state === 'dead') return undefined
+    const members = record.syncSet.map(instanceOf)
+    const stranger = machines.find(
+      (machine) =>
+        machine !== primary &&
+        !members.includes(machine.name) &&
+        primary.folder?.gates.has(machine.name) === true &&
+        wouldAcknowledge(machine, primary),
+    )
+    return stranger && `the gate of ${stranger.name} is open, which does not count and would acknowledge`
+  }
+}
+
+function wouldAcknowledge({ mysqld }: Machine, { host }: Machine): boolean {
+  if (mysqld === null || mysqld.state === 'dead') return false
+  return mysqld.semiSyncReplica && mysqld.receiver.status !== 'no' && mysqld.folder.source?.host === host
+}
