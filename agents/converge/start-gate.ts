@@ -4,7 +4,7 @@ import { settle } from '../doubts/unsettled.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
-import type { TailJudgement } from '../ports/volume.ts'
+import type { Ending, TailJudgement } from '../ports/volume.ts'
 import {
   archiveUnsettled,
   cutTail,
@@ -20,15 +20,25 @@ import {
  * that keeps it down.
  */
 export function passesStartGate(view: View): NextPass | null {
-  const { stored, life, course, told, doubts } = view
+  const { stored, life, course } = view
   const { assignment, promise } = stored
   if (life.ending === null || course.binlogSet === null)
     return { steps: [initialiseWhereEmpty, readEnding], next: 'at once' }
-  // A stop nobody ordered may have acknowledged what no replica holds: on disk before anything is started or cut.
-  if (life.ending.how !== 'crashed' && (!stored.unsettled || doubts.settling > 0))
-    return { steps: [keepAsUnsettled(life.ending)], next: 'at once' }
+  const doubted = doubtsTail(view, life.ending)
+  if (doubted !== null) return doubted
   if (assignment?.role === 'replica' && promise === assignment.epoch) return settlesTail(view, course.binlogSet)
-  if (!leads(stored)) return staysDown(`it was primary and promised epoch ${promise}`)
+  return leads(stored) ? startsAgain(view) : staysDown(`it was primary and promised epoch ${promise}`)
+}
+
+/** A stop nobody ordered may have acknowledged what no replica holds: on disk before anything is started or cut. */
+function doubtsTail({ stored, doubts }: View, ending: Ending): NextPass | null {
+  if (ending.how === 'crashed' || (stored.unsettled && doubts.settling === 0)) return null
+  return { steps: [keepAsUnsettled(ending)], next: 'at once' }
+}
+
+/** It leads, and nobody else was elected. */
+function startsAgain(view: View): NextPass | null {
+  const { told, course } = view
   if (!told.mayRestart && !isAlone(view))
     return staysDown('it was primary; it waits for the manager to fail over or to let it start again')
   // What its recovery commits is nobody's to read before a marker proves it, also where the server was down when it was

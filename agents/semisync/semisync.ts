@@ -9,7 +9,8 @@ import { Markers } from './marker.ts'
 import { isPreparedFor, prepareToLead } from './preparation.ts'
 import { nextAsPrimary } from './primary.ts'
 import { promise } from './promise.ts'
-import { isPointed, nextAsReplica } from './replica.ts'
+import { isPointed } from './connecting.ts'
+import { nextAsReplica } from './replica.ts'
 import { underPromise } from './under-promise.ts'
 
 /** Replicas follow a primary by GTID. A write is acknowledged once k counted replicas have received it. */

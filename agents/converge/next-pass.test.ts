@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import { gtids } from '../../topology/testing.ts'
+import { changeLife, type Life } from '../instance/life.ts'
+import { viewOf, type NextPass } from '../instance/pass.ts'
+import type { StoredState } from '../instance/stored-state.ts'
+import { Semisync } from '../semisync/semisync.ts'
+import {
+  aServerState,
+  primaryOfEpoch3,
+  replicaOfEpoch3,
+  ScriptedProcess,
+  ScriptedServer,
+  testParts,
+} from '../testing.ts'
+import { opened } from '../testing-passes.ts'
+import type { Known } from '../instance/known.ts'
+import { nextPass } from './next-pass.ts'
+
+/** What an agent of shop-0 knows where its mysqld is dead, and what it decides. */
+interface Case {
+  readonly stored?: Partial<StoredState>
+  readonly life?: Partial<Life>
+  readonly told?: Partial<Known['told']>
+  readonly course?: Partial<Known['course']>
+  readonly silentForMs?: number
+}
+
+async function decided(state: ScriptedProcess['state'], known: Case): Promise<NextPass> {
+  const process = new ScriptedProcess()
+  process.state = state
+  const parts = await testParts(new ScriptedServer(aServerState()), { process })
+  await parts.file.update({ promise: 3, revision: 10, ...known.stored })
+  changeLife(parts, known.life ?? {})
+  Object.assign(parts.told, known.told)
+  Object.assign(parts.course, known.course)
+  parts.contact.managerHeardAtMs = parts.world.clock.monotonicMs() - (known.silentForMs ?? 0)
+  return nextPass(viewOf(parts, null), new Semisync(parts, () => undefined))
+}
+
+function told({ store, steps = [], now, then }: NextPass): string {
+  const sentence = (then ?? now)?.converged?.sentence ?? now?.converged?.sentence ?? ''
+  const stores = store === undefined ? [] : [`stores ${Object.keys(store).join()}`]
+  return [...stores, ...steps.map(({ name }) => name), sentence].filter((part) => part !== '').join('; ')
+}
+
+const held = gtids('shop-0', 100)
+const crashed: Partial<Life> = { ending: { how: 'crashed', sentence: '' } }
+const stopped: Partial<Life> = { ending: { how: 'stopped', sentence: 'its error log says so' } }
+const tail = { mayHaveTail: true, assignment: primaryOfEpoch3 } as const
+const follows = { mayHaveTail: true, assignment: replicaOfEpoch3 } as const
+const reported = { epoch: 4, holds: held, executed: held, asPrimary: true }
+const report = (asPrimary: boolean) => ({ promiseReport: { ...reported, asPrimary }, binlogSet: held })
+
+describe('With its mysqld dead, an agent', () => {
+  it.each<[string, Case, string]>([
+    [
+      'starts the server of a replica, closed',
+      { stored: { assignment: replicaOfEpoch3 } },
+      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+    ],
+    [
+      'takes back a copy that was not proven, before anything else',
+      { stored: { unproven: true, promise: 4, ...tail } },
+      'take back',
+    ],
+    [
+      'waits while a seeding has not ended',
+      { stored: { seeding: true, assignment: replicaOfEpoch3 } },
+      'mysqld stays down: a seeding has not ended; it waits to be seeded again',
+    ],
+    [
+      'that promised a newer epoch as primary reports what the dead server holds, and starts nothing before that',
+      { stored: { promise: 4, ...tail } },
+      'report what the dead server holds; stopped under the promise of epoch 4',
+    ],
+    [
+      'that promised a newer epoch after it was primary, and was assigned to follow, does so too',
+      { stored: { promise: 4, ...follows } },
+      'report what the dead server holds; stopped under the promise of epoch 4',
+    ],
+    [
+      'that promised a newer epoch as primary, and reported, finds out how its server ended',
+      { stored: { promise: 4, ...tail }, course: report(true) },
+      'initialise where empty; read how mysqld ended',
+    ],
+    [
+      'that promised a newer epoch as primary keeps its server down',
+      { stored: { promise: 4, ...tail }, course: report(true), life: crashed },
+      'mysqld stays down: it was primary and promised epoch 4',
+    ],
+    [
+      'that promised a newer epoch as replica starts its server, to say what that holds',
+      { stored: { promise: 4, assignment: replicaOfEpoch3 } },
+      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+    ],
+    [
+      'that promised as replica remembers that it stopped in order, before its server starts again',
+      { stored: { promise: 4, stoppedInOrder: false, assignment: replicaOfEpoch3 }, course: report(false) },
+      'stores stoppedInOrder',
+    ],
+    [
+      'of a primary waits for its manager',
+      { stored: tail, life: crashed, course: { binlogSet: held } },
+      'mysqld stays down: it was primary; it waits for the manager to fail over or to let it start again',
+    ],
+    [
+      'of a primary that a stranger stopped has the doubt on disk first, also where it may start again',
+      { stored: tail, life: stopped, course: { binlogSet: held }, told: { mayRestart: true } },
+      'keep as unsettled',
+    ],
+    [
+      'of a primary that may start again starts it, to be opened in place',
+      { stored: tail, life: crashed, course: { binlogSet: held, reopening: true }, told: { mayRestart: true } },
+      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+    ],
+    [
+      'of a primary that heard no manager for long does so by itself',
+      { stored: tail, life: crashed, course: { binlogSet: held, reopening: true }, silentForMs: 1e7 },
+      'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+    ],
+    [
+      'that follows another primary now waits to hear what that holds',
+      { stored: follows, life: crashed, course: { binlogSet: held } },
+      'mysqld stays down: it waits to hear what the new primary holds, to judge its own tail',
+    ],
+    [
+      'whose tail the new primary holds settles that',
+      { stored: follows, life: crashed, course: { binlogSet: held }, told: { sourceHolds: held } },
+      'settle',
+    ],
+    [
+      'whose tail the new primary lacks has it judged',
+      { stored: follows, life: crashed, course: { binlogSet: held }, told: { sourceHolds: gtids('shop-0', 99) } },
+      'judge the tail',
+    ],
+    [
+      'whose tail was judged to be cut archives and cuts it',
+      {
+        stored: follows,
+        life: { ...crashed, tail: { kind: 'trim', gtids: held, sentence: '' } },
+        course: { binlogSet: held },
+        told: { sourceHolds: gtids('shop-0', 99) },
+      },
+      'archive and cut the tail; on disk mayHaveTail',
+    ],
+    [
+      'never cuts a tail that may have been acknowledged',
+      {
+        stored: { ...follows, unsettled: true },
+        life: { ...stopped, tail: { kind: 'trim', gtids: held, sentence: '' } },
+        course: { binlogSet: held },
+        told: { sourceHolds: gtids('shop-0', 99) },
+      },
+      'archive what may have been acknowledged; on disk mayHaveTail',
+    ],
+  ])('%s', async (_, known, what) => {
+    expect(told(await decided('dead', known))).toBe(what)
+  })
+})
+
+describe('With its mysqld running, an agent', () => {
+  it.each<[string, Partial<StoredState>, string]>([
+    [
+      'that promised a newer epoch as primary kills it, never drains it, and reports after that',
+      { promise: 4, ...tail },
+      'kill; report what the dead server holds; stopped under the promise of epoch 4',
+    ],
+    [
+      'that promised a newer epoch as replica stops receiving before it reads what it reports',
+      { promise: 4, assignment: replicaOfEpoch3 },
+      'stop the receiver; stop acknowledging; report what is held; stopped under the promise of epoch 4',
+    ],
+    [
+      'that gives up what it has reports nothing of that',
+      { promise: 4, seeding: true, assignment: replicaOfEpoch3 },
+      'report; stopped under the promise of epoch 4',
+    ],
+  ])('%s', async (_, stored, what) => {
+    expect(told(await decided('running', { stored }))).toBe(what)
+  })
+
+  it('looks at it before anything is decided by what it says', async () => {
+    const assignments: readonly Assignment[] = [primaryOfEpoch3, replicaOfEpoch3]
+    for (const assignment of assignments)
+      expect(await decided('running', { stored: { assignment }, life: { stage: opened } })).toEqual({
+        next: 'after a look',
+      })
+  })
+})

@@ -1,0 +1,100 @@
+import type { ReplicaAssignment } from '../../failover/protocol/order.ts'
+import type { Channel, ServerState } from '../../topology/snapshot/observation.ts'
+import { nobodysAddress } from '../../topology/snapshot/replication-tree.ts'
+import { hasDueOptions } from '../guard/channel-options.ts'
+import type { Following, Stage } from '../instance/life.ts'
+import { notice, outdate, type NextPass, type Step, type View } from '../instance/pass.ts'
+import {
+  openGates,
+  pointTo,
+  pointWithOptions,
+  startApplier,
+  startReceiver,
+  stopReceiver,
+  switchAcknowledgementsOff,
+  willAcknowledge,
+} from './replica-steps.ts'
+
+/** So long nobody looks again at what was made ready. */
+const pointedMs = 1_000
+
+/** Points to the source and starts both threads; semi-sync takes effect at the receiver's start. */
+export function begins(view: View, assignment: ReplicaAssignment, state: ServerState): NextPass {
+  const { source, revision, sourceReady } = assignment
+  const connectsNow = sourceReady !== false
+  const started = startedNow(view, assignment)
+  // While acknowledgements are switched off it is not ready: its applier was not started.
+  const isPointed = !connectsNow && !state.semiSyncSource.enabled
+  const stage: Stage = connectsNow ? started : isPointed ? { ...started, step: 'pointed' } : { is: 'closed' }
+  const sentence = connectsNow
+    ? `connecting to ${source.instance}`
+    : `connects to ${source.instance} at its manager's word: once that has set its gates, or this one has its copy`
+  return {
+    ...(view.stored.stoppedInOrder ? { store: { stoppedInOrder: false } } : {}),
+    now: { life: { stage: { is: 'closed' } } },
+    steps: [
+      ...strayed(view, assignment, state.channel),
+      ...pointsTo(view, assignment, state.channel),
+      ...(connectsNow ? [startReceiver] : []),
+      ...(state.semiSyncSource.enabled ? [switchAcknowledgementsOff] : [...openGates(view, state), startApplier]),
+      outdate,
+    ],
+    then: {
+      course: { pointedTo: source.host },
+      life: { stage },
+      converged: { revision, done: false, sentence },
+    },
+    next: connectsNow ? 'soon' : 'when something changes',
+  }
+}
+
+function pointsTo(view: View, { source, counted }: ReplicaAssignment, channel: Channel | null): readonly Step[] {
+  return [
+    ...(channel !== null && channel.ioRunning !== 'no' ? [stopReceiver] : []),
+    willAcknowledge(counted),
+    hasDueOptions(view, channel, 'receiver') ? pointWithOptions(source, channel) : pointTo(source, channel),
+  ]
+}
+
+function strayed({ course }: View, { source }: ReplicaAssignment, channel: Channel | null): readonly Step[] {
+  if (channel === null || course.pointedTo !== source.host) return []
+  if ([source.host, nobodysAddress.host].includes(channel.sourceHost)) return []
+  return [notice('WrongSource', `it followed ${channel.sourceHost} and follows ${source.instance} again`)]
+}
+
+/** Everything is prepared, and its source is ready now. */
+export function connects(view: View, assignment: ReplicaAssignment): NextPass {
+  const { revision, source } = assignment
+  return {
+    now: { life: { stage: { is: 'closed' } } },
+    steps: [startReceiver, outdate],
+    then: {
+      life: { stage: startedNow(view, assignment) },
+      converged: { revision, done: false, sentence: `connecting to ${source.instance}` },
+    },
+    next: 'soon',
+  }
+}
+
+/** Its receiver is started now. */
+export function startedNow({ nowMs }: View, assignment: ReplicaAssignment): Following {
+  return { is: 'following', step: 'started', as: pointedAs(assignment), sinceMs: nowMs }
+}
+
+function pointedAs({ epoch, revision, source, counted }: ReplicaAssignment): string {
+  return `${epoch}@${revision} ${source.host}:${source.port} ${counted ? 'counted' : ''}`
+}
+
+/**
+ * It was made ready for this a moment ago, and only its receiver is to be started: nothing is looked at, or done again,
+ * before that.
+ */
+export function isPointed({ life, nowMs }: View, assignment: ReplicaAssignment): boolean {
+  const { stage } = life
+  return (
+    stage.is === 'following' &&
+    stage.step === 'pointed' &&
+    stage.as === pointedAs(assignment) &&
+    nowMs - stage.sinceMs < pointedMs
+  )
+}
