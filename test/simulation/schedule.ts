@@ -1,3 +1,4 @@
+import type { ClusterSpec } from '../../failover/protocol/spec.ts'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { acksFor } from '../../failover/protocol/spec.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
@@ -127,11 +128,23 @@ function drawShape(random: SeededRandom, family: Family | undefined): Pick<Clust
       durability: random.pick(['strict', 'strict', 'available']),
       failover: {
         automatic: true,
-        ...(random.chance(0.8) ? { budget: { failovers: 16, windowMs: 1_000 } } : {}),
+        ...(random.chance(0.8) ? { budget: { failovers: 16, windowMs: 1_000 } } : drawLimit(random)),
       },
       policies: never,
+      cloneAboveTransactions: random.pick([0, 20, 1_000]),
     },
   }
+}
+
+/** How few failovers there may be. */
+function drawLimit(random: SeededRandom): Partial<ClusterSpec['failover']> {
+  return random.pick([
+    {},
+    { windowMs: 0 },
+    { windowMs: 20_000 },
+    { budget: { failovers: 1, windowMs: 5_000 } },
+    { budget: { failovers: 2, windowMs: 30_000 } },
+  ])
 }
 
 function violationIn({ cells, machines }: SimulatedCluster): string | undefined {

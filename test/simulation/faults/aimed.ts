@@ -11,6 +11,9 @@ import { loseSight } from './network.ts'
 /** Whom a second blow is meant for, looked up when that blow is due. */
 type Role = 'primary' | 'former' | 'replica' | 'ordered' | 'manager'
 
+const isPromise = (happening: Happening): boolean =>
+  happening.kind === 'ordered' && happening.path === agentRoutes.promise
+
 /** Something that takes the lead from the primary, each in another way. */
 const falls: readonly ((cluster: SimulatedCluster, primary: Machine, random: SeededRandom) => void)[] = [
   (_, primary) => primary.mysqld?.die(),
@@ -26,7 +29,23 @@ const falls: readonly ((cluster: SimulatedCluster, primary: Machine, random: See
       agentLife?.thaw()
     })
   },
-  (cluster, _, random) => loseSight(cluster, random, random.between(1_500, 5_000)),
+  // Writes go on right while others promise.
+  (cluster, { mysqld, agentLife }, random) => {
+    mysqld?.freeze()
+    if (random.chance(0.5)) agentLife?.freeze()
+    const thaw = (): void => {
+      mysqld?.thaw()
+      agentLife?.thaw()
+    }
+    const ms = random.between(0, 30)
+    whenNext(cluster, isPromise, () => later(cluster, ms, thaw))
+    later(cluster, random.between(2_000, 4_000), thaw)
+  },
+  (cluster, _, random) => {
+    loseSight(cluster, random, 6_000)
+    const ms = random.between(0, 30)
+    whenNext(cluster, isPromise, () => later(cluster, ms, () => cluster.network.mend()))
+  },
   (cluster, _, random) => loseSight(cluster, random, random.between(1_500, 5_000)),
   (_, primary) => primary.mysqld?.stopInOrder(),
 ]
@@ -69,8 +88,8 @@ const isElection = (happening: Happening): boolean =>
 
 /** When somebody begins to be aimed at. */
 const triggers: readonly ((happening: Happening) => boolean)[] = [
-  (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.promise,
-  (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.promise,
+  isPromise,
+  isPromise,
   (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.assign,
   (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.fetch,
   (happening) => happening.kind === 'ordered' && happening.path === agentRoutes.demote,
@@ -111,7 +130,7 @@ function strikeElected(scene: Scene, random: SeededRandom): void {
 /** Each aims at one to three programs, at steps that follow from what is struck first. */
 export const aimedFaults: FaultTable = {
   'the primary falls, and others are struck at their steps': [
-    8,
+    14,
     (cluster, _, random) => {
       const former = primaryOf(cluster)
       if (former === undefined) return
@@ -121,7 +140,7 @@ export const aimedFaults: FaultTable = {
     },
   ],
   'the primary falls, and so does the elected one': [
-    4,
+    7,
     (cluster, _, random) => {
       const former = primaryOf(cluster)
       if (former === undefined) return
