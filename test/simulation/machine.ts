@@ -99,6 +99,14 @@ export class Machine {
     folder.forgetReceived()
   }
 
+  /** `RESET BINARY LOGS AND GTIDS`, by a hand. */
+  forgetGtids(): void {
+    const { mysqld, folder } = this
+    if (mysqld?.isUp !== true || folder === undefined) return
+    this.thrownAway = this.thrownAway.union(folder.executed)
+    folder.forgetGtids()
+  }
+
   /** The power is gone, for agent and mysqld, and with it what was written and not synced. */
   crash(): void {
     this.agentLife?.die()

@@ -190,10 +190,12 @@ function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): string | und
 
 /** What a stop that nobody ordered acknowledged is there, or a person finds where that is. */
 function lostSilently({ platform: { everybody } }: SimulatedCluster, { unproven }: Clients): string | undefined {
+  // With a volume that is gone, so are its binlogs.
+  if (everybody.some(({ goneMember }) => goneMember !== undefined)) return undefined
   const archived = unionOf(everybody.flatMap((machine) => machine.archived))
   const held = everybody.reduce((all, { folder }) => all.union(folder?.executed ?? GtidSet.empty), archived)
   const lost = unproven.subtract(held)
   return lost.isEmpty()
     ? undefined
-    : `lost: ${lost.toString()}, acknowledged by a server that a stranger stopped, is in no archive`
+    : `lost: ${lost.toString()}, acknowledged by the hand of a stranger, is in no archive`
 }

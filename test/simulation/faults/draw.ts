@@ -5,6 +5,7 @@ import { aimedFaults } from './aimed.ts'
 import { clockFaults } from './clocks.ts'
 import { diskFaults } from './disk-writes.ts'
 import type { FaultTable } from './fault.ts'
+import { hands } from './hands.ts'
 import { networkFaults } from './network.ts'
 import { processFaults } from './processes.ts'
 import { storeFaults } from './stores.ts'
@@ -19,6 +20,7 @@ const table: FaultTable = {
   ...volumeFaults,
   ...clockFaults,
   ...operatorCommands,
+  ...hands,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

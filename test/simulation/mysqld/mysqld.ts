@@ -64,6 +64,12 @@ export class Mysqld {
   applierRuns = false
   /** Something holds the applier up: a lock, or a large transaction. */
   appliesNothing = false
+  /** Somebody let clients in who is not the agent. */
+  isOpenByHand = false
+  /** Somebody switched acknowledgements off who is not the agent. */
+  isLooseByHand = false
+  /** Somebody holds a global read lock: `FLUSH TABLES WITH READ LOCK`, from this moment on. */
+  lockedSinceMs: number | null = null
   dumps: readonly Dump[] = []
   #waiting: readonly Waiting[] = []
   /** By server, the newest position that was acknowledged. */
@@ -139,8 +145,21 @@ export class Mysqld {
     this.apply()
   }
 
+  get isLocked(): boolean {
+    return this.lockedSinceMs !== null
+  }
+
+  lock(): void {
+    this.lockedSinceMs ??= this.#time.nowMs
+  }
+
+  unlock(): void {
+    this.lockedSinceMs = null
+    this.apply()
+  }
+
   get mayWrite(): boolean {
-    return this.isUp && !this.readOnly && !this.superReadOnly && !this.offline && !this.isClosing
+    return this.isUp && !this.readOnly && !this.superReadOnly && !this.offline && !this.isClosing && !this.isLocked
   }
 
   get waiting(): number {
@@ -162,7 +181,7 @@ export class Mysqld {
     for (const dump of this.dumps) dump.notify()
     if (!enabled || acks === 0) {
       this.folder.commit(transaction)
-      return answer('ok')
+      return answer(this.isLooseByHand && !isOwn ? 'unproven' : 'ok')
     }
     if (this.#waiting.length === 0 || this.#random.chance(1 - lostGroup)) this.#group += 1
     const waiting = { transaction, position: this.folder.binlog.length - 1, group: this.#group, isOwn, answer }
@@ -214,7 +233,17 @@ export class Mysqld {
     }
   }
 
+  /** `SET GLOBAL rpl_semi_sync_source_enabled = OFF`, by somebody: what waits is told OK, with no acknowledgement. */
+  loosen(): void {
+    if (!this.semiSyncSource.enabled) return
+    this.isLooseByHand = true
+    this.semiSyncSource = { ...this.semiSyncSource, enabled: false }
+    this.#acknowledged.clear()
+    this.#giveUpWaiting('unproven')
+  }
+
   setSemiSyncSource(acks: number): void {
+    this.isLooseByHand = false
     this.semiSyncSource = { enabled: acks > 0, acks: acks > 0 ? acks : this.semiSyncSource.acks }
     if (acks === 0) {
       this.#acknowledged.clear()
@@ -258,7 +287,9 @@ export class Mysqld {
   }
 
   #mayApply(): boolean {
-    return this.applierRuns && !this.appliesNothing && this.state === 'running' && this.folder.backlog > 0
+    return (
+      this.applierRuns && !this.appliesNothing && !this.isLocked && this.state === 'running' && this.folder.backlog > 0
+    )
   }
 
   #is(state: Mysqld['state']): void {

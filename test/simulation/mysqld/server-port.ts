@@ -21,6 +21,16 @@ interface Ports {
 
 const queryMs = 800
 const pollMs = 5
+/** The deadline of a statement that may stand behind somebody's lock. */
+const lockWaitMs = 5_000
+/** Whoever holds a global read lock here. */
+const backup = {
+  session: 4_711,
+  user: 'backup',
+  host: 'localhost',
+  lock: 'the global read lock',
+  ...{ waits: false, commits: false, mayCommit: false },
+}
 
 /** A machine's mysqld as its agent's connections see the server. */
 export class SimulatedServer implements ServerPort {
@@ -45,7 +55,7 @@ export class SimulatedServer implements ServerPort {
 
   open = (): Promise<void> =>
     this.#ask((server) => {
-      server.readOnly = server.superReadOnly = server.offline = false
+      server.readOnly = server.superReadOnly = server.offline = server.isOpenByHand = false
       this.#ports.opened(this.#machine)
     })
 
@@ -55,11 +65,15 @@ export class SimulatedServer implements ServerPort {
         server.superReadOnly = false
         server.readOnly = true
       })
+    await this.#unlocked(deadlineMs)
     await this.#ask((server) => void (server.isClosing = true))
     try {
       // Commits that wait for an acknowledgement hold the statement up.
       await this.#until((server) => server.waiting === 0, deadlineMs)
-      await this.#ask((server) => void (server.superReadOnly = server.readOnly = true))
+      await this.#ask((server) => {
+        server.superReadOnly = server.readOnly = true
+        server.isOpenByHand = false
+      })
     } finally {
       const { mysqld } = this.#machine
       if (mysqld !== null) mysqld.isClosing = false
@@ -69,10 +83,16 @@ export class SimulatedServer implements ServerPort {
   setOffline: ServerPort['setOffline'] = (on) =>
     this.#ask((server) => {
       server.offline = on
-      if (on) server.killForeignSessions()
+      if (!on) return
+      server.killForeignSessions()
+      server.unlock()
     })
 
-  killForeignSessions = (): Promise<void> => this.#ask((server) => server.killForeignSessions())
+  killForeignSessions = (): Promise<void> =>
+    this.#ask((server) => {
+      server.killForeignSessions()
+      server.unlock()
+    })
   busySessions = (): Promise<number> => this.#ask((server) => server.waiting)
   waitingSessions = (): Promise<number> => this.#ask((server) => server.waiting)
 
@@ -117,13 +137,15 @@ export class SimulatedServer implements ServerPort {
     this.#ask((server) => void (server.semiSyncReplica = on))
   setSemiSyncSource: ServerPort['setSemiSyncSource'] = (acks) => this.#ask((server) => server.setSemiSyncSource(acks))
 
-  setGates: ServerPort['setGates'] = (open) =>
-    this.#ask((server) => {
+  setGates: ServerPort['setGates'] = async (open) => {
+    await this.#unlocked(lockWaitMs)
+    return this.#ask((server) => {
       if (server.superReadOnly)
         throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only: no account can be changed')
       server.folder.gates = new Set(open)
       for (const dump of server.dumps) if (!open.includes(dump.instance)) dump.end()
     })
+  }
 
   killDumpThreads: ServerPort['killDumpThreads'] = (keep) =>
     this.#ask((server) => {
@@ -139,6 +161,7 @@ export class SimulatedServer implements ServerPort {
   }
 
   writeMarker: ServerPort['writeMarker'] = async () => {
+    await this.#unlocked(lockWaitMs)
     const answer = await this.#ask((server) => {
       if (server.superReadOnly) throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
       return { heard: new Promise<string>((resolve) => server.commitNew(true, resolve)) }
@@ -148,8 +171,14 @@ export class SimulatedServer implements ServerPort {
 
   setPasswords = (): Promise<void> => this.#ask(() => undefined)
   oldestStatementMs = (): number => this.#underWay
-  blockers = async (): Promise<readonly []> => []
-  endBlocker = async (): Promise<void> => undefined
+  blockers: ServerPort['blockers'] = () =>
+    this.#ask(({ lockedSinceMs }) => {
+      if (lockedSinceMs === null || this.#underWay === 0) return []
+      const seconds = Math.floor((this.#ports.time.nowMs - lockedSinceMs) / 1_000)
+      return [{ ...backup, seconds, behind: 'ALTER USER' }]
+    })
+
+  endBlocker: ServerPort['endBlocker'] = () => this.#ask((server) => server.unlock())
 
   probeWrite: ServerPort['probeWrite'] = (deadlineMs) =>
     this.#ask(() => ({ result: 'ok' as const, detail: '' }), deadlineMs).catch((error: unknown) => ({
@@ -205,6 +234,20 @@ export class SimulatedServer implements ServerPort {
     await this.#takes(0.05, 1.5)
     if (server.state === 'dead') throw down()
     return answer
+  }
+
+  /** Statements that change accounts or rows stand behind a global read lock. */
+  async #unlocked(deadlineMs: number): Promise<void> {
+    const beganMs = this.#ports.time.nowMs
+    try {
+      while ((await this.#awake(queryMs)).isLocked) {
+        this.#underWay = this.#ports.time.nowMs - beganMs
+        if (this.#underWay >= deadlineMs) throw tooLate(deadlineMs)
+        await this.#sleep(pollMs * 4)
+      }
+    } finally {
+      this.#underWay = 0
+    }
   }
 
   /** A frozen server answers once the server goes on, within the deadline. */

@@ -17,17 +17,22 @@ export function notesOf({ cells }: SimulatedCluster): ClusterNotes | undefined {
  * nothing else may keep a cluster from being whole:
  *
  * - A pause and a fence stand until a person ends them.
- * - A volume is lost, and perhaps with it what nobody else has: a person waits for the volume, or accepts the loss.
+ * - A volume is lost, and perhaps with it what nobody else has: a person waits for the volume, or accepts the loss: of
+ *   whoever can lead, or of the volume as it is now.
  */
 export function letPeopleDecide(cluster: SimulatedCluster): void {
   const healedMs = cluster.time.nowMs
+  let takesAsItIs = false
   const look = (): void => {
     const notes = notesOf(cluster)
     if (notes?.paused) resume(cluster)
     for (const { instance } of notes?.fenced ?? []) unfence(cluster, cluster.machine(instance))
-    const isVolumeGone = cluster.machines.some(({ goneMember }) => goneMember !== undefined)
+    const changed = cluster.machines.find(({ goneMember }) => goneMember !== undefined)
     const isDead = !cluster.primary?.mysqld?.mayWrite
-    if (isVolumeGone && isDead && cluster.time.nowMs > healedMs + patienceMs) failOver(cluster, undefined, true)
+    if (changed !== undefined && isDead && cluster.time.nowMs > healedMs + patienceMs) {
+      failOver(cluster, takesAsItIs ? changed : undefined, true)
+      takesAsItIs = !takesAsItIs
+    }
     cluster.time.after(lookMs, look)
   }
   look()
