@@ -172,7 +172,7 @@ export class Scenario {
   askForSwitchover(to: Machine): void {
     this.ask({
       kind: 'switchover',
-      id: 'request-1',
+      id: `request-${this.cluster.time.count}`,
       to: to.name,
       deadlineWallMs: this.manager.life.world.clock.wallMs() + 10_000,
       reason: 'asked for',
