@@ -3,7 +3,7 @@ import type { Request } from '../../failover/judge/situation.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import type { Machine } from './machine.ts'
-import type { CommitAnswer } from './mysqld/mysqld.ts'
+import type { CommitAnswer } from './mysqld/semi-sync-source.ts'
 import { whatBreaks } from './rules.ts'
 import { whatIsMissing } from './schedule.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
@@ -123,12 +123,12 @@ export class Scenario {
     const { mysqld } = at
     if (!mysqld?.mayWrite) throw new Error(`${at.name} takes no writes`)
     const write: { gtid: GtidSet; answer: Write['answer'] } = { gtid: GtidSet.empty, answer: 'waits' }
-    mysqld.commitNew(false, (answer, { gtid }) => {
+    const written = mysqld.commitNew(false, (answer, { gtid }) => {
       write.answer = answer
       if (answer === 'ok') this.acknowledged = this.acknowledged.union(gtid)
       if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
     })
-    write.gtid = at.folder?.binlog.at(-1)?.gtid ?? GtidSet.empty
+    write.gtid = written?.gtid ?? GtidSet.empty
     this.say(`a client writes ${write.gtid.toString()} at ${at.name}`)
     return write
   }

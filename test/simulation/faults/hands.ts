@@ -59,11 +59,11 @@ export const hands: FaultTable = {
       if (!leads(cluster, machine) && isSpare(cluster, machine)) machine.forgetGtids()
     },
   ],
-  'somebody holds a global read lock': [
+  'somebody holds a global read lock, or the backup lock': [
     2,
     (cluster, { mysqld }, random) => {
-      mysqld?.lock()
-      later(cluster, random.between(300, 9_000), () => mysqld?.unlock())
+      const release = mysqld?.locks.take(random.pick(['the global read lock', 'the backup lock']))
+      later(cluster, random.between(300, 9_000), () => release?.())
     },
   ],
 }

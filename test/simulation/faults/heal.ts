@@ -25,7 +25,7 @@ export function heal(cluster: SimulatedCluster): void {
     machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
     if (machine.mysqld !== null) machine.mysqld.appliesNothing = false
     machine.mysqld?.thaw()
-    machine.mysqld?.unlock()
+    machine.mysqld?.locks.endAll()
     machine.mysqld?.apply()
     machine.agentLife?.watchers.clear()
     machine.agentLife?.thaw()

@@ -13,6 +13,9 @@ export interface Source {
   readonly user: string
 }
 
+const emptyFileBytes = 200
+const transactionBytes = 280
+
 /** What one data folder holds, and what a power cut leaves of it. */
 export class DataFolder {
   /** `auto.cnf`: made by the first start. */
@@ -87,9 +90,26 @@ export class DataFolder {
     return this.nextToApply === undefined ? 0 : this.relayLog.length - this.#applied
   }
 
-  /** Everything in the binlog, committed or prepared, and what was copied. */
+  /** Everything in the binlog, committed or prepared. What was copied is in no binlog. */
   get inBinlog(): GtidSet {
-    return this.binlog.reduce((all, { gtid }) => all.union(gtid), this.copied)
+    return this.binlog.reduce((all, { gtid }) => all.union(gtid), GtidSet.empty)
+  }
+
+  /** `CHANGE REPLICATION SOURCE`: the relay log is kept only where its applier runs. */
+  changeSource(source: Source | null, applierRuns: boolean): void {
+    if (!applierRuns) this.forgetReceived()
+    this.source = source
+  }
+
+  /** What follows goes into another file. */
+  beginFile(): true {
+    this.newestFile = this.binlog.length
+    return true
+  }
+
+  /** Of the newest binlog file, as far as anybody compares that. */
+  get newestBytes(): number {
+    return emptyFileBytes + (this.binlog.length - this.newestFile) * transactionBytes
   }
 
   /** Prepared and in the binlog: `gtid_owned` while a session waits. */
@@ -101,7 +121,7 @@ export class DataFolder {
 
   /** InnoDB's recovery commits what is prepared and in the binlog; what follows goes into another file. */
   recover(): void {
-    this.newestFile = this.binlog.length
+    this.beginFile()
     for (const transaction of this.prepared) this.commit(transaction)
   }
 

@@ -1,25 +1,11 @@
+import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { DataFolder, Transaction } from './data-folder.ts'
+import { Locks } from './locks.ts'
 import type { Receiver } from './receiver.ts'
-
-/**
- * What a session hears of its commit. `lost`: the connection ended, and nobody knows. `unproven`: OK as well, by a stop
- * that nobody ordered, with no acknowledgement.
- */
-export type CommitAnswer = 'ok' | 'lost' | 'unproven'
-
-interface Waiting {
-  readonly transaction: Transaction
-  /** In the binlog: acknowledgements are by position. */
-  readonly position: number
-  /** Sessions of one group commit wait as one. */
-  readonly group: number
-  /** The agent's own session, which nobody else ends. */
-  readonly isOwn: boolean
-  readonly answer: (answer: CommitAnswer) => void
-}
+import { SemiSyncSource, type Commit } from './semi-sync-source.ts'
 
 /** A replica that reads the binlog. */
 export interface Dump {
@@ -34,7 +20,8 @@ export interface Dump {
   readonly notify: () => void
 }
 
-const lostGroup = 0.3
+/** Of a session that ended before its transaction was in the binlog. */
+const unwritten: Transaction = { uuid: '', gtid: GtidSet.empty }
 
 /**
  * One mysqld from its start to its end, as far as safety rests on how MySQL behaves: measured on 9.7, told in
@@ -52,14 +39,14 @@ export class Mysqld {
   isStopping = false
   readOnly = true
   superReadOnly = true
-  /** `SET GLOBAL super_read_only` waits for commits, and lets no other begin. */
-  isClosing = false
   offline = true
   semiSyncReplica = false
-  semiSyncSource = { enabled: false, acks: 1 }
-  /** Acknowledged to a client without the replicas, since the server started. */
-  unacknowledged = 0
-  /** What a stop by a stranger told clients OK. */
+  readonly semiSyncSource: SemiSyncSource
+  readonly locks = new Locks(
+    () => this.#time.nowMs,
+    () => this.#goOn(),
+  )
+  /** What somebody's stop, or somebody's switch, told clients OK. */
   unproven: readonly Transaction[] = []
   applierRuns = false
   /** Something holds the applier up: a lock, or a large transaction. */
@@ -68,13 +55,10 @@ export class Mysqld {
   isOpenByHand = false
   /** Somebody switched acknowledgements off who is not the agent. */
   isLooseByHand = false
-  /** Somebody holds a global read lock: `FLUSH TABLES WITH READ LOCK`, from this moment on. */
-  lockedSinceMs: number | null = null
   dumps: readonly Dump[] = []
-  #waiting: readonly Waiting[] = []
-  /** By server, the newest position that was acknowledged. */
-  readonly #acknowledged = new Map<string, number>()
-  #group = 0
+  #isClosing = false
+  /** Behind a lock: nothing of these is in the binlog yet. */
+  #heldBack: readonly (readonly Commit[])[] = []
   #lastThread = 10
   #applies = false
   readonly #onChange = new Set<() => void>()
@@ -96,6 +80,7 @@ export class Mysqld {
     this.#random = ports.random
     this.#slowestApplyMs = ports.slowestApplyMs
     this.receiver = ports.receiver(this)
+    this.semiSyncSource = new SemiSyncSource((transaction) => folder.commit(transaction))
   }
 
   get isUp(): boolean {
@@ -116,20 +101,21 @@ export class Mysqld {
   /** SIGKILL, or the power is gone: no farewell. */
   die(): void {
     if (this.state === 'dead') return
-    const waiting = this.#waiting
-    this.#waiting = []
     this.#is('dead')
     this.receiver.stop()
     for (const { end } of this.dumps) end()
     this.dumps = []
-    for (const { answer } of waiting) answer('lost')
+    this.semiSyncSource.lose()
+    const heldBack = this.#heldBack
+    this.#heldBack = []
+    for (const { answer } of heldBack.flat()) answer('lost', unwritten)
   }
 
   /** SIGTERM of a stranger: what waits is committed and told OK, with no acknowledgement. */
   stopInOrder(takesMs = this.#random.between(50, 800)): void {
     if (!this.isUp) return
     this.isStopping = true
-    this.#giveUpWaiting('unproven')
+    this.#giveUpUnproven()
     this.#time.after(takesMs, () => this.die())
   }
 
@@ -145,116 +131,152 @@ export class Mysqld {
     this.apply()
   }
 
-  get isLocked(): boolean {
-    return this.lockedSinceMs !== null
+  /** Takes writes. Behind a lock a write may have to wait all the same. */
+  get mayWrite(): boolean {
+    return this.isUp && !this.readOnly && !this.superReadOnly && !this.offline
   }
 
-  lock(): void {
-    this.lockedSinceMs ??= this.#time.nowMs
+  /** Of the sessions that wait for an acknowledgement the server counts the one that leads its group. */
+  get waiting(): number {
+    return this.semiSyncSource.waits ? 1 : 0
   }
 
-  unlock(): void {
-    this.lockedSinceMs = null
+  /** Clients that wait and could still be told OK. */
+  get hasWaitingClients(): boolean {
+    return this.semiSyncSource.hasClients
+  }
+
+  /** Also those that were killed: they stay until they need not wait any more. */
+  get hasForeignSessions(): boolean {
+    return this.semiSyncSource.hasForeignSessions || this.#heldBack.flat().some(({ isOwn }) => !isOwn)
+  }
+
+  /** `SET GLOBAL super_read_only` has begun: it waits for commits, and lets no other begin. */
+  beginClosing(): void {
+    this.#isClosing = true
+  }
+
+  /** It is done, or was given up. */
+  endClosing(isDone: boolean): void {
+    if (isDone) {
+      this.readOnly = this.superReadOnly = true
+      this.isOpenByHand = false
+    }
+    this.#isClosing = false
+    this.#goOn()
+  }
+
+  /** Account changes wait. */
+  get holdsUpAccounts(): boolean {
+    return this.#isClosing || this.locks.holdUpAccounts
+  }
+
+  get #holdsUpCommits(): boolean {
+    return this.#isClosing || this.locks.holdUpCommits
+  }
+
+  /**
+   * A write of a client, or the agent's marker. Rejects nothing: the caller has looked whether it may write.
+   * @returns what is in the binlog; undefined while a lock is in the way
+   */
+  commitNew(isOwn: boolean, answer: Commit['answer']): Transaction | undefined {
+    return this.commitTogether([{ isOwn, answer }])[0]
+  }
+
+  /** As one group. */
+  commitTogether(commits: readonly Commit[]): readonly Transaction[] {
+    if (this.#holdsUpCommits) {
+      this.#heldBack = [...this.#heldBack, commits]
+      return []
+    }
+    const written = commits.map(() => this.folder.write())
+    this.#commit(written, commits)
+    return written
+  }
+
+  #commit(transactions: readonly Transaction[], commits: readonly Commit[]): void {
+    const { semiSyncSource, folder } = this
+    for (const dump of this.dumps) dump.notify()
+    if (semiSyncSource.enabled) {
+      semiSyncSource.add(transactions, commits, folder.binlog.length - transactions.length)
+      return this.#release()
+    }
+    for (const transaction of transactions) folder.commit(transaction)
+    for (const [at, { isOwn, answer }] of commits.entries())
+      answer(this.isLooseByHand && !isOwn ? 'unproven' : 'ok', transactions[at] ?? unwritten)
+  }
+
+  /** Nothing is in the way any more, or less than before. */
+  #goOn(): void {
+    if (this.#holdsUpCommits || this.state === 'dead') return
+    const heldBack = this.#heldBack
+    this.#heldBack = []
+    for (const commits of heldBack) {
+      const mayCommit = ({ isOwn }: Commit): boolean => (isOwn ? !this.superReadOnly : this.mayWrite)
+      for (const commit of commits) if (!mayCommit(commit)) commit.answer('refused', unwritten)
+      this.commitTogether(commits.filter(mayCommit))
+    }
     this.apply()
   }
 
-  get mayWrite(): boolean {
-    return this.isUp && !this.readOnly && !this.superReadOnly && !this.offline && !this.isClosing && !this.isLocked
-  }
-
-  get waiting(): number {
-    return new Set(this.#waiting.map(({ group }) => group)).size
-  }
-
-  get hasWaitingClients(): boolean {
-    return this.#waiting.some(({ isOwn }) => !isOwn)
-  }
-
-  /** A write of a client, or the agent's marker. Rejects nothing: the caller has looked whether it may write. */
-  commitNew(isOwn: boolean, heard: (answer: CommitAnswer, transaction: Transaction) => void): void {
-    const transaction = this.folder.write()
-    this.#commit(transaction, isOwn, (answer) => heard(answer, transaction))
-  }
-
-  #commit(transaction: Transaction, isOwn: boolean, answer: (answer: CommitAnswer) => void): void {
-    const { enabled, acks } = this.semiSyncSource
-    for (const dump of this.dumps) dump.notify()
-    if (!enabled || acks === 0) {
-      this.folder.commit(transaction)
-      return answer(this.isLooseByHand && !isOwn ? 'unproven' : 'ok')
-    }
-    if (this.#waiting.length === 0 || this.#random.chance(1 - lostGroup)) this.#group += 1
-    const waiting = { transaction, position: this.folder.binlog.length - 1, group: this.#group, isOwn, answer }
-    this.#waiting = [...this.#waiting, waiting]
-    this.#release()
-  }
-
   /** A replica says that it has everything up to here. */
-  acknowledged(serverUuid: string, position: number): void {
+  acknowledged(instance: InstanceName, position: number): void {
     if (this.state === 'dead') return
-    this.#acknowledged.set(serverUuid, Math.max(position, this.#acknowledged.get(serverUuid) ?? -1))
+    this.semiSyncSource.acknowledged(instance, position)
     this.#release()
   }
 
   #release(): void {
-    if (this.state !== 'running') return
-    while (this.#waiting[0] !== undefined && this.#countAcks(this.#waiting[0].position) >= this.semiSyncSource.acks)
-      this.#finish(this.#waiting[0], 'ok')
+    if (this.state === 'running') this.semiSyncSource.release()
   }
 
-  #countAcks(position: number): number {
-    return [...this.#acknowledged.values()].filter((acknowledged) => acknowledged >= position).length
+  /** `KILL`: what is in the binlog waits on, and what is not yet there never will be. */
+  killSession(commit: Commit): void {
+    this.#kill((other) => other === commit)
   }
 
-  #finish(one: Waiting, answer: CommitAnswer): void {
-    this.#waiting = this.#waiting.filter((other) => other !== one)
-    this.folder.commit(one.transaction)
-    one.answer(answer)
+  #kill(which: (commit: Commit) => boolean): void {
+    this.semiSyncSource.kill(which)
+    const doomed = this.#heldBack.flat().filter(which)
+    this.#heldBack = this.#heldBack.map((commits) => commits.filter((commit) => !which(commit)))
+    for (const { answer } of doomed) answer('lost', unwritten)
   }
 
-  #giveUpWaiting(answer: CommitAnswer): void {
-    for (const one of this.#waiting) {
-      this.unacknowledged += 1
-      if (answer === 'unproven') this.unproven = [...this.unproven, one.transaction]
-      this.#finish(one, answer)
-    }
-  }
-
-  /**
-   * A killed session commits what it waits with, without an acknowledgement, and those of the same group commit are
-   * told OK.
-   */
   killForeignSessions(): void {
-    for (const one of this.#waiting) {
-      if (one.isOwn) continue
-      const others = this.#waiting.filter(({ group, isOwn }) => group === one.group && isOwn === one.isOwn)
-      this.unacknowledged += 1
-      for (const other of others) this.#finish(other, other === one ? 'lost' : 'ok')
-    }
+    this.#kill(({ isOwn }) => !isOwn)
+    this.locks.endAll()
+  }
+
+  #giveUpUnproven(): void {
+    this.unproven = [...this.unproven, ...this.semiSyncSource.giveUp('unproven')]
   }
 
   /** `SET GLOBAL rpl_semi_sync_source_enabled = OFF`, by somebody: what waits is told OK, with no acknowledgement. */
   loosen(): void {
     if (!this.semiSyncSource.enabled) return
     this.isLooseByHand = true
-    this.semiSyncSource = { ...this.semiSyncSource, enabled: false }
-    this.#acknowledged.clear()
-    this.#giveUpWaiting('unproven')
+    this.semiSyncSource.enabled = false
+    this.semiSyncSource.forgetAcknowledgements()
+    this.#giveUpUnproven()
   }
 
   setSemiSyncSource(acks: number): void {
     this.isLooseByHand = false
-    this.semiSyncSource = { enabled: acks > 0, acks: acks > 0 ? acks : this.semiSyncSource.acks }
-    if (acks === 0) {
-      this.#acknowledged.clear()
-      this.#giveUpWaiting('ok')
-    } else this.#release()
+    const { semiSyncSource } = this
+    semiSyncSource.enabled = acks > 0
+    if (acks > 0) {
+      semiSyncSource.acks = acks
+      return this.#release()
+    }
+    semiSyncSource.forgetAcknowledgements()
+    semiSyncSource.giveUp('ok')
   }
 
   connect(dump: Omit<Dump, 'threadId'>): Dump {
     this.#lastThread += 1
     for (const zombie of this.dumps.filter(({ serverUuid }) => serverUuid === dump.serverUuid)) zombie.end()
     const connected = { ...dump, threadId: this.#lastThread }
+    if (dump.semiSync) this.semiSyncSource.connected(dump.instance)
     this.dumps = [...this.dumps, connected]
     return connected
   }
@@ -279,17 +301,17 @@ export class Mysqld {
       if (!this.#mayApply() || next === undefined) return
       this.folder.binlog.push(next)
       this.#applies = true
-      this.#commit(next, true, () => {
+      const answer = (): void => {
         this.#applies = false
         this.apply()
-      })
+      }
+      this.#commit([next], [{ isOwn: true, answer }])
     })
   }
 
   #mayApply(): boolean {
-    return (
-      this.applierRuns && !this.appliesNothing && !this.isLocked && this.state === 'running' && this.folder.backlog > 0
-    )
+    const isHeldUp = this.appliesNothing || this.#holdsUpCommits
+    return this.applierRuns && !isHeldUp && this.state === 'running' && this.folder.backlog > 0
   }
 
   #is(state: Mysqld['state']): void {

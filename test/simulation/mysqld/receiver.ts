@@ -10,6 +10,8 @@ const retryMs = 1_000
 /** `replica_net_timeout`, and what a source needs to notice that nobody reads any more. */
 const netTimeoutMs = 5_000
 const heartbeatMs = 500
+/** Between what comes on one connection: at one moment, the order would be drawn. */
+const gapMs = 0.001
 
 export interface ReceiverPorts {
   readonly instance: InstanceName
@@ -234,10 +236,9 @@ class Connection {
     if (!folder.has(transaction)) folder.receive(transaction)
     this.#own.apply()
     if (!this.#dump.semiSync) return
-    const { uuid } = folder
     folder.acknowledged.push(transaction)
     this.#back.send(() => {
-      if (this.#from.dumps.includes(this.#dump)) this.#from.acknowledged(uuid, position)
+      if (this.#from.dumps.includes(this.#dump)) this.#from.acknowledged(this.#ports.instance, position)
     })
   }
 }
@@ -264,7 +265,7 @@ class Way {
 
   send(arrives: () => void): void {
     const { network, time } = this.#ports
-    this.#lastArrivalMs = Math.max(this.#lastArrivalMs, time.nowMs + network.delayMs(...this.#ends))
+    this.#lastArrivalMs = Math.max(this.#lastArrivalMs + gapMs, time.nowMs + network.delayMs(...this.#ends))
     time.after(this.#lastArrivalMs - time.nowMs, () => {
       this.#queue.push(arrives)
       this.#flush()

@@ -9,6 +9,7 @@ import type { Machine } from '../machine.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { Mysqld } from './mysqld.ts'
+import type { CommitAnswer } from './semi-sync-source.ts'
 
 interface Ports {
   readonly time: VirtualTime
@@ -21,16 +22,12 @@ interface Ports {
 
 const queryMs = 800
 const pollMs = 5
-/** The deadline of a statement that may stand behind somebody's lock. */
-const lockWaitMs = 5_000
-/** Whoever holds a global read lock here. */
-const backup = {
-  session: 4_711,
-  user: 'backup',
-  host: 'localhost',
-  lock: 'the global read lock',
-  ...{ waits: false, commits: false, mayCommit: false },
-}
+const gatesMs = 3_000
+/** What a killed session may take to be gone. */
+const goneMs = 2_000
+const rotateMs = 1_000
+/** A donor waits so long for what stands in the way of a copy. */
+const cloneMs = 300_000
 
 /** A machine's mysqld as its agent's connections see the server. */
 export class SimulatedServer implements ServerPort {
@@ -38,6 +35,8 @@ export class SimulatedServer implements ServerPort {
   readonly #ports: Ports
   #connectedTo: Mysqld | null = null
   #underWay = 0
+  /** Statements that wait for somebody's lock: how each begins, and since when. */
+  readonly #behindLocks = new Set<{ readonly behind: string; readonly sinceMs: number }>()
 
   constructor(machine: Machine, ports: Ports) {
     this.#machine = machine
@@ -65,36 +64,31 @@ export class SimulatedServer implements ServerPort {
         server.superReadOnly = false
         server.readOnly = true
       })
-    await this.#unlocked(deadlineMs)
-    await this.#ask((server) => void (server.isClosing = true))
+    const closing = await this.#ask((server) => (server.beginClosing(), server))
+    let isDone = false
     try {
       // Commits that wait for an acknowledgement hold the statement up.
       await this.#until((server) => server.waiting === 0, deadlineMs)
-      await this.#ask((server) => {
-        server.superReadOnly = server.readOnly = true
-        server.isOpenByHand = false
-      })
+      isDone = true
     } finally {
-      const { mysqld } = this.#machine
-      if (mysqld !== null) mysqld.isClosing = false
+      closing.endClosing(isDone)
     }
+    await this.#ask(() => undefined)
   }
 
   setOffline: ServerPort['setOffline'] = (on) =>
     this.#ask((server) => {
       server.offline = on
-      if (!on) return
-      server.killForeignSessions()
-      server.unlock()
+      if (on) server.killForeignSessions()
     })
 
-  killForeignSessions = (): Promise<void> =>
-    this.#ask((server) => {
-      server.killForeignSessions()
-      server.unlock()
-    })
+  killForeignSessions: ServerPort['killForeignSessions'] = async () => {
+    await this.#ask(() => undefined)
+    await this.#until((server) => (server.killForeignSessions(), !server.hasForeignSessions), goneMs)
+  }
+
   busySessions = (): Promise<number> => this.#ask((server) => server.waiting)
-  waitingSessions = (): Promise<number> => this.#ask((server) => server.waiting)
+  waitingSessions = (): Promise<number> => this.#ask(({ folder }) => folder.prepared.length)
 
   stopReceiver = (): Promise<void> => this.#ask((server) => server.receiver.stop())
   startReceiver = (): Promise<void> => this.#ask((server) => server.receiver.start())
@@ -105,10 +99,8 @@ export class SimulatedServer implements ServerPort {
     this.#ask((server) => {
       const { folder } = server
       if (server.receiver.status !== 'no') throw new RegentError('REGENT_SERVER_ERROR', 'the receiver runs')
-      const hasBacklog = folder.backlog > 0
-      if (hasBacklog) server.startApplier()
-      else folder.forgetReceived()
-      folder.source = { host, user }
+      if (folder.backlog > 0) server.startApplier()
+      folder.changeSource({ host, user }, server.applierRuns)
     })
 
   setApplierOptions = (): Promise<void> => this.#ask(() => undefined)
@@ -138,7 +130,13 @@ export class SimulatedServer implements ServerPort {
   setSemiSyncSource: ServerPort['setSemiSyncSource'] = (acks) => this.#ask((server) => server.setSemiSyncSource(acks))
 
   setGates: ServerPort['setGates'] = async (open) => {
-    await this.#unlocked(lockWaitMs)
+    const isSet = ({ folder }: Mysqld): boolean =>
+      open.length === folder.gates.size && open.every((instance) => folder.gates.has(instance))
+    if (await this.#ask(isSet)) return
+    await this.#behind(
+      'ALTER USER',
+      this.#until((server) => !server.holdsUpAccounts, gatesMs),
+    )
     return this.#ask((server) => {
       if (server.superReadOnly)
         throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only: no account can be changed')
@@ -161,24 +159,31 @@ export class SimulatedServer implements ServerPort {
   }
 
   writeMarker: ServerPort['writeMarker'] = async () => {
-    await this.#unlocked(lockWaitMs)
     const answer = await this.#ask((server) => {
       if (server.superReadOnly) throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
-      return { heard: new Promise<string>((resolve) => server.commitNew(true, resolve)) }
+      const heard = Promise.withResolvers<CommitAnswer>()
+      const isHeldUp = server.commitNew(true, heard.resolve) === undefined
+      return { heard: isHeldUp ? this.#behind('UPDATE regent.marker', heard.promise) : heard.promise }
     })
-    if ((await answer.heard) === 'lost') throw down()
+    const heard = await answer.heard
+    if (heard === 'lost') throw down()
+    if (heard === 'refused') throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
   }
 
   setPasswords = (): Promise<void> => this.#ask(() => undefined)
-  oldestStatementMs = (): number => this.#underWay
+
+  oldestStatementMs = (): number => {
+    const { nowMs } = this.#ports.time
+    return Math.max(this.#underWay, ...[...this.#behindLocks].map(({ sinceMs }) => nowMs - sinceMs))
+  }
+
   blockers: ServerPort['blockers'] = () =>
-    this.#ask(({ lockedSinceMs }) => {
-      if (lockedSinceMs === null || this.#underWay === 0) return []
-      const seconds = Math.floor((this.#ports.time.nowMs - lockedSinceMs) / 1_000)
-      return [{ ...backup, seconds, behind: 'ALTER USER' }]
+    this.#ask(({ locks }) => {
+      const [first] = this.#behindLocks
+      return first === undefined ? [] : locks.blockersOf(first.behind)
     })
 
-  endBlocker: ServerPort['endBlocker'] = () => this.#ask((server) => server.unlock())
+  endBlocker: ServerPort['endBlocker'] = ({ session }) => this.#ask(({ locks }) => locks.end(session))
 
   probeWrite: ServerPort['probeWrite'] = (deadlineMs) =>
     this.#ask(() => ({ result: 'ok' as const, detail: '' }), deadlineMs).catch((error: unknown) => ({
@@ -200,17 +205,42 @@ export class SimulatedServer implements ServerPort {
       progress('copying', percent)
       await this.#sleep(random.between(5, 250))
       await this.#ask(() => undefined)
-      const from = this.#ports.machineAt(donor.host, this.#machine.name)
-      if (!from?.mysqld?.isUp || from.mysqld.state !== 'running')
-        throw new RegentError('REGENT_SERVER_ERROR', `the donor ${donor.host} cannot be reached`)
-      if (!from.mysqld.folder.gates.has(this.#machine.name))
-        throw new RegentError('REGENT_SERVER_ERROR', `the account at the donor ${donor.host} is locked`)
-      if (percent === 100) this.#machine.folders.set(directory, from.mysqld.folder.clone(''))
+      this.#donorAt(donor.host)
+    }
+    this.#machine.folders.set(directory, (await this.#donorAtRest(donor.host)).folder.clone(''))
+  }
+
+  #donorAt(host: string): Mysqld {
+    const mysqld = this.#ports.machineAt(host, this.#machine.name)?.mysqld
+    if (!mysqld?.isUp || mysqld.state !== 'running')
+      throw new RegentError('REGENT_SERVER_ERROR', `the donor ${host} cannot be reached`)
+    if (!mysqld.folder.gates.has(this.#machine.name))
+      throw new RegentError('REGENT_SERVER_ERROR', `the account at the donor ${host} is locked`)
+    return mysqld
+  }
+
+  /** A donor is copied to the end once none of its transactions waits for an acknowledgement. */
+  async #donorAtRest(host: string): Promise<Mysqld> {
+    const { time } = this.#ports
+    const until = time.nowMs + cloneMs
+    for (;;) {
+      const mysqld = this.#donorAt(host)
+      if (mysqld.folder.prepared.length === 0) return mysqld
+      if (time.nowMs > until) throw new RegentError('REGENT_SERVER_ERROR', `the donor ${host} gave the copy up`)
+      await this.#sleep(pollMs)
+      await this.#ask(() => undefined)
     }
   }
 
   showCertificate = async (): Promise<void> => undefined
-  beginBinlogAfter = (): Promise<void> => this.#ask(() => undefined)
+
+  beginBinlogAfter: ServerPort['beginBinlogAfter'] = async (bytes) => {
+    const isLarge = await this.#ask(({ folder }) => folder.newestBytes > bytes)
+    if (!isLarge) return
+    // The end of a file is what recovery looks at: nothing in an older one may be prepared only.
+    await this.#until(({ folder }) => folder.prepared.length === 0 && folder.beginFile(), rotateMs)
+  }
+
   purgeBinlogsBefore = (): Promise<void> => this.#ask(() => undefined)
   setSetting = (): Promise<void> => this.#ask(() => undefined)
 
@@ -236,18 +266,10 @@ export class SimulatedServer implements ServerPort {
     return answer
   }
 
-  /** Statements that change accounts or rows stand behind a global read lock. */
-  async #unlocked(deadlineMs: number): Promise<void> {
-    const beganMs = this.#ports.time.nowMs
-    try {
-      while ((await this.#awake(queryMs)).isLocked) {
-        this.#underWay = this.#ports.time.nowMs - beganMs
-        if (this.#underWay >= deadlineMs) throw tooLate(deadlineMs)
-        await this.#sleep(pollMs * 4)
-      }
-    } finally {
-      this.#underWay = 0
-    }
+  async #behind<T>(behind: string, statement: Promise<T>): Promise<T> {
+    const one = { behind, sinceMs: this.#ports.time.nowMs }
+    this.#behindLocks.add(one)
+    return statement.finally(() => this.#behindLocks.delete(one))
   }
 
   /** A frozen server answers once the server goes on, within the deadline. */
@@ -318,16 +340,17 @@ export class SimulatedServer implements ServerPort {
         user: replicationUser(dump.instance),
         host: dump.host,
         serverUuid: dump.serverUuid,
-        semiSync: dump.semiSync && semiSyncSource.enabled,
+        semiSync: dump.semiSync,
       })),
       semiSyncSource: {
-        ...semiSyncSource,
+        enabled: semiSyncSource.enabled,
+        acks: semiSyncSource.acks,
         intact: true,
         waiting: server.waiting,
-        unacknowledged: server.unacknowledged,
+        unacknowledged: semiSyncSource.unacknowledged,
       },
       openGates: [...folder.gates],
-      runningSessions: server.waiting,
+      runningSessions: folder.prepared.length,
       binlogNumber: 1,
       foreignTables: [],
       persisted: [],

@@ -29,7 +29,7 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     readBinlogSet: async () => {
       await takes()
       const { folder } = machine
-      return unionOf([folder?.inBinlog.toString(), folder?.notedPurged]).toString()
+      return unionOf([folder?.inBinlog.toString(), folder?.received.toString(), folder?.notedPurged]).toString()
     },
     notePurged: async (gtids) => {
       await takes()
@@ -46,8 +46,9 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
       const { folder } = machine
       const tail = tailOf(held)
       const gtids = unionOf(tail.map(({ gtid }) => gtid.toString())).toString()
-      if (folder !== undefined && !held.contains(folder.copied))
-        return { kind: 'refuse', gtids, sentence: 'a part of it was copied' }
+      const copied = parseGtidSet(folder?.notedPurged ?? '').subtract(held)
+      if (!copied.isEmpty())
+        return { kind: 'refuse', gtids: unionOf([gtids, copied.toString()]).toString(), sentence: 'some was copied' }
       if (tail.length === 0) return { kind: 'nothing' }
       if (folder !== undefined && folder.binlog.length - tail.length < folder.newestFile)
         return { kind: 'refuse', gtids, sentence: 'it is in a binlog older than the newest' }

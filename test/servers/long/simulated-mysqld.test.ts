@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scripts } from '../../simulation/mysqld/steps/all.ts'
+import { playSimulated } from '../../simulation/mysqld/steps/simulated-stage.ts'
+import { playScript } from '../../simulation/mysqld/steps/stage.ts'
+import type { BareInstance } from '../../support/bare-instance.ts'
+import { prepareVolume, RealStage } from '../../support/real-stage.ts'
+
+const network = 218
+let prepared: BareInstance
+
+beforeAll(async () => {
+  prepared = await prepareVolume(`127.24.${network}.9`)
+})
+afterAll(() => prepared.remove())
+
+describe('A real mysqld and a simulated one do the same', () => {
+  it.each(scripts)('$title', async (script) => {
+    const stage = await RealStage.create(prepared, network, script.servers)
+    try {
+      expect(await playScript(script, stage)).toEqual(await playSimulated(script, 1))
+    } finally {
+      await stage.remove()
+    }
+  })
+})
