@@ -133,6 +133,17 @@ function rowOf({ count, cost, requests, leaseMs, load, deaths }: Measured): read
   ]
 }
 
+/** After each count: a run that is interrupted keeps what was measured. */
+async function keep(json: string, machine: string, results: readonly Measured[]): Promise<void> {
+  const kept = results.map(({ requests, deaths, ...rest }) => ({
+    ...rest,
+    requests: Object.fromEntries(requests),
+    deaths: asJson(deaths),
+  }))
+  await mkdir(dirname(json), { recursive: true })
+  await writeFile(json, `${JSON.stringify({ machine, at: new Date().toISOString(), results: kept }, null, 2)}\n`)
+}
+
 async function bench(counts: readonly number[], runs: number, json: string): Promise<void> {
   const programs = await findControlPlane()
   if (programs === undefined) throw new Error(missingPrograms)
@@ -157,15 +168,9 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
     for (const count of counts.toSorted((a, b) => a - b)) {
       results.push(await Promise.race([measureWith({ client, manager, clusters, runs }, count), interrupted]))
       console.log(tableOf(results.at(-1)?.deaths ?? ({} as CaseResult)))
+      console.log(renderTable(head, results.map(rowOf)).join('\n'))
+      await keep(json, machine, results)
     }
-    console.log(renderTable(head, results.map(rowOf)).join('\n'))
-    await mkdir(dirname(json), { recursive: true })
-    const kept = results.map(({ requests, deaths, ...rest }) => ({
-      ...rest,
-      requests: Object.fromEntries(requests),
-      deaths: asJson(deaths),
-    }))
-    await writeFile(json, `${JSON.stringify({ machine, at: new Date().toISOString(), results: kept }, null, 2)}\n`)
     console.log(`\nevery value: ${json}`)
   } catch (error) {
     if (manager !== undefined && !ending.aborted)
