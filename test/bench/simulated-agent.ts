@@ -146,6 +146,7 @@ export class SimulatedAgent implements AgentHandlers {
       channel: source === null ? null : { sourceHost: source.host, ioRunning: follows ? 'yes' : 'no' },
       semiSyncSource: { enabled: isOpen },
       openGates: served,
+      passwords: ['admin', 'client'].map((user) => ({ user, generation: '', keepsOld: false })),
       dumpThreads: served.map((replica) => aDumpThreadOf(replica)),
     }
   }
