@@ -5,11 +5,12 @@ import type { Action } from '../protocol/decision.ts'
 import { electedIn, holdsElected, isMeasure } from '../judge/elected-set.ts'
 import { orderVersion, type Endpoint, type PrimaryAssignment, type ReplicaAssignment } from '../protocol/order.ts'
 import { countedMembers, gatheredMembers, sourceOf, type ClusterRecord } from '../protocol/record.ts'
-import type { GtidText, Observation } from '../../topology/snapshot/observation.ts'
+import type { Channel, GtidText, Observation } from '../../topology/snapshot/observation.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { primaryDonates, waitsForItsCopy } from '../judge/seeding-plan.ts'
 import {
   endpointOf,
+  hasStrayedLong,
   isErrant,
   isFenced,
   isServing,
@@ -121,24 +122,29 @@ function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignmen
 
 function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
   const { record } = situation
-  const { observation, name } = view
-  const { stored, server } = observation
+  const { stored, server } = view.observation
   if (stored.promise > record.epoch) return false
-  const told =
-    stored.assignment?.role === 'primary' &&
-    stored.assignment.epoch === record.epoch &&
-    stored.revision >= record.revision
-  if (!told)
-    return (
-      stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, observation.server?.openGates ?? [])
-    )
-  if (knowsTooLittle(situation, view)) return true
-  const open = new Set(server?.openGates)
-  if ((stored.assignment.donates === true) !== primaryDonates(situation, view)) return true
+  const told = leadingAsTold(record, stored)
+  if (told === null)
+    return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, server?.openGates ?? [])
   return (
-    stored.assignment.fenced !== isFenced(situation.notes, name) ||
-    (server !== null && catchingUp(situation).some((replica) => !open.has(replica)))
+    knowsTooLittle(situation, view) ||
+    (told.donates === true) !== primaryDonates(situation, view) ||
+    told.fenced !== isFenced(situation.notes, view.name) ||
+    lacksGates(situation, server)
   )
+}
+
+/** What a primary was told that knows this revision; null for any other. */
+function leadingAsTold(record: ClusterRecord, { assignment, revision }: Observation['stored']) {
+  if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch) return null
+  return revision >= record.revision ? assignment : null
+}
+
+function lacksGates(situation: Situation, server: Observation['server']): boolean {
+  if (server === null) return false
+  const open = new Set(server.openGates)
+  return catchingUp(situation).some((replica) => !open.has(replica))
 }
 
 /**
@@ -177,44 +183,49 @@ function canBeTold({ record, timings }: Situation, view: InstanceView | undefine
 }
 
 function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
+  const { stored } = view.observation
+  if (stored.promise > situation.record.epoch || stored.seeding) return false
+  return isAsTold(situation, view)
+    ? primary !== undefined && isToldOnceMore(situation, view, primary)
+    : isToldNow(situation, view, primary)
+}
+
+function isToldOnceMore(situation: Situation, view: LiveView, primary: LiveView): boolean {
+  return (
+    standsByForNothing(situation, view, primary) ||
+    followsErrant(situation, view) ||
+    catchUpFor(situation, view, primary) !== undefined
+  )
+}
+
+function isToldNow(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
   const { record, notes } = situation
   const { stored, member } = view.observation
-  if (stored.promise > record.epoch || stored.seeding) return false
-  if (isAsTold(situation, view))
-    return (
-      primary !== undefined &&
-      (standsByForNothing(situation, view, primary) ||
-        followsErrant(situation, view) ||
-        catchUpFor(situation, view, primary) !== undefined)
-    )
   const isThere = primary?.observation.process === 'running' && isMeasure(record, primary)
+  const isOfThisEpoch = stored.assignment?.epoch === record.epoch
   // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
-  if (!isSourceReady(situation, member, primary) && (stored.assignment?.epoch === record.epoch || !isThere))
-    return false
+  if (!isSourceReady(situation, member, primary) && (isOfThisEpoch || !isThere)) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and
   // again.
-  return stored.assignment?.epoch !== record.epoch || stored.assignment.fenced !== isFenced(notes, view.name) || isThere
+  return !isOfThisEpoch || stored.assignment.fenced !== isFenced(notes, view.name) || isThere
 }
 
 function isAsTold(situation: Situation, view: LiveView): boolean {
-  const {
-    name,
-    observation: { member, stored },
-  } = view
-  const { record, notes } = situation
+  const { member, stored } = view.observation
+  const { record, notes, snapshot } = situation
   const { assignment } = stored
-  const waits =
-    assignment?.sourceReady === false && mayConnect(situation, view, liveView(situation.snapshot, record.primary))
+  if (assignment === null || !isToldBy(record, member, assignment) || stored.toldNoted === false) return false
+  const waits = assignment.sourceReady === false && mayConnect(situation, view, liveView(snapshot, record.primary))
+  return assignment.fenced === isFenced(notes, view.name) && !knowsOtherAddresses(situation, view) && !waits
+}
+
+function isToldBy(record: ClusterRecord, member: MemberId, told: NonNullable<Observation['stored']['assignment']>) {
   return (
-    assignment?.role === 'replica' &&
-    assignment.epoch === record.epoch &&
-    assignment.revision === record.revision &&
-    assignment.counted === countedMembers(record).includes(member) &&
-    assignment.source === instanceOf(sourceOf(record, member)) &&
-    assignment.fenced === isFenced(notes, name) &&
-    !knowsOtherAddresses(situation, view) &&
-    stored.toldNoted !== false &&
-    !waits
+    told.role === 'replica' &&
+    told.epoch === record.epoch &&
+    told.revision === record.revision &&
+    told.counted === countedMembers(record).includes(member) &&
+    told.source === instanceOf(sourceOf(record, member))
   )
 }
 
@@ -222,25 +233,17 @@ function isAsTold(situation: Situation, view: LiveView): boolean {
  * It was told by somebody who had not heard of all that the primary holds, takes itself for errant, and waits to be
  * seeded again. It is not errant: it is told once more.
  */
-function standsByForNothing(
-  { record, strayingSince, nowMs, timings }: Situation,
-  { name, observation }: LiveView,
-  primary: LiveView,
-): boolean {
-  const { converged, server, stored } = observation
-  if (stored.assignment?.sourceReady === false) return false
-  const since = strayingSince.get(name)
-  const strays = since !== undefined && nowMs - since >= timings.removeFromSyncSetMs
-  if (
-    !strays ||
-    converged.done ||
-    converged.revision !== record.revision ||
-    server === null ||
-    primary.observation.server === null
-  )
-    return false
-  const stopped = server.channel === null || (server.channel.ioRunning === 'no' && server.channel.ioError === '')
-  return stopped && errantOf(observation, primary.observation).isEmpty()
+function standsByForNothing(situation: Situation, { observation }: LiveView, primary: LiveView): boolean {
+  const { converged, server, stored, member } = observation
+  if (stored.assignment?.sourceReady === false || !hasStrayedLong(situation, member)) return false
+  if (converged.done || converged.revision !== situation.record.revision) return false
+  if (server === null || primary.observation.server === null) return false
+  return isStopped(server.channel) && errantOf(observation, primary.observation).isEmpty()
+}
+
+/** By its agent, not by an error. */
+function isStopped(channel: Channel | null): boolean {
+  return channel === null || (channel.ioRunning === 'no' && channel.ioError === '')
 }
 
 /**

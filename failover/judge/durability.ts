@@ -52,11 +52,20 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   // What the primary was elected for was acknowledged before its epoch, and may be missing from everybody who votes.
   const elected = electedSetOf(record)
   const union = voting.reduce((all, { holds }) => all.union(holds), elected)
-  const isMissing = !elected.isEmpty() && elect(situation, voting, union, { to: null, leaving: [] }).winner === null
-  // What outsiders hold beside the union was acknowledged to nobody.
-  const helping = isMissing ? outsiders(situation).flatMap((member) => promisedBy(situation, member, epoch) ?? []) : []
-  const promised = [...voting, ...helping]
+  const promised = elected.isEmpty() ? voting : [...voting, ...helping(situation, { voting, union, epoch })]
   return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
+}
+
+/**
+ * Outsiders, where nobody who votes holds all that the primary was elected for. What outsiders hold beside the union was
+ * acknowledged to nobody.
+ */
+function helping(
+  situation: Situation,
+  { voting, union, epoch }: { readonly voting: readonly Promised[]; readonly union: GtidSet; readonly epoch: number },
+): readonly Promised[] {
+  if (elect(situation, voting, union, { to: null, leaving: [] }).winner !== null) return []
+  return outsiders(situation).flatMap((member) => promisedBy(situation, member, epoch) ?? [])
 }
 
 /** The primary may have acknowledged what no replica holds, as far as this manager last heard or any manager noted. */

@@ -94,16 +94,22 @@ function whyNot(situation: Situation, { member, view, report }: Promised, wishes
   return whyUnfit(situation, member, view)
 }
 
+/** What an instance says of itself that forbids it to lead. */
+const doubts = [
+  ['gtidsReset', 'its GTIDs were reset by another hand and it has not been seeded since'],
+  ['forgetful', 'it may have forgotten what it received and has not caught up since'],
+  ['fromThePast', 'its volume went back in time and it has not been seeded since'],
+  ['filterSeen', 'it has had a replication filter'],
+] as const
+
 /** What forbids an instance to lead, whatever it holds; null when nothing does. */
 export function whyUnfit(situation: Situation, member: MemberId, view: LiveView): string | null {
   if (policyOf(situation, member).promotion === 'never') return 'its policy is never'
   if (isFenced(situation.notes, instanceOf(member))) return 'it is fenced'
   const { stored, probe, process } = view.observation
   if (process !== 'running' && !isDeadHolder(view)) return `its mysqld is ${process}`
-  if (stored.gtidsReset) return 'its GTIDs were reset by another hand and it has not been seeded since'
-  if (stored.forgetful) return 'it may have forgotten what it received and has not caught up since'
-  if (stored.fromThePast) return 'its volume went back in time and it has not been seeded since'
-  if (stored.filterSeen) return 'it has had a replication filter'
+  const doubt = doubts.find(([of]) => stored[of] === true)
+  if (doubt !== undefined) return doubt[1]
   return probe === 'diskFull' || probe === 'readOnlyFilesystem' || probe === 'lowSpace'
     ? `its disk: ${view.observation.probeDetail || probe}`
     : null

@@ -103,14 +103,25 @@ function isTold(
 }
 
 function whyReseed(situation: Situation, view: LiveView, primary: LiveView): string | null {
-  const { observation } = view
+  const why = whyReseedAtOnce(situation, view)
+  if (why !== null || !isMeasure(situation.record, primary)) return why
+  return whyReseedFor(situation, view, primary)
+}
+
+/** Whatever the primary holds. */
+function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView): string | null {
   if (observation.stored.seeding) return 'began a seeding that has not ended'
-  if (situation.inFlight.get(view.name)?.order === 'reseed') return 'is being told to give up what it has'
+  if (situation.inFlight.get(name)?.order === 'reseed') return 'is being told to give up what it has'
   if (observation.stored.gtidsReset)
     return 'has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds'
-  if (observation.stored.fromThePast)
-    return 'went back in time, so that what its GTIDs name may be something else elsewhere'
-  if (!isMeasure(situation.record, primary)) return null
+  return observation.stored.fromThePast
+    ? 'went back in time, so that what its GTIDs name may be something else elsewhere'
+    : null
+}
+
+/** Because of what the primary holds. */
+function whyReseedFor(situation: Situation, view: LiveView, primary: LiveView): string | null {
+  const { observation } = view
   const errant = errantOf(observation, primary.observation)
   if (!errant.isEmpty())
     return `has ${counted(errant.count(), 'errant transaction')} (${errant.toString().slice(0, 120)})`

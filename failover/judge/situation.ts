@@ -131,18 +131,15 @@ export function isServing(view: InstanceView | undefined, timings: Timings): vie
 export function isWritable({ record, snapshot }: DecisionInput): boolean {
   if (record === undefined) return false
   const view = snapshot.instances.find(({ observation }) => observation?.member === record.primary)
-  const seen = view?.observation
-  if (!view?.reachable || !seen?.server || seen.process !== 'running' || seen.silentMs > 0) return false
-  const { server, stored, converged } = seen
+  return view?.reachable === true && view.observation !== null && isOpenFor(record, view.observation)
+}
+
+function isOpenFor(record: ClusterRecord, { server, stored, converged, process, silentMs }: Observation): boolean {
+  const { assignment } = stored
+  if (server === null || process !== 'running' || silentMs > 0) return false
+  if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch || !converged.done) return false
   const acknowledging = server.dumpThreads.filter((thread) => thread.semiSync).length
-  return (
-    stored.assignment?.role === 'primary' &&
-    stored.assignment.epoch === record.epoch &&
-    converged.done &&
-    !server.readOnly &&
-    !server.offlineMode &&
-    acknowledging >= record.acksWanted
-  )
+  return !server.readOnly && !server.offlineMode && acknowledging >= record.acksWanted
 }
 
 /** Follows whom the record wants it to follow, in the record's epoch, both threads running. */

@@ -39,6 +39,10 @@ export function openingOf(situation: Situation, seen: Observation): Opening | nu
   const sentence = `${name} ${told}`
   const leftMs = timings.slowOpeningMs - seen.openingMs
   if (leftMs > 0) return { sentence, successor: null, revisitMs: Math.min(leftMs, lookAgainMs) }
+  return slowOpening(situation, seen, sentence)
+}
+
+function slowOpening(situation: Situation, seen: Observation, sentence: string): Opening {
   const successor = successorOf(situation, seen)
   return 'refusal' in successor
     ? { sentence: `${sentence}; nobody else is taken: ${successor.refusal}`, successor: null, revisitMs: lookAgainMs }

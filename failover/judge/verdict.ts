@@ -50,7 +50,6 @@ function whyGone({ snapshot, record }: Situation, name: string): string {
 }
 
 function judgeByOwnAgent(name: string, seen: Observation, situation: Situation): Verdict {
-  const { timings } = situation
   const own = ['its own agent']
   if (isToBeStarted(situation))
     return verdict('starting', `mysqld of ${name} is to be started: it was elected while it was down`, own)
@@ -62,6 +61,12 @@ function judgeByOwnAgent(name: string, seen: Observation, situation: Situation):
       `${name} lacks ${counted(lacks, 'transaction')} of the set that it was elected for and stays closed`,
       own,
     )
+  return judgeProcess(name, seen, situation)
+}
+
+function judgeProcess(name: string, seen: Observation, situation: Situation): Verdict {
+  const { timings } = situation
+  const own = ['its own agent']
   switch (seen.process) {
     case 'dead':
     case 'exiting':

@@ -226,12 +226,15 @@ function electAndCommit(
   // elects nobody.
   if (notYetPromised(situation, verdict).length > 0)
     return { ...askForPromises(situation, verdict, to), reasons: election.reasons }
-  const failed = election.mustFetch === null ? '' : failedFetches(situation, election.mustFetch.member)
-  const missing = failed === '' ? 'nobody who promised may be promoted' : failed
   return (
     (election.mustFetch && fetchFirst(situation, revoked, election.mustFetch, election)) ??
-    restartInPlace(situation, verdict, { missing }, election.reasons)
+    restartInPlace(situation, verdict, { missing: whyNobody(situation, election) }, election.reasons)
   )
+}
+
+function whyNobody(situation: Situation, { mustFetch }: Election): string {
+  const failed = mustFetch === null ? '' : failedFetches(situation, mustFetch.member)
+  return failed === '' ? 'nobody who promised may be promoted' : failed
 }
 
 function commitWinner(

@@ -15,7 +15,7 @@ import { budgetSentence, failoverBudget, whySpent } from '../judge/failover-budg
 import { isSafePossible, whyNeverTo } from './failover-target.ts'
 import { planForcedBootstrap } from './forced-bootstrap.ts'
 import type { Mode } from '../flows/mode.ts'
-import type { Intent } from '../protocol/record.ts'
+import type { ClusterRecord, Intent } from '../protocol/record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
@@ -128,7 +128,7 @@ function namingAnother({ snapshot, record }: Situation): string | null {
 }
 
 function primaryFlow(situation: Situation): FlowStep {
-  const { record, notes, requests } = situation
+  const { record, requests } = situation
   const verdict = judgePrimary(situation)
   const forced = requests.find((request) => request.kind === 'failover')
   if (forced && !isWell(verdict)) return { ...forcedFlow(situation, verdict, forced), flow: 'failover' }
@@ -139,7 +139,11 @@ function primaryFlow(situation: Situation): FlowStep {
       { flow: 'restart' },
     )
   if (callsForFailover(verdict)) return crashFlow(situation, verdict)
-  if (record.intent) return intentFlow(situation, record.intent)
+  return record.intent ? intentFlow(situation, record.intent) : flowOfPrimaryThatIsThere(situation, verdict)
+}
+
+function flowOfPrimaryThatIsThere(situation: Situation, verdict: Verdict): FlowStep {
+  const { record, notes } = situation
   const primary = liveView(situation.snapshot, record.primary)
   if (isUpForSure(verdict) && promisedInVain(situation))
     return bump(
@@ -355,14 +359,16 @@ function routeActions({ record, published, snapshot }: Situation): readonly Acti
   return [{ kind: 'route', route: { epoch: record.epoch, instance, host: view.host, port: view.port } }]
 }
 
+function expectedBy(record: ClusterRecord | undefined) {
+  if (record === undefined) return { primary: null, epoch: 0, revision: 0, syncSet: [], acks: 0 }
+  const { primary, epoch, revision, syncSet, acks } = record
+  return { primary: instanceOf(primary), epoch, revision, syncSet: syncSet.map(instanceOf), acks }
+}
+
 function analyseInput(input: DecisionInput): readonly Analysis[] {
   const { record, notes, snapshot, timings, spec } = input
   const expected = {
-    primary: record ? instanceOf(record.primary) : null,
-    epoch: record?.epoch ?? 0,
-    revision: record?.revision ?? 0,
-    syncSet: (record?.syncSet ?? []).map(instanceOf),
-    acks: record?.acks ?? 0,
+    ...expectedBy(record),
     fenced: notes.fenced.map(({ instance }) => instance),
     paused: notes.paused !== null,
     notesDamage: input.notesDamage ?? '',

@@ -61,31 +61,48 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   )
 }
 
-function seedStep(situation: Situation, primary: LiveView, { view, why, donor, beside }: DueSeeding): FlowStep {
-  const blocked = { blocked: true, revisitMs: 1_000 }
+const waitsASecond = { blocked: true, revisitMs: 1_000 } as const
+
+function seedStep(situation: Situation, primary: LiveView, due: DueSeeding): FlowStep {
+  const { view, why, donor, beside } = due
   if (situation.spec.reseed === 'manual' && !view.observation.stored.seeding)
     return step(`${view.name} ${why}; policy is manual: it is left as it is`, [], { blocked: true })
-  if (donor === null) {
-    return step(`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], blocked)
-  }
+  if (donor === null)
+    return step(`${view.name} ${why}; it is not seeded: ${whyNoDonor(view, primary)}`, [], waitsASecond)
   const because = `${view.name} ${why}${failedBefore(view)}`
-  const isBlamed = view.observation.seedingFailures?.some((failure) => failure.donor === donor.view.name) === true
-  const again = `${isBlamed ? donor.view.name : 'it'} is tried again ${donor.pauseMs / 1_000} s after ${isBlamed ? 'it failed' : 'that'}`
-  if (donor.waitMs > 0) return step(`${because}; ${again}`, [], { blocked: true, revisitMs: donor.waitMs })
-  if (donor.view.name === primary.name && (beside || primaryDonates(situation, primary)) && !isReadyAsDonor(primary)) {
-    return step(
-      `${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`,
-      [],
-      blocked,
-    )
-  }
-  const refused = refusedStep(situation, view, because)
-  if (refused) return refused
+  const held =
+    waitFor(donor, view, because) ??
+    closeFirst(situation, primary, { ...due, donor, because }) ??
+    refusedStep(situation, view, because)
+  if (held) return held
   const how = beside
     ? `the sync set cannot spare it: it is copied from ${donor.view.name} beside what it has`
     : `it is archived and seeded again from ${donor.view.name}`
   const order = { ...reseedOrder(situation, primary, view, donor), ...(beside ? { beside: true as const } : {}) }
   return step(`${because}; ${how}`, [{ kind: 'reseed', to: view.name, order }])
+}
+
+/** A donor that failed is left alone for a while. */
+function waitFor(donor: Donor, { observation }: LiveView, because: string): FlowStep | undefined {
+  if (donor.waitMs <= 0) return undefined
+  const isBlamed = observation.seedingFailures?.some((failure) => failure.donor === donor.view.name) === true
+  const [who, when] = isBlamed ? [donor.view.name, 'it failed'] : ['it', 'that']
+  const again = `${who} is tried again ${donor.pauseMs / 1_000} s after ${when}`
+  return step(`${because}; ${again}`, [], { blocked: true, revisitMs: donor.waitMs })
+}
+
+function closeFirst(
+  situation: Situation,
+  primary: LiveView,
+  { donor, beside, because }: DueSeeding & { readonly donor: Donor; readonly because: string },
+): FlowStep | undefined {
+  const isDonor = donor.view.name === primary.name && (beside || primaryDonates(situation, primary))
+  if (!isDonor || isReadyAsDonor(primary)) return undefined
+  return step(
+    `${because}; only ${primary.name} can be copied, and it closes first: too few replicas can acknowledge, and a copy does not end while a write waits`,
+    [],
+    waitsASecond,
+  )
 }
 
 /** Its agent has refused so often, for the same reason, that it is asked again only after a while. */

@@ -78,14 +78,18 @@ function whyNotNow(situation: Situation): string | null {
 }
 
 function whyNotTo(situation: Situation, to: InstanceName): string | null {
-  const { record, timings, spec } = situation
+  const { record } = situation
   if (to === instanceOf(record.primary)) return `${to} is the primary already`
   if (!peersOf(situation).some(({ instance }) => instance === to))
     return `there is no instance ${to}; there are ${peersOf(situation)
       .map(({ instance }) => instance)
       .join(', ')}`
   const member = countedMembers(record).find((candidate) => instanceOf(candidate) === to)
-  if (member === undefined) return `${to} is not in the sync set`
+  return member === undefined ? `${to} is not in the sync set` : whyNotToMember(situation, to, member)
+}
+
+function whyNotToMember(situation: Situation, to: InstanceName, member: MemberId): string | null {
+  const { record, timings, spec } = situation
   const view = liveView(situation.snapshot, member)
   if (!isFollowing(view, record, timings)) return `${to} does not follow the primary`
   const primary = liveView(situation.snapshot, record.primary)

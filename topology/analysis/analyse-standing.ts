@@ -1,5 +1,6 @@
 import type { Analysis } from './analysis.ts'
 import { critical, warning, type AnalysisInput } from './analysis-input.ts'
+import type { InstanceName } from '../snapshot/member.ts'
 import type { InstanceView } from '../snapshot/snapshot.ts'
 
 /** What a person wished, and what makes this manager doubt itself or its record. */
@@ -50,26 +51,28 @@ function analyseRecord(
 ): readonly Analysis[] {
   if (observation === null) return []
   const { promise, revision: stored, assignment } = observation.stored
-  if (assignment?.role === 'primary' && assignment.epoch === epoch && primary !== null && name !== primary) {
+  if (primary !== null && name !== primary && assignment?.role === 'primary' && assignment.epoch === epoch) {
     const sentence = `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide`
     return [critical('RecordOfAnotherHistory', name, sentence)]
   }
-  const isNewer = promise > epoch + 1 || stored > revision || (assignment !== null && assignment.epoch > epoch)
-  if (!isNewer) return []
-  const knows = `epoch ${Math.max(promise, assignment?.epoch ?? 0)}, revision ${stored}`
+  const told = assignment?.epoch ?? 0
+  if (promise <= epoch + 1 && stored <= revision && told <= epoch) return []
+  return [older(name, { epoch, revision, knows: `epoch ${Math.max(promise, told)}, revision ${stored}` })]
+}
+
+function older(
+  name: InstanceName,
+  { epoch, revision, knows }: { readonly epoch: number; readonly revision: number; readonly knows: string },
+): Analysis {
   if (revision === 0)
-    return [
-      critical(
-        'RecordLost',
-        name,
-        `there is no record, and ${name} acted on one (${knows}): the record is rebuilt once all known members have answered`,
-      ),
-    ]
-  return [
-    critical(
-      'RecordFromThePast',
+    return critical(
+      'RecordLost',
       name,
-      `the record (epoch ${epoch}, revision ${revision}) is older than what ${name} stored (${knows}): a person must decide`,
-    ),
-  ]
+      `there is no record, and ${name} acted on one (${knows}): the record is rebuilt once all known members have answered`,
+    )
+  return critical(
+    'RecordFromThePast',
+    name,
+    `the record (epoch ${epoch}, revision ${revision}) is older than what ${name} stored (${knows}): a person must decide`,
+  )
 }
