@@ -42,8 +42,7 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   const remembering = members.filter(({ view }) => !view.observation.stored.forgetful)
   const primary = promisedBy(situation, record.primary, epoch)
   const quorum = revocationQuorum(record)
-  // One whose GTIDs were reset cannot say what it acknowledged.
-  const byPrimary = primary?.report.asPrimary === true && primary.view.observation.stored.gtidsReset !== true
+  const byPrimary = speaksForItself(primary)
   const bySyncSet = quorum !== null && remembering.length >= quorum
   const unsettled = isUnsettled(situation)
   const revoked = unsettled ? byPrimary : byPrimary || bySyncSet
@@ -56,9 +55,14 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   return { revoked, promised, union, missing: revoked ? '' : missingSentence(situation, remembering.length, unsettled) }
 }
 
+/** One whose GTIDs were reset cannot say what it acknowledged. */
+function speaksForItself(primary: Promised | undefined): primary is Promised {
+  return primary?.report.asPrimary === true && primary.view.observation.stored.gtidsReset !== true
+}
+
 /**
- * Outsiders, where nobody who votes holds all that the primary was elected for. What outsiders hold beside the union was
- * acknowledged to nobody.
+ * Outsiders, where nobody who votes holds all that the primary was elected for. What outsiders hold beside the union
+ * was acknowledged to nobody.
  */
 function helping(
   situation: Situation,

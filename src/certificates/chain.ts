@@ -73,14 +73,18 @@ interface Terms {
   readonly wallMs: number
 }
 
-function leafThatStays(found: FoundLeaf | undefined, { wish, authorities, wallMs }: Terms): Issued | undefined {
+function leafThatStays(found: FoundLeaf | undefined, terms: Terms): Issued | undefined {
   const { cert, key } = found ?? {}
   const [leaf] = certificatesIn(cert)
+  if (cert === undefined || key === undefined || leaf === undefined) return undefined
+  return isKeyOf(leaf, key) && mayStay(leaf, terms) ? { cert, key } : undefined
+}
+
+function mayStay(leaf: X509Certificate, { wish, authorities, wallMs }: Terms): boolean {
   const [newest] = authorities
-  if (cert === undefined || key === undefined || leaf === undefined || newest === undefined) return undefined
-  if (!isKeyOf(leaf, key) || !isValidAt(leaf, wallMs) || !shows(leaf, wish)) return undefined
-  if (isSignedBy(leaf, newest)) return isDueForRenewal(leaf, wallMs) ? undefined : { cert, key }
-  return !hasSettled(newest, wallMs) && authorities.some((one) => isSignedBy(leaf, one)) ? { cert, key } : undefined
+  if (newest === undefined || !isValidAt(leaf, wallMs) || !shows(leaf, wish)) return false
+  if (isSignedBy(leaf, newest)) return !isDueForRenewal(leaf, wallMs)
+  return !hasSettled(newest, wallMs) && authorities.some((one) => isSignedBy(leaf, one))
 }
 
 function hasSettled(certificate: X509Certificate, wallMs: number): boolean {

@@ -139,13 +139,10 @@ export class FakeApiState {
 
   #replace({ kind, subresource }: Written, before: StoredObject, given: StoredObject): StoredObject {
     if (subresource === 'status') return this.#store('MODIFIED', kind, { ...before, status: given.status })
-    const { uid, creationTimestamp, deletionTimestamp, generation = 1, namespace } = before.metadata
-    const kept = {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
-      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    }
+    const { deletionTimestamp, generation = 1 } = before.metadata
+    const kept = Object.fromEntries(
+      fixedFields.flatMap((field) => (before.metadata[field] === undefined ? [] : [[field, before.metadata[field]]])),
+    )
     const metadata = {
       ...given.metadata,
       ...kept,
@@ -170,6 +167,9 @@ export class FakeApiState {
     return stored
   }
 }
+
+/** What no write of an object changes. */
+const fixedFields = ['namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const
 
 /** RFC 7386. */
 function merged(target: unknown, patch: unknown): unknown {

@@ -129,6 +129,25 @@ async function measureCreation(runs: number): Promise<CaseResult> {
   }
 }
 
+function casesNamed(words: readonly string[]): readonly KubeCase[] {
+  if (words.length === 0) return kubeCases
+  return words.map((word) => {
+    const found = kubeCases.find((one) => one === word)
+    if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
+    return found
+  })
+}
+
+function canRunHere(name: KubeCase): boolean {
+  return name === 'create' || !episodes[name].needsOwnNodes || isOwnCluster
+}
+
+async function machineOf(cluster: KubeCluster): Promise<string> {
+  const { instances } = await cluster.view()
+  const nodes = isOwnCluster ? 'three nodes as network namespaces' : 'a cluster of Kubernetes'
+  return describeMachine(instances[0]?.version ?? '', nodes)
+}
+
 async function bench(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -138,25 +157,17 @@ async function bench(): Promise<void> {
       json: { type: 'string', default: '.cache/bench-kube.json' },
     },
   })
-  const cases = positionals.map((word) => {
-    const found = kubeCases.find((one) => one === word)
-    if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
-    return found
-  })
+  const cases = casesNamed(positionals)
   const runs = integerFrom(1, 1000)(values.runs)
   const cluster = await KubeCluster.at('demo', 'demo')
   await cluster.ensure()
   await cluster.whole(3, 180_000)
-  const machine = describeMachine(
-    (await cluster.view()).instances[0]?.version ?? '',
-    isOwnCluster ? 'three nodes as network namespaces' : 'a cluster of Kubernetes',
-  )
+  const machine = await machineOf(cluster)
   console.log(`${machine}\n3 instances, one client that writes a new id every 10 ms through the Service\n`)
   if (values.restless) console.log(`another Service changes every ${restlessEveryMs} ms\n`)
   const restless = values.restless ? await RestlessService.start(cluster) : undefined
   const results: CaseResult[] = []
-  for (const name of cases.length === 0 ? kubeCases : cases) {
-    if (name !== 'create' && episodes[name].needsOwnNodes && !isOwnCluster) continue
+  for (const name of cases.filter(canRunHere)) {
     const result = await (name === 'create' ? measureCreation(runs) : measure(cluster, name, runs))
     results.push(result)
     console.log(tableOf(result))

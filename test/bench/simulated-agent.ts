@@ -113,7 +113,6 @@ export class SimulatedAgent implements AgentHandlers {
     const { assignment, volume } = this.#stored
     const revision = this.#alive ? (assignment?.revision ?? 0) : 0
     const isOpen = this.isPrimary()
-    const asksManager = isOpen && monotonicMs() - this.#peersConfirmedMs >= silentPeersMs(defaultTimings)
     const observation = anObservation({
       cluster,
       instance,
@@ -128,9 +127,14 @@ export class SimulatedAgent implements AgentHandlers {
       promiseReport: this.#report,
       converged: { revision, done: revision > 0, sentence: 'as assigned' },
       markedRevision: isOpen ? revision : 0,
-      lease: asksManager ? { question: this.#question.number, remainingMs: leaseMs } : null,
+      lease: this.#lease(isOpen),
     })
     return { ...observation, takesWord: true, heardForgetful: {} }
+  }
+
+  #lease(isOpen: boolean): Observation['lease'] {
+    const asksManager = isOpen && monotonicMs() - this.#peersConfirmedMs >= silentPeersMs(defaultTimings)
+    return asksManager ? { question: this.#question.number, remainingMs: leaseMs } : null
   }
 
   /** Connected at once to whom it follows, unless it promised not to or is to wait. */

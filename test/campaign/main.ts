@@ -70,6 +70,11 @@ async function campaign(options: Options): Promise<number> {
       onOneCluster({ network, flags, names, dice, endMs, keep }, tally),
     )
   }
+  return report(tally)
+}
+
+/** @returns the exit status: 2 where a promise was broken, 1 where something stood still or nothing was tried */
+function report(tally: Tally): number {
   for (const line of tally.wrong) console.log(`WRONG  ${line}`)
   console.log(`${tally.rounds} rounds, ${tally.acknowledged} acknowledged writes, wrong in ${tally.wrong.length}`)
   console.log(`${tally.rounds - tally.wrong.length} passed, ${tally.wrong.length} failed`)

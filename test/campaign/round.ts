@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WriterOptions } from '../support/writer.ts'
 import { Writer } from '../support/writer.ts'
+import type { WritesCheck } from '../support/writes-check.ts'
 import { handFaults } from './hand-faults.ts'
 import { changesOfServer } from './judgement.ts'
 import { networkFaults } from './network-faults.ts'
@@ -115,6 +116,15 @@ function draw(scene: Scene): readonly Fault[] {
   return [first, ...Array.from({ length: dice.pick([0, 0, 1, 1, 2]) }, () => dice.pick(others))]
 }
 
+function wrongRows(table: string, { lost, duplicated, differing }: WritesCheck): readonly string[] {
+  const wrong: readonly (readonly [number, string])[] = [
+    [lost.length, `lost: ${lost.length} acknowledged writes of ${table}, ${lost.slice(0, 5).join(', ')} …`],
+    [duplicated.length, `twice: ${duplicated.length} writes of ${table}`],
+    [differing.length, `split: ${differing.join(', ')} has other rows of ${table} than the primary`],
+  ]
+  return wrong.filter(([count]) => count > 0).map(([, words]) => words)
+}
+
 async function whatIsWrong(scene: Scene, writers: readonly Writer[], epochBefore: number): Promise<readonly string[]> {
   const { cluster, instances } = scene
   const stuck = await writers[0]
@@ -129,12 +139,7 @@ async function whatIsWrong(scene: Scene, writers: readonly Writer[], epochBefore
   for (const writer of writers) {
     const checked = await writer.check().catch((error: unknown) => String(error))
     if (typeof checked === 'string') return [...wrong, `stuck: ${writer.table} cannot be read: ${checked}`]
-    const { lost, duplicated, differing } = checked
-    if (lost.length > 0)
-      wrong.push(`lost: ${lost.length} acknowledged writes of ${writer.table}, ${lost.slice(0, 5).join(', ')} …`)
-    if (duplicated.length > 0) wrong.push(`twice: ${duplicated.length} writes of ${writer.table}`)
-    if (differing.length > 0)
-      wrong.push(`split: ${differing.join(', ')} has other rows of ${writer.table} than the primary`)
+    wrong.push(...wrongRows(writer.table, checked))
   }
   const epochs = ((await cluster.view()).epoch ?? 0) - epochBefore
   const changes = changesOfServer(writers.flatMap(({ report }) => report.acknowledged))

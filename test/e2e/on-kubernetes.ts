@@ -14,31 +14,20 @@ export async function onKubernetes(
   command: readonly string[],
   { keep = false }: { readonly keep?: boolean } = {},
 ): Promise<number> {
-  const began = performance.now()
   const given = process.env['REGENT_E2E_KUBECONFIG']
-  const missing =
-    given === undefined
-      ? whatIsMissing()
-      : existsSync(given)
-        ? []
-        : [`REGENT_E2E_KUBECONFIG names ${given}, which does not exist.`]
+  const missing = given === undefined ? whatIsMissing() : whyNotGiven(given)
   if (missing.length > 0) {
-    console.error(
-      [
-        '',
-        'This needs a real cluster of Kubernetes, and cannot make one here:',
-        '',
-        ...missing.map((line) => `  - ${line}`),
-        '',
-        'docs/start/kubernetes-on-one-machine.md says more.',
-        '',
-      ].join('\n'),
-    )
+    tellMissing(missing)
     return 1
   }
   const commands = new Commands()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => commands.stop())
   if (given !== undefined) return commands.run(command, { env: { KUBECONFIG: given } })
+  return onOwnCluster(commands, command, keep)
+}
+
+async function onOwnCluster(commands: Commands, command: readonly string[], keep: boolean): Promise<number> {
+  const began = performance.now()
   let status = await commands.run(['bash', tool, 'up', '3'])
   // What did not come up has cleared up after itself, unless it was killed in doing so.
   if (status !== 0 && !commands.stopped) return 1
@@ -53,6 +42,24 @@ export async function onKubernetes(
   }
   console.error(`── ${commands.stopped ? 'interrupted' : status === 0 ? 'passed' : 'failed'} after ${seconds(began)} s`)
   return status
+}
+
+function whyNotGiven(file: string): readonly string[] {
+  return existsSync(file) ? [] : [`REGENT_E2E_KUBECONFIG names ${file}, which does not exist.`]
+}
+
+function tellMissing(missing: readonly string[]): void {
+  console.error(
+    [
+      '',
+      'This needs a real cluster of Kubernetes, and cannot make one here:',
+      '',
+      ...missing.map((line) => `  - ${line}`),
+      '',
+      'docs/start/kubernetes-on-one-machine.md says more.',
+      '',
+    ].join('\n'),
+  )
 }
 
 function whatIsMissing(): readonly string[] {

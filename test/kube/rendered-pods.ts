@@ -61,14 +61,14 @@ export function isSelected(
  * nothing.
  */
 export function restrictedComplaint(pod: PodTemplate): string {
-  const { securityContext, hostNetwork, hostPID, hostIPC, volumes = [] } = pod.spec
+  const { securityContext = {}, hostNetwork, hostPID, hostIPC, volumes = [] } = pod.spec
+  const { runAsNonRoot, runAsUser, seccompProfile } = securityContext
+  const isHarmless = volumes.every(({ configMap, secret, emptyDir }) => configMap ?? secret ?? emptyDir)
   const complaints = [
-    securityContext?.runAsNonRoot === true && securityContext.runAsUser !== 0 ? '' : 'may run as root',
-    securityContext?.seccompProfile?.type === 'RuntimeDefault' ? '' : 'has no seccomp profile',
-    hostNetwork || hostPID || hostIPC ? 'shares namespaces of its node' : '',
-    volumes.every(({ configMap, secret, emptyDir }) => configMap ?? secret ?? emptyDir)
-      ? ''
-      : 'mounts more than configuration, secrets and scratch space',
+    runAsNonRoot === true && runAsUser !== 0 ? '' : 'may run as root',
+    seccompProfile?.type === 'RuntimeDefault' ? '' : 'has no seccomp profile',
+    [hostNetwork, hostPID, hostIPC].includes(true) ? 'shares namespaces of its node' : '',
+    isHarmless ? '' : 'mounts more than configuration, secrets and scratch space',
     ...containersOf(pod).map(({ name, securityContext: own }) => {
       const isClosed =
         own?.allowPrivilegeEscalation === false &&

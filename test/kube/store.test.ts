@@ -26,20 +26,13 @@ async function hammer(store: Store, name: string, won: Map<number, string>, over
     const by = `${name}.${number}`
     const newest = Math.max(0, ...won.keys())
     try {
-      const record = await store.readRecord('shop')
-      const revision = record?.revision ?? 0
+      const { revision = 0, intent } = (await store.readRecord('shop')) ?? {}
       expect(revision).toBeGreaterThanOrEqual(newest)
-      expect(won.get(revision) ?? record?.intent?.by).toBe(record?.intent?.by)
-      if (
-        !(await store.compareAndSwap('shop', revision, {
-          ...shop,
-          revision: revision + 1,
-          intent: { kind: 'fetch', by, candidate: 'shop-1@b1' },
-        }))
-      )
-        continue
-      expect(won.get(revision + 1)).toBeUndefined()
-      won.set(revision + 1, by)
+      expect(won.get(revision) ?? intent?.by).toBe(intent?.by)
+      const next = { ...shop, revision: revision + 1, intent: { kind: 'fetch', by, candidate: 'shop-1@b1' } } as const
+      if (!(await store.compareAndSwap('shop', revision, next))) continue
+      expect(won.get(next.revision)).toBeUndefined()
+      won.set(next.revision, by)
     } catch (error) {
       if (codeOf(error) !== 'REGENT_STORE_UNAVAILABLE') throw error
       failures += 1

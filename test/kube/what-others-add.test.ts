@@ -207,14 +207,12 @@ onApiServer('What others add to a cluster’s objects', (api) => {
   })
 
   /** As the set's controller would make it, but for what one line says otherwise. */
-  const aPodOf = async (
-    name: string,
-    { labels, claim = `data-${name}`, owner = 'set' }: { labels?: object; claim?: string; owner?: string } = {},
-  ) => {
+  const aPodOf = async (name: string, otherwise: { labels?: object; claim?: string; owner?: string } = {}) => {
     const set = (await api.client.get(statefulSets, key('shop'))) ?? expect.fail('no set')
-    const { metadata, spec } = set.spec.template
-    const volumes = [...(spec?.volumes ?? []), { name: 'data', persistentVolumeClaim: { claimName: claim } }]
-    const uid = owner === 'set' ? set.metadata.uid : owner
+    const { labels, claim, owner } = { labels: {}, claim: `data-${name}`, owner: set.metadata.uid, ...otherwise }
+    const { metadata, spec = { containers: [] } } = set.spec.template
+    const volumes = [...(spec.volumes ?? []), { name: 'data', persistentVolumeClaim: { claimName: claim } }]
+    const uid = owner
     const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'shop', uid, controller: true }]
     const meta = {
       ...key(name),
@@ -226,7 +224,7 @@ onApiServer('What others add to a cluster’s objects', (api) => {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: meta,
-      spec: { ...spec, volumes, containers: spec?.containers ?? [] },
+      spec: { ...spec, volumes },
     } as Pod)
   }
   const labelsOf = async (name: string) => (await api.client.get(pods, key(name)))?.metadata.labels

@@ -102,6 +102,10 @@ export function stateOf(row: InstanceRow): StateWords {
   if (!row.reachable) return { level: 'bad', words: 'agent not heard' }
   if (row.process !== 'running') return processWords(row)
   if (row.role === 'none') return { level: 'doubtful', words: 'no role yet' }
+  return serverWords(row)
+}
+
+function serverWords(row: InstanceRow): StateWords {
   if (row.offline === true) return { level: row.role === 'primary' ? 'bad' : 'doubtful', words: 'offline' }
   if (row.role === 'primary')
     return row.readOnly === false ? { level: 'good', words: 'writable' } : { level: 'bad', words: 'read-only' }

@@ -48,17 +48,22 @@ async function hostsChange({ cluster }: FoundCluster, options: UpOptions): Promi
 /** What takes effect when the processes start. */
 async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
   const spec = await readSpec(layoutOf(dir), cluster.name)
-  const restart = `"regent local down ${cluster.name}" first, then up with it`
-  if (options.store !== undefined && hasLogin(options.store) && options.store !== cluster.store)
-    return `with another login for its store; ${restart}`
-  if (options.port !== undefined && options.port !== cluster.api.port)
-    return `with its API on port ${cluster.api.port}, not ${options.port}; ${restart}`
-  if (options.durability !== undefined && options.durability !== spec.durability)
-    return `with durability ${spec.durability}, not ${options.durability}; ${restart}`
-  if (options.acks !== undefined && options.acks !== spec.acks)
-    return `with ${spec.acks ?? 'the default number of'} acknowledgements, not ${options.acks}; ${restart}`
-  if (options.config !== undefined) return `so --config would have no effect; ${restart}`
-  return undefined
+  const { store, port, durability, acks, config } = options
+  const loginChanges = store !== undefined && hasLogin(store) && store !== cluster.store
+  const changes: readonly (readonly [boolean, string])[] = [
+    [loginChanges, 'with another login for its store'],
+    [differs(port, cluster.api.port), `with its API on port ${cluster.api.port}, not ${port}`],
+    [differs(durability, spec.durability), `with durability ${spec.durability}, not ${durability}`],
+    [differs(acks, spec.acks), `with ${spec.acks ?? 'the default number of'} acknowledgements, not ${acks}`],
+    [config !== undefined, 'so --config would have no effect'],
+  ]
+  const change = changes.find(([isMade]) => isMade)
+  return change && `${change[1]}; "regent local down ${cluster.name}" first, then up with it`
+}
+
+/** What is not asked for stays as it is. */
+function differs<Value>(asked: Value | undefined, is: Value | undefined): boolean {
+  return asked !== undefined && asked !== is
 }
 
 /** One that names no password is content with what is known. */

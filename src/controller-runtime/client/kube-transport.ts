@@ -4,6 +4,7 @@ import type { World } from '../../common/ports/ports.ts'
 import type { ClientThrottle } from './client-throttle.ts'
 import type { KubeConnection, TlsSettings } from '../kube-config/kube-config.ts'
 import { dispatcherFor } from '../kube-config/kube-dispatcher.ts'
+import type { KubeApiError } from './kube-api-error.ts'
 import { refusalIn } from './kube-refusal.ts'
 
 export interface KubeRequest {
@@ -108,9 +109,8 @@ export class KubeTransport {
         renewed = true
         continue
       }
-      const waitMs = refusal.retryAfterMs
-      const mayAgain = waitMs !== undefined && (refusal.status === 429 || refusal.status >= 500) && tries < mostTries
-      if (!mayAgain || this.#parts.world.clock.monotonicMs() + waitMs >= deadlineAtMs) throw refusal
+      const waitMs = tries < mostTries ? pauseAfter(refusal) : undefined
+      if (waitMs === undefined || this.#parts.world.clock.monotonicMs() + waitMs >= deadlineAtMs) throw refusal
       await this.#parts.world.timers.sleep(waitMs, signal)
     }
   }
@@ -232,4 +232,9 @@ async function textOf(body: AsyncIterable<Uint8Array>, mostBytes: number): Promi
 
 function describe({ method, path }: KubeRequest): string {
   return `${method} ${path}`
+}
+
+/** How long one who is too busy wants to be left alone; undefined where to ask again is of no use. */
+function pauseAfter({ status, retryAfterMs }: KubeApiError): number | undefined {
+  return status === 429 || status >= 500 ? retryAfterMs : undefined
 }

@@ -41,20 +41,20 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
 const newline = 0x0a
 
 function eventIn<Kind extends KubeObject>(resource: Resource<Kind>, line: string): WatchEvent<Kind> {
-  const event = parse(line)
-  switch (event.type) {
+  const { type, object: given } = parse(line)
+  const object = given ?? {}
+  const { name, resourceVersion } = object.metadata ?? {}
+  switch (type) {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      if (typeof event.object?.metadata?.name !== 'string')
-        throw unreadable(`a ${event.type} event holds no object: ${excerpt(line)}`)
-      return { type: event.type, object: withType(resource, event.object as unknown as Kind) }
+      if (typeof name !== 'string') throw unreadable(`a ${type} event holds no object: ${excerpt(line)}`)
+      return { type, object: withType(resource, object as unknown as Kind) }
     case 'BOOKMARK':
-      if (typeof event.object?.metadata?.resourceVersion !== 'string')
-        throw unreadable(`a bookmark without a version: ${excerpt(line)}`)
-      return { type: 'BOOKMARK', resourceVersion: event.object.metadata.resourceVersion }
+      if (typeof resourceVersion !== 'string') throw unreadable(`a bookmark without a version: ${excerpt(line)}`)
+      return { type, resourceVersion }
     case 'ERROR':
-      throw statusError(`watching ${resource.plural}`, event.object ?? {})
+      throw statusError(`watching ${resource.plural}`, object)
     default:
       throw unreadable(`an event of unknown type: ${excerpt(line)}`)
   }

@@ -134,11 +134,15 @@ export class Reflector<Kind extends KubeObject> {
       failure = error
     }
     if (signal.aborted) return 0
-    if (isExpired(failure)) {
-      this.#version = undefined
-      return this.#now() - this.#listedAtMs >= this.#timings.settledMs ? 0 : this.#failed('watch', failure, signal)
-    }
-    const livedMs = this.#now() - startedMs
+    return isExpired(failure) ? this.#expired(failure, signal) : this.#watched(failure, this.#now() - startedMs, signal)
+  }
+
+  #expired(failure: unknown, signal: AbortSignal): number {
+    this.#version = undefined
+    return this.#now() - this.#listedAtMs >= this.#timings.settledMs ? 0 : this.#failed('watch', failure, signal)
+  }
+
+  #watched(failure: unknown, livedMs: number, signal: AbortSignal): number {
     const settled = livedMs >= this.#timings.settledMs
     // Not a word for as long as that, though bookmarks were due: behind a restored etcd the API server waits like this
     // until a version from the future comes.

@@ -379,18 +379,22 @@ test.each([
   )
 })
 
+/** Every 40 s one of the two is cut off for 30 s; every 70 s one is frozen for 25 s. */
+async function suffer(both: readonly Candidate[], step: number): Promise<void> {
+  const [cut, frozen] = [both[Math.floor(step / 80) % 2], both[Math.floor(step / 140) % 2]]
+  if (cut && step % 80 === 0) cut.client.before = () => Promise.reject(unreachable)
+  if (cut && step % 80 === 60) cut.client.before = () => undefined
+  if (step % 140 === 70) frozen?.freeze()
+  if (step % 140 === 120) await frozen?.thaw()
+}
+
 test('at no moment of a long bad day do two hold leadership', async () => {
   const b = new Candidate('b', world, { shared: a })
   const both = [a, b]
   for (const one of both) one.start()
   let terms = 0
   for (let step = 0; step < 2_000; step++) {
-    // Every 40 s one of the two is cut off for 30 s; every 70 s one is frozen for 25 s.
-    const [cut, frozen] = [both[Math.floor(step / 80) % 2], both[Math.floor(step / 140) % 2]]
-    if (cut && step % 80 === 0) cut.client.before = () => Promise.reject(unreachable)
-    if (cut && step % 80 === 60) cut.client.before = () => undefined
-    if (step % 140 === 70) frozen?.freeze()
-    if (step % 140 === 120) await frozen?.thaw()
+    await suffer(both, step)
     await world.advance(500)
     expect(both.filter(({ leads }) => leads).length).toBeLessThanOrEqual(1)
     for (const one of both) {

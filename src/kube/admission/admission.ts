@@ -120,13 +120,14 @@ function reviewCluster(
   request: AdmissionRequest,
   { clusterOf, declined }: Omit<AdmissionSituation, 'defaults'>,
 ): AdmissionResponse {
-  const { uid, operation, subResource = '', namespace = '', name = '', dryRun = false } = request
+  const { uid, operation, subResource, dryRun } = request
   if (operation === 'DELETE') return { uid, allowed: true }
   try {
     const { next, before } = subResource === 'scale' ? scaled(request, clusterOf) : written(request)
     const { refusals, warnings } = validateMySQLCluster(next, before)
     if (refusals.length === 0) return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
-    if (!dryRun) declined({ namespace, name }, `not changed: ${refusals.map(({ message }) => message).join('; ')}`)
+    if (dryRun !== true)
+      declined(clusterKeyOf(request), `not changed: ${refusals.map(({ message }) => message).join('; ')}`)
     return refuse(request, refusals)
   } catch (error) {
     if (error instanceof RegentError) return refuse(request, [error])
@@ -144,14 +145,17 @@ function written({ object, oldObject, operation }: AdmissionRequest): Judged {
   return { next: object, before: operation === 'UPDATE' && isCluster(oldObject) ? oldObject : undefined }
 }
 
-function scaled(
-  { object, namespace = '', name = '' }: AdmissionRequest,
-  clusterOf: AdmissionSituation['clusterOf'],
-): Judged {
+function clusterKeyOf({ namespace = '', name = '' }: AdmissionRequest): ObjectKey {
+  return { namespace, name }
+}
+
+function scaled(request: AdmissionRequest, clusterOf: AdmissionSituation['clusterOf']): Judged {
+  const { object } = request
   const replicas = isObject(object) && isObject(object['spec']) ? object['spec']['replicas'] : undefined
-  const before = clusterOf({ namespace, name })
+  const key = clusterKeyOf(request)
+  const before = clusterOf(key)
   if (before === undefined)
-    throw new RegentError('REGENT_REFUSED', `cluster ${keyText({ namespace, name })} is not known here yet; try again`)
+    throw new RegentError('REGENT_REFUSED', `cluster ${keyText(key)} is not known here yet; try again`)
   if (typeof replicas !== 'number') throw new RegentError('REGENT_BAD_REQUEST', 'the Scale has no spec.replicas')
   return { next: { ...before, spec: { ...before.spec, instances: replicas } }, before }
 }

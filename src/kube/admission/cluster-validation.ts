@@ -177,25 +177,25 @@ const takenContainers = [mysqlContainer, agentContainer, 'launcher']
 const takenVolumes = ['data', 'regent', 'tmp', 'config', 'secrets', 'certificates', clientCertificateVolume]
 
 function* judgePod({ pod }: MySQLClusterSpec): Generator<RegentError> {
-  for (const [field, entries] of [
-    ['containers', pod.containers],
-    ['volumes', pod.volumes],
-  ] as const) {
-    const twice = twiceIn(((entries ?? []) as readonly { readonly name?: unknown }[]).map(({ name }) => String(name)))
-    if (twice !== undefined) yield bad(`spec.pod.${field}`, twice, 'each name once')
+  const parts = [
+    { field: 'spec.pod.containers', names: namesIn(pod.containers), taken: takenContainers },
+    { field: 'spec.pod.volumes', names: namesIn(pod.volumes), taken: takenVolumes },
+  ]
+  for (const { field, names } of parts) {
+    const twice = twiceIn(names.map(String))
+    if (twice !== undefined) yield bad(field, twice, 'each name once')
   }
-  for (const { name } of (pod.containers ?? []) as readonly { readonly name?: unknown }[]) {
-    if (takenContainers.includes(String(name)))
-      yield bad('spec.pod.containers', name, `names other than ${takenContainers.join(', ')}`)
-  }
-  for (const { name } of (pod.volumes ?? []) as readonly { readonly name?: unknown }[]) {
-    if (takenVolumes.includes(String(name)))
-      yield bad('spec.pod.volumes', name, `names other than ${takenVolumes.join(', ')}`)
-  }
+  for (const { field, names, taken } of parts)
+    for (const name of names.filter((each) => taken.includes(String(each))))
+      yield bad(field, name, `names other than ${taken.join(', ')}`)
   for (const name of [...Object.keys(pod.labels), ...Object.keys(pod.annotations)]) {
     if (name.startsWith(`${group}/`))
       yield bad('spec.pod', name, `labels and annotations that do not begin with ${group}/, which are Regent’s`)
   }
+}
+
+function namesIn(entries: unknown): readonly unknown[] {
+  return ((entries ?? []) as readonly { readonly name?: unknown }[]).map(({ name }) => name)
 }
 
 function twiceIn(names: readonly string[]): string | undefined {
@@ -261,28 +261,27 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
 }
 
 function warningsAbout({ spec }: MySQLCluster): readonly string[] {
-  const { instances, image, volumes, agentResources, pod, switchover, durability } = spec
-  const acks = typeof spec.acks === 'number' ? spec.acks : undefined
-  const warnings: string[] = []
-  if (instances === 1)
-    warnings.push('spec.instances is 1: nothing protects the data, and there is nobody to fail over to')
-  if (instances === 2)
-    warnings.push(
-      `spec.instances is 2: when one is lost ${durability === 'strict' ? 'writes wait until it is back' : 'writes go on unprotected'}; use 3`,
-    )
-  if (instances > 1 && acks === 0)
-    warnings.push('spec.acks is 0: a failover may lose writes that clients saw acknowledged')
-  if (limitOf(agentResources, 'cpu') !== undefined)
-    warnings.push('spec.agentResources.limits.cpu is set: an agent that is throttled notices late and fails over late')
-  if (image !== undefined && !isPinned(image))
-    warnings.push(`spec.image "${image.slice(0, 80)}" names no version: a pod that is made again may run another one`)
-  if (volumes.whenDeleted === 'Delete')
-    warnings.push('spec.volumes.whenDeleted is Delete: the data goes with the resource')
-  if (pod.terminationGracePeriodSeconds * 1_000 <= switchover.timeoutMs)
-    warnings.push(
+  const { instances, acks, image = '', volumes, agentResources, pod, switchover, durability } = spec
+  const whenLost = durability === 'strict' ? 'writes wait until it is back' : 'writes go on unprotected'
+  const warnings: readonly (readonly [boolean, string])[] = [
+    [instances === 1, 'spec.instances is 1: nothing protects the data, and there is nobody to fail over to'],
+    [instances === 2, `spec.instances is 2: when one is lost ${whenLost}; use 3`],
+    [instances > 1 && acks === 0, 'spec.acks is 0: a failover may lose writes that clients saw acknowledged'],
+    [
+      limitOf(agentResources, 'cpu') !== undefined,
+      'spec.agentResources.limits.cpu is set: an agent that is throttled notices late and fails over late',
+    ],
+    [
+      spec.image !== undefined && !isPinned(image),
+      `spec.image "${image.slice(0, 80)}" names no version: a pod that is made again may run another one`,
+    ],
+    [volumes.whenDeleted === 'Delete', 'spec.volumes.whenDeleted is Delete: the data goes with the resource'],
+    [
+      pod.terminationGracePeriodSeconds * 1_000 <= switchover.timeoutMs,
       'spec.pod.terminationGracePeriodSeconds is shorter than spec.switchover.timeoutMs: a primary may be killed before it has handed over',
-    )
-  return warnings
+    ],
+  ]
+  return warnings.filter(([isDue]) => isDue).map(([, words]) => words)
 }
 
 function limitOf(resources: MySQLClusterSpec['resources'], name: string): unknown {

@@ -26,6 +26,7 @@ interface PodTerm {
 }
 
 type Labels = Readonly<Record<string, string>>
+type Affinity = NonNullable<SaidOfPlaces['affinity']>
 
 /**
  * Why what is said of places can be met by no node at all, whichever there are: such pods would stay `Pending` without
@@ -34,18 +35,26 @@ type Labels = Readonly<Record<string, string>>
  * @returns '' where nothing contradicts itself
  */
 export function whyNowhere({ nodeSelector = {}, affinity = {} }: SaidOfPlaces, pod: Labels): string {
-  const { nodeAffinity, podAffinity, podAntiAffinity } = affinity
-  const terms = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  return noNode(nodeSelector, affinity.nodeAffinity) || together(affinity, pod)
+}
+
+function noNode(nodeSelector: Labels, affinity: Affinity['nodeAffinity']): string {
+  const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
   const impossible = terms.map(({ matchExpressions = [] }) =>
     contradictionIn([...requirementsOf(nodeSelector), ...matchExpressions]),
   )
   const [first = ''] = impossible
   // A node need meet one of the terms only.
-  if (terms.length > 0 && impossible.every((why) => why !== ''))
-    return `required nodeAffinity and nodeSelector contradict each other: ${first}`
-  const together = ofSiblings(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod)
+  return terms.length > 0 && impossible.every((why) => why !== '')
+    ? `required nodeAffinity and nodeSelector contradict each other: ${first}`
+    : ''
+}
+
+/** Together and apart at once. */
+function together({ podAffinity, podAntiAffinity }: Affinity, pod: Labels): string {
+  const wanted = ofSiblings(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod)
   const apart = ofSiblings(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod)
-  const both = together.find((key) => apart.includes(key))
+  const both = wanted.find((key) => apart.includes(key))
   return both === undefined
     ? ''
     : `required podAffinity wants the instances in one ${both}, and required podAntiAffinity wants each in another`

@@ -73,15 +73,7 @@ export class PrimaryEndpoints {
 
   async published(): Promise<PrimaryRoute | undefined> {
     const slice = await this.#look()
-    const [endpoint] = slice?.endpoints ?? []
-    const [port] = slice?.ports ?? []
-    if (slice === undefined || endpoint === undefined || !this.#leads(slice)) return undefined
-    return {
-      epoch: epochOf(slice),
-      instance: endpoint.targetRef?.name ?? '',
-      host: endpoint.addresses[0] ?? '',
-      port: port?.port ?? 3306,
-    }
+    return slice !== undefined && this.#leads(slice) ? routeIn(slice) : undefined
   }
 
   /**
@@ -106,10 +98,7 @@ export class PrimaryEndpoints {
     try {
       if (before !== undefined && before.addressType !== addressTypeOf(route.host)) {
         // It is fixed for a slice's life. Who comes between the two writes is met again in `publish`.
-        await this.#client.delete(endpointSlices, this.#key, {
-          uid: before.metadata.uid ?? '',
-          resourceVersion: before.metadata.resourceVersion ?? '',
-        })
+        await this.#remove(before)
         return await this.#write(undefined, route)
       }
       const next = this.#slice(before, route)
@@ -123,6 +112,10 @@ export class PrimaryEndpoints {
       if (isConflict(error) || isAlreadyExists(error) || (before !== undefined && isNotFound(error))) return false
       throw error
     }
+  }
+
+  async #remove({ metadata: { uid = '', resourceVersion = '' } }: EndpointSlice): Promise<void> {
+    await this.#client.delete(endpointSlices, this.#key, { uid, resourceVersion })
   }
 
   #labels(): Readonly<Record<string, string>> {
@@ -175,4 +168,12 @@ function says(slice: EndpointSlice, { epoch, instance, host, port }: PrimaryRout
     endpoint.targetRef?.name === instance &&
     slice.ports?.[0]?.port === port
   )
+}
+
+function routeIn(slice: EndpointSlice): PrimaryRoute | undefined {
+  const [endpoint] = slice.endpoints ?? []
+  const [port] = slice.ports ?? []
+  if (endpoint === undefined) return undefined
+  const { targetRef, addresses } = endpoint
+  return { epoch: epochOf(slice), instance: targetRef?.name ?? '', host: addresses[0] ?? '', port: port?.port ?? 3306 }
 }

@@ -49,6 +49,10 @@ export function placeOf(argv: readonly string[]): Omit<ClusterProcess, 'identity
   if (verb === 'manager' && word === '--cluster-dir') return { kind: 'manager', dir: path, instance: undefined }
   if (verb === 'agent' && word === '--config' && basename(path) === 'agent.json')
     return ofVolume('agent', dirname(path))
+  return serverOf(argv)
+}
+
+function serverOf(argv: readonly string[]): Omit<ClusterProcess, 'identity'> | undefined {
   const defaults = argv.find((argument) => argument.startsWith('--defaults-file='))?.slice('--defaults-file='.length)
   if (defaults === undefined || !argv.some((argument) => basename(argument) === 'mysqld')) return undefined
   return ofVolume('mysqld', volumeBefore(defaults))

@@ -1,34 +1,41 @@
 import { buildReplicationTree, type ReplicationNode } from '../../../topology/snapshot/replication-tree.ts'
 import { isBehind } from '../../../topology/snapshot/lag.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
-import type { ServerState } from '../../../topology/snapshot/observation.ts'
+import type { Observation, ServerState } from '../../../topology/snapshot/observation.ts'
 import type { InstanceView } from '../../../topology/snapshot/snapshot.ts'
 import { isFenced, isServing, isWritable, type DecisionInput } from '../../../failover/judge/situation.ts'
 import { downtimeOf } from '../../../failover/judge/downtime.ts'
-import { countedMembers } from '../../../failover/protocol/record.ts'
+import { countedMembers, type ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { Decision } from '../../../failover/protocol/decision.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
 
 /** What the API shows of a cluster, from what its loop knows. */
 export function clusterView(input: DecisionInput, decision: Decision | null): ClusterView {
   const { record, spec, notes, snapshot } = input
-  const primary = record ? instanceOf(record.primary) : null
+  const { epoch, revision, primary, syncSet, acks, acksWanted } = saidBy(record)
   return {
     name: input.cluster,
     mode: spec.mode,
     durability: spec.durability,
-    epoch: record?.epoch ?? 0,
-    revision: record?.revision ?? 0,
+    epoch,
+    revision,
     primary,
     writable: isWritable(input),
-    syncSet: record ? countedMembers(record).map(instanceOf) : [],
-    acks: record?.acks ?? 0,
-    acksWanted: record?.acksWanted ?? 0,
+    syncSet,
+    acks,
+    acksWanted,
     sentence: decision?.sentence ?? 'this manager does not lead and has decided nothing',
     blocked: decision?.blocked ?? false,
     paused: notes.paused !== null,
     instances: snapshot.instances.map((view) => instanceRow(input, decision, view)),
   }
+}
+
+function saidBy(record: ClusterRecord | undefined) {
+  if (record === undefined) return { epoch: 0, revision: 0, primary: null, syncSet: [], acks: 0, acksWanted: 0 }
+  const { epoch, revision, acks, acksWanted } = record
+  const syncSet = countedMembers(record).map(instanceOf)
+  return { epoch, revision, primary: instanceOf(record.primary), syncSet, acks, acksWanted }
 }
 
 export function topologyView(input: DecisionInput, decision: Decision | null): TopologyView {
@@ -42,6 +49,7 @@ function treeNode({ instance, followers }: ReplicationNode): TreeNode {
 function instanceRow(input: DecisionInput, decision: Decision | null, view: InstanceView): InstanceRow {
   const { record, notes } = input
   const seen = view.observation
+  const server = seen?.server ?? null
   return {
     name: view.name,
     host: view.host,
@@ -49,15 +57,19 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
     role: roleOf(input, view),
     process: seen?.process ?? 'unknown',
     reachable: view.reachable,
-    inSyncSet: record !== undefined && seen !== null && countedMembers(record).includes(seen.member),
-    acknowledging: seen?.server?.channel?.semiSync ?? false,
+    inSyncSet: isCounted(record, seen),
+    acknowledging: server?.channel?.semiSync ?? false,
     behind: isFurtherBehind(input, view),
     fenced: isFenced(notes, view.name),
     ...downtimeField(input, view),
-    ...serverFields(seen?.server ?? null),
+    ...serverFields(server),
     ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
     problems: problemsOf(decision, view),
   }
+}
+
+function isCounted(record: ClusterRecord | undefined, seen: Observation | null): boolean {
+  return record !== undefined && seen !== null && countedMembers(record).includes(seen.member)
 }
 
 function downtimeField(input: DecisionInput, { name }: InstanceView): Pick<InstanceRow, 'downtime'> {

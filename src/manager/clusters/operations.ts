@@ -115,31 +115,32 @@ export class Operations {
     this.#mustBeAlone('failover', request, situation)
     const verdict = judgePrimary(situation)
     if (isWell(verdict)) throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
-    const past = viewNamed(situation.snapshot, request.to ?? '')?.past
+    const { to = null, acceptLoss, dryRun } = request
+    const past = to === null ? undefined : viewNamed(situation.snapshot, to)?.past
     if (past !== undefined) return this.#vouchFor(past, request)
-    const never =
-      request.to === undefined ? null : modeOf(situation.spec).whyNeverTo(situation, request.to, request.acceptLoss)
-    if (never !== null) throw this.#refusal(request, `no failover: ${never}`)
-    const asked = { kind: 'failover', id: 'trial', to: request.to ?? null, acceptLoss: request.acceptLoss } as const
-    const trial = decide({ ...situation, requests: [asked] })
-    if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)
-    const loss = request.acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
-    if (request.dryRun) {
-      return {
-        done: false,
-        dryRun: true,
-        sentence: `would fail over: ${verdict.sentence}${loss}`,
-        plan: modeOf(situation.spec).stepsOfFailover(situation, request.to ?? null),
-      }
+    this.#mustLeadTo(situation, request)
+    if (dryRun) {
+      const loss = acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
+      const sentence = `would fail over: ${verdict.sentence}${loss}`
+      return { done: false, dryRun, sentence, plan: modeOf(situation.spec).stepsOfFailover(situation, to) }
     }
     const id = this.#world.random.hex(12)
-    this.#loop.addRequest({ kind: 'failover', id, to: request.to ?? null, acceptLoss: request.acceptLoss })
+    this.#loop.addRequest({ kind: 'failover', id, to, acceptLoss })
     try {
       const recovery = await this.#cluster.ended(({ kind }) => kind === 'failover' || kind === 'restart', patienceMs)
       return this.#resultOf(recovery, 'failover')
     } finally {
       this.#loop.dropRequest(id)
     }
+  }
+
+  /** Refused is what would not even begin. */
+  #mustLeadTo(situation: Situation, request: FailoverRequest): void {
+    const { to = null, acceptLoss } = request
+    const never = to === null ? null : modeOf(situation.spec).whyNeverTo(situation, to, acceptLoss)
+    if (never !== null) throw this.#refusal(request, `no failover: ${never}`)
+    const trial = decide({ ...situation, requests: [{ kind: 'failover', id: 'trial', to, acceptLoss }] })
+    if (trial.blocked && trial.actions.length === 0) throw this.#refusal(request, trial.sentence)
   }
 
   /**

@@ -54,8 +54,7 @@ export class TemplateKeeper {
    */
   async keep(wanted: StatefulSet, live: StatefulSet, signal: AbortSignal): Promise<string> {
     const known = this.#knownOf(live)
-    const isKnown = isDeepStrictEqual(known?.wanted, wanted.spec.template)
-    if (isKnown && known !== undefined && isDeepStrictEqual(known.stored, keptOf(live))) return ''
+    if (known !== undefined && isAsKept(known, wanted, live)) return ''
     const now = this.#parts.clock.monotonicMs()
     const times = (known?.times ?? []).filter((at) => now - at < withinMs)
     if (times.length >= mostTimes) return this.#leave(live, times)
@@ -126,4 +125,8 @@ function keptOf({ spec: { template, ordinals, minReadySeconds } }: StatefulSet):
 
 function textOf(set: StatefulSet): string {
   return keyText(keyOf(set))
+}
+
+function isAsKept(known: Known, wanted: StatefulSet, live: StatefulSet): boolean {
+  return isDeepStrictEqual(known.wanted, wanted.spec.template) && isDeepStrictEqual(known.stored, keptOf(live))
 }

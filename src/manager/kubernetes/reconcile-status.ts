@@ -12,10 +12,11 @@ import { moveRoles } from '../../kube/primary/role-labels.ts'
 import { pods as podResource, type Pod, type StatefulSet } from '../../kube/pods/stateful-set.ts'
 import type { MySQLClusterStatus } from '../../kube/spec/status-schema.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
+import type { ManagedCluster } from '../clusters/managed-cluster.ts'
 import type { ClusterSet } from './cluster-set.ts'
 import { PodKeeper } from './pod-keeper.ts'
 import { nextRestart, revisionOf } from './rolling-update.ts'
-import { gistOfStatus, refusedStatusOf, statusOf } from './status.ts'
+import { gistOfStatus, refusedStatusOf, statusOf, type StatusInput } from './status.ts'
 
 export interface ReconcileStatusParts {
   readonly client: KubeClient
@@ -40,6 +41,15 @@ const recoveryFirstMs = 1_000
 /** What a decision says may be outdated a moment later. */
 const settleMs = 250
 
+/** A cluster that this manager leads, and what is known of it. */
+interface Led {
+  readonly key: ObjectKey
+  readonly cluster: MySQLCluster
+  readonly managed: ManagedCluster
+  readonly progress: StatusInput['progress']
+  readonly wallMs: number
+}
+
 /**
  * Shows what a cluster is: role labels first, since replicas are routed by them, then the status; and restarts what a
  * changed spec wants restarted.
@@ -48,24 +58,8 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
   const { client, clock, clusters, pods, statefulSets, set, leads } = parts
   const show = statusWriter(client, clock)
   const keeper = new PodKeeper(parts)
-  return async (key, signal) => {
-    const cluster = clusters.get(key)
-    if (cluster === undefined) {
-      keeper.forget(key)
-      return show.forget(key)
-    }
-    if (!leads()) return
-    const managed = set.get(key)
-    const progress = set.progress.of(cluster)
-    const wallMs = clock.wallMs()
-    if (managed === undefined)
-      return progress.trouble === ''
-        ? undefined
-        : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
-    if (managed.loop.decision === null) return
-    const { recovery, notes } = managed.loop
-    const holdMs = heldUp(recovery ?? notes.recoveries[0], wallMs)
-    if (holdMs > 0) return { requeueAfterMs: holdMs }
+
+  async function showLed({ key, cluster, managed, progress, wallMs }: Led, signal: AbortSignal) {
     const view = managed.view()
     const ours = await allWithinRecord(podsOf(pods, key), view.epoch, () => set.committedEpoch(key))
     await moveRoles(
@@ -89,6 +83,27 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
     )
     if (update.restart !== undefined) await deleteObject(client, podResource, update.restart, { signal })
     return { requeueAfterMs: Math.min(result?.requeueAfterMs ?? Infinity, kept.requeueAfterMs ?? Infinity) }
+  }
+
+  return async (key, signal) => {
+    const cluster = clusters.get(key)
+    if (cluster === undefined) {
+      keeper.forget(key)
+      return show.forget(key)
+    }
+    if (!leads()) return
+    const managed = set.get(key)
+    const progress = set.progress.of(cluster)
+    const wallMs = clock.wallMs()
+    if (managed === undefined)
+      return progress.trouble === ''
+        ? undefined
+        : show.write(cluster, refusedStatusOf({ cluster, progress, wallMs }), signal)
+    if (managed.loop.decision === null) return
+    const { recovery, notes } = managed.loop
+    const holdMs = heldUp(recovery ?? notes.recoveries[0], wallMs)
+    if (holdMs > 0) return { requeueAfterMs: holdMs }
+    return showLed({ key, cluster, managed, progress, wallMs }, signal)
   }
 }
 

@@ -3,6 +3,8 @@ import { Registry } from 'prom-client'
 import { readTokenFile } from '../../common/http/bearer-token.ts'
 import { describeError, RegentError } from '../../common/errors/errors.ts'
 import { seldom } from '../../common/log/repeats.ts'
+import type { Logger } from '../../common/log/logger.ts'
+import type { World } from '../../common/ports/ports.ts'
 import { realWorld } from '../../common/ports/real-world.ts'
 import { aborted, toldToStop } from '../../common/process/signals.ts'
 import { regentVersion } from '../../common/version.ts'
@@ -60,8 +62,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const registry = new Registry()
   const runtimeMetrics = createRuntimeMetrics(registry)
   const connection = await findKubeConnection({ ...options.kube, clock: world.clock })
-  const namespace = process.env['POD_NAMESPACE'] || connection.namespace
-  const instance = process.env['POD_NAME'] || hostname()
+  const { namespace, instance } = ownPod(connection)
   const identity = `${instance}_${world.random.hex(12)}`
   const userAgent = `regent/${regentVersion} manager`
   const { qps, burst } = options.kube
@@ -168,14 +169,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
 
   await refuseOlderDefinition(client)
   const service = serviceFor(() => set.all(), leads)
-  const token =
-    options.api.tokenFile === undefined
-      ? await tokenFromSecret(client, namespace)
-      : await readTokenFile(options.api.tokenFile)
-  const given =
-    webhook.certificateFolder === undefined
-      ? undefined
-      : await followCertificateFolder({ folder: webhook.certificateFolder, world, log, checksPeers: false })
+  const token = await tokenFor(options.api, client, namespace)
+  const given = await givenCertificates(webhook, { world, log })
   const routes = admissionRoutes({
     defaults: { image: options.images.mysql },
     clusterOf: (key) => clusters.get(key),
@@ -302,4 +297,24 @@ function noting(client: KubeClient, storeIs: (trouble: string) => void): Pick<Ku
     create: (...asked) => noted(client.create(...asked)),
     update: (...asked) => noted(client.update(...asked)),
   }
+}
+
+/** Where this manager runs, as its pod says; elsewhere as the machine does. */
+function ownPod(connection: { readonly namespace: string }): { readonly namespace: string; readonly instance: string } {
+  return {
+    namespace: process.env['POD_NAMESPACE'] || connection.namespace,
+    instance: process.env['POD_NAME'] || hostname(),
+  }
+}
+
+function tokenFor({ tokenFile }: KubernetesManagerOptions['api'], client: KubeClient, namespace: string) {
+  return tokenFile === undefined ? tokenFromSecret(client, namespace) : readTokenFile(tokenFile)
+}
+
+/** Certificates of the webhooks that a folder gives; undefined where this manager makes its own. */
+async function givenCertificates(
+  { certificateFolder: folder }: KubernetesManagerOptions['webhook'],
+  parts: { readonly world: World; readonly log: Logger },
+) {
+  return folder === undefined ? undefined : followCertificateFolder({ folder, ...parts, checksPeers: false })
 }

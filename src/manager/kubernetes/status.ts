@@ -103,26 +103,17 @@ export function takesPart(view: ClusterView, row: InstanceRow): boolean {
 
 function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }: StatusInput): Conditions {
   const { spec } = cluster
-  const { sentence: message, writable } = view
+  const { sentence: message } = view
   const untrusted = untrustedSentence(cluster.metadata.name, view, distrust)
   const missing = view.instances.filter((row) => !takesPart(view, row)).map(({ name }) => name)
   const behind = view.instances.filter((row) => takesPart(view, row) && row.behind)
-  const isComplete = writable && missing.length === 0 && view.instances.length === spec.instances && !view.blocked
+  const isComplete = missing.length === 0 && goesOnWith(view, spec.instances)
   const isWhole = isComplete && behind.length === 0
   const progress = progressOf(spec.instances, view, update)
   return {
-    Ready: isWhole
-      ? yes('Whole', message)
-      : no(isComplete ? 'ReplicasLagging' : writable ? 'NotWhole' : 'NotWritable', message),
-    Available: writable
-      ? yes('Writable', `${view.primary} takes writes`)
-      : no(view.primary === null ? 'NoPrimary' : 'NotWritable', message),
-    Progressing:
-      trouble !== ''
-        ? no('SpecNotFollowed', trouble)
-        : progress === ''
-          ? no('Settled', 'nothing is under way')
-          : yes('Changing', progress),
+    Ready: isWhole ? yes('Whole', message) : no(isComplete ? 'ReplicasLagging' : whyIncomplete(view), message),
+    Available: availability(view),
+    Progressing: trouble === '' ? progression(progress) : no('SpecNotFollowed', trouble),
     Degraded:
       untrusted ??
       settingsSentence(view) ??
@@ -130,6 +121,23 @@ function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }
       notDegraded(view, isWhole),
     Paused: view.paused ? yes('Asked', message) : no('NotAsked', 'Regent acts by itself'),
   }
+}
+
+function goesOnWith({ writable, blocked, instances }: ClusterView, wanted: number): boolean {
+  return writable && !blocked && instances.length === wanted
+}
+
+function whyIncomplete({ writable }: ClusterView): string {
+  return writable ? 'NotWhole' : 'NotWritable'
+}
+
+function availability({ writable, primary, sentence }: ClusterView): Said {
+  if (writable) return yes('Writable', `${primary} takes writes`)
+  return no(primary === null ? 'NoPrimary' : 'NotWritable', sentence)
+}
+
+function progression(progress: string): Said {
+  return progress === '' ? no('Settled', 'nothing is under way') : yes('Changing', progress)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describeError } from '../../common/errors/errors.ts'
 import type { Transport } from '../../common/ports/ports.ts'
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { agentRoutes, orderVersion, type LeaseConfirmation } from '../../../failover/protocol/order.ts'
 import type { Timings } from '../../../failover/protocol/timings.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
@@ -35,20 +36,14 @@ export class LeaseDesk {
   }
 
   async #confirm(observation: Observation): Promise<void> {
-    const { cluster, lease, member, instance, stored, agentRun } = observation
+    const { cluster, lease, member, instance, agentRun } = observation
     const asked = `${agentRun} ${lease?.question}`
     if (lease === null || asked === this.#answered) return
     this.#answered = asked
     const { store, transport, timings } = this.#ports
     const record = await store.readRecord(cluster)
     const address = this.#sightings.addressOf(instance)
-    if (
-      record === undefined ||
-      address === undefined ||
-      record.primary !== member ||
-      record.epoch !== stored.assignment?.epoch
-    )
-      return
+    if (record === undefined || address === undefined || !isLedBy(record, observation)) return
     const confirmation: LeaseConfirmation = {
       version: orderVersion,
       cluster,
@@ -68,4 +63,9 @@ export class LeaseDesk {
       ? {}
       : { forgetful }
   }
+}
+
+/** The epoch of the record is the one in which this instance was told to lead. */
+function isLedBy({ primary, epoch }: ClusterRecord, { member, stored }: Observation): boolean {
+  return primary === member && epoch === stored.assignment?.epoch
 }

@@ -6,6 +6,7 @@ import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.t
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { abbreviated } from '../../common/text/words.ts'
 import { describeOpening } from '../../../topology/snapshot/opening.ts'
+import type { Observation } from '../../../topology/snapshot/observation.ts'
 import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
 
 export interface RecoveryStart {
@@ -111,10 +112,9 @@ export class RecoveryBook {
 
   /** Notes, once in an epoch, that its primary does not open at once, and why. */
   waits(record: ClusterRecord | undefined, { instances }: Snapshot): void {
-    const seen = instances.find(({ observation }) => observation?.member === record?.primary)?.observation
-    const isLong =
-      seen?.openingMs !== undefined && seen.openingMs >= toldAfterMs && seen.stored.assignment?.epoch === record?.epoch
-    if (record === undefined || !isLong || this.#waitedInEpoch === record.epoch) return
+    if (record === undefined || this.#waitedInEpoch === record.epoch) return
+    const seen = instances.find(({ observation }) => observation?.member === record.primary)?.observation
+    if (!seen || !opensLong(seen, record.epoch)) return
     this.#waitedInEpoch = record.epoch
     this.note(`waits: ${seen.instance} ${describeOpening(seen) ?? ''}`)
   }
@@ -143,6 +143,10 @@ export class RecoveryBook {
   #sinceBegan(): number {
     return this.#open === null ? 0 : Math.round((this.#clock.monotonicMs() - this.#open.beganMs) * 10) / 10
   }
+}
+
+function opensLong({ openingMs = 0, stored }: Observation, epoch: number): boolean {
+  return openingMs >= toldAfterMs && stored.assignment?.epoch === epoch
 }
 
 /** How a recovery ended, once the primary is open: a change of primary either happened or did not. */

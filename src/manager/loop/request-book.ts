@@ -1,6 +1,6 @@
 import type { Request, RequestFailure } from '../../../failover/judge/situation.ts'
 import { fetchKey, type FetchOrder } from '../../../failover/protocol/order.ts'
-import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import type { ClusterRecord, Intent } from '../../../failover/protocol/record.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../../topology/snapshot/member.ts'
 import type { Timers } from '../../common/ports/ports.ts'
 import type { OrderOutcome } from './order-desk.ts'
@@ -60,11 +60,7 @@ export class RequestBook {
   /** A step of a switchover was refused or timed out: the request that the step served ends. */
   orderFailed({ action, error: why, timedOut }: OrderOutcome, record: ClusterRecord | undefined): void {
     const intent = record?.intent
-    const serves =
-      action.kind === 'demote' ||
-      action.kind === 'fetch' ||
-      (action.kind === 'promise' && intent?.kind === 'switchover' && action.to === instanceOf(intent.candidate))
-    if (intent?.kind === 'switchover' && serves) this.#failed.set(intent.request, { why, timedOut })
+    if (intent?.kind === 'switchover' && serves(action, intent)) this.#failed.set(intent.request, { why, timedOut })
     if (intent?.kind === 'fetch' && action.kind === 'fetch') this.#failFetch(action.order, { why, timedOut })
   }
 
@@ -82,4 +78,8 @@ export class RequestBook {
       this.#ports.wake()
     })
   }
+}
+
+function serves({ kind, to }: OrderOutcome['action'], { candidate }: Intent): boolean {
+  return kind === 'demote' || kind === 'fetch' || (kind === 'promise' && to === instanceOf(candidate))
 }

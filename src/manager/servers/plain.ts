@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { codeOf, describeError, RegentError } from '../../common/errors/errors.ts'
 import type { Logger } from '../../common/log/logger.ts'
 import { createServer } from '../../common/http/node-http.ts'
-import { problemContentType, problemOf } from '../../common/http/problem.ts'
+import { problemContentType, problemOf, type Problem } from '../../common/http/problem.ts'
 import type { Runnable } from '../../controller-runtime/runnables/runnables.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
 
@@ -104,13 +104,13 @@ async function answer(
     const problem = problemOf(error, path.slice(0, 200))
     if (codeOf(error) === 'REGENT_INTERNAL')
       log.error({ err: error, path: problem.instance }, `${name}: ${describeError(error)}`)
-    if (response.headersSent) response.destroy()
-    else
-      response
-        .writeHead(problem.status, {
-          'content-type': problemContentType,
-          ...(problem.status === 405 ? { allow: 'GET' } : {}),
-        })
-        .end(JSON.stringify(problem))
+    tell(response, problem)
   }
+}
+
+/** An answer that has begun can only be broken off. */
+function tell(response: ServerResponse, problem: Problem): void {
+  if (response.headersSent) return void response.destroy()
+  const allow = problem.status === 405 ? { allow: 'GET' } : {}
+  response.writeHead(problem.status, { 'content-type': problemContentType, ...allow }).end(JSON.stringify(problem))
 }
