@@ -1,5 +1,7 @@
 import { agentRoutes } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
+import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
+import { heldBy } from '../rules.ts'
 import { Scenario } from '../scenario.ts'
 
 /**
@@ -31,13 +33,19 @@ async function promiseTheOther(scenario: Scenario): Promise<void> {
 }
 
 describe('A replica that has promised the next epoch', () => {
-  it('has acknowledged nothing to the old primary that its report does not name, however much is written', async () => {
+  it('holds nothing that its report does not name, however much is written at the old primary', async () => {
     const scenario = await Scenario.begin({ instances: 3 })
     const { primary } = scenario
     scenario.cutOffFromManagers(primary)
     await scenario.goOn(2_000)
     scenario.writeOften(primary, 0.5)
     scenario.askForFailover()
+    const report = () => scenario.cluster.observation('shop-2')?.promiseReport
+    await scenario.until('shop-2 has promised', () => report()?.epoch === 2)
+    scenario.manager.life.freeze()
+    await scenario.goOn(50)
+    expect(parseGtidSet(report()?.holds ?? '')).toEqual(heldBy(scenario.machine(2)))
+    scenario.manager.life.thaw()
     await scenario.until('another one leads', () => scenario.record.epoch === 2)
     primary.mysqld?.die()
     await scenario.heal()
