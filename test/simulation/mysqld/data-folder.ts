@@ -182,10 +182,13 @@ export class DataFolder {
     this.executed = this.copied = GtidSet.empty
   }
 
-  /** Cuts everything from the first transaction on that is not in `held`; null where that was committed in InnoDB. */
-  cutTail(held: GtidSet): readonly Transaction[] | null {
+  /** Cuts everything from the first transaction on that is not in `held`. What InnoDB had committed stays executed. */
+  cutTail(held: GtidSet): { readonly tail: readonly Transaction[]; readonly hadCommitted: boolean } {
     const first = this.binlog.findIndex(({ gtid }) => !held.contains(gtid))
     const tail = first < 0 ? [] : this.binlog.splice(first)
-    return tail.some((transaction) => this.committed.has(transaction)) ? null : tail
+    const committed = tail.filter((transaction) => this.committed.delete(transaction))
+    // Executed, and in no binlog.
+    this.copied = committed.reduce((all, { gtid }) => all.union(gtid), this.copied)
+    return { tail, hadCommitted: committed.length > 0 }
   }
 }

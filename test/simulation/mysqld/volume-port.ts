@@ -60,8 +60,10 @@ export function simulatedVolume(machine: Machine, takes: () => Promise<void>): V
     trimTail: async (sourceHolds) => {
       await takes()
       const cut = machine.folder?.cutTail(parseGtidSet(sourceHolds))
-      machine.cut(unionOf((cut ?? []).map(({ gtid }) => gtid.toString())))
-      if (cut === null) machine.broken = `${machine.name} cut off what InnoDB had committed`
+      machine.cut(unionOf(cut?.tail.map(({ gtid }) => gtid.toString()) ?? []))
+      // Where somebody switched acknowledgements off nobody can know: that shows as errant, and is archived.
+      if (cut?.hadCommitted && machine.mysqld?.isLooseByHand !== true)
+        machine.broken = `${machine.name} cut off what InnoDB had committed`
       if (machine.folder !== undefined) machine.folder.uuid = ''
       return 'tail'
     },

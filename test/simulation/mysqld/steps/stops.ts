@@ -99,6 +99,26 @@ export const stops: readonly Script[] = [
     ],
   },
   {
+    title: 'A tail that had been committed after all is cut off its binlog and stays executed',
+    servers: 2,
+    play: async (stage, note) => {
+      const { source, replica, writes } = await twoWaiting(stage)
+      const { executed } = await replica.port.readHolds()
+      await source.port.setSemiSyncSource(0)
+      note('the clients hear', await endsOf(...writes))
+      // InnoDB syncs its log once a second: until then a crash takes a commit back.
+      await stage.sleep(2_500)
+      await source.kill()
+      const judged = await source.volume.judgeTail(executed)
+      note('judged', judged.kind === 'nothing' ? 'nothing' : [judged.kind, judged.gtids])
+      await source.volume.trimTail(executed)
+      await source.start()
+      note('the source', await holdsOf(source))
+      note('purged', (await source.port.readState()).purged)
+    },
+    seen: ['the clients hear: OK, OK', 'judged: ["trim","A:2-3"]', 'the source: executed A:1-3', 'purged: A:2-3'],
+  },
+  {
     title: 'A tail of a server that started once more is not in the newest binlog file, and is not to be cut',
     servers: 2,
     play: async (stage, note) => {
