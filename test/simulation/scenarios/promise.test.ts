@@ -1,6 +1,5 @@
 import { agentRoutes } from '../../../failover/protocol/order.ts'
 import { describe, expect, it } from 'vitest'
-import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { heldBy } from '../rules.ts'
 import { Scenario } from '../scenario.ts'
 
@@ -44,7 +43,7 @@ describe('A replica that has promised the next epoch', () => {
     await scenario.until('shop-2 has promised', () => report()?.epoch === 2)
     scenario.manager.life.freeze()
     await scenario.goOn(50)
-    expect(parseGtidSet(report()?.holds ?? '')).toEqual(heldBy(scenario.machine(2)))
+    expect(report()?.holds).toBe(heldBy(scenario.machine(2)).toString())
     scenario.manager.life.thaw()
     await scenario.until('another one leads', () => scenario.record.epoch === 2)
     primary.mysqld?.die()
