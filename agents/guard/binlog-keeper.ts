@@ -48,9 +48,8 @@ export class BinlogKeeper {
 
   /** Does what is due. Never rejects. */
   async look(): Promise<void> {
-    const { world, config, observer, process, file, notices } = this.#parts
-    const { assignment, seeding } = file.current
-    if (this.#busy || process.state !== 'running' || observer.server === null || assignment === null || seeding) return
+    const { world, config, observer, notices } = this.#parts
+    if (this.#busy || !this.#isSettled()) return
     const nowMs = world.clock.monotonicMs()
     const isRound = nowMs - this.#roundAtMs >= keepingEveryMs(config)
     if (!isRound && !isShortOfSpace(observer.freeBytes, config)) return
@@ -66,6 +65,13 @@ export class BinlogKeeper {
     } finally {
       this.#busy = false
     }
+  }
+
+  /** Its server answers and is not being seeded, and its agent was told what it is. */
+  #isSettled(): boolean {
+    const { observer, process, file } = this.#parts
+    const { assignment, seeding } = file.current
+    return process.state === 'running' && observer.server !== null && assignment !== null && !seeding
   }
 
   /** The question is a lease's, which agents of every version answer. */

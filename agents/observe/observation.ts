@@ -120,19 +120,24 @@ export class ObservationBuilder {
    * has seen who it is.
    */
   #stored(): StoredSummary {
-    const { file, doubts, told, process } = this.#parts
+    const { file, doubts } = this.#parts
     const stopping = lifeOf(this.#parts).isStoppedByOthers && file.current.assignment?.role === 'primary'
     const summary = {
       ...summaryOf(file.current),
       ...(stopping ? { unsettled: true } : {}),
       ...(doubts.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}),
     }
-    const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
-    const unseen = summary.assignment?.counted === true && !told.trustsAssignment
-    const waits = unseen || (told.sourceHolds === null && tailInDoubt)
-    return waits && summary.assignment?.role === 'replica'
-      ? { ...summary, assignment: { ...summary.assignment, revision: 0 } }
+    const { assignment } = summary
+    return assignment?.role === 'replica' && this.#waitsToBeTold(assignment)
+      ? { ...summary, assignment: { ...assignment, revision: 0 } }
       : summary
+  }
+
+  #waitsToBeTold({ counted }: { readonly counted?: boolean }): boolean {
+    const { file, told, process } = this.#parts
+    const tailInDoubt = file.current.mayHaveTail && process.state !== 'running'
+    const unseen = counted === true && !told.trustsAssignment
+    return unseen || (told.sourceHolds === null && tailInDoubt)
   }
 }
 

@@ -183,10 +183,7 @@ export class Observer implements ObserverPort {
     if (disk.failure) return { result: disk.failure, detail: disk.detail }
     if (!this.#isAlive() || !this.#server) return this.#probe
     const probe = await server.probeWrite(timings.queryDeadlineMs)
-    // A server that waits for space to write its binlog answers what needs no binlog, such as the probe, and nothing
-    // about its binlog.
-    const silent = probe.result === 'stuck' || probe.result === 'unknown' || (probe.result === 'ok' && this.#unanswered)
-    if (!silent) return probe
+    if (!this.#isSilent(probe)) return probe
     // A disk that became full since it was tried last makes a server look frozen, which would be a reason to fail over.
     const now = await this.#lookAtDisk()
     if (now.failure) return { result: now.failure, detail: now.detail }
@@ -196,6 +193,14 @@ export class Observer implements ObserverPort {
       result: 'diskFull',
       detail: `the disk was full ${Math.round(sinceFullMs / 1_000)} s ago, and mysqld tries again only after a minute`,
     }
+  }
+
+  /**
+   * A server that waits for space to write its binlog answers what needs no binlog, such as the probe, and nothing
+   * about its binlog.
+   */
+  #isSilent({ result }: Probe): boolean {
+    return result === 'stuck' || result === 'unknown' || (result === 'ok' && this.#unanswered)
   }
 
   async #lookAtDisk(): Promise<Awaited<ReturnType<VolumePort['probe']>>> {

@@ -91,7 +91,8 @@ export class StateReader {
     const seen = { printed: textOf(ownedRow, 'owned'), received: channel?.received, executed }
     const { whole } = await judgeOwned(this.#sql, seen, left())
     const status = new Map(counts.map((one) => [textOf(one, 'name'), textOf(one, 'value')]))
-    this.eventChanges = Number(status.get('event changes') ?? 0)
+    const counter = (name: string): number => Number(status.get(name) ?? 0)
+    this.eventChanges = counter('event changes')
     const open = found.filter((row) => textOf(row, 'user').startsWith(replicationUserPrefix))
     return {
       ...factsFrom(row),
@@ -108,13 +109,13 @@ export class StateReader {
         enabled: flagOf(row, 'semiSync'),
         intact: flagOf(row, 'intact'),
         acks: numberOf(row, 'acks'),
-        waiting: Number(status.get('Rpl_semi_sync_source_wait_sessions') ?? 0),
-        unacknowledged: Number(status.get('Rpl_semi_sync_source_no_tx') ?? 0),
+        waiting: counter('Rpl_semi_sync_source_wait_sessions'),
+        unacknowledged: counter('Rpl_semi_sync_source_no_tx'),
       },
       openGates: open.map((row) =>
         instanceName(this.#cluster, Number(textOf(row, 'user').slice(replicationUserPrefix.length))),
       ),
-      runningSessions: Number(status.get('Threads_running') ?? 0),
+      runningSessions: counter('Threads_running'),
       binlogNumber: Number(/\.(\d+)$/.exec(textOf(binlog, 'File'))?.[1] ?? 0),
       foreignTables: await this.#foreign(left()),
       persisted: await this.#persisted.names(),

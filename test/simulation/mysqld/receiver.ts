@@ -74,13 +74,11 @@ export class Receiver {
   }
 
   #connect(): void {
-    const { sourceAt, network, instance, host } = this.#ports
+    const { instance, host } = this.#ports
     const { source } = this.#own.folder
     if (this.#own.state !== 'running' || source === null) return this.#connectSoon(retryMs)
-    const found = sourceAt(source.host)
-    const reachable =
-      found?.mysqld?.isUp && network.reaches(instance, found.instance) && network.reaches(found.instance, instance)
-    if (!found?.mysqld || !reachable) return this.#failed(`error connecting to source '${source.user}@${source.host}'`)
+    const found = this.#reach(source.host)
+    if (found === undefined) return this.#failed(`error connecting to source '${source.user}@${source.host}'`)
     if (!found.mysqld.folder.gates.has(instance))
       return this.#failed(`error connecting to source: Access denied; account is locked`, 3118)
     const held = this.#own.folder.executed.union(this.#own.folder.received)
@@ -106,6 +104,14 @@ export class Receiver {
         if (this.status === 'yes') this.#connectSoon(this.#ports.random.between(1, 60))
       },
     })
+  }
+
+  /** Who is up at an address, and hears and is heard. */
+  #reach(host: string): { readonly mysqld: Mysqld; readonly instance: string } | undefined {
+    const { sourceAt, network, instance } = this.#ports
+    const { mysqld, instance: other = '' } = sourceAt(host) ?? {}
+    if (!mysqld?.isUp || !network.reaches(instance, other) || !network.reaches(other, instance)) return undefined
+    return { mysqld, instance: other }
   }
 
   #clear(): void {
