@@ -104,6 +104,13 @@ describe('the plan', () => {
       { record: { syncSet: [] } },
     ],
   }
+  it('refuses while too few replicas acknowledge: a scale-in would begin and undo a switchover again and again', () => {
+    const alone = aSituation({ views: { 'shop-0': { server: { dumpThreads: [] } } } })
+    expect(planSwitchover(alone, null)).toEqual({
+      refusal: 'a write needs 1 acknowledgement, and 0 replicas can give one',
+    })
+  })
+
   it.each(Object.entries(refusals))('refuses %s', (_, [says, given, to]) => {
     expect(planSwitchover(aSituation(given), to ?? null)).toEqual({ refusal: expect.stringContaining(says) as string })
   })

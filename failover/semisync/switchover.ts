@@ -3,6 +3,7 @@ import { errantOf } from '../../topology/snapshot/holdings.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { maxBacklog } from '../../topology/snapshot/lag.ts'
 import { compareSeries, seriesOf } from '../../topology/snapshot/series.ts'
+import type { Observation } from '../../topology/snapshot/observation.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { assignmentOrders, orderFor, peersOf } from '../flows/assignments.ts'
 import { promiseAction, stragglers } from './crash-failover.ts'
@@ -74,7 +75,17 @@ function whyNotNow(situation: Situation): string | null {
   if (primary?.stored.promise !== record.epoch)
     return `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
   if (record.acks === 0 && countedMembers(record).length === 0) return 'no replica is in the sync set'
-  return null
+  return whyNotAcknowledged(primary)
+}
+
+/** The primary's agent would refuse to stop writes (`demotion.ts`): what asks by itself would ask again at once. */
+function whyNotAcknowledged({ server }: Observation): string | null {
+  if (server === null || !server.semiSyncSource.enabled) return null
+  const { acks } = server.semiSyncSource
+  const able = server.dumpThreads.filter(({ semiSync }) => semiSync).length
+  return able >= acks
+    ? null
+    : `a write needs ${counted(acks, 'acknowledgement')}, and ${counted(able, 'replica')} can give one`
 }
 
 function whyNotTo(situation: Situation, to: InstanceName): string | null {
