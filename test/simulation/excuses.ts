@@ -13,6 +13,8 @@ export type Excuse = 'accepted' | 'by hand'
 export class Excuses {
   readonly #excused = new Map<Excuse, GtidSet>()
   #all = GtidSet.empty
+  /** A failover was forced, whether anything was lost by it or not. */
+  isLossAccepted = false
 
   add(excuse: Excuse, writes: GtidSet): void {
     this.#excused.set(excuse, (this.#excused.get(excuse) ?? GtidSet.empty).union(writes))

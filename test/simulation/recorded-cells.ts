@@ -32,8 +32,8 @@ export class RecordedCells extends Map<CellName, Cell> {
       this.violation ??= wrongStep(before, next)
       this.#record = next
       super.set(name, cell)
-      this.changed()
       this.committed(before, next)
+      this.changed()
       return this
     }
     super.set(name, cell)

@@ -9,7 +9,7 @@ import { drawKinds, strike } from './faults/draw.ts'
 import { heal, slowDown } from './faults/heal.ts'
 import type { Machine } from './machine.ts'
 import { giveUp } from './operations/accepted-loss.ts'
-import { notesOf } from './operations/after-healing.ts'
+import { isBeyondPeople, notesOf } from './operations/after-healing.ts'
 import { whatBreaks } from './rules.ts'
 import { shapeOf, type Family } from './families.ts'
 import { SeededRandom } from './seeded-random.ts'
@@ -147,8 +147,10 @@ function drawLimit(random: SeededRandom): Partial<ClusterSpec['failover']> {
   ])
 }
 
-function violationIn({ cells, machines }: SimulatedCluster): string | undefined {
-  return cells.violation ?? machines.find(({ broken }) => broken !== undefined)?.broken
+function violationIn({ cells, machines, excuses }: SimulatedCluster): string | undefined {
+  // Where a person gave writes up, the old primary still has them committed: its agent finds that out once it runs.
+  const broken = excuses.isLossAccepted ? undefined : machines.find((machine) => machine.broken !== undefined)?.broken
+  return cells.violation ?? broken
 }
 
 function lacksAcknowledged({ name, folder }: Machine, { acknowledged }: Clients): string | undefined {
@@ -178,12 +180,13 @@ function primaryOf({ machines }: SimulatedCluster, { primary }: ClusterRecord): 
 
 function whyStuck(cluster: SimulatedCluster): string | undefined {
   const missing = whatIsMissing(cluster)
-  if (missing === undefined) return undefined
+  if (missing === undefined || isBeyondPeople(cluster)) return undefined
   const sentences = cluster.managers.map((manager) => manager?.loop.decision?.sentence ?? 'nothing')
   return `stuck: ${missing}; managers say: ${sentences.join(' | ')}`
 }
 
 function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): string | undefined {
+  if (isBeyondPeople(cluster)) return undefined
   const lacking = cluster.machines.map((machine) => lacksAcknowledged(machine, clients))
   return lacking.find((one) => one !== undefined) ?? lostSilently(cluster, clients)
 }

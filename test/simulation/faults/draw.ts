@@ -25,8 +25,12 @@ const table: FaultTable = {
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))
 
+const aimed = Object.keys(aimedFaults)
+
 /** Some kinds of faults: those of one schedule. Few kinds meet each other more often than all do. */
 export function drawKinds(random: SeededRandom): readonly string[] {
+  // Half of all schedules are about orders of steps: strikes that are aimed, and one more kind.
+  if (random.chance(0.5)) return [random.pick(aimed), random.pick(aimed), random.pick(aimed), random.pick(names)]
   return Array.from({ length: random.pick([2, 3, 4, 8, 16]) }, () => random.pick(names))
 }
 

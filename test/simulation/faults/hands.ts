@@ -8,6 +8,12 @@ function leads({ record }: SimulatedCluster, { name }: Machine): boolean {
   return record !== undefined && instanceOf(record.primary) === name
 }
 
+/** What is written while a copy takes the place of this one is in no archive: the archive was made before. */
+function isGivenUp(cluster: SimulatedCluster, { name }: Machine): boolean {
+  const seen = cluster.observation(name)
+  return seen === undefined || seen.stored.seeding || seen.seedingProgress !== null
+}
+
 /** Nobody depends on what this one holds: all others of the sync set, and the primary, hold that too. */
 function isSpare({ record, platform }: SimulatedCluster, machine: Machine): boolean {
   if (record === undefined) return false
@@ -25,13 +31,14 @@ export const hands: FaultTable = {
       if (!mysqld?.isUp || leads(cluster, machine)) return
       mysqld.readOnly = mysqld.superReadOnly = mysqld.offline = false
       mysqld.isOpenByHand = true
-      if (random.chance(0.5)) mysqld.commitNew(false, () => undefined)
+      if (random.chance(0.5) && !isGivenUp(cluster, machine)) mysqld.commitNew(false, () => undefined)
     },
   ],
   'somebody writes on a replica': [
     2,
     (cluster, machine) => {
-      if (machine.mysqld?.isUp && !leads(cluster, machine)) machine.mysqld.commitNew(false, () => undefined)
+      if (leads(cluster, machine) || isGivenUp(cluster, machine)) return
+      if (machine.mysqld?.isUp) machine.mysqld.commitNew(false, () => undefined)
     },
   ],
   'somebody switches acknowledgements off': [2, (cluster) => cluster.primary?.mysqld?.loosen()],

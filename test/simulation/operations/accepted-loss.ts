@@ -11,6 +11,7 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   if (happening.kind !== 'committed' || cluster.acceptingLoss === 0) return undefined
   const { before, record } = happening
   if (before === undefined || before.epoch === record.epoch) return undefined
+  cluster.excuses.isLossAccepted = true
   const elected = cluster.machine(instanceOf(record.primary))
   const lost = clients.acknowledged.subtract(heldBy(elected))
   if (lost.isEmpty()) return undefined

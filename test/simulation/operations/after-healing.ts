@@ -1,5 +1,6 @@
 import { parseNotes } from '../../../src/store/wire.ts'
 import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
+import { instanceOf } from '../../../topology/snapshot/member.ts'
 import { cluster as name, type SimulatedCluster } from '../simulated-cluster.ts'
 import { failOver, resume, unfence } from './people.ts'
 
@@ -10,6 +11,17 @@ const patienceMs = 30_000
 export function notesOf({ cells }: SimulatedCluster): ClusterNotes | undefined {
   const cell = cells.get(`notes.${name}`)
   return cell && parseNotes(cell.text, 'the simulated store')
+}
+
+/**
+ * The primary's volume is gone, and all others may have forgotten what they acknowledged: none of them is elected, not
+ * even by force (`failover/semisync/unfit-members.test.ts`). Regent says who must come back, and the volume never does.
+ */
+export function isBeyondPeople(cluster: SimulatedCluster): boolean {
+  const { record, machines } = cluster
+  if (record === undefined || !cluster.isElsewhere(record.primary)) return false
+  const others = machines.filter(({ name }) => name !== instanceOf(record.primary))
+  return others.every((machine) => cluster.mayForget(machine) || machine.goneMember !== undefined)
 }
 
 /**

@@ -80,7 +80,7 @@ export class Words {
   #reportsWrongly(machine: Machine, { promiseReport: report, stored }: Observation): string | undefined {
     if (report === null || stored.seeding) return undefined
     const mysqld = machine.mysqld?.state === 'dead' ? null : machine.mysqld
-    if (report.asPrimary && mysqld !== null && !isDemoted(mysqld))
+    if (report.asPrimary && mysqld !== null && !mysqld.isOpenByHand && !isDemoted(mysqld))
       return `reports under the promise of epoch ${report.epoch} while its server is open or sessions wait`
     if (!report.asPrimary && mysqld !== null && mysqld.receiver.status !== 'no')
       return this.#receives(machine, report) ? `receives from the primary that it promised to leave` : undefined
