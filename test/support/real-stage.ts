@@ -91,7 +91,12 @@ class RealServer implements StagedServer {
   }
 
   async write(): Promise<StagedWrite> {
-    return this.#begin(await this.#instance.session('client', 'app'))
+    try {
+      return this.#begin(await this.#instance.session('client', 'app'))
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      return { heard: 'refused', ends: async () => 'refused', kill: async () => undefined }
+    }
   }
 
   async writeTogether(count: number): Promise<readonly StagedWrite[]> {
@@ -146,6 +151,10 @@ class RealServer implements StagedServer {
   }
 }
 
+function isRefusal(error: unknown): boolean {
+  return refusals.has((error as { errno?: number }).errno)
+}
+
 class RealWrite implements StagedWrite {
   readonly kill: () => Promise<void>
   readonly #answer: Promise<Heard>
@@ -155,7 +164,7 @@ class RealWrite implements StagedWrite {
     this.kill = kill
     this.#answer = session.query(insert).then(
       () => 'OK' as const,
-      (error: unknown) => (refusals.has((error as { errno?: number }).errno) ? 'refused' : 'lost'),
+      (error: unknown) => (isRefusal(error) ? 'refused' : 'lost'),
     )
     void this.#answer.then((heard) => (this.heard = heard))
   }
