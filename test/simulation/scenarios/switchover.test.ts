@@ -61,6 +61,8 @@ describe('A replica that a switchover’s candidate gathered', () => {
     const scenario = await withOneGathered()
     const { cluster, primary } = scenario
     const gathered = scenario.machine(2)
+    // Its agent looks at what it stopped once a second.
+    await scenario.goOn(1_500)
     cluster.network.separate(primary.name, 'shop-0')
     scenario.holdApplier(gathered)
     await scenario.writeAcknowledged()
