@@ -51,13 +51,16 @@ function analyseRecord(
 ): readonly Analysis[] {
   if (observation === null) return []
   const { promise, revision: stored, assignment } = observation.stored
-  if (primary !== null && name !== primary && assignment?.role === 'primary' && assignment.epoch === epoch) {
-    const sentence = `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide`
-    return [critical('RecordOfAnotherHistory', name, sentence)]
-  }
-  const told = assignment?.epoch ?? 0
+  const leads = assignment?.role === 'primary' && assignment.epoch === epoch
+  if (leads && primary !== null && name !== primary) return [ofAnotherHistory(name, primary, epoch)]
+  const told = assignment === null ? 0 : assignment.epoch
   if (promise <= epoch + 1 && stored <= revision && told <= epoch) return []
   return [older(name, { epoch, revision, knows: `epoch ${Math.max(promise, told)}, revision ${stored}` })]
+}
+
+function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: number): Analysis {
+  const sentence = `the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch: an epoch has one primary, so this record is not the right one; a person must decide`
+  return critical('RecordOfAnotherHistory', name, sentence)
 }
 
 function older(
