@@ -105,7 +105,7 @@ export class Words {
     if (record === undefined || member !== record.primary || record.acks === 0 || stored.unsettled) return undefined
     if (this.#cluster.isElsewhere(member)) return undefined
     if (stored.assignment?.role !== 'primary' || (process === 'running' && silentMs === 0)) return undefined
-    const unproven = machine.mysqld?.unproven ?? []
+    const unproven = untold(machine.mysqld)
     if (unproven.length === 0 || this.#isNoted(record)) return undefined
     const others = record.syncSet.map((one) => this.#cluster.machine(instanceOf(one)))
     const lacking = unproven.find(
@@ -129,6 +129,11 @@ export class Words {
     const lost = folder.acknowledged.find((one) => !folder.has(one) && primary?.has(one) === true)
     return lost && `counts, and has forgotten ${shown(lost.gtid)}, which it acknowledged`
   }
+}
+
+/** Where somebody switched acknowledgements off and the server ended before its agent looked, nobody can know. */
+function untold(mysqld: Mysqld | null) {
+  return mysqld === null || mysqld.isLooseByHand ? [] : mysqld.unproven
 }
 
 function isDemoted({ readOnly, superReadOnly, offline, waiting }: Mysqld): boolean {
