@@ -54,7 +54,7 @@ function analyseRecord(
   const leads = assignment?.role === 'primary' && assignment.epoch === epoch
   if (leads && primary !== null && name !== primary) return [ofAnotherHistory(name, primary, epoch)]
   const told = assignment === null ? 0 : assignment.epoch
-  if (promise <= epoch + 1 && stored <= revision && told <= epoch) return []
+  if (Math.max(promise - 1, told) <= epoch && stored <= revision) return []
   return [older(name, { epoch, revision, knows: `epoch ${Math.max(promise, told)}, revision ${stored}` })]
 }
 
