@@ -5,11 +5,12 @@ import { readTokenFile } from '../src/common/http/bearer-token.ts'
 import { describeError, RegentError } from '../src/common/errors/errors.ts'
 import { followCertificateFolder } from '../src/common/tls/certificate-folder.ts'
 import { createHttpTransport } from '../src/common/http/http-transport.ts'
-import { createLogger } from '../src/common/log/logger.ts'
+import { createLogger, type Logger } from '../src/common/log/logger.ts'
 import { realDisk, realMachine, realWorld } from '../src/common/ports/real-world.ts'
+import type { World } from '../src/common/ports/ports.ts'
 import { aborted, toldToStop } from '../src/common/process/signals.ts'
 import { ownTlsName } from '../src/common/tls/tls-names.ts'
-import { contradictionIn, defaultTimings } from '../failover/protocol/timings.ts'
+import { contradictionIn, defaultTimings, type Timings } from '../failover/protocol/timings.ts'
 import { Agent } from './agent.ts'
 import type { CertificateFolders } from './guard/client-certificate.ts'
 import type { AgentConfig } from './instance/config.ts'
@@ -30,8 +31,7 @@ import { lockVolume } from './instance/volume-lock.ts'
  */
 export async function runAgent(config: AgentConfig): Promise<void> {
   const timings = { ...defaultTimings, ...config.timings }
-  const contradiction = contradictionIn(timings)
-  if (contradiction) throw new RegentError('REGENT_BAD_FILE', `timings: ${contradiction}`)
+  requireTimings(timings)
   const log = createLogger({ level: config.logLevel, name: `agent ${config.instance}` })
   const token = await readTokenFile(config.tokenFile)
   const secret = await readAccountSecret(config.accountSecretFile)
@@ -42,13 +42,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   const { stateFile } = layout
   const world = realWorld
   const launcher = config.launcherDir === '' ? null : new Launcher(config.launcherDir, world)
-  const certificates =
-    config.tls &&
-    (await followCertificateFolder({ folder: config.tls.certificateFolder, world, log, checksPeers: true }))
-  const transport = createHttpTransport({
-    token,
-    tls: certificates && { certificates, servername: ownTlsName(certificates.current()) },
-  })
+  const { certificates, transport } = await connectionsOf(config, { token, world, log })
   const agent = await Agent.create({
     config,
     timings,
@@ -68,8 +62,8 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   })
   const server = createAgentServer(agent, { token, certificates })
   await listen(server, config, 'agentPort')
-  const probes = config.probePort === 0 ? null : createProbeServer(agent)
-  if (probes !== null) await listen(probes, config, 'probePort')
+  const servers = [server, ...(config.probePort === 0 ? [] : [createProbeServer(agent)])]
+  if (servers[1]) await listen(servers[1], config, 'probePort')
   log.info({ address: `${config.host}:${config.agentPort}` }, 'agent listens')
   const beating = launcher?.beat()
   await agent.start()
@@ -79,10 +73,26 @@ export async function runAgent(config: AgentConfig): Promise<void> {
   agent.stop()
   transport.close()
   certificates?.close()
-  for (const one of [server, probes]) {
-    one?.closeAllConnections()
-    one?.close()
+  for (const one of servers) {
+    one.closeAllConnections()
+    one.close()
   }
+}
+
+/** How the agent calls others, and by which certificates the agent is known. */
+async function connectionsOf(
+  { tls }: AgentConfig,
+  { token, world, log }: { token: string; world: World; log: Logger },
+) {
+  const certificates =
+    tls && (await followCertificateFolder({ folder: tls.certificateFolder, world, log, checksPeers: true }))
+  const known = certificates && { certificates, servername: ownTlsName(certificates.current()) }
+  return { certificates, transport: createHttpTransport({ token, tls: known }) }
+}
+
+function requireTimings(timings: Timings): void {
+  const contradiction = contradictionIn(timings)
+  if (contradiction) throw new RegentError('REGENT_BAD_FILE', `timings: ${contradiction}`)
 }
 
 async function readAccountSecret(path: string): Promise<string> {

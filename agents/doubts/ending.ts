@@ -53,9 +53,8 @@ export class SilenceWatch {
   }
 
   async #lookOnce(): Promise<void> {
-    const { file, process, doubts, world, timings, changed } = this.#parts
-    if (file.current.assignment?.role !== 'primary' || (process.state !== 'running' && process.state !== 'stopped'))
-      return
+    const { process, doubts, world, timings, changed } = this.#parts
+    if (!this.#isToBeLookedInto()) return
     const { pid } = process
     const beganMs = world.clock.monotonicMs()
     // A disk that answers nothing is a reason to fail over, and must not hide one.
@@ -75,6 +74,11 @@ export class SilenceWatch {
     if (ending?.how !== 'stopped') return
     await this.#keepTail('is being stopped by another hand and is ended now', ending)
     await process.kill()
+  }
+
+  #isToBeLookedInto(): boolean {
+    const { file, process } = this.#parts
+    return file.current.assignment?.role === 'primary' && (process.state === 'running' || process.state === 'stopped')
   }
 
   async #keepTail(seen: string, { sentence }: Ending): Promise<void> {

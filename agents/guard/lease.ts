@@ -79,14 +79,16 @@ export class Lease {
   }
 
   #tick(): void {
-    const { world, timings, file, guards } = this.#parts
+    const { world, guards } = this.#parts
     const stoodStillMs = world.clock.monotonicMs() - this.#tickedAtMs
     this.#tickedAtMs += stoodStillMs
-    if (!this.#isPrimary()) {
-      // Who becomes primary again does so with another lease.
-      guards.closed.lease = null
-      return
-    }
+    // Who becomes primary again does so with another lease.
+    if (!this.#isPrimary()) guards.closed.lease = null
+    else this.#renew(stoodStillMs)
+  }
+
+  #renew(stoodStillMs: number): void {
+    const { world, timings, file } = this.#parts
     const nowMs = world.clock.monotonicMs()
     const epoch = file.current.assignment?.epoch ?? 0
     if (epoch !== this.#epoch) this.#begin(epoch, nowMs)

@@ -34,12 +34,15 @@ export interface MediumPort {
  */
 export function whyCacheIsLost(before: Medium | null, now: Medium): string | null {
   if (before === null) return null
-  if (before.podUid !== '' && now.podUid !== '' && before.podUid !== now.podUid)
-    return 'it runs in another pod than before'
+  if (isAnotherPod(before, now)) return 'it runs in another pod than before'
   if (wasMountedAnew(before, now)) return 'its volume was mounted anew'
   if (before.file !== now.file) return 'its volume was put in place from a copy'
   const errors = (now.filesystemErrors ?? 0) - (before.filesystemErrors ?? now.filesystemErrors ?? 0)
   return errors > 0 ? `the file system of its volume has counted ${errors} more errors` : null
+}
+
+function isAnotherPod(before: Medium, now: Medium): boolean {
+  return before.podUid !== '' && now.podUid !== '' && before.podUid !== now.podUid
 }
 
 function wasMountedAnew(before: Medium, now: Medium): boolean {
@@ -86,16 +89,24 @@ interface Mount {
  * proc_pid_mountinfo(5).
  */
 export function mountOf(mountinfo: string, path: string): Mount | undefined {
-  let found: (Mount & { readonly length: number }) | undefined
+  let found: (Mount & { readonly point: string }) | undefined
   for (const line of mountinfo.split('\n')) {
-    const [left = '', right = ''] = line.split(' - ')
-    const [id = '', , device = '', , escaped = ''] = left.split(' ')
-    const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
-    const above = point !== '' && (path === point || path.startsWith(point === '/' ? '/' : `${point}/`))
-    if (above && point.length >= (found?.length ?? 0))
-      found = { id, device, type: right.split(' ')[0] ?? '', length: point.length }
+    const mount = mountIn(line)
+    if (isAbove(mount.point, path) && mount.point.length >= (found?.point.length ?? 0)) found = mount
   }
   return found && { id: found.id, device: found.device, type: found.type }
+}
+
+function mountIn(line: string): Mount & { readonly point: string } {
+  const [left = '', right = ''] = line.split(' - ')
+  const [id = '', , device = '', , escaped = ''] = left.split(' ')
+  const [type = ''] = right.split(' ')
+  const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+  return { id, device, type, point }
+}
+
+function isAbove(point: string, path: string): boolean {
+  return point !== '' && (path === point || path.startsWith(point === '/' ? '/' : `${point}/`))
 }
 
 /** `/sys/fs/ext4/sda1`; undefined for what has no block device or no folder there. */

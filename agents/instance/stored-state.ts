@@ -210,17 +210,7 @@ export function summaryOf(stored: StoredState): StoredSummary {
   return {
     promise: stored.promise,
     revision: stored.revision,
-    assignment: assignment && {
-      epoch: assignment.epoch,
-      revision: assignment.revision,
-      role: assignment.role,
-      counted: assignment.role === 'replica' && assignment.counted,
-      fenced: assignment.fenced,
-      source: assignment.role === 'replica' ? assignment.source.instance : null,
-      ...(assignment.role === 'primary' && assignment.donates === true ? { donates: true as const } : {}),
-      sourceReady: assignment.role === 'primary' || assignment.sourceReady !== false,
-      addresses: Object.fromEntries(assignment.peers.map(({ instance, agent }) => [instance, agent])),
-    },
+    assignment: assignment && summaryOfAssignment(assignment),
     countedUuids: (assignment?.role === 'primary' && assignment.countedUuids) || {},
     unsettled: stored.unsettled,
     // What it acknowledged it holds, perhaps, and cannot name.
@@ -233,6 +223,21 @@ export function summaryOf(stored: StoredState): StoredSummary {
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
   }
+}
+
+function summaryOfAssignment(assignment: Assignment): NonNullable<StoredSummary['assignment']> {
+  const { epoch, revision, role, fenced, peers } = assignment
+  const addresses = Object.fromEntries(peers.map(({ instance, agent }) => [instance, agent]))
+  const common = { epoch, revision, role, fenced, addresses }
+  if (assignment.role === 'replica')
+    return {
+      ...common,
+      counted: assignment.counted,
+      source: assignment.source.instance,
+      sourceReady: assignment.sourceReady !== false,
+    }
+  const donates = assignment.donates === true ? { donates: true as const } : {}
+  return { ...common, counted: false, source: null, sourceReady: true, ...donates }
 }
 
 /**

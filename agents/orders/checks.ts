@@ -118,15 +118,15 @@ function demoteChecks(order: AnyOrder, { stored, process }: OrderState): readonl
 
 function assignChecks(order: Assignment, { stored, process }: OrderState): readonly Check[] {
   const now = stored.assignment
-  const wasPrimary = now?.role === 'primary'
-  const sameEpoch = now?.epoch === order.epoch
+  const acted = now?.epoch ?? 0
+  const isNow = acted === order.epoch ? now?.role : undefined
   return [
-    [(now?.epoch ?? 0) > order.epoch, `it acts on epoch ${now?.epoch ?? 0}`],
+    [acted > order.epoch, `it acts on epoch ${acted}`],
     [stored.seeding, 'a seeding has not ended'],
-    [order.role === 'replica' && wasPrimary && sameEpoch, 'it is the primary of that very epoch'],
-    [order.role === 'primary' && sameEpoch && now?.role === 'replica', 'it is a replica in that very epoch'],
+    [order.role === 'replica' && isNow === 'primary', 'it is the primary of that very epoch'],
+    [order.role === 'primary' && isNow === 'replica', 'it is a replica in that very epoch'],
     [
-      order.role === 'primary' && !order.mayRestart && !(wasPrimary && sameEpoch) && process !== 'running',
+      order.role === 'primary' && !order.mayRestart && isNow !== 'primary' && process !== 'running',
       `mysqld is ${process}`,
     ],
   ]
@@ -142,19 +142,20 @@ function fetchChecks(order: AnyOrder, { stored, promiseReport, process }: OrderS
 
 function reseedChecks(order: ReseedOrder, { stored, holds }: OrderState): readonly Check[] {
   const now = stored.assignment
+  const acts = !stored.seeding && stored.promise === order.epoch && now?.epoch === order.epoch
+  const isBeside = order.beside === true
+  const isAsTold = stored.seeding || holds === order.destroys
   return [
-    [now?.role === 'primary' && now.epoch >= order.epoch, 'it is the primary'],
+    [leadsSince(now, order.epoch), 'it is the primary'],
     [stored.unproven, 'a copy is not proven yet'],
-    [now?.role === 'replica' && now.counted && order.beside !== true, 'it is counted in the sync set'],
-    [
-      order.beside === true && (stored.seeding || stored.promise !== order.epoch || now?.epoch !== order.epoch),
-      `it holds nothing any more, or does not act on epoch ${order.epoch}`,
-    ],
-    [
-      !stored.seeding && holds !== order.destroys,
-      `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`,
-    ],
+    [now?.role === 'replica' && now.counted && !isBeside, 'it is counted in the sync set'],
+    [isBeside && !acts, `it holds nothing any more, or does not act on epoch ${order.epoch}`],
+    [!isAsTold, `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`],
   ]
+}
+
+function leadsSince(now: Assignment | null, epoch: number): boolean {
+  return now?.role === 'primary' && now.epoch >= epoch
 }
 
 /** Judged by what it reported: an order that comes after the next start of the agent speaks of somebody else. */

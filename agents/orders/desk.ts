@@ -49,27 +49,36 @@ export class Orders {
   /** Stores an assignment and makes a first pass at it. Peers, gates and source are exactly what it says. */
   assign(order: Assignment): Promise<readonly Step[]> {
     return this.#obey('assign', order, async () => {
-      const { file, doubts, told, course, observer } = this.#parts
+      const { file, told, course, observer } = this.#parts
       const now = file.current.assignment
-      const newEpoch = now?.epoch !== order.epoch
-      if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
-      this.#dropPromiseReport()
-      if (order.role === 'primary') this.#leads(order, now)
-      else hearOfSource(this.#parts, order, newEpoch)
-      rememberElected(this.#parts, order, newEpoch)
+      const isNew = now?.epoch !== order.epoch || now.role !== order.role
+      await this.#hear(order, now)
       await file.update({
         promise: Math.max(file.current.promise, order.epoch),
         revision: order.revision,
         assignment: withoutVolatile(order),
         ...this.#notedBy(order),
-        ...(order.role === 'primary' ? { mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset } : {}),
+        ...(order.role === 'primary' ? this.#marksOfPrimary() : {}),
       })
       told.trustsAssignment = true
-      if (newEpoch || now?.role !== order.role)
-        course.converged = { revision: 0, done: false, sentence: 'newly assigned' }
+      if (isNew) course.converged = { revision: 0, done: false, sentence: 'newly assigned' }
       await this.#converger.pass()
       if (observer.server !== null) void observer.refresh().catch(() => undefined)
     })
+  }
+
+  /** What the order says and the disk does not keep. Another role ends what belongs to the one before. */
+  async #hear(order: Assignment, now: Assignment | null): Promise<void> {
+    const newEpoch = now?.epoch !== order.epoch
+    if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
+    this.#dropPromiseReport()
+    if (order.role === 'primary') this.#leads(order, now)
+    else hearOfSource(this.#parts, order, newEpoch)
+    rememberElected(this.#parts, order, newEpoch)
+  }
+
+  #marksOfPrimary(): Partial<StoredState> {
+    return { mayHaveTail: true, fromThePast: false, gtidsReset: this.#parts.doubts.gtidsReset }
   }
 
   #leads(order: PrimaryAssignment, now: Assignment | null): void {

@@ -96,17 +96,21 @@ export class Termination {
   }
 
   #whatIsWaitedFor(): string | null {
-    const { file, observer, process } = this.#parts
+    const { file, process } = this.#parts
     const { assignment } = file.current
-    if (assignment === null || process.state !== 'running') return null
-    if (assignment.role === 'replica')
-      return assignment.counted && this.#waitedMs() < leaveMs
-        ? 'the pod ends: it waits to be let out of the sync set'
+    if (process.state !== 'running' || assignment === null) return null
+    if (assignment.role === 'primary')
+      return assignment.acks > 0 && this.#waitedMs() < this.#successorMs()
+        ? 'the pod ends: it waits for another to take over'
         : null
-    const successors = observer.server?.dumpThreads.some(({ semiSync }) => semiSync) ?? false
-    return this.#waitedMs() < (successors ? handOverMs : aloneMs) && assignment.acks > 0
-      ? 'the pod ends: it waits for another to take over'
+    return assignment.counted && this.#waitedMs() < leaveMs
+      ? 'the pod ends: it waits to be let out of the sync set'
       : null
+  }
+
+  #successorMs(): number {
+    const { server } = this.#parts.observer
+    return server?.dumpThreads.some(({ semiSync }) => semiSync) ? handOverMs : aloneMs
   }
 
   #waitedMs(): number {

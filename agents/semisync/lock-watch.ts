@@ -96,15 +96,20 @@ export class LockWatch {
    * all is well. While the same sessions wait it stays the same, and not where others follow them.
    */
   #needNow(): string | null {
-    const { file, guards, observer, timings } = this.#parts
-    const { assignment, unsettled } = file.current
+    const { file, guards, observer } = this.#parts
+    const { assignment } = file.current
     const isClosed = assignment?.role !== 'primary' || assignment.fenced || whyClosed(guards) !== null
     if (isClosed) return null
-    const isToBeSettled = leadingOf(lifeOf(this.#parts))?.step !== 'open' || unsettled
-    if (isToBeSettled || observer.silentMs >= timings.frozenMs || this.#isStarved()) return 'it takes no writes'
+    if (this.#takesNoWrites()) return 'it takes no writes'
     const { server } = observer
     const waits = server !== null && server.semiSyncSource.enabled && server.semiSyncSource.waiting > 0
     return waits ? `writes wait after ${server.executed}` : null
+  }
+
+  #takesNoWrites(): boolean {
+    const { file, observer, timings } = this.#parts
+    const isOpening = leadingOf(lifeOf(this.#parts))?.step !== 'open'
+    return isOpening || file.current.unsettled || observer.silentMs >= timings.frozenMs || this.#isStarved()
   }
 
   /** Fewer who can acknowledge are connected than a write needs. */

@@ -1,9 +1,11 @@
+import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
 import { changeLife } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from '../doubts/ending.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
+import { leads } from '../instance/stored-state.ts'
 import { doubtsOf, settle } from '../doubts/unsettled.ts'
 
 /**
@@ -56,7 +58,7 @@ export class Markers {
   }
 
   async #writeOne(slot: 1 | 2, revision: number): Promise<void> {
-    const { server, observer, file, world, process } = this.#parts
+    const { server, observer, world, process } = this.#parts
     const { pid } = process
     const doubts = doubtsOf(this.#parts)
     await server.writeMarker(world.random.hex(16), slot)
@@ -65,21 +67,18 @@ export class Markers {
     const { dumpThreads, semiSyncSource } = await observer.refresh()
     // A shutdown gives up waiting, and the marker returns as if it were acknowledged.
     if (await mayBeEnding(this.#parts)) return
-    const { assignment, promise } = file.current
-    const still =
-      assignment?.role === 'primary' &&
-      assignment.revision === revision &&
-      promise === assignment.epoch &&
-      process.pid === pid
-    if (
-      !still ||
-      doubts !== doubtsOf(this.#parts) ||
-      strangersAmong(dumpThreads, assignment).length > 0 ||
-      !waitsFor(assignment.acks, semiSyncSource)
-    )
-      return
+    const assignment = this.#assignmentOf(revision)
+    if (assignment === null || process.pid !== pid || doubts !== doubtsOf(this.#parts)) return
+    if (strangersAmong(dumpThreads, assignment).length > 0 || !waitsFor(assignment.acks, semiSyncSource)) return
     changeLife(this.#parts, { markedRevision: revision })
-    if (file.current.unsettled) await settle(this.#parts, doubts)
+    if (this.#parts.file.current.unsettled) await settle(this.#parts, doubts)
+  }
+
+  /** Null where something else was assigned or promised since. */
+  #assignmentOf(revision: number): PrimaryAssignment | null {
+    const stored = this.#parts.file.current
+    const { assignment } = stored
+    return assignment?.role === 'primary' && assignment.revision === revision && leads(stored) ? assignment : null
   }
 }
 

@@ -17,26 +17,29 @@ const applyMs = 200
  * another one leads in the end, following as assigned puts it right.
  */
 export async function prepareToLead(parts: Parts): Promise<void> {
-  const { server, course, process, file, notices, observer } = parts
+  const { course, process, notices } = parts
   if (process.state !== 'running' || course.promiseReport?.asPrimary !== false || course.receiverKept) return
-  try {
-    await server.setOffline(true)
-    await server.killForeignSessions()
-    await keepApplierOptions(parts, observer.server?.channel ?? null)
-    await server.startApplier()
-    // The receiver is stopped: nothing arrives any more.
-    const { executed, received } = await server.readHolds()
-    if (!(await server.waitExecuted(received, applyMs))) return
-    await server.stopApplier()
-    // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
-    if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
-    const applied = unionOf([executed, received]).toString()
-    course.binlogSet = applied
-    observer.outdate()
-    changeLife(parts, { stage: { is: 'prepared', epoch: file.current.promise, executed: applied } })
-  } catch (error) {
-    notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`)
-  }
+  await prepare(parts).catch((error: unknown) =>
+    notices.add('NotPrepared', `it could not make ready to lead ahead of time: ${describeError(error)}`),
+  )
+}
+
+async function prepare(parts: Parts): Promise<void> {
+  const { server, course, file, observer } = parts
+  await server.setOffline(true)
+  await server.killForeignSessions()
+  await keepApplierOptions(parts, observer.server?.channel ?? null)
+  await server.startApplier()
+  // The receiver is stopped: nothing arrives any more.
+  const { executed, received } = await server.readHolds()
+  if (!(await server.waitExecuted(received, applyMs))) return
+  await server.stopApplier()
+  // The first acknowledgement waits until a replica has read the newest binlog up to here; those that gathered have.
+  if ((observer.server?.dumpThreads ?? []).length === 0) await server.beginBinlogAfter(binlogBytes)
+  const applied = unionOf([executed, received]).toString()
+  course.binlogSet = applied
+  observer.outdate()
+  changeLife(parts, { stage: { is: 'prepared', epoch: file.current.promise, executed: applied } })
 }
 
 /**
