@@ -23,7 +23,7 @@ export default defineConfig({
           maxWorkers: 3,
           include: [
             '{src,topology,failover,agents,test/simulation}/**/*.test.ts',
-            'test/{bench,campaign,demo,support}/**/*.test.ts',
+            'test/{bench,campaign,demo,mutations,support}/**/*.test.ts',
           ],
           testTimeout: 30_000,
         },

@@ -5,6 +5,7 @@ import { configurationPage } from './docs/configuration-page.ts'
 import { customResourceYaml } from './docs/custom-resource-yaml.ts'
 import { errorsPage } from './docs/errors-page.ts'
 import { kubernetesReferencePage } from './docs/kubernetes-reference-page.ts'
+import { mutationsPage } from './docs/mutations-page.ts'
 import { sentencesPage } from './docs/sentences-page.ts'
 
 /**
@@ -18,6 +19,7 @@ const files: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/reference/configuration.md': configurationPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/kubernetes-reference.md': kubernetesReferencePage,
+  'docs/reference/mutations.md': mutationsPage,
   'docs/reference/sentences.md': sentencesPage,
   'charts/regent/templates/custom-resource-definition.yaml': customResourceYaml,
 }

@@ -1,0 +1,16 @@
+import type { Mutation } from '../mutation.ts'
+import { decisions } from './decisions.ts'
+import { managers } from './managers.ts'
+import { primaries } from './primaries.ts'
+import { promises } from './promises.ts'
+import { replicas } from './replicas.ts'
+import { starts } from './starts.ts'
+
+export const mutations: readonly Mutation[] = [
+  ...promises,
+  ...starts,
+  ...primaries,
+  ...replicas,
+  ...decisions,
+  ...managers,
+]
