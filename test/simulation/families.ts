@@ -1,31 +1,43 @@
-interface Shape {
+export interface Shape {
   readonly kinds: readonly string[]
   /** Sizes of clusters, as often as named. */
   readonly instances: readonly number[]
+  /** k; as the size wants unless given. */
+  readonly acks?: number
+  /** How long things go wrong, at least. */
+  readonly lastsMs?: number
+  /** How often a request arrives a second time. */
+  readonly repeats?: number
 }
 
 const falls = [
   'the primary falls, and others are struck at their steps',
   'the primary falls, and so does the elected one',
 ]
+const askedFor = 'a switchover is asked for'
+const struck = 'a switchover is asked for, and others are struck at their steps'
 
 /** Kinds of faults that meet each other, and the clusters where that matters. */
 export const families = {
   /** Agents end at every step, and what they write is torn. */
   deaths: {
-    kinds: ['the agent dies at a disk write', 'somebody is struck at a step', 'a switchover is asked for', ...falls],
+    kinds: ['the agent dies at a disk write', 'somebody is struck at a step', askedFor, ...falls],
     instances: [3],
   },
   failovers: { kinds: [...falls, ...falls, 'the network is slow', 'agent and mysqld die'], instances: [3, 3, 3, 4, 5] },
+  /** Nobody but the primary knows what was acknowledged. */
+  unprotected: {
+    kinds: [askedFor, 'the applier stands still', 'the network is slow', ...falls],
+    instances: [3],
+    acks: 0,
+  },
   switchovers: {
-    kinds: [
-      'a switchover is asked for, and others are struck at their steps',
-      'a switchover is asked for',
-      'a switchover is asked for, and somebody dies at a disk write',
-      'the network is slow',
-      'mysqld freezes',
-    ],
+    kinds: [struck, askedFor, 'a switchover is asked for, and somebody dies at a disk write', 'the network is slow'],
     instances: [3, 3, 4, 5],
+  },
+  gatherings: {
+    kinds: ['a switchover is asked for, and the gathered are struck', struck, 'the network is slow'],
+    instances: [3, 4, 5, 5],
   },
   /** Orders and words that come late, or again. */
   messages: {
@@ -37,23 +49,27 @@ export const families = {
       ...falls,
     ],
     instances: [3],
+    repeats: 0.4,
   },
   crashes: {
-    kinds: ['the machine crashes', 'the machine crashes', 'the network is slow', 'a switchover is asked for', ...falls],
+    kinds: [
+      'a replica that lags loses its power',
+      'a replica that lags loses its power',
+      'the network is slow',
+      ...falls,
+    ],
     instances: [3, 3, 4, 5],
   },
   /** A primary comes back where it was. */
   restarts: {
-    kinds: ['mysqld is killed', 'agent and mysqld die', 'the agent dies', 'the machine crashes', 'the network is cut'],
+    kinds: ['the replicas are gone, and then the primary dies', 'mysqld is killed', 'the agent dies'],
     instances: [2, 2, 3],
   },
   stops: {
     kinds: [
-      'a stranger stops mysqld',
+      'a stranger stops mysqld while replicas lag',
       'a stranger stops mysqld',
       'the agent dies',
-      'the network is cut',
-      'a manager dies',
       'mysqld freezes',
     ],
     instances: [2, 3, 3, 4],
@@ -72,20 +88,39 @@ export const families = {
       'the network is slow',
     ],
     instances: [3, 4, 5, 5],
+    lastsMs: 8_000,
   },
   seedings: {
+    kinds: ['somebody writes on a replica', 'somebody writes on a replica', 'the agent dies', askedFor, ...falls],
+    instances: [3, 4],
+    lastsMs: 8_000,
+  },
+  volumes: {
     kinds: [
-      'a stranger stops mysqld',
-      'the network is cut',
-      'agent and mysqld die',
-      'somebody is struck at a step',
+      'the volume goes back in time',
+      'the volume goes back in time',
+      'the volume is lost',
+      'the agent dies',
       ...falls,
     ],
-    instances: [3],
+    instances: [3, 3, 4],
+    lastsMs: 6_000,
+  },
+  hands: {
+    kinds: [
+      'somebody switches acknowledgements off',
+      'somebody throws away what is received',
+      'somebody resets the GTIDs of a replica',
+      'somebody makes a replica writable',
+      'the applier stands still',
+      ...falls,
+    ],
+    instances: [3, 4],
   },
   cuts: {
-    kinds: ['the network is cut', 'the network is cut', 'a manager dies', 'the machine is paused'],
-    instances: [2, 3, 3],
+    kinds: ['the primary is cut off for longer than a lease', 'a manager dies'],
+    instances: [2, 3, 3, 4],
+    lastsMs: 12_000,
   },
   managers: {
     kinds: [

@@ -44,6 +44,8 @@ export class Machine {
   errorLogIsRead = (): Promise<void> => Promise.resolve()
   /** What must never happen and did. */
   broken: string | undefined
+  /** mysqld starts, and its recovery commits what is prepared. */
+  started: () => void = () => undefined
   /** One data folder takes the place of another, for good. */
   gaveUp: (gone: DataFolder, instead: DataFolder) => void = () => undefined
   /** Transactions were cut off the end of the binlog. */
@@ -81,6 +83,7 @@ export class Machine {
       receiver: (own) => new Receiver(own, { ...this.#ports, instance: this.name, host: this.host }),
     })
     this.mysqld = mysqld
+    this.started()
     mysqld.onChange(() => {
       if (mysqld.state === 'dead') this.ending = mysqld.isStopping ? 'stopped' : 'crashed'
       for (const changed of this.#onChange) changed()

@@ -6,6 +6,8 @@ export class Network {
   readonly #cut = new Set<string>()
   /** What a message takes at most. */
   slowestMs = 2
+  /** How often a request arrives a second time. */
+  repeats = 0.02
   /** What a message to or from a place takes besides, at most. */
   readonly slowAt = new Map<string, number>()
 

@@ -11,7 +11,7 @@ import type { Machine } from './machine.ts'
 import { giveUp } from './operations/accepted-loss.ts'
 import { isBeyondPeople, notesOf } from './operations/after-healing.ts'
 import { whatBreaks } from './rules.ts'
-import { shapeOf, type Family } from './families.ts'
+import { shapeOf, type Family, type Shape } from './families.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { Watch } from './watch/watch.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
@@ -53,12 +53,14 @@ const appliedMs = 20_000
 /** Plays what follows from one seed: a cluster comes up, suffers, is healed, and must have lost nothing. */
 export async function play(seed: number, { only, trace, alike = false, family }: PlayOptions = {}): Promise<Outcome> {
   const random = new SeededRandom(seed)
+  const shape: Partial<Shape> = family === undefined ? {} : shapeOf(family)
   const cluster = new SimulatedCluster({
     seed: random.below(4_294_967_296),
-    ...drawShape(random, family),
+    ...drawShape(random, shape),
     trace,
   })
   const { time, spec } = cluster
+  cluster.network.repeats = shape.repeats ?? cluster.network.repeats
   cluster.say(`a cluster of ${spec.instances}, ${spec.durability}, acks ${acksFor(spec, spec.instances)}`)
   const clients = new Clients(cluster, random.pick(paces))
   let broken: string | undefined
@@ -90,11 +92,12 @@ export async function play(seed: number, { only, trace, alike = false, family }:
   clients.start()
   const faults = 1 + random.below(mostFaults)
   const drawn = drawKinds(random)
-  const kinds = family === undefined ? drawn : shapeOf(family).kinds
-  const endMs = time.nowMs + 500 + faults * random.pick([150, 400, 1_000])
+  const kinds = shape.kinds ?? drawn
+  const lastsMs = 500 + faults * random.pick([150, 400, 1_000])
+  const endMs = time.nowMs + Math.max(lastsMs, shape.lastsMs ?? 0)
   for (let fault = 0; fault < faults; fault += 1) {
     const draws = random.fork()
-    const inMs = draws.between(200, endMs - time.nowMs)
+    const inMs = draws.between(200, lastsMs)
     if (only === undefined || only.includes(fault)) time.after(inMs, () => strike(cluster, kinds, draws))
   }
   await time.runUntil(endMs, isOver)
@@ -117,14 +120,14 @@ export async function play(seed: number, { only, trace, alike = false, family }:
 }
 
 /** How many instances, and what a person may have said of them. */
-function drawShape(random: SeededRandom, family: Family | undefined): Pick<ClusterOptions, 'instances' | 'spec'> {
-  const sizes = family === undefined ? [1, 2, 2, 3, 3, 3, 3, 3, 4, 5] : shapeOf(family).instances
-  const instances = random.pick(sizes)
+function drawShape(random: SeededRandom, shape: Partial<Shape>): Pick<ClusterOptions, 'instances' | 'spec'> {
+  const instances = random.pick(shape.instances ?? [1, 2, 2, 3, 3, 3, 3, 3, 4, 5])
   const never = instances > 2 && random.chance(0.1) ? { 'shop-1': { promotion: 'never', priority: 0 } as const } : {}
   return {
     instances,
     spec: {
       acks: random.chance(0.3) ? random.below(instances) : null,
+      ...(shape.acks === undefined ? {} : { acks: shape.acks }),
       durability: random.pick(['strict', 'strict', 'available']),
       failover: {
         automatic: true,

@@ -51,6 +51,8 @@ export type Happening =
   | { readonly kind: 'answered'; readonly path: string; readonly order: unknown; readonly answer: unknown }
   /** Clients are sent somewhere else. */
   | { readonly kind: 'routed'; readonly route: PrimaryRoute }
+  /** mysqld starts. */
+  | { readonly kind: 'started'; readonly machine: Machine }
   /** One data folder takes the place of another, for good. */
   | { readonly kind: 'gaveUp'; readonly machine: Machine; readonly gone: DataFolder; readonly instead: DataFolder }
   /** The end of a binlog is cut off. */
@@ -131,6 +133,7 @@ export class SimulatedCluster {
         return machine && { instance: machine.name, mysqld: machine.mysqld }
       },
     })
+    machine.started = () => this.#happened({ kind: 'started', machine })
     machine.gaveUp = (gone, instead) => this.#happened({ kind: 'gaveUp', machine, gone, instead })
     machine.cut = (tail) => this.#happened({ kind: 'cut', machine, tail })
     return machine

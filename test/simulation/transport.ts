@@ -63,9 +63,9 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
         }
         const letter = { from, to: to.name, path, body }
         time.after(network.delayMs(), () => {
-          if (!held.keep(letter, () => arrives(at(address)?.listening))) arrives()
+          if (!held.keep(letter, () => arrives(at(address)?.listening))) arrives(at(address)?.listening)
         })
-        if (random.chance(0.02))
+        if (random.chance(network.repeats))
           time.after(random.between(1, 3_000), () => arrivesAgain(arrives, to.listening, at(address)?.listening))
         time.after(deadlineMs, () => unreachable(`no answer within ${deadlineMs} ms`))
       }),

@@ -72,7 +72,7 @@ export const decisions: readonly Mutation[] = [
     file: durability,
     find: 'primaryCounts ? [...remembering, primary] : remembering',
     replace: 'remembering',
-    family: 'failovers',
+    family: 'unprotected',
   },
   {
     id: 'promise-at-this-revision',

@@ -51,7 +51,7 @@ export const promises: readonly Mutation[] = [
     file: storedState,
     find: 'const written = this.#writing.then(() => this.#write(change))',
     replace: 'const written = this.#write(change)',
-    family: 'deaths',
+    family: 'stops',
   },
   {
     id: 'promised-replica-stops',
@@ -87,7 +87,7 @@ export const promises: readonly Mutation[] = [
     file: 'agents/semisync/under-promise.ts',
     find: "step('kill', ({ process }) => process.kill()), ",
     replace: '',
-    family: 'failovers',
+    family: 'stops',
   },
   {
     id: 'dead-report-their-binlog',
@@ -114,7 +114,7 @@ export const promises: readonly Mutation[] = [
     file: 'agents/semisync/promise.ts',
     find: 'if (file.current.promise !== order.epoch || course.receiverKept) course.promiseReport = null',
     replace: 'if (file.current.promise !== order.epoch) course.promiseReport = null',
-    family: 'switchovers',
+    family: 'gatherings',
   },
   {
     id: 'kept-receiver-hears-the-candidate',
@@ -129,10 +129,10 @@ export const promises: readonly Mutation[] = [
     id: 'kept-receiver-has-connected',
     rule: 'A promise lets a receiver go on only once the replica does what it was told.',
     heading: switchover,
-    file: promise,
-    find: 'converged.done &&',
-    replace: '',
-    family: 'switchovers',
+    file: 'agents/semisync/promise.ts',
+    find: '    converged.done &&\n    converged.revision === assignment.revision\n',
+    replace: '    converged !== null\n',
+    family: 'gatherings',
   },
   {
     id: 'kept-receiver-is-no-orderly-stop',
@@ -141,7 +141,7 @@ export const promises: readonly Mutation[] = [
     file: 'agents/doubts/forgetful.ts',
     find: ' && !course.receiverKept',
     replace: '',
-    family: 'switchovers',
+    family: 'gatherings',
   },
   {
     id: 'promise-before-assignment',

@@ -9,6 +9,7 @@ import { hands } from './hands.ts'
 import { networkFaults } from './network.ts'
 import { processFaults } from './processes.ts'
 import { storeFaults } from './stores.ts'
+import { togetherFaults } from './together.ts'
 import { volumeFaults } from './volumes.ts'
 
 const table: FaultTable = {
@@ -21,6 +22,7 @@ const table: FaultTable = {
   ...clockFaults,
   ...operatorCommands,
   ...hands,
+  ...togetherFaults,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

@@ -33,6 +33,13 @@ export class Openings {
     return member && instanceOf(member)
   }
 
+  /** Recovery commits the tail of a server that was primary: nobody may start that server before its tail is judged. */
+  started(machine: Machine): string | undefined {
+    const disk = this.#onDisk.of(machine)
+    if (disk?.assignment?.role !== 'primary' || disk.promise <= disk.assignment.epoch) return undefined
+    return `mysqld of ${machine.name} is started, which was primary of epoch ${disk.assignment.epoch} and promised ${disk.promise}`
+  }
+
   opened(machine: Machine): string | undefined {
     const { record } = this.#cluster
     const disk = this.#onDisk.of(machine)

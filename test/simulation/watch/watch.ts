@@ -43,6 +43,8 @@ export class Watch {
         return this.#answered(happening)
       case 'opened':
         return this.#found('opening', this.#openings.opened(happening.machine))
+      case 'started':
+        return this.#found('start', this.#openings.started(happening.machine))
       case 'routed':
         return this.#found('route', this.#wrongRoute(happening.route))
       case 'committed':
