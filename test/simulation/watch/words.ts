@@ -85,7 +85,9 @@ export class Words {
     if (!report.asPrimary && mysqld !== null && mysqld.receiver.status !== 'no')
       return this.#receives(machine, report) ? `receives from the primary that it promised to leave` : undefined
     const named = parseGtidSet(report.holds)
-    const unnamed = heldBy(machine).subtract(named)
+    const more = heldBy(machine).subtract(named)
+    // A hand may write on a replica at any time.
+    const unnamed = report.asPrimary ? more : more.withoutSource(machine.folder?.uuid ?? '')
     if (!unnamed.isEmpty()) return `reports less than it holds: ${shown(unnamed)}`
     const unsafe = named.subtract(durableIn(machine.folder)).subtract(machine.thrownAway)
     return unsafe.isEmpty() ? undefined : `reports what is not on its disk: ${shown(unsafe)}`
