@@ -4,7 +4,7 @@ import { parseNotes } from '../../../src/store/wire.ts'
 import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import { cluster as clusterName, type SimulatedCluster } from '../simulated-cluster.ts'
-import { heldBy, shown } from './held.ts'
+import { heldBy, heldIn, shown } from './held.ts'
 import type { Given, Words } from './words.ts'
 
 interface Step {
@@ -70,14 +70,18 @@ function notRevoked(step: Step): string | undefined {
 
 function wrongSyncSet(step: Step): string | undefined {
   const { cluster, before, after } = step
-  const primary = heldBy(machineOf(cluster, after.primary))
+  const elected = machineOf(cluster, after.primary)
+  // What a hand wrote there since the election is nobody else's.
+  const primary = heldBy(elected).withoutSource(elected.folder?.uuid ?? '')
   for (const member of after.syncSet) {
     const found = given(step, member)
     if (found === undefined) return `${instanceOf(member)} is in the new sync set and promised nothing`
     if (member === before.primary && found.isDown)
       return `${instanceOf(member)} is in the new sync set with a tail that nobody judged`
     if (cluster.isElsewhere(member) || cluster.isElsewhere(after.primary)) continue
-    const more = heldBy(machineOf(cluster, member)).subtract(primary)
+    const { folder } = machineOf(cluster, member)
+    const held = member === before.primary ? heldIn(folder) : heldIn(folder).withoutSource(folder?.uuid ?? '')
+    const more = held.subtract(heldBy(elected))
     if (!more.isEmpty())
       return `${instanceOf(member)} is in the new sync set with ${shown(more)}, which nobody else has`
   }
