@@ -84,13 +84,7 @@ export class Words {
       return `reports under the promise of epoch ${report.epoch} while its server is open or sessions wait`
     if (!report.asPrimary && mysqld !== null && mysqld.receiver.status !== 'no')
       return this.#receives(machine, report) ? `receives from the primary that it promised to leave` : undefined
-    const named = parseGtidSet(report.holds)
-    const more = heldBy(machine).subtract(named)
-    // A hand may write on a replica at any time.
-    const unnamed = report.asPrimary ? more : more.withoutSource(machine.folder?.uuid ?? '')
-    if (!unnamed.isEmpty()) return `reports less than it holds: ${shown(unnamed)}`
-    const unsafe = named.subtract(durableIn(machine.folder)).subtract(machine.thrownAway)
-    return unsafe.isEmpty() ? undefined : `reports what is not on its disk: ${shown(unsafe)}`
+    return namesWrongly(machine, report)
   }
 
   /** Of an epoch before the promise. Who was gathered hears the candidate. */
@@ -140,4 +134,14 @@ function untold(mysqld: Mysqld | null) {
 
 function isDemoted({ readOnly, superReadOnly, offline, waiting }: Mysqld): boolean {
   return readOnly && superReadOnly && offline && waiting === 0
+}
+
+function namesWrongly(machine: Machine, { asPrimary, holds }: PromiseReport): string | undefined {
+  const named = parseGtidSet(holds)
+  const more = heldBy(machine).subtract(named)
+  // A hand may write on a replica at any time.
+  const unnamed = asPrimary ? more : more.withoutSource(machine.folder?.uuid ?? '')
+  if (!unnamed.isEmpty()) return `reports less than it holds: ${shown(unnamed)}`
+  const unsafe = named.subtract(durableIn(machine.folder)).subtract(machine.thrownAway)
+  return unsafe.isEmpty() ? undefined : `reports what is not on its disk: ${shown(unsafe)}`
 }
