@@ -40,7 +40,7 @@ export interface ClusterOptions {
 
 /** What those who script a schedule may wait for. */
 export type Happening =
-  | { readonly kind: 'ordered'; readonly machine: Machine; readonly path: string }
+  | { readonly kind: 'ordered'; readonly machine: Machine; readonly path: string; readonly order: unknown }
   /** The store holds another record. */
   | { readonly kind: 'committed'; readonly before: ClusterRecord | undefined; readonly record: ClusterRecord }
   /** A server lets clients in. */
@@ -264,7 +264,7 @@ export class SimulatedCluster {
     })
     void creating.then(async (agent) => {
       if (life.isDead) return
-      const ordered = (path: string): void => this.#happened({ kind: 'ordered', machine, path })
+      const ordered = (path: string, order: unknown): void => this.#happened({ kind: 'ordered', machine, path, order })
       this.#listening.set(machine.name, { name: machine.name, life, agent, ordered })
       this.#agents.set(machine.name, { agent, start })
       await agent.start()

@@ -16,7 +16,7 @@ export interface Listening {
   readonly life: ProcessLife
   readonly agent: Agent
   /** Told of each order that arrives, before the agent hears of the order. */
-  readonly ordered: (path: string) => void
+  readonly ordered: (path: string, order: unknown) => void
 }
 
 export interface TransportPorts {
@@ -48,7 +48,7 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
           if (!network.reaches(from, to.name)) return
           if (listening === null) return back(() => unreachable('connection refused'))
           listening.life.enter(() => {
-            listening.ordered(path)
+            listening.ordered(path, sent)
             const handler = listening.agent.orders.get(path)
             if (handler === undefined) throw new Error(`no agent knows ${path}`)
             handler(sent).then(

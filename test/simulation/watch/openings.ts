@@ -1,3 +1,4 @@
+import type { PrimaryAssignment } from '../../../failover/protocol/order.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
@@ -16,6 +17,8 @@ export class Openings {
   readonly #cluster: SimulatedCluster
   readonly #onDisk: OnDisk
   readonly #primaries = new Map<number, MemberId>()
+  readonly #mayRestart = new Set<Machine>()
+  readonly #heardAtMs = new Map<Machine, number>()
   readonly #last = new Map<Machine, Opened>()
 
   constructor(cluster: SimulatedCluster, onDisk: OnDisk) {
@@ -33,10 +36,27 @@ export class Openings {
     return member && instanceOf(member)
   }
 
+  ordered(machine: Machine, order: unknown): void {
+    this.#heardAtMs.set(machine, this.#cluster.time.nowMs)
+    if ((order as Partial<PrimaryAssignment>).mayRestart === true) this.#mayRestart.add(machine)
+  }
+
+  /** No manager was heard for long: a primary may come back by itself. */
+  #isAlone(machine: Machine): boolean {
+    const { time, timings } = this.#cluster
+    return time.nowMs - (this.#heardAtMs.get(machine) ?? 0) > timings.restartAloneMs * 0.9
+  }
+
   /** Recovery commits the tail of a server that was primary: nobody may start that server before its tail is judged. */
   started(machine: Machine): string | undefined {
     const disk = this.#onDisk.of(machine)
-    if (disk?.assignment?.role !== 'primary' || disk.promise <= disk.assignment.epoch) return undefined
+    const isAllowed = this.#mayRestart.delete(machine) || this.#isAlone(machine)
+    if (disk?.assignment?.role !== 'primary' || disk.assignment.donates === true) return undefined
+    if (machine.folder?.prepared.length === 0) return undefined
+    if (disk.promise === disk.assignment.epoch)
+      return isAllowed
+        ? undefined
+        : `mysqld of ${machine.name} is started, which was primary, and no manager allowed that`
     return `mysqld of ${machine.name} is started, which was primary of epoch ${disk.assignment.epoch} and promised ${disk.promise}`
   }
 

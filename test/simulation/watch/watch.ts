@@ -54,7 +54,7 @@ export class Watch {
       case 'cut':
         return this.#found('data', wronglyCut(this.#clients, happening))
       case 'ordered':
-        return undefined
+        return this.#openings.ordered(happening.machine, happening.order)
     }
   }
 
