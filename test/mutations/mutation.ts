@@ -13,4 +13,6 @@ export interface Mutation {
   readonly replace: string
   /** Schedules of these faults show the difference soonest; all kinds unless given. */
   readonly family?: Family
+  /** Why schedules do not show the difference, or what would. A mutation that is found needs no such word. */
+  readonly survives?: string
 }

@@ -75,7 +75,22 @@ export class Openings {
     this.#last.set(machine, { pid: mysqld.pid, epoch })
     if (record.epoch !== epoch) return undefined
     if (waitsForFewer(machine, record.acks)) return `${machine.name} opens and waits for fewer than ${record.acks}`
-    return again ? this.#shows(machine, record) : undefined
+    return this.#letsIn(machine, record) ?? this.#shows(machine, again ? record : undefined)
+  }
+
+  /** A gate is open for who does not count, and has not stored that in this epoch. */
+  #letsIn({ name, folder }: Machine, { epoch, syncSet }: ClusterRecord): string | undefined {
+    const members = syncSet.map(instanceOf)
+    const stranger = this.#cluster.machines.find((other) => {
+      if (other.name === name || members.includes(other.name) || folder?.gates.has(other.name) !== true) return false
+      const disk = this.#onDisk.of(other)
+      const assignment = disk?.seeding === true ? null : (disk?.assignment ?? null)
+      if (assignment === null) return false
+      return assignment.epoch !== epoch || assignment.role === 'primary' || assignment.counted
+    })
+    return (
+      stranger && `${name} opens with an open gate for ${stranger.name}, which has not stored that it does not count`
+    )
   }
 
   /** Its mysqld was started again since it was open, and nobody else has led meanwhile. */
@@ -87,8 +102,9 @@ export class Openings {
   }
 
   /** Nobody may read what k of the sync set do not hold. */
-  #shows(machine: Machine, { syncSet, acks }: ClusterRecord): string | undefined {
-    if (acks === 0) return undefined
+  #shows(machine: Machine, record: ClusterRecord | undefined): string | undefined {
+    if (record === undefined || record.acks === 0) return undefined
+    const { syncSet, acks } = record
     const executed = machine.folder?.executed
     if (executed === undefined) return undefined
     const held = syncSet.map((member) => {
