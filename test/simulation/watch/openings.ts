@@ -73,7 +73,10 @@ export class Openings {
       return `${machine.name} opens as primary of epoch ${epoch}; the record named ${primary ?? 'nobody'}`
     const again = this.#opensAgain(machine, { pid: mysqld.pid, epoch })
     this.#last.set(machine, { pid: mysqld.pid, epoch })
-    if (record.epoch !== epoch) return undefined
+    return record.epoch === epoch ? this.#asPrimary(machine, record, again) : undefined
+  }
+
+  #asPrimary(machine: Machine, record: ClusterRecord, again: boolean): string | undefined {
     if (waitsForFewer(machine, record.acks)) return `${machine.name} opens and waits for fewer than ${record.acks}`
     return this.#letsIn(machine, record) ?? this.#shows(machine, again ? record : undefined)
   }
