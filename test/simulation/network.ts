@@ -19,6 +19,10 @@ export class Network {
     return from === to || !this.#cut.has(`${from} ${to}`)
   }
 
+  reachesBothWays(one: string, other: string): boolean {
+    return this.reaches(one, other) && this.reaches(other, one)
+  }
+
   /** In this direction only. */
   cut(from: string, to: string): void {
     this.#cut.add(`${from} ${to}`)

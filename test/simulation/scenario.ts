@@ -5,7 +5,7 @@ import { instanceOf } from '../../topology/snapshot/member.ts'
 import type { Machine } from './machine.ts'
 import type { CommitAnswer } from './mysqld/semi-sync-source.ts'
 import { whatBreaks } from './rules.ts'
-import { whatIsMissing } from './schedule.ts'
+import { whatIsMissing } from './outcome.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
 import type { SimulatedManager } from './simulated-manager.ts'
 

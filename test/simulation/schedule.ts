@@ -1,20 +1,14 @@
-import type { ClusterSpec } from '../../failover/protocol/spec.ts'
-import type { ClusterRecord } from '../../failover/protocol/record.ts'
-import { acksFor } from '../../failover/protocol/spec.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import { unionOf } from '../../topology/snapshot/holdings.ts'
-import { instanceOf } from '../../topology/snapshot/member.ts'
+import { acksFor, type ClusterSpec } from '../../failover/protocol/spec.ts'
 import { Clients } from './clients.ts'
+import { shapeOf, type Family, type Shape } from './families.ts'
 import { drawKinds, strike } from './faults/draw.ts'
 import { heal, slowDown } from './faults/heal.ts'
-import type { Machine } from './machine.ts'
 import { giveUp } from './operations/accepted-loss.ts'
-import { isBeyondPeople, notesOf } from './operations/after-healing.ts'
+import { lacksAcknowledged, lostInTheEnd, primaryOf, violationIn, whatIsMissing, whyStuck } from './outcome.ts'
 import { whatBreaks } from './rules.ts'
-import { shapeOf, type Family, type Shape } from './families.ts'
 import { SeededRandom } from './seeded-random.ts'
-import { Watch } from './watch/watch.ts'
 import { SimulatedCluster, type ClusterOptions } from './simulated-cluster.ts'
+import { Watch } from './watch/watch.ts'
 
 export interface Outcome {
   /** The rule that was broken; undefined for none. */
@@ -51,45 +45,61 @@ const wholeMs = 90_000
 const appliedMs = 20_000
 
 /** Plays what follows from one seed: a cluster comes up, suffers, is healed, and must have lost nothing. */
-export async function play(seed: number, { only, trace, alike = false, family }: PlayOptions = {}): Promise<Outcome> {
+export async function play(seed: number, options: PlayOptions = {}): Promise<Outcome> {
+  const { only, trace, alike = false, family } = options
   const random = new SeededRandom(seed)
   const shape: Partial<Shape> = family === undefined ? {} : shapeOf(family)
-  const cluster = new SimulatedCluster({
-    seed: random.below(4_294_967_296),
-    ...drawShape(random, shape),
-    trace,
-  })
+  const cluster = new SimulatedCluster({ seed: random.below(4_294_967_296), ...drawShape(random, shape), trace })
   const { time, spec } = cluster
   cluster.network.repeats = shape.repeats ?? cluster.network.repeats
   cluster.say(`a cluster of ${spec.instances}, ${spec.durability}, acks ${acksFor(spec, spec.instances)}`)
   const clients = new Clients(cluster, random.pick(paces))
-  let broken: string | undefined
-  // One that leads no more may open as well, where nobody has told it. Nobody acknowledges to that server.
-  cluster.onHappening((happening) => {
-    broken ??= giveUp(cluster, clients, happening)
-    if (happening.kind !== 'opened' || !cluster.record) return
-    const { machine } = happening
-    if (machine === primaryOf(cluster, cluster.record)) broken ??= lacksAcknowledged(machine, clients)
-  })
-  const watch = new Watch(cluster, clients)
-  const look = (): void => {
-    watch.look()
-    broken ??= watch.broken ?? whatBreaks(cluster, clients)
-  }
-  cluster.cells.changed = look
-  const lookAgain = (): void => {
-    look()
-    time.after(lookMs, lookAgain)
-  }
-  lookAgain()
-  const violation = (): string | undefined => watch.broken ?? broken ?? violationIn(cluster)
-  const isOver = (): boolean => violation() !== undefined
-  const isWhole = (): boolean => isOver() || whatIsMissing(cluster) === undefined
+  const violation = watchRules(cluster, clients)
+  const isWhole = (): boolean => violation() !== undefined || whatIsMissing(cluster) === undefined
 
   cluster.start()
   await time.runUntil(beginsMs, isWhole)
   if (!alike) slowDown(cluster, new SeededRandom(seed ^ 0x510e))
   clients.start()
+  const { faults, endMs } = drawFaults(cluster, random, { shape, only })
+  await time.runUntil(endMs, () => violation() !== undefined)
+  const violated = await healed(cluster, clients, violation)
+  if (violated !== undefined) cluster.say(`══ ${violated}`)
+  return { violation: violated, acknowledged: clients.count, events: time.count, faults }
+}
+
+/** Looks at the rules at each step that matters, and in between. Tells which one was broken first. */
+function watchRules(cluster: SimulatedCluster, clients: Clients): () => string | undefined {
+  const watch = new Watch(cluster, clients)
+  let broken: string | undefined
+  cluster.onHappening((happening) => {
+    broken ??= giveUp(cluster, clients, happening)
+    if (happening.kind !== 'opened' || !cluster.record) return
+    // One that leads no more may open as well, where nobody has told it. Nobody acknowledges to that server.
+    const { machine } = happening
+    if (machine === primaryOf(cluster, cluster.record)) broken ??= lacksAcknowledged(machine, clients)
+  })
+  const look = (): void => {
+    watch.look()
+    broken ??= watch.broken ?? whatBreaks(cluster, clients)
+  }
+  const lookAgain = (): void => {
+    look()
+    cluster.time.after(lookMs, lookAgain)
+  }
+  cluster.cells.changed = look
+  lookAgain()
+  return () => watch.broken ?? broken ?? violationIn(cluster)
+}
+
+interface Drawing {
+  readonly shape: Partial<Shape>
+  readonly only: PlayOptions['only']
+}
+
+/** The faults of a seed, each at its moment. */
+function drawFaults(cluster: SimulatedCluster, random: SeededRandom, { shape, only }: Drawing) {
+  const { time } = cluster
   const faults = 1 + random.below(mostFaults)
   const drawn = drawKinds(random)
   const kinds = shape.kinds ?? drawn
@@ -100,23 +110,28 @@ export async function play(seed: number, { only, trace, alike = false, family }:
     const inMs = draws.between(200, lastsMs)
     if (only === undefined || only.includes(fault)) time.after(inMs, () => strike(cluster, kinds, draws))
   }
-  await time.runUntil(endMs, isOver)
+  return { faults, endMs }
+}
+
+/** Heals everything, and tells what is broken, missing or lost in the end. */
+async function healed(
+  cluster: SimulatedCluster,
+  clients: Clients,
+  violation: () => string | undefined,
+): Promise<string | undefined> {
+  const { time } = cluster
+  const isOver = (): boolean => violation() !== undefined
+  const endMs = time.nowMs
   heal(cluster)
   clients.slowDown()
   await time.runUntil(endMs + healedMs, isOver)
   clients.stop()
-  await time.runUntil(endMs + wholeMs, isWhole)
+  await time.runUntil(endMs + wholeMs, () => isOver() || whatIsMissing(cluster) === undefined)
   const found = violation() ?? whyStuck(cluster)
+  if (found !== undefined) return found
   const lost = (): string | undefined => lostInTheEnd(cluster, clients)
-  if (found === undefined) await time.runUntil(time.nowMs + appliedMs, () => isOver() || lost() === undefined)
-  const violated = found ?? violation() ?? lost()
-  if (violated !== undefined) cluster.say(`══ ${violated}`)
-  return {
-    violation: violated,
-    acknowledged: clients.count,
-    events: time.count,
-    faults,
-  }
+  await time.runUntil(time.nowMs + appliedMs, () => isOver() || lost() === undefined)
+  return violation() ?? lost()
 }
 
 /** How many instances, and what a person may have said of them. */
@@ -148,60 +163,4 @@ function drawLimit(random: SeededRandom): Partial<ClusterSpec['failover']> {
     { budget: { failovers: 1, windowMs: 5_000 } },
     { budget: { failovers: 2, windowMs: 30_000 } },
   ])
-}
-
-function violationIn({ cells, machines, excuses }: SimulatedCluster): string | undefined {
-  // Where a person gave writes up, the old primary still has them committed: its agent finds that out once it runs.
-  const broken = excuses.isLossAccepted ? undefined : machines.find((machine) => machine.broken !== undefined)?.broken
-  return cells.violation ?? broken
-}
-
-function lacksAcknowledged({ name, folder }: Machine, { acknowledged }: Clients): string | undefined {
-  const lost = folder === undefined ? acknowledged : acknowledged.subtract(folder.executed)
-  return lost.isEmpty() ? undefined : `lost: ${name} lacks ${lost.toString()}, which was acknowledged`
-}
-
-/** What keeps the cluster from being whole; undefined for nothing. */
-export function whatIsMissing(cluster: SimulatedCluster): string | undefined {
-  const { record, machines } = cluster
-  if (record === undefined) return 'there is no record'
-  const primary = primaryOf(cluster, record)
-  if (!primary?.mysqld?.mayWrite) return `${record.primary} takes no writes`
-  if (primary.mysqld.waiting > 0) return 'writes wait'
-  if (cluster.route?.instance !== primary.name) return `clients are sent to ${cluster.route?.instance}`
-  if (record.syncSet.length < machines.length - 1)
-    return `${record.syncSet.length} of ${machines.length - 1} replicas are in the sync set`
-  if (record.intent !== null || record.leaving.length > 0 || record.acks !== record.acksWanted)
-    return 'the record is not at rest'
-  const wanted = notesOf(cluster)?.instances ?? cluster.spec.instances
-  return machines.length === wanted ? undefined : `there are ${machines.length} instances, and ${wanted} are wanted`
-}
-
-function primaryOf({ machines }: SimulatedCluster, { primary }: ClusterRecord): Machine | undefined {
-  return machines.find(({ name }) => name === instanceOf(primary))
-}
-
-function whyStuck(cluster: SimulatedCluster): string | undefined {
-  const missing = whatIsMissing(cluster)
-  if (missing === undefined || isBeyondPeople(cluster)) return undefined
-  const sentences = cluster.managers.map((manager) => manager?.loop.decision?.sentence ?? 'nothing')
-  return `stuck: ${missing}; managers say: ${sentences.join(' | ')}`
-}
-
-function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): string | undefined {
-  if (isBeyondPeople(cluster)) return undefined
-  const lacking = cluster.machines.map((machine) => lacksAcknowledged(machine, clients))
-  return lacking.find((one) => one !== undefined) ?? lostSilently(cluster, clients)
-}
-
-/** What a stop that nobody ordered acknowledged is there, or a person finds where that is. */
-function lostSilently({ platform: { everybody } }: SimulatedCluster, { unproven }: Clients): string | undefined {
-  // With a volume that is gone, so are its binlogs.
-  if (everybody.some(({ goneMember }) => goneMember !== undefined)) return undefined
-  const archived = unionOf(everybody.flatMap((machine) => machine.archived))
-  const held = everybody.reduce((all, { folder }) => all.union(folder?.executed ?? GtidSet.empty), archived)
-  const lost = unproven.subtract(held)
-  return lost.isEmpty()
-    ? undefined
-    : `lost: ${lost.toString()}, acknowledged by the hand of a stranger, is in no archive`
 }

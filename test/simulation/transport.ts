@@ -88,18 +88,20 @@ export function simulatedFeed(from: string, life: ProcessLife, ports: TransportP
     follow(address, _whom, listener) {
       let ended = false
       let stream: Stream | null = null
+      const open = (): Stream | null => {
+        const to = at(address)
+        if (!to?.listening || !network.reachesBothWays(from, to.name)) return null
+        return new Stream(to.listening, { ...ports, from, life }, listener)
+      }
       const look = (): void => {
         if (ended || life.isDead) return stream?.close()
-        const to = at(address)
-        const silent = stream !== null && time.nowMs - stream.heardAtMs > silentMs
-        if (stream !== null && (silent || stream.of !== to?.listening)) {
-          stream.close()
+        const whyLost = stream === null ? null : whyNoMore(stream, at(address)?.listening, time.nowMs)
+        if (whyLost !== null) {
+          stream?.close()
           stream = null
-          listener.lost(silent ? 'silent' : 'connection closed')
+          listener.lost(whyLost)
         }
-        const reachable = to?.listening && network.reaches(from, to.name) && network.reaches(to.name, from)
-        if (stream === null && reachable && to.listening !== null)
-          stream = new Stream(to.listening, { ...ports, from, life }, listener)
+        stream ??= open()
       }
       const again = (): void => {
         life.enter(look)
@@ -112,6 +114,12 @@ export function simulatedFeed(from: string, life: ProcessLife, ports: TransportP
       }
     },
   }
+}
+
+/** Why a stream brings nothing any more; null for one that may. */
+function whyNoMore(stream: Stream, listening: Listening | null | undefined, nowMs: number): string | null {
+  if (nowMs - stream.heardAtMs > silentMs) return 'silent'
+  return stream.of === listening ? null : 'connection closed'
 }
 
 /** An agent tells all who listen the same, at the same moment. */

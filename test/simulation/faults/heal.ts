@@ -1,4 +1,4 @@
-import { usualApplyMs } from '../machine.ts'
+import { usualApplyMs, type Machine } from '../machine.ts'
 import { letPeopleDecide } from '../operations/after-healing.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
@@ -19,22 +19,27 @@ export function heal(cluster: SimulatedCluster): void {
   cluster.network.mend()
   cluster.network.slowAt.clear()
   cluster.weather.clear()
-  for (const machine of cluster.machines) {
-    machine.slowestApplyMs = usualApplyMs
-    machine.isTerminating = false
-    machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
-    if (machine.mysqld !== null) machine.mysqld.appliesNothing = false
-    machine.mysqld?.thaw()
-    machine.mysqld?.locks.endAll()
-    machine.mysqld?.apply()
-    machine.agentLife?.watchers.clear()
-    machine.agentLife?.thaw()
-    cluster.startAgent(machine)
-  }
+  for (const machine of cluster.machines) healMachine(cluster, machine)
   for (const [index, manager] of cluster.managers.entries()) {
     manager?.life.watchers.clear()
     manager?.life.thaw()
     cluster.startManager(index)
   }
   letPeopleDecide(cluster)
+}
+
+function healMachine(cluster: SimulatedCluster, machine: Machine): void {
+  const { mysqld, agentLife } = machine
+  machine.slowestApplyMs = usualApplyMs
+  machine.isTerminating = false
+  machine.disk.beforeWrite = machine.disk.afterWrite = () => undefined
+  if (mysqld !== null) {
+    mysqld.appliesNothing = false
+    mysqld.thaw()
+    mysqld.locks.endAll()
+    mysqld.apply()
+  }
+  agentLife?.watchers.clear()
+  agentLife?.thaw()
+  cluster.startAgent(machine)
 }

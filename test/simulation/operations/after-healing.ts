@@ -36,9 +36,7 @@ export function letPeopleDecide(cluster: SimulatedCluster): void {
   const healedMs = cluster.time.nowMs
   let takesAsItIs = false
   const look = (): void => {
-    const notes = notesOf(cluster)
-    if (notes?.paused) resume(cluster)
-    for (const { instance } of notes?.fenced ?? []) unfence(cluster, cluster.machine(instance))
+    endPausesAndFences(cluster)
     const changed = cluster.machines.find(({ goneMember }) => goneMember !== undefined)
     const isDead = !cluster.primary?.mysqld?.mayWrite
     if (changed !== undefined && isDead && cluster.time.nowMs > healedMs + patienceMs) {
@@ -48,4 +46,10 @@ export function letPeopleDecide(cluster: SimulatedCluster): void {
     cluster.time.after(lookMs, look)
   }
   look()
+}
+
+function endPausesAndFences(cluster: SimulatedCluster): void {
+  const notes = notesOf(cluster)
+  if (notes?.paused) resume(cluster)
+  for (const { instance } of notes?.fenced ?? []) unfence(cluster, cluster.machine(instance))
 }

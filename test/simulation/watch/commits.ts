@@ -14,7 +14,10 @@ interface Step {
   readonly after: ClusterRecord
 }
 
-/** What is wrong with a change of the record (docs/why/safety.md, "A failover …" and "Changing the sync set"). */
+/**
+ * What is wrong with a change of the record (docs/why/safety.md, "A failover, and why each step keeps the invariant"
+ * and "Changing the sync set").
+ */
 export function wrongCommit(step: Step): string | undefined {
   const { cluster, before, after } = step
   if (after.epoch === before.epoch) return wrongChange(step)
