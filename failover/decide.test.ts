@@ -4,6 +4,7 @@ import { decide } from './decide.ts'
 import {
   aSituation,
   committed,
+  deadPrimary,
   deadServer,
   ordersOf,
   promised,
@@ -153,7 +154,7 @@ describe('an automatic failover is held back', () => {
     const stopped = decide(aSituation({ ...given, views: { 'shop-0': frozen } }))
     expect(stopped).toMatchObject({ actions: [], blocked: true })
     expect(stopped.sentence).toContain(says)
-    const dead = decide(aSituation({ ...given, views: { 'shop-0': deadServer } }))
+    const dead = decide(aSituation({ ...given, views: { 'shop-0': deadPrimary } }))
     expect(dead.sentence).toContain(says)
     expect(ordersOf(dead)).toEqual(whenDead)
   })

@@ -85,6 +85,9 @@ export const deadServer: ViewOverrides = {
   converged: { revision: 1, done: false, sentence: 'mysqld ended' },
 }
 
+/** The same of the primary: its agent has read the binlog, which has a tail that nobody received. */
+export const deadPrimary: ViewOverrides = { ...deadServer, binlogSet: gtids('shop-0', 103) }
+
 /** The policy of an instance that is never promoted. */
 export const never = { promotion: 'never', priority: 0 } as const
 

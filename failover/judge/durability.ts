@@ -3,6 +3,7 @@ import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { electedSetOf, outsiders } from './elected-set.ts'
 import { elect } from './election.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
+import { lostByPrimary } from './lost-by-primary.ts'
 import { promisedBy, type Promised } from './promised.ts'
 import type { Situation } from './situation.ts'
 import { isNotedUnsettled } from './unsettled.ts'
@@ -42,7 +43,7 @@ export function revocation(situation: Situation, epoch: number): Revocation {
   const remembering = members.filter(({ view }) => !view.observation.stored.forgetful)
   const primary = promisedBy(situation, record.primary, epoch)
   const quorum = revocationQuorum(record)
-  const byPrimary = speaksForItself(primary)
+  const byPrimary = speaksForItself(primary) && lostByPrimary(situation) === null
   const bySyncSet = quorum !== null && remembering.length >= quorum
   const unsettled = isUnsettled(situation)
   const revoked = unsettled ? byPrimary : byPrimary || bySyncSet

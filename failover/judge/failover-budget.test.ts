@@ -3,7 +3,7 @@ import { decide } from '../decide.ts'
 import { automaticFailoverAt, budgetOf, budgetSentence, failoverBudget, whySpent } from './failover-budget.ts'
 import { emptyNotes, type ClusterNotes } from '../protocol/notes.ts'
 import type { ClusterSpec } from '../protocol/spec.ts'
-import { aSituation, aSpec, deadServer } from '../testing.ts'
+import { aSituation, aSpec, deadPrimary } from '../testing.ts'
 
 const nowMs = Date.UTC(2026, 0, 1, 12)
 const seconds = (ago: number) => nowMs - ago * 1_000
@@ -144,7 +144,7 @@ describe('a healthy cluster', () => {
 })
 
 describe('a dead primary', () => {
-  const dead = { 'shop-0': deadServer }
+  const dead = { 'shop-0': deadPrimary }
 
   it.each([[[]], [[2]], [[4, 2]]])('is replaced after automatic failovers %j s ago', (used) => {
     expect(

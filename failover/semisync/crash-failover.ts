@@ -6,6 +6,7 @@ import { orderFor, assignmentOrders } from '../flows/assignments.ts'
 import type { Action } from '../protocol/decision.ts'
 import { isUnsettled, revocation, revocationQuorum, type Revocation } from '../judge/durability.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
+import { isBinlogUnread, lostByPrimary, type LostByPrimary } from '../judge/lost-by-primary.ts'
 import { elect, preferredOf, whyUnfit, type Election } from '../judge/election.ts'
 import { electedSetOf, outsiders, standsStill } from '../judge/elected-set.ts'
 import { fetchKey, type PromiseOrder } from '../protocol/order.ts'
@@ -353,6 +354,13 @@ export function restartInPlace(
     const sentence = `${what}: ${verdict.sentence}, and ${revoked.missing}; bring back ${missingMembers(situation).map(instanceOf).join(', ')} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
     return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
   }
+  const gone = lostByPrimary(situation)
+  if (gone !== null) return staysDown(situation, verdict, gone, revoked.missing)
+  if (isBinlogUnread(situation))
+    return failing(`failing over: ${verdict.sentence}; its agent has yet to read what its binlog holds`, [], {
+      reasons,
+      revisitMs: timings.heartbeatMs,
+    })
   if (view.observation.stored.promise > record.epoch)
     return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
   const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${revoked.missing}`
@@ -362,6 +370,15 @@ export function restartInPlace(
     blocked: true,
     revisitMs: 1_000,
   })
+}
+
+/** A start would let clients in without what was acknowledged to them. */
+function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: LostByPrimary, missing: string): FlowStep {
+  const name = instanceOf(situation.record.primary)
+  const lacks = `${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
+  const back = [`the volume of ${name} as it was`, ...missingMembers(situation).map(instanceOf)].join(', ')
+  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; bring back ${back} or, giving up what only they may hold, use: regent failover --accept-loss`
+  return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
 
 /** A restart gives nothing back of what an elected primary lacks. */

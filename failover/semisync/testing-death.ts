@@ -1,10 +1,10 @@
 import type { Decision } from '../protocol/decision.ts'
 import { decide } from '../decide.ts'
-import { aSituation, deadServer, type SituationOverrides } from '../testing.ts'
+import { aSituation, deadPrimary, type SituationOverrides } from '../testing.ts'
 
 /** What is decided once the primary's mysqld is dead and its agent says so. */
 export function afterDeath(given: SituationOverrides = {}): Decision {
-  return decide(aSituation({ ...given, views: { 'shop-0': deadServer, ...given.views } }))
+  return decide(aSituation({ ...given, views: { 'shop-0': deadPrimary, ...given.views } }))
 }
 
 /** An instance that nobody hears, and that hears nobody. */

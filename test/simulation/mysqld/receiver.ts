@@ -35,6 +35,8 @@ export class Receiver {
   /** Another number for each attempt: what belongs to an earlier one has no effect. */
   #attempt = 0
   #connection: Connection | null = null
+  /** Kept while the channel points to the same server, connected or not. */
+  #last: { readonly host: string; readonly uuid: string } | null = null
 
   constructor(own: Mysqld, ports: ReceiverPorts) {
     this.#own = own
@@ -46,7 +48,7 @@ export class Receiver {
   }
 
   get sourceUuid(): string {
-    return this.#connection?.sourceUuid ?? ''
+    return this.#last !== null && this.#last.host === this.#own.folder.source?.host ? this.#last.uuid : ''
   }
 
   start(): void {
@@ -92,6 +94,7 @@ export class Receiver {
     this.#clear()
     this.semiSync = this.#own.semiSyncReplica
     this.#heardAtMs = this.#ports.time.nowMs
+    this.#last = { host: source.host, uuid: found.mysqld.folder.uuid }
     this.#connection = new Connection(this.#own, found.mysqld, {
       ...this.#ports,
       host,
@@ -139,7 +142,6 @@ class Connection {
   readonly #from: Mysqld
   readonly #ports: ConnectionPorts
   readonly #dump: Dump
-  readonly sourceUuid: string
   /** What the replica had when it asked: not sent again, and not acknowledged again. */
   readonly #hadAlready: ReadonlySet<Transaction>
   #next = 0
@@ -153,7 +155,6 @@ class Connection {
     this.#own = own
     this.#from = from
     this.#ports = ports
-    this.sourceUuid = from.folder.uuid
     this.#hadAlready = new Set(from.folder.binlog.filter((transaction) => own.folder.has(transaction)))
     this.#heardMs = ports.time.nowMs
     this.#there = new Way(ports, [ports.source, ports.instance], () => this.#isOpen)
