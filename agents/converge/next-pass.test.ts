@@ -116,8 +116,19 @@ describe('With its mysqld dead, an agent', () => {
     ],
     [
       'of a primary that heard no manager for long does so by itself',
-      { stored: tail, life: crashed, course: { binlogSet: held, reopening: true }, silentForMs: 1e7 },
+      {
+        stored: tail,
+        life: crashed,
+        course: { binlogSet: held, reopening: true },
+        told: { trustsAssignment: true },
+        silentForMs: 1e7,
+      },
       'initialise where empty; start; starting mysqld: read-only, offline, replication stopped',
+    ],
+    [
+      'of a primary whose volume may be of the past waits for its manager, however long no manager was heard',
+      { stored: tail, life: crashed, course: { binlogSet: held }, told: { trustsAssignment: false }, silentForMs: 1e7 },
+      'mysqld stays down: it was primary; it waits for the manager to fail over or to let it start again',
     ],
     [
       'that follows another primary now waits to hear what that holds',

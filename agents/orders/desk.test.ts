@@ -60,6 +60,7 @@ it.each([
   const { parts, process, orders, converger } = await agent()
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, mayHaveTail: true })
   process.state = 'dead'
+  parts.told.trustsAssignment = true
   parts.contact.managerHeardAtMs -= parts.timings.restartAloneMs + 1
   const { version, cluster, epoch, revision } = primaryOfEpoch3
   if (takesWord) orders.takeWord({ version, cluster, member: 'shop-0@volume-0', epoch, revision })
