@@ -54,8 +54,8 @@ export function staysDown(why: string): NextPass {
 }
 
 /**
- * No manager was heard for long: the primary may come back by itself, closed until a marker is acknowledged. On a volume
- * of the past the marker would prove nothing, and a manager that knows of that says nothing.
+ * No manager was heard for long: the primary may come back by itself, closed until a marker is acknowledged. On a
+ * volume of the past the marker would prove nothing, and a manager that knows of that says nothing.
  */
 function isAlone({ told, contact, nowMs, timings }: View): boolean {
   return told.trustsAssignment && nowMs - contact.managerHeardAtMs > timings.restartAloneMs

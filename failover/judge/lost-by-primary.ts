@@ -25,7 +25,7 @@ export function lostByPrimary(situation: Situation): LostByPrimary | null {
   }, null)
 }
 
-/** Its agent reads the binlog before any start, and has not said yet what is there; a member of S could know of more. */
+/** Its agent reads the binlog before any start, and has not said what is there. A member of S could know of more. */
 export function isBinlogUnread(situation: Situation): boolean {
   const primary = primaryThatIsDown(situation)
   if (primary === undefined || primary.observation.binlogSet !== null) return false
