@@ -16,7 +16,7 @@ export async function mutationsPage(): Promise<string> {
     `Each row is one rule of [safety](../why/safety.md), taken away by one change of the code. The simulated world (\`test/simulation/\`) then plays schedules of random faults until a rule breaks. A rule that could go without anybody noticing would be a missing check. With the whole code the same seed breaks nothing. \`npm run mutations -- --check\` looks whether each is still found, \`npm run mutations -- --only ID\` looks for one again. ${rows.length} rules were taken away and found.`,
     table(['rule', 'file', 'seed', 'schedules', 'seconds', 'what broke', 'mutation'], rows),
     '## Not found',
-    'No schedule showed these: another rule covers what is missing, or the simulated world comes across the moment too seldom. Tests beside the code guard these rules.',
+    'No schedule showed these: another rule covers what is missing, or the simulated world comes across the moment too seldom. The third column says what is supposed, and is not proven.',
     table(
       ['rule', 'file', 'why, or what would show it', 'mutation'],
       survivors.map(({ id, rule, file, survives = '' }) => [rule, code(file), survives, code(id)]),

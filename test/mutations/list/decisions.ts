@@ -28,6 +28,7 @@ export const decisions: readonly Mutation[] = [
     find: 'return syncSet.length >= acks && acks > 0 ? syncSet.length - acks + 1 : null',
     replace: 'return acks > 0 ? Math.max(1, syncSet.length - acks + 1) : null',
     family: 'members',
+    survives: 'Shown where fewer than k members are left and the primary dies.',
   },
   {
     id: 'forgetful-revoke-nothing',
@@ -55,6 +56,7 @@ export const decisions: readonly Mutation[] = [
     find: ' || isNotedUnsettled(notes, record.primary)',
     replace: ' && notes !== null',
     family: 'stops',
+    survives: 'Shown where the agent of a stopped primary and the manager that heard it are lost at once.',
   },
   {
     id: 'unsettled-is-told-by-its-agent',
@@ -64,6 +66,7 @@ export const decisions: readonly Mutation[] = [
     find: 'return view?.observation?.stored.unsettled === true || isNotedUnsettled',
     replace: 'return view === null || isNotedUnsettled',
     family: 'stops',
+    survives: 'Covered mostly: what an agent says is noted at once.',
   },
   {
     id: 'binlog-belongs-to-the-union',
@@ -73,6 +76,7 @@ export const decisions: readonly Mutation[] = [
     find: 'primaryCounts ? [...remembering, primary] : remembering',
     replace: 'remembering',
     family: 'unprotected',
+    survives: 'Shown where k is 0 and a demoted primary is ahead of all others.',
   },
   {
     id: 'promise-at-this-revision',
@@ -82,6 +86,7 @@ export const decisions: readonly Mutation[] = [
     find: 'stored.revision < situation.record.revision ||',
     replace: '',
     family: 'managers',
+    survives: 'Shown by a fetch that comes late by two managers.',
   },
   {
     id: 'promise-of-this-epoch',
@@ -93,6 +98,7 @@ export const decisions: readonly Mutation[] = [
 `,
     replace: '',
     family: 'failovers',
+    survives: 'Covered: an agent forgets its report when it promises another epoch.',
   },
   {
     id: 'seeded-promise-nothing',
@@ -102,6 +108,7 @@ export const decisions: readonly Mutation[] = [
     find: ' ||\n    stored.seeding',
     replace: '',
     family: 'seedings',
+    survives: 'Covered: who is seeded reports that it holds nothing, and is no candidate.',
   },
   {
     id: 'winner-holds-the-union',
@@ -120,6 +127,7 @@ export const decisions: readonly Mutation[] = [
     find: 'candidate.holds.contains(holds) && canFollow',
     replace: 'canFollow',
     family: 'failovers',
+    survives: 'Covered: the winner holds the union of all who promised.',
   },
   {
     id: 'k-hold-the-whole-set',
@@ -147,6 +155,7 @@ export const decisions: readonly Mutation[] = [
     find: '  if (!mine) {',
     replace: '  if (!mine && revoked.union.isEmpty()) {',
     family: 'appliers',
+    survives: 'Fetches are seldom needed.',
   },
   {
     id: 'intent-of-another-candidate',
@@ -156,6 +165,7 @@ export const decisions: readonly Mutation[] = [
     find: 'if (intent && intent.candidate !== winner.member)',
     replace: "if (intent && intent.candidate === '')",
     family: 'managers',
+    survives: 'Fetches are seldom needed.',
   },
   {
     id: 'candidate-holds-what-the-demoted-has',
@@ -165,6 +175,7 @@ export const decisions: readonly Mutation[] = [
     find: 'if (!candidate.holds.contains(primary.holds))',
     replace: 'if (candidate.holds.isEmpty())',
     family: 'switchovers',
+    survives: 'Covered mostly: a candidate waits for the last transaction before it promises.',
   },
   {
     id: 'joins-with-proof',
@@ -174,6 +185,7 @@ export const decisions: readonly Mutation[] = [
     find: 'if (size + 1 === record.acks && !enoughHoldEverything(situation, [...record.syncSet, member], record.acks, primary))',
     replace: 'if (size + 1 === -record.acks)',
     family: 'members',
+    survives: 'Shown where the sync set is smaller than k and grows before its members have caught up.',
   },
   {
     id: 'joins-as-told',
@@ -183,6 +195,7 @@ export const decisions: readonly Mutation[] = [
     find: 'if (view.observation.stored.assignment?.revision !== record.revision) return false',
     replace: '',
     family: 'members',
+    survives: 'Covered: the primary opens the gate only after the record has named the member.',
   },
   {
     id: 'errant-do-not-join',
@@ -192,6 +205,7 @@ export const decisions: readonly Mutation[] = [
     find: 'return lacking <= maxLacking && errantOf(view.observation, primary.observation).isEmpty()',
     replace: 'return lacking <= maxLacking',
     family: 'seedings',
+    survives: 'Covered mostly: an errant replica stands by and follows nobody.',
   },
   {
     id: 'seeded-do-not-join',
@@ -201,6 +215,7 @@ export const decisions: readonly Mutation[] = [
     find: "if (view !== undefined && situation.inFlight.get(view.name)?.order === 'reseed') return false",
     replace: '',
     family: 'seedings',
+    survives: 'Shown where the order to be seeded is on its way when the manager looks.',
   },
   {
     id: 'leaves-after-a-marker',
@@ -237,6 +252,7 @@ export const decisions: readonly Mutation[] = [
     find: 'if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary))',
     replace: 'if (record.syncSet.length < -record.acks)',
     family: 'members',
+    survives: 'Shown where k is lowered while the sync set is smaller than k.',
   },
   {
     id: 'leaves-before-it-is-dropped',

@@ -12,6 +12,7 @@ export const managers: readonly Mutation[] = [
     find: 'if ((cells.get(name)?.revision ?? 0) !== expectedRevision) return false',
     replace: '',
     family: 'managers',
+    survives: 'Shown where two managers write the record within one delay of the store.',
   },
   {
     id: 'newer-word-of-an-agent',
@@ -21,6 +22,7 @@ export const managers: readonly Mutation[] = [
     find: 'if (last?.agentRun === observation.agentRun && last.sequence >= observation.sequence) return false',
     replace: '',
     family: 'messages',
+    survives: 'Shown where an answer overtakes the stream.',
   },
   {
     id: 'last-words-of-an-agent',
@@ -30,6 +32,7 @@ export const managers: readonly Mutation[] = [
     find: 'last.stored.earlierIncarnations?.includes(observation.stored.incarnation) &&',
     replace: "last.stored.incarnation === '' &&",
     family: 'messages',
+    survives: 'Shown where the last words of a dead agent come after the first of the next one.',
   },
   {
     id: 'route-of-the-committed',
@@ -49,5 +52,6 @@ export const managers: readonly Mutation[] = [
     find: 'const pressing = saysUnsettled(notes, snapshot, record) || fresh',
     replace: 'const pressing = fresh',
     family: 'stops',
+    survives: 'Shown where the agent of a stopped primary and the manager that heard it are lost at once.',
   },
 ]

@@ -42,6 +42,7 @@ export const primaries: readonly Mutation[] = [
     find: "if (stage.is === 'prepared' && stage.epoch === assignment.epoch) {",
     replace: "if (stage.is === 'prepared') {",
     family: 'failovers',
+    survives: 'Covered: what was made ready is given up by the next order.',
   },
   {
     id: 'fetch-ends-preparation',
@@ -51,6 +52,7 @@ export const primaries: readonly Mutation[] = [
     find: "  leaveStage(parts, 'prepared')\n",
     replace: '',
     family: 'appliers',
+    survives: 'Fetches are seldom needed.',
   },
   {
     id: 'fetch-is-reported-anew',
@@ -60,6 +62,7 @@ export const primaries: readonly Mutation[] = [
     find: '  course.promiseReport = null\n',
     replace: '',
     family: 'appliers',
+    survives: 'Fetches are seldom needed.',
   },
   {
     id: 'applier-waits-for-nobody',
@@ -69,6 +72,7 @@ export const primaries: readonly Mutation[] = [
     find: 'if (semiSyncSource.enabled) await server.setSemiSyncSource(0)',
     replace: 'if (semiSyncSource.acks < 0) await server.setSemiSyncSource(0)',
     family: 'appliers',
+    survives: 'Shown where a primary is elected again while it still waits for acknowledgements.',
   },
   {
     id: 'gates-before-opening',
@@ -96,6 +100,7 @@ export const primaries: readonly Mutation[] = [
     find: 'server.waitSessionsGone(await server.killDumpThreads(({ user }) => connected.has(user))),',
     replace: 'connected.size < 0 ? server.killDumpThreads(() => true) : [],',
     family: 'switchovers',
+    survives: 'Covered: connections of an earlier life are not counted, since their accounts are locked.',
   },
   {
     id: 'marker-is-acknowledged',
@@ -186,6 +191,7 @@ export const primaries: readonly Mutation[] = [
     find: '    await keepUnsettled(parts)\n    await server.killForeignSessions()',
     replace: '    await server.killForeignSessions()',
     family: 'switchovers',
+    survives: 'Shown where a demotion passes its deadline while sessions of one group commit wait.',
   },
   {
     id: 'old-primary-is-killed',
@@ -195,6 +201,7 @@ export const primaries: readonly Mutation[] = [
     find: "if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()",
     replace: '',
     family: 'failovers',
+    survives: 'Shown where sessions wait at an old primary that hears of its successor before its lease ends.',
   },
   {
     id: 'only-the-demoted-go-on',
@@ -204,5 +211,6 @@ export const primaries: readonly Mutation[] = [
     find: 'if (!demoted) return process.kill()',
     replace: '',
     family: 'failovers',
+    survives: 'Shown where sessions wait at an old primary that hears of its successor before its lease ends.',
   },
 ]

@@ -52,6 +52,7 @@ export const promises: readonly Mutation[] = [
     find: 'const written = this.#writing.then(() => this.#write(change))',
     replace: 'const written = this.#write(change)',
     family: 'stops',
+    survives: 'Shown where a marker settles a doubt at the moment of a promise.',
   },
   {
     id: 'promised-replica-stops',
@@ -88,6 +89,8 @@ export const promises: readonly Mutation[] = [
     find: "step('kill', ({ process }) => process.kill()), ",
     replace: '',
     family: 'stops',
+    survives:
+      'The agent of a primary whose server runs is seldom asked to promise: shown where a server is frozen and unsettled.',
   },
   {
     id: 'dead-report-their-binlog',
@@ -106,6 +109,7 @@ export const promises: readonly Mutation[] = [
     find: "  if (stored.seeding) return [reported({ epoch: stored.promise, holds: '', executed: '', asPrimary: false })]\n",
     replace: '',
     family: 'seedings',
+    survives: 'Shown where a member is lost while another one is seeded.',
   },
   {
     id: 'kept-receiver-promises-anew',
@@ -115,6 +119,7 @@ export const promises: readonly Mutation[] = [
     find: 'if (file.current.promise !== order.epoch || course.receiverKept) course.promiseReport = null',
     replace: 'if (file.current.promise !== order.epoch) course.promiseReport = null',
     family: 'gatherings',
+    survives: 'Shown where a switchover fails between the promise of who was gathered and the commit.',
   },
   {
     id: 'kept-receiver-hears-the-candidate',
@@ -133,6 +138,7 @@ export const promises: readonly Mutation[] = [
     find: '    converged.done &&\n    converged.revision === assignment.revision\n',
     replace: '    converged !== null\n',
     family: 'gatherings',
+    survives: 'Shown where a pass fails between the order to gather and the promise.',
   },
   {
     id: 'kept-receiver-is-no-orderly-stop',
@@ -142,6 +148,7 @@ export const promises: readonly Mutation[] = [
     find: ' && !course.receiverKept',
     replace: '',
     family: 'gatherings',
+    survives: 'Shown where the power of who was gathered goes between the promise and the commit.',
   },
   {
     id: 'promise-before-assignment',
@@ -196,6 +203,7 @@ export const promises: readonly Mutation[] = [
     find: "[stored.seeding, 'a seeding has not ended'],",
     replace: '',
     family: 'seedings',
+    survives: 'Covered: a manager assigns nobody who says that a seeding has not ended.',
   },
   {
     id: 'vote-for-no-older-epoch',

@@ -42,6 +42,7 @@ export const replicas: readonly Mutation[] = [
     find: '(state.semiSyncSource.enabled ? [switchAcknowledgementsOff] : [...openGates(view, state), startApplier])',
     replace: '[...openGates(view, state), startApplier]',
     family: 'switchovers',
+    survives: 'Shown where a demoted primary has something to apply.',
   },
   {
     id: 'errant-stand-by',
@@ -51,6 +52,7 @@ export const replicas: readonly Mutation[] = [
     find: 'if (!errant.isEmpty())',
     replace: 'if (errant.count() < 0)',
     family: 'seedings',
+    survives: 'Covered: a manager lets nobody with errant transactions into the sync set.',
   },
   {
     id: 'archived-before-seeding',
@@ -78,6 +80,7 @@ export const replicas: readonly Mutation[] = [
     find: "  if (stored.seeding) return staysDown('a seeding has not ended; it waits to be seeded again')\n",
     replace: '',
     family: 'seedings',
+    survives: 'Covered: a manager seeds an instance again that says that its seeding has not ended.',
   },
   {
     id: 'seeded-stop-receiving',
@@ -87,5 +90,6 @@ export const replicas: readonly Mutation[] = [
     find: '    await server.stopReceiver()\n    // A seeding',
     replace: '    // A seeding',
     family: 'seedings',
+    survives: 'Covered: what arrives after the first archive is archived before the copy takes its place.',
   },
 ]

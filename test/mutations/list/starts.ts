@@ -43,6 +43,7 @@ export const starts: readonly Mutation[] = [
     find: 'return leads(stored) ? startsAgain(view) : staysDown(`it was primary and promised epoch ${promise}`)',
     replace: "return leads(stored) ? startsAgain(view) : promise < 0 ? staysDown('') : null",
     family: 'failovers',
+    survives: 'Covered: the agent of a dead primary is asked only where nobody else can lead.',
   },
   {
     id: 'unknown-is-not-nothing',
@@ -63,6 +64,7 @@ export const starts: readonly Mutation[] = [
     replace:
       "if (stored.unsettled && extra.isEmpty()) return { steps: [archiveUnsettled(extra), tailIsJudged], next: 'at once' }",
     family: 'stops',
+    survives: 'Shown where a stop acknowledges what the next primary lacks, and the failover had begun before.',
   },
   {
     id: 'primary-keeps-its-tail-in-mind',
@@ -81,6 +83,7 @@ export const starts: readonly Mutation[] = [
     find: "if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return",
     replace: 'return',
     family: 'stops',
+    survives: 'Covered mostly: the silence before the death is looked into first.',
   },
   {
     id: 'death-is-shown-once-judged',
@@ -90,6 +93,7 @@ export const starts: readonly Mutation[] = [
     find: "return (process.state === 'dead' || process.state === 'exiting') && !doubts.endingJudged",
     replace: 'return false',
     family: 'stops',
+    survives: 'Shown within the 6 ms that the write of the doubt takes.',
   },
   {
     id: 'silence-is-shown-once-judged',
@@ -117,6 +121,7 @@ export const starts: readonly Mutation[] = [
     find: 'if (await mayBeEnding(this.#parts)) return',
     replace: '',
     family: 'stops',
+    survives: 'Shown where a marker waits in the server that a stranger stops.',
   },
   {
     id: 'doubt-wins',
@@ -126,6 +131,7 @@ export const starts: readonly Mutation[] = [
     find: 'const proven = raised === doubts.raised',
     replace: 'const proven = raised <= doubts.raised',
     family: 'stops',
+    survives: 'Shown where a doubt comes while a marker waits.',
   },
   {
     id: 'doubts-are-counted',
@@ -135,6 +141,7 @@ export const starts: readonly Mutation[] = [
     find: '  doubts.raised += 1\n',
     replace: '',
     family: 'stops',
+    survives: 'Shown where a doubt comes while a marker waits.',
   },
   {
     id: 'doubt-behind-a-proof',
@@ -144,6 +151,7 @@ export const starts: readonly Mutation[] = [
     find: '!file.current.unsettled || doubts.settling > 0',
     replace: '!file.current.unsettled',
     family: 'stops',
+    survives: 'Shown where a doubt comes while the end of another one is written.',
   },
   {
     id: 'caught-up-before-remembering',
@@ -162,6 +170,7 @@ export const starts: readonly Mutation[] = [
     find: 'if (catchUpFor === forgetfulAs(parts)) told.catchUpTo',
     replace: "if (catchUpFor !== '') told.catchUpTo",
     family: 'crashes',
+    survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
   },
   {
     id: 'primary-heard-of-the-loss',
@@ -171,6 +180,7 @@ export const starts: readonly Mutation[] = [
     find: 'return heardForgetful === undefined || heardForgetful[name] === forgetfulAs ? forgetfulAs : undefined',
     replace: 'return forgetfulAs',
     family: 'crashes',
+    survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
   },
   {
     id: 'hearing-outdates-the-last-look',
@@ -180,6 +190,7 @@ export const starts: readonly Mutation[] = [
     find: 'observer.isFresh ? told.heardForgetful : {}',
     replace: 'told.heardForgetful',
     family: 'crashes',
+    survives: 'Shown where a replica alone acknowledged, forgot, and hears an older word of its primary.',
   },
   {
     id: 'following-is-no-orderly-stop',
@@ -198,6 +209,7 @@ export const starts: readonly Mutation[] = [
     find: '...(mayWait ? [doubt(assignment)] : []), ',
     replace: '',
     family: 'restarts',
+    survives: 'Shown where sessions of one group commit wait at a primary whose agent starts again.',
   },
   {
     id: 'volume-of-the-past',
@@ -207,6 +219,7 @@ export const starts: readonly Mutation[] = [
     find: "return leadsBack ? 'new' : 'past'",
     replace: "return leadsBack || noted.length > 0 ? 'new' : 'past'",
     family: 'volumes',
+    survives: 'Shown where a volume that forgot a promise is asked for the next one.',
   },
   {
     id: 'each-start-is-somebody-new',
@@ -225,6 +238,7 @@ export const starts: readonly Mutation[] = [
     find: 'trustsAssignment = volumeStayed || isUp(process)',
     replace: 'trustsAssignment = true',
     family: 'volumes',
+    survives: 'Shown where a volume of the past meets a primary that its member had promised to leave.',
   },
   {
     id: 'renounced-is-somebody-else',
@@ -243,6 +257,7 @@ export const starts: readonly Mutation[] = [
     find: '    fromThePast: true,\n',
     replace: '',
     family: 'volumes',
+    survives: 'Covered: the new member holds nothing that is not compared with the primary.',
   },
   {
     id: 'order-for-this-member',
@@ -252,6 +267,7 @@ export const starts: readonly Mutation[] = [
     find: 'if (order.cluster === cluster && order.member === member) return',
     replace: 'if (order.cluster === cluster && member !== undefined) return',
     family: 'volumes',
+    survives: 'Shown where an order is late by a whole renouncement.',
   },
   {
     id: 'loss-by-hand-is-noticed',
@@ -261,6 +277,7 @@ export const starts: readonly Mutation[] = [
     find: '  if (missing.isEmpty()) return null\n',
     replace: '  if (missing.count() >= 0) return null\n',
     family: 'hands',
+    survives: 'What a hand threw away is excused in the simulated world.',
   },
   {
     id: 'elected-set-before-opening',
@@ -270,6 +287,7 @@ export const starts: readonly Mutation[] = [
     find: 'if (lacks !== null) return {',
     replace: 'if (lacks !== null && executed === null) return {',
     family: 'hands',
+    survives: 'What a hand threw away is excused in the simulated world.',
   },
   {
     id: 'reset-replica-is-seeded',
@@ -279,6 +297,7 @@ export const starts: readonly Mutation[] = [
     find: 'doubts.gtidsReset = true',
     replace: 'doubts.gtidsReset = false',
     family: 'hands',
+    survives: 'Shown only by a seeding that does not come.',
   },
   {
     id: 'stored-before-known',
