@@ -1,7 +1,17 @@
 import { describe, expect, it, test } from 'vitest'
 import { gtids, type ViewOverrides } from '../../topology/testing.ts'
 import { decide } from '../decide.ts'
-import { aSituation, deadServer, ordersOf, promised, promisedAsPrimary, type SituationOverrides } from '../testing.ts'
+import {
+  aSituation,
+  committed,
+  deadServer,
+  ordersOf,
+  promised,
+  promisedAsPrimary,
+  shop0,
+  type SituationOverrides,
+} from '../testing.ts'
+import { whyNeverTo } from '../semisync/failover-target.ts'
 import { revocation } from './durability.ts'
 import { lostByPrimary } from './lost-by-primary.ts'
 
@@ -35,7 +45,7 @@ describe('a dead primary whose binlog lacks what a member of the sync set receiv
     expect(ordersOf(decision)).toEqual([])
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.sentence).toBe(
-      'no automatic failover: mysqld of shop-0 is dead; shop-0 lacks 3 transactions that shop-1 received from it, and is not started again; 2 members of the sync set must promise and 0 did; bring back the volume of shop-0 as it was, shop-2 or, giving up what only they may hold, use: regent failover --accept-loss',
+      'no automatic failover: mysqld of shop-0 is dead; shop-0 lacks 3 transactions that shop-1 received from it, and is not started again; 2 members of the sync set must promise and 0 did; bring back the volume of shop-0 as it was, shop-2 or, giving up what only they may hold, use: regent failover --accept-loss (with --to shop-0 it is taken as it is now)',
     )
   })
 
@@ -48,6 +58,19 @@ describe('a dead primary whose binlog lacks what a member of the sync set receiv
   it('is not given the next epoch back', () => {
     const views = { 'shop-0': promisedAsPrimary(97, dead(97)) }
     expect(decide(afterDeath(97, holding(gtids('shop-0', 100)), { views })).actions).toEqual([])
+  })
+
+  it('is taken as it is where a person accepts the loss: whoever holds more counts no more, and it is started', () => {
+    const forced = { kind: 'failover', id: 'one', to: 'shop-0', acceptLoss: true } as const
+    expect(whyNeverTo(goneBack, 'shop-0', true)).toBeNull()
+    expect(whyNeverTo(goneBack, 'shop-0', false)).toContain('is the primary that is to be replaced')
+    const decision = decide({ ...goneBack, requests: [forced] })
+    const record = committed(decision)
+    expect(record).toMatchObject({ epoch: 2, revision: 2, primary: shop0, syncSet: [], acks: 1 })
+    expect(decision.sentence).toBe(
+      'forced failover to shop-0, which is taken as it is: 3 transactions that shop-1 received from it are given up',
+    )
+    expect(ordersOf(decide({ ...goneBack, record }))[0]).toMatch(/^primary shop-0 .* may restart/)
   })
 
   it('revokes nothing by its own promise; the sync set alone does', () => {

@@ -377,7 +377,7 @@ function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: Los
   const name = instanceOf(situation.record.primary)
   const lacks = `${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
   const back = [`the volume of ${name} as it was`, ...missingMembers(situation).map(instanceOf)].join(', ')
-  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; bring back ${back} or, giving up what only they may hold, use: regent failover --accept-loss`
+  const sentence = `no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; bring back ${back} or, giving up what only they may hold, use: regent failover --accept-loss (with --to ${name} it is taken as it is now)`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
 

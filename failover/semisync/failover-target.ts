@@ -1,6 +1,7 @@
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
+import { lostByPrimary } from '../judge/lost-by-primary.ts'
 import { forcedCandidates } from './forced-failover.ts'
 import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
 
@@ -12,6 +13,7 @@ export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: b
   const { record } = situation
   // A person may take a volume that went back in time as it is now, the old primary's too.
   if (acceptLoss && viewNamed(situation.snapshot, to)?.past !== undefined) return null
+  if (acceptLoss && to === instanceOf(record.primary) && lostByPrimary(situation) !== null) return null
   if (to === instanceOf(record.primary))
     return `${to} is the primary that is to be replaced; name another instance, or none`
   const view = viewNamed(situation.snapshot, to)

@@ -1,8 +1,10 @@
+import { counted } from '../../src/common/text/words.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { failoverStep, promiseAction } from './crash-failover.ts'
 import { commitTo } from '../flows/commit.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { revocation } from '../judge/durability.ts'
+import { lostByPrimary } from '../judge/lost-by-primary.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
 import { elect } from '../judge/election.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
@@ -16,6 +18,8 @@ import type { Verdict } from '../judge/verdict.ts'
 export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const { record } = situation
   const next = record.epoch + 1
+  const taken = primaryAsItIs(situation, to)
+  if (taken !== null) return taken
   const safe = revocation(situation, next).revoked ? failoverStep(situation, verdict, to) : null
   if (safe !== null && !safe.blocked) return safe
   const { members, areOldCopies } = forcedCandidates(situation)
@@ -37,6 +41,18 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
   const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up; ${verdict.sentence}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
+}
+
+/** The primary lost something, and a person takes it all the same: whoever holds more counts no more. */
+function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep | null {
+  const { elected: _elected, ...record } = situation.record
+  const gone = to === instanceOf(record.primary) ? lostByPrimary(situation) : null
+  if (gone === null) return null
+  const promises = liveViews(situation.snapshot).map(({ observation }) => observation.stored.promise)
+  const epoch = Math.max(record.epoch + 1, ...promises)
+  const why = `forced failover to ${to}, which is taken as it is: ${counted(gone.lost.count(), 'transaction')} that ${gone.heldBy} received from it are given up`
+  const next = { ...record, epoch, revision: record.revision + 1, syncSet: [], leaving: [], intent: null }
+  return step(why, [{ kind: 'commit', next: { ...next, acksWanted: record.acks }, why }])
 }
 
 /** Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. */

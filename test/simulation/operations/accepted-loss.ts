@@ -17,6 +17,8 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   if (lost.isEmpty()) return undefined
   cluster.say(`given up: ${lost.toString()}`)
   cluster.excuses.add('accepted', lost)
+  // A person who takes the primary as it is knows that others hold more.
+  if (before.primary === record.primary) return undefined
   const better = cluster.machines.find((machine) => {
     const seen = cluster.observation(machine.name)
     const hasPromised = seen?.promiseReport?.epoch === record.epoch && machine.agentLife?.isDead === false
