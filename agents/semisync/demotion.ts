@@ -92,8 +92,7 @@ async function giveGrace({ server, world }: Parts, graceMs: number): Promise<voi
 
 /**
  * Closed for writes; a lock that stands in the way past a moment loses its session. Not so when acknowledgements have
- * stopped meanwhile: a session that is killed while it waits for one commits without it, and tells those that commit
- * with it that they are safe.
+ * stopped meanwhile: MySQL does not promise what a session tells others that is killed while the session waits.
  */
 async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
   const { server, world } = parts
@@ -104,8 +103,7 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
     if (!(error instanceof RegentError) || error.code !== 'REGENT_SERVER_TIMEOUT') throw error
     await refuseWithoutAcknowledgements(parts, await seenNow(parts))
     await refuseWhileOneWaits(parts, remaining())
-    // One may have begun to wait since, and those that commit with it are told that they are safe: only a marker proves
-    // it.
+    // A session may have begun to wait since. What it tells others when it is killed is proven only by a marker.
     await keepUnsettled(parts)
     await server.killForeignSessions()
     await server.setReadOnly('closed', remaining())

@@ -55,8 +55,8 @@ const begun: Leading = {
 
 /**
  * Once for each mysqld. Nobody else is on the server: a lock or an idle transaction of theirs would hold up the applier
- * and account changes. A session that is killed while it waits for an acknowledgement tells those that commit with it
- * that they are safe, so what may have waited is in doubt before that, on disk.
+ * and account changes. MySQL does not promise what a session tells others that is killed while the session waits for an
+ * acknowledgement (9.7 goes on waiting). So what may have waited is in doubt before the kill, on disk.
  */
 function begins({ life, course }: View, { assignment, state }: Led): NextPass {
   const { stage } = life
