@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads'
-import { play, type Outcome } from './schedule.ts'
+import { families, type Family } from './families.ts'
+import { play, type Outcome, type PlayOptions } from './schedule.ts'
 import { shortest } from './shortest.ts'
 
 const help = `Plays clusters in memory: shipped agents and managers on simulated servers, disks, networks and clocks.
@@ -10,6 +11,7 @@ const help = `Plays clusters in memory: shipped agents and managers on simulated
     npm run simulate -- --seeds N --seed S          N schedules, seeds S, S + 1, …
     npm run simulate -- --replay S [--only 0,3]     one schedule, told line by line; only these of its faults
     npm run simulate -- --alike --replay S          …, where all machines are equally fast
+    npm run simulate -- --family F --replay S       …, of the faults of one family (test/simulation/families.ts)
     npm run simulate -- --workers W                 W at once (default: one for each processor)
 
 A schedule that breaks a rule is cut down to the faults that matter, told, and the exit code is 1.`
@@ -32,6 +34,7 @@ async function main(): Promise<number> {
       replay: { type: 'string' },
       only: { type: 'string' },
       alike: { type: 'boolean', default: false },
+      family: { type: 'string' },
       workers: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -40,7 +43,11 @@ async function main(): Promise<number> {
     console.log(help)
     return 0
   }
-  if (values.replay !== undefined) return replay(numberIn('replay', values.replay), values.only, values.alike)
+  if (values.replay !== undefined)
+    return replay(numberIn('replay', values.replay), values.only, {
+      alike: values.alike,
+      family: familyIn(values.family),
+    })
   const count = numberIn('seeds', values.seeds)
   const first = values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : numberIn('seed', values.seed)
   const workers = values.workers === undefined ? availableParallelism() : numberIn('workers', values.workers)
@@ -52,9 +59,14 @@ function numberIn(option: string, text: string): number {
   return Number(text)
 }
 
-async function replay(seed: number, only: string | undefined, alike: boolean): Promise<number> {
+function familyIn(name: string | undefined): Family | undefined {
+  if (name === undefined || name in families) return name as Family | undefined
+  throw new Error(`--family is ${JSON.stringify(name)}; there are ${Object.keys(families).join(', ')}`)
+}
+
+async function replay(seed: number, only: string | undefined, how: PlayOptions = {}): Promise<number> {
   const faults = only?.split(',').map((fault) => numberIn('only', fault))
-  const { violation, acknowledged } = await play(seed, { only: faults, alike, trace: (line) => console.log(line) })
+  const { violation, acknowledged } = await play(seed, { ...how, only: faults, trace: (line) => console.log(line) })
   console.log(`seed ${seed}: ${acknowledged} writes acknowledged; ${violation ?? 'every rule was kept'}`)
   return violation === undefined ? 0 : 1
 }
@@ -93,7 +105,7 @@ async function simulate(first: number, count: number, workers: number): Promise<
   console.log(`\nCutting seed ${one.seed} down: which of its ${one.faults} faults matter?`)
   const only = (await shortest(one.seed, one)).join(',')
   console.log(`These matter: ${only}. What happens then (── a fault, ══ the rule that is broken):\n`)
-  await replay(one.seed, only, false)
+  await replay(one.seed, only)
   console.log(`\nAgain: npm run simulate -- --replay ${one.seed} --only ${only}`)
   return 1
 }
