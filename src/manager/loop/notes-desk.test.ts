@@ -8,17 +8,27 @@ import { NotesDesk } from './notes-desk.ts'
 const wants = (instances: number) => (notes: ClusterNotes) => ({ ...notes, instances })
 const failedOver = (notes: ClusterNotes) => ({ ...notes, lastFailoverWallMs: 7 })
 
-/** A desk at a store that a test can have refuse, and how often that was written. */
+/** A desk at a store that a test can have refuse, write without an answer or answer late, and how often that was written. */
 function desk() {
   const world = virtualWorld()
   const cells: MemoryCells = new Map()
   const memory = memoryStore({ cells })
-  const readNotes = (cluster: string) => memory.readNotes(cluster)
-  const seen = { mended: 0, writes: 0, refuses: false, failures: [] as unknown[] }
+  const seen = {
+    ...{ mended: 0, writes: 0, failures: [] as unknown[] },
+    ...{ refuses: false, isUnreadable: false, readsTakeMs: 0, arrivesAfterMs: -1 },
+  }
+  const readNotes: Store['readNotes'] = async (cluster) => {
+    if (seen.isUnreadable) throw new Error('no answer')
+    const notes = await memory.readNotes(cluster)
+    if (seen.readsTakeMs > 0) await world.timers.sleep(seen.readsTakeMs)
+    return notes
+  }
   const updateNotes: Store['updateNotes'] = async (cluster, change) => {
     seen.writes++
     if (seen.refuses) throw new Error('no answer')
-    return memory.updateNotes(cluster, change)
+    if (seen.arrivesAfterMs < 0) return memory.updateNotes(cluster, change)
+    world.timers.after(seen.arrivesAfterMs, () => void memory.updateNotes(cluster, change))
+    throw new Error('no answer')
   }
   const notes = new NotesDesk({
     store: { updateNotes, readNotes },
@@ -100,11 +110,50 @@ describe('changes of notes', () => {
     expect(await stored()).toEqual({ ...emptyNotes, lastFailoverWallMs: 7 })
   })
 
-  it('end with the loop', async () => {
+  it.each([0, 6_000])(
+    'that the store took %i ms after it should have answered are seen, and the loop is told to look',
+    async (arrivesAfterMs) => {
+      const { world, seen, notes } = desk()
+      seen.arrivesAfterMs = arrivesAfterMs
+      await expect(notes.change(wants(4))).rejects.toThrow('no answer')
+      await world.advance(arrivesAfterMs)
+      const told = seen.mended
+      await world.advance(5_000)
+      expect(notes.notes.instances).toBe(4)
+      expect(seen.mended).toBeGreaterThan(told)
+    },
+  )
+
+  it('that were not answered are looked for until the store can be read', async () => {
+    const { world, seen, notes } = desk()
+    seen.arrivesAfterMs = 0
+    await expect(notes.change(wants(4))).rejects.toThrow('no answer')
+    seen.isUnreadable = true
+    await world.advance(300_000)
+    seen.isUnreadable = false
+    await world.advance(30_000)
+    expect(notes.notes.instances).toBe(4)
+  })
+
+  it('are not forgotten for a read that began before them and is answered after them', async () => {
+    const { world, seen, notes } = desk()
+    seen.readsTakeMs = 100
+    const read = notes.read()
+    await world.settle()
+    await notes.change(wants(4))
+    await world.advance(200)
+    await read
+    expect(notes.notes.instances).toBe(4)
+  })
+
+  it('end with the loop, and so does the look for one that was not answered', async () => {
     const { world, seen, notes } = desk()
     notes.changeSoon(failedOver)
+    seen.arrivesAfterMs = 0
+    const late = notes.change(wants(4))
     notes.stop()
+    await expect(late).rejects.toThrow('no answer')
     await world.advance(10_000)
-    expect(seen.writes).toBe(0)
+    expect([seen.writes, seen.mended, world.pending]).toEqual([1, 0, 0])
   })
 })

@@ -11,7 +11,7 @@ export interface NotesDeskParts {
   readonly cluster: string
   /** A change that nobody waits for could not be written, or the notes cannot be used. */
   readonly failed: (error: unknown) => void
-  /** They can be used again. */
+  /** They were read again: those that could not be used, and after a write that was not answered. */
   readonly mended: () => void
 }
 
@@ -25,6 +25,8 @@ const moreTries = 5
 const againMs = 2_000
 /** Notes that cannot be used are read again so often: a person mends them meanwhile. */
 const mendedMs = 5_000
+/** Of a write that was not answered. The write may have been done, or be on its way still. */
+const doubtMs = [0, 2_000, 5_000, 10_000, 30_000] as const
 
 interface Waiting {
   readonly change: Change
@@ -43,7 +45,10 @@ export class NotesDesk {
   #next: Promise<void> | undefined
   #planned: Timer | undefined
   #damage = ''
+  /** How often it became known what is stored. A read that began before the last time may show the past. */
+  #learnt = 0
   #reading: Timer | undefined
+  #isStopped = false
 
   constructor(parts: NotesDeskParts) {
     this.#parts = parts
@@ -62,22 +67,43 @@ export class NotesDesk {
 
   /** Reads them. What waits to be written holds on. Notes that are damaged hold nobody up: no order depends on them. */
   async read(): Promise<void> {
+    const learnt = this.#learnt
     try {
-      this.#are(await this.#parts.store.readNotes(this.#parts.cluster))
+      const notes = await this.#parts.store.readNotes(this.#parts.cluster)
+      if (learnt !== this.#learnt) return await this.read()
+      this.#are(notes)
     } catch (error) {
       if (!['REGENT_STORE_DAMAGED', 'REGENT_NEWER_VERSION'].includes(codeOf(error))) throw error
       if (this.#damage === '') this.#parts.failed(error)
       this.#damage = describeError(error)
-      this.#reading?.cancel()
-      this.#reading = this.#parts.timers.after(mendedMs, () => void this.read().catch(this.#parts.failed))
+      this.#readAfter([mendedMs])
     }
   }
 
   #are(notes: ClusterNotes): void {
-    this.#notes = changed(notes, this.#waiting)
-    if (this.#damage === '') return
+    this.#learnt++
     this.#damage = ''
-    this.#parts.mended()
+    this.#notes = changed(notes, this.#waiting)
+  }
+
+  /** Reads them after each of these times, the last of them as often as it takes. */
+  #readAfter(waitsMs: readonly number[]): void {
+    const [ms, ...more] = waitsMs
+    this.#reading?.cancel()
+    if (ms === undefined || this.#isStopped) return
+    this.#reading = this.#parts.timers.after(ms, () => void this.#readAgain(ms, more))
+  }
+
+  async #readAgain(ms: number, more: readonly number[]): Promise<void> {
+    const before = this.#learnt
+    try {
+      await this.read()
+      if (more.length > 0) this.#readAfter(more)
+      if (this.#learnt !== before) this.#parts.mended()
+    } catch (error) {
+      this.#parts.failed(error)
+      this.#readAfter(more.length > 0 ? more : [ms])
+    }
   }
 
   /**
@@ -98,6 +124,7 @@ export class NotesDesk {
 
   /** What still waits is not written any more. */
   stop(): void {
+    this.#isStopped = true
     this.#planned?.cancel()
     this.#reading?.cancel()
     this.#waiting = []
@@ -133,6 +160,7 @@ export class NotesDesk {
         .map(({ change, moreTries }) => ({ change, moreTries: moreTries - 1 }))
       this.#waiting = [...again, ...this.#waiting]
       if (again.length > 0) this.#plan(againMs)
+      this.#readAfter(doubtMs)
       throw error
     }
   }
