@@ -308,11 +308,20 @@ describe('two who ask at once', () => {
   const recovery = (id: string, more: Partial<EndedRecovery> = {}): EndedRecovery =>
     ({ id, kind: 'switchover', outcome: 'succeeded', sentence: id, ...more }) as EndedRecovery
 
-  it('hear each how their own switchover ends, and none how one ends that was under way before', async () => {
-    const ended = async (matches: (one: EndedRecovery) => boolean) =>
-      [recovery('a drain'), recovery('asked')].find(matches)
+  it('hear each how their own switchover ends, and none how another one ends', async () => {
+    const ended = async (matches: (one: EndedRecovery) => boolean, request: string) =>
+      [recovery('a drain', { requests: ['end-of-shop-0-1'] }), recovery('asked', { requests: [request] })].find(matches)
     const { operations } = operationsOn({}, true, true, ended)
     expect(await operations.switchover(switchover)).toMatchObject({ done: true, recovery: 'asked' })
+  })
+
+  it('hear how the failover ends, and not how the restart ends that it takes the place of', async () => {
+    const restart = recovery('restart', { kind: 'restart', outcome: 'abandoned', requests: [] })
+    const ended = async (matches: (one: EndedRecovery) => boolean, request: string) =>
+      [restart, recovery('asked', { kind: 'failover', requests: [request] })].find(matches)
+    const { operations } = operationsOn({ views: { 'shop-0': deadServer } }, true, true, ended)
+    const asked = operations.failover({ to: undefined, acceptLoss: false, dryRun: false })
+    expect(await asked).toMatchObject({ done: true, recovery: 'asked' })
   })
 
   it.each([

@@ -84,7 +84,6 @@ export class Operations {
       }
     const timeoutMs = request.timeoutMs ?? this.#loop.spec.switchover.timeoutMs
     const id = this.#world.random.hex(12)
-    const before = this.#loop.recovery?.id
     this.#loop.addRequest({
       kind: 'switchover',
       id,
@@ -93,11 +92,7 @@ export class Operations {
       reason: request.reason || 'asked for',
     })
     try {
-      const recovery = await this.#cluster.ended(
-        // One that was under way already answers somebody else.
-        ({ kind, id: ended }) => kind === 'switchover' && ended !== before,
-        timeoutMs + patienceMs,
-      )
+      const recovery = await this.#cluster.ended(answering(id), timeoutMs + patienceMs)
       return this.#resultOf(recovery, `switchover to ${to}`)
     } finally {
       this.#loop.dropRequest(id)
@@ -127,7 +122,7 @@ export class Operations {
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({ kind: 'failover', id, to, acceptLoss })
     try {
-      const recovery = await this.#cluster.ended(({ kind }) => kind === 'failover' || kind === 'restart', patienceMs)
+      const recovery = await this.#cluster.ended(answering(id), patienceMs)
       return this.#resultOf(recovery, 'failover')
     } finally {
       this.#loop.dropRequest(id)
@@ -195,7 +190,7 @@ export class Operations {
     const id = this.#world.random.hex(12)
     this.#loop.addRequest({ kind: 'failover', id, to, acceptLoss: true })
     try {
-      const recovery = await this.#cluster.ended(({ kind }) => kind === 'bootstrap', patienceMs)
+      const recovery = await this.#cluster.ended(answering(id), patienceMs)
       const { record } = this.#loop
       // That its server is dead, or that others are to be seeded first, is another recovery.
       if (record !== undefined && instanceOf(record.primary) === to)
@@ -407,6 +402,11 @@ export class Operations {
       `${recovery.sentence} (recovery ${recovery.id})`,
     )
   }
+}
+
+/** One that was under way before, or comes of itself, answers somebody else. */
+function answering(request: string): (recovery: EndedRecovery) => boolean {
+  return ({ requests }) => requests.includes(request)
 }
 
 /** With nobody left to copy to, what is promised elsewhere ends; whoever asks for that hears it before. */

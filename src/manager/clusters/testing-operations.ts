@@ -1,4 +1,4 @@
-import type { ClusterNotes, Recovery } from '../../../failover/protocol/notes.ts'
+import type { ClusterNotes } from '../../../failover/protocol/notes.ts'
 import { aSituation, type SituationOverrides } from '../../../failover/testing.ts'
 import type { Request } from '../../../failover/judge/situation.ts'
 import { realWorld } from '../../common/ports/real-world.ts'
@@ -15,7 +15,10 @@ export function operationsOn(
   given: SituationOverrides,
   makesVolumes = true,
   hasRecord = true,
-  ended: (matches: (recovery: EndedRecovery) => boolean) => Promise<EndedRecovery | undefined> = async () => undefined,
+  ended: (
+    matches: (recovery: EndedRecovery) => boolean,
+    request: string,
+  ) => Promise<EndedRecovery | undefined> = async () => undefined,
 ) {
   const replaced: (readonly [string, boolean])[] = []
   let notes = aSituation(given).notes
@@ -30,7 +33,6 @@ export function operationsOn(
     changeNotes,
     addRequest: (request: Request) => void [asked, open].map((all) => all.push(request)),
     dropRequest: () => void open.splice(0),
-    recovery: { id: 'a drain' } as Recovery,
     spec: aSituation(given).spec,
   } as Partial<ClusterLoop> as ClusterLoop
   const platform: Pick<Platform, 'replace'> = makesVolumes
@@ -45,7 +47,7 @@ export function operationsOn(
     operations: new Operations(
       loop,
       { world: realWorld, platform },
-      { ended, declined: (sentence) => void declined.push(sentence) },
+      { ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''), declined: (sentence) => void declined.push(sentence) },
       undefined,
     ),
   }

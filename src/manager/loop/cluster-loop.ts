@@ -401,7 +401,7 @@ export class ClusterLoop {
   }
 
   #file(ended: EndedRecovery): void {
-    const { timedOut, ...recovery } = ended
+    const { timedOut, requests, ...recovery } = ended
     this.#listener.recovered(ended)
     this.#notes.changeSoon((notes) => ({
       ...notes,

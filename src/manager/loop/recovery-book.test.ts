@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
-import { aSituation } from '../../../failover/testing.ts'
+import { describe, expect, it } from 'vitest'
+import { decide } from '../../../failover/decide.ts'
+import { aSituation, deadServer, switchoverIntent, type SituationOverrides } from '../../../failover/testing.ts'
 import { gtids } from '../../../topology/testing.ts'
 import { virtualWorld } from '../../common/ports/testing-world.ts'
 import { RecoveryBook } from './recovery-book.ts'
@@ -39,4 +40,45 @@ it('An opening that lasts is a step of the recovery, once in an epoch', () => {
     'waits: shop-0 is elected and applies 3 transactions before it takes writes, for 2 s',
     'ended: succeeded',
   ])
+})
+
+describe('A recovery is the answer to', () => {
+  const book = () => {
+    const { clock, random } = virtualWorld()
+    return new RecoveryBook(clock, random)
+  }
+  const failover = { kind: 'failover', id: 'asked', to: null, acceptLoss: false } as const
+  const switchoverTo = (to: string) =>
+    ({ kind: 'switchover', id: 'asked', to, deadlineWallMs: 9e15, reason: 'asked for' }) as const
+  const dead = (given: SituationOverrides = {}) =>
+    aSituation({ nowMs: 5_000, views: { 'shop-0': deadServer }, ...given })
+
+  it('the failover that a person asked for, and not the restart that was under way', () => {
+    const recoveries = book()
+    recoveries.begin({ kind: 'restart', sentence: 'restarting shop-0', analysis: '', record: undefined })
+    const situation = dead({ requests: [failover] })
+    expect(recoveries.keep(decide(situation), situation)).toMatchObject({ kind: 'restart', requests: [] })
+    expect(recoveries.end('succeeded')).toMatchObject({ kind: 'failover', requests: ['asked'] })
+  })
+
+  it('nobody, where nobody asked', () => {
+    const recoveries = book()
+    const situation = dead()
+    recoveries.keep(decide(situation), situation)
+    expect(recoveries.end('succeeded')).toMatchObject({ kind: 'failover', requests: [] })
+  })
+
+  it('the switchover in the record, and to no other one that waits meanwhile', () => {
+    const recoveries = book()
+    const situation = aSituation({ requests: [switchoverTo('shop-2')], record: { intent: switchoverIntent({ request: 'a drain' }) } })
+    recoveries.keep(decide(situation), situation)
+    expect(recoveries.end('succeeded')).toMatchObject({ kind: 'switchover', requests: ['a drain'] })
+  })
+
+  it('the switchover that the decision begins', () => {
+    const recoveries = book()
+    const situation = aSituation({ requests: [switchoverTo('shop-1')] })
+    recoveries.keep(decide(situation), situation)
+    expect(recoveries.end('succeeded')).toMatchObject({ kind: 'switchover', requests: ['asked'] })
+  })
 })

@@ -17,7 +17,7 @@ export interface RecoveryStart {
 }
 
 /** What a decision was made of. */
-type Seen = Pick<DecisionInput, 'record' | 'snapshot' | 'published'>
+type Seen = Pick<DecisionInput, 'record' | 'snapshot' | 'published' | 'requests'>
 
 /**
  * What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused
@@ -32,6 +32,8 @@ const toldAfterMs = 1_000
 export interface EndedRecovery extends Recovery {
   /** Undone because a deadline passed, or an order had no answer in time. */
   readonly timedOut: boolean
+  /** Ids of the requests that it was the answer to. */
+  readonly requests: readonly string[]
 }
 
 interface Open extends EndedRecovery {
@@ -65,14 +67,18 @@ export class RecoveryBook {
   }
 
   /** Opens, continues and ends the recovery that decisions are steps of. @returns what ended */
-  keep({ flow, sentence, analyses }: Decision, { record, snapshot, published }: Seen): EndedRecovery | null {
+  keep(decision: Decision, seen: Seen): EndedRecovery | null {
+    const { flow, sentence, analyses } = decision
+    const { record, snapshot, published } = seen
     if (flow !== null) {
       const analysis = analyses.find(({ severity }) => severity === 'critical')?.sentence ?? sentence
       const ended = this.begin({ kind: flow, sentence, analysis, record })
       if (this.#open?.timeline.length === 0) this.note(`noticed: ${sentence}`)
+      this.#answers(decision, seen)
       return ended
     }
     this.waits(record, snapshot)
+    this.#answers(decision, seen)
     return this.#open !== null && isWhole(record, snapshot, published) ? this.end(outcomeOf(this.#open)) : null
   }
 
@@ -99,8 +105,16 @@ export class RecoveryBook {
       beganMs: this.#clock.monotonicMs(),
       leftOut: 0,
       timedOut: false,
+      requests: [],
     }
     return ended
+  }
+
+  /** Notes whom the recovery under way is the answer to: whoever asks hears of no other one. */
+  #answers(decision: Decision, seen: Seen): void {
+    if (this.#open === null) return
+    const asked = this.#open.kind === 'switchover' ? switchoversIn(decision, seen) : failoversIn(seen)
+    this.#open = { ...this.#open, requests: [...new Set([...this.#open.requests, ...asked])] }
   }
 
   /** Adds a step that ended now. */
@@ -143,6 +157,17 @@ export class RecoveryBook {
   #sinceBegan(): number {
     return this.#open === null ? 0 : Math.round((this.#clock.monotonicMs() - this.#open.beganMs) * 10) / 10
   }
+}
+
+/** The switchover that goes on, and the one that begins now. */
+function switchoversIn({ actions }: Decision, { record }: Seen): readonly string[] {
+  const begun = actions.flatMap((action) => (action.kind === 'commit' ? [action.next.intent] : []))
+  return [record?.intent, ...begun].flatMap((intent) => (intent?.kind === 'switchover' ? [intent.request] : []))
+}
+
+/** While one is open, whatever is done for a primary that fails is done for that one. */
+function failoversIn({ requests }: Seen): readonly string[] {
+  return requests.filter(({ kind }) => kind === 'failover').map(({ id }) => id)
 }
 
 function opensLong({ openingMs = 0, stored }: Observation, epoch: number): boolean {
