@@ -8,7 +8,7 @@ import { NotesDesk } from './notes-desk.ts'
 const wants = (instances: number) => (notes: ClusterNotes) => ({ ...notes, instances })
 const failedOver = (notes: ClusterNotes) => ({ ...notes, lastFailoverWallMs: 7 })
 
-/** A desk at a store that a test can have refuse, write without an answer or answer late, and how often that was written. */
+/** A desk at a store that a test can have refuse, write without an answer or answer late; how often it was written. */
 function desk() {
   const world = virtualWorld()
   const cells: MemoryCells = new Map()
