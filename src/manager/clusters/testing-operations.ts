@@ -47,7 +47,10 @@ export function operationsOn(
     operations: new Operations(
       loop,
       { world: realWorld, platform },
-      { ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''), declined: (sentence) => void declined.push(sentence) },
+      {
+        ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''),
+        declined: (sentence) => void declined.push(sentence),
+      },
       undefined,
     ),
   }

@@ -70,7 +70,10 @@ describe('A recovery is the answer to', () => {
 
   it('the switchover in the record, and to no other one that waits meanwhile', () => {
     const recoveries = book()
-    const situation = aSituation({ requests: [switchoverTo('shop-2')], record: { intent: switchoverIntent({ request: 'a drain' }) } })
+    const situation = aSituation({
+      requests: [switchoverTo('shop-2')],
+      record: { intent: switchoverIntent({ request: 'a drain' }) },
+    })
     recoveries.keep(decide(situation), situation)
     expect(recoveries.end('succeeded')).toMatchObject({ kind: 'switchover', requests: ['a drain'] })
   })
