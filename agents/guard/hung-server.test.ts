@@ -74,11 +74,26 @@ describe('a server that runs and answers nothing', () => {
     expect(process.state).toBe('running')
   })
 
-  it('is left alone while it is stopped: who did that has a reason', async () => {
-    const { process, watch } = await silent(60_000)
+  it.each([
+    ['a replica', replicaOfEpoch3],
+    ['a primary that its manager did not allow to start again', primaryOfEpoch3],
+  ])('is left alone while it is stopped: who did that has a reason (%s)', async (_, assignment) => {
+    const { process, watch } = await silent(60_000, assignment)
     process.state = 'stopped'
     await watch.look()
     expect(process.state).toBe('stopped')
+  })
+
+  it('is ended while it is stopped as soon as it counts as frozen, where it is a primary that is to start again', async () => {
+    const { parts, process, time, watch } = await silent(0, primaryOfEpoch3)
+    parts.told.mayRestart = true
+    Object.assign(process, { state: 'stopped', changedAtMs: time.nowMs })
+    time.nowMs += 1_199
+    await watch.look()
+    expect(process.state).toBe('stopped')
+    time.nowMs += 1
+    await watch.look()
+    expect(process.state).toBe('dead')
   })
 
   it('is ended again no sooner than five minutes later', async () => {

@@ -9,7 +9,8 @@ const betweenMs = 300_000
  * Ends a mysqld that runs and has answered nothing for half a minute; the converger starts it again. A replica that
  * hangs (two statements that wait for each other are enough) acknowledges nothing and never comes back by itself. A
  * primary only where its manager allows it to start again in place, because nobody can take over: else that is for
- * whoever leads and for its lease, and it is a replica once another one is primary.
+ * whoever leads and for its lease, and it is a replica once another one is primary. Such a primary is ended too where
+ * it was stopped (SIGSTOP), and soon: a failover would have ended it as soon, and what its files say may let one go on.
  */
 export class HungServerWatch {
   readonly #parts: Parts
@@ -20,16 +21,28 @@ export class HungServerWatch {
   }
 
   async look(): Promise<void> {
-    const { file, process, observer, config, notices, world, told } = this.#parts
-    const nowMs = world.clock.monotonicMs()
-    const { silentMs, freeBytes } = observer
+    const { process, observer, config, notices, world } = this.#parts
+    const { freeBytes } = observer
     // A server that waits for space goes on by itself, and has none to start with.
     const hasSpace = freeBytes === null || freeBytes >= config.lowSpaceBytes
-    const mayEnd = file.current.assignment?.role === 'replica' || told.mayRestart
-    if (!mayEnd || process.state !== 'running' || silentMs < hungMs || !hasSpace || nowMs - this.#endedAtMs < betweenMs)
-      return
-    this.#endedAtMs = nowMs
+    if (!hasSpace || !(this.#hangs() || this.#isStoppedForGood())) return
+    this.#endedAtMs = world.clock.monotonicMs()
+    const silentMs = process.state === 'stopped' ? this.#endedAtMs - process.changedAtMs : observer.silentMs
     notices.add('HungServer', `mysqld has answered nothing for ${Math.round(silentMs / 1_000)} s and is started again`)
     await process.kill()
+  }
+
+  #hangs(): boolean {
+    const { file, process, observer, world, told } = this.#parts
+    const mayEnd = file.current.assignment?.role === 'replica' || told.mayRestart
+    const wasEnded = world.clock.monotonicMs() - this.#endedAtMs < betweenMs
+    return mayEnd && process.state === 'running' && observer.silentMs >= hungMs && !wasEnded
+  }
+
+  #isStoppedForGood(): boolean {
+    const { file, process, world, timings, told } = this.#parts
+    const mayEnd = file.current.assignment?.role === 'primary' && told.mayRestart
+    const stoppedMs = world.clock.monotonicMs() - process.changedAtMs
+    return mayEnd && process.state === 'stopped' && stoppedMs >= timings.frozenMs
   }
 }

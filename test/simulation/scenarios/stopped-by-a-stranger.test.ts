@@ -50,3 +50,20 @@ describe('A write that was acknowledged by a stop which nobody ordered', () => {
     for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
   })
 })
+
+describe('A primary whose last writes may have been acknowledged, and whose server is then frozen', () => {
+  it('is started again where it was, and nobody has to end the frozen server', async () => {
+    const { scenario, primary, write } = await withStoppedPrimary()
+    await scenario.until('its server is up again', () => primary.mysqld?.isUp === true)
+    await scenario.goOn(500)
+    scenario.say('its server is frozen, and the replicas reach it again')
+    const frozen = primary.mysqld
+    frozen?.freeze()
+    expect(isUnsettled(scenario)).toBe(true)
+    scenario.cluster.network.mend()
+    await scenario.until('a server takes writes', () => scenario.primary.mysqld?.mayWrite === true, 30_000)
+    expect(frozen?.state).toBe('dead')
+    await scenario.heal()
+    for (const { folder } of scenario.cluster.machines) expect(folder?.executed.contains(write.gtid)).toBe(true)
+  })
+})
