@@ -5,6 +5,8 @@ import { later, type FaultTable } from '../faults/fault.ts'
 import { ask, askForSwitchover } from './requests.ts'
 
 const dryRun = false
+/** A commit that was made for a person who has an answer may reach the store so much later. */
+const underWayMs = 10_000
 
 export function resume(cluster: SimulatedCluster): void {
   void ask(cluster, 'no pause', (operations) => operations.resume({ dryRun }))
@@ -17,9 +19,9 @@ export function unfence(cluster: SimulatedCluster, { name }: Machine): void {
 export function failOver(cluster: SimulatedCluster, to: Machine | undefined, acceptLoss: boolean): void {
   const what = `a failover${acceptLoss ? ', whatever is lost' : ''}`
   cluster.acceptingLoss += acceptLoss ? 1 : 0
-  void ask(cluster, what, (operations) => operations.failover({ to: to?.name, acceptLoss, dryRun })).then(() => {
-    cluster.acceptingLoss -= acceptLoss ? 1 : 0
-  })
+  void ask(cluster, what, (operations) => operations.failover({ to: to?.name, acceptLoss, dryRun })).then(() =>
+    cluster.time.after(underWayMs, () => (cluster.acceptingLoss -= acceptLoss ? 1 : 0)),
+  )
 }
 
 function scale(cluster: SimulatedCluster, random: SeededRandom): void {
