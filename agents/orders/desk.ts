@@ -78,7 +78,13 @@ export class Orders {
   }
 
   #marksOfPrimary(): Partial<StoredState> {
-    return { mayHaveTail: true, fromThePast: false, gtidsReset: this.#parts.doubts.gtidsReset }
+    const { doubts, file } = this.#parts
+    // Whoever is promoted although it forgot something was promoted by a person who accepted that.
+    const goesOn = file.current.assignment?.role === 'primary'
+    return {
+      ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset },
+      forgetful: goesOn && file.current.forgetful,
+    }
   }
 
   #leads(order: PrimaryAssignment, now: Assignment | null): void {

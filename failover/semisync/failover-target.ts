@@ -2,7 +2,7 @@ import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts
 import { revocationQuorum } from '../judge/durability.ts'
 import { whyUnfit } from '../judge/election.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'
-import { forcedCandidates } from './forced-failover.ts'
+import { asItIs, forcedCandidates } from './forced-failover.ts'
 import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
 
 /**
@@ -20,7 +20,7 @@ export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: b
   const silent = whySilent(situation, to, view)
   if (silent !== null || !isLive(view)) return silent
   const unfit = whyUnfit(situation, view.observation.member, view)
-  return acceptLoss ? whyNotByForce(situation, view, unfit) : (whyNotInSyncSet(situation, view) ?? prefixed(to, unfit))
+  return acceptLoss ? whyNotByForce(situation, view) : (whyNotInSyncSet(situation, view) ?? prefixed(to, unfit))
 }
 
 function whySilent({ timings }: Situation, to: InstanceName, view: ReturnType<typeof viewNamed>): string | null {
@@ -42,12 +42,12 @@ function whyNotInSyncSet({ record }: Situation, { name, observation }: LiveView)
 }
 
 /** While nothing needs to be lost nothing is: then only the sync set is asked. */
-function whyNotByForce(situation: Situation, view: LiveView, unfit: string | null): string | null {
-  const { members, areOldCopies } = forcedCandidates(situation)
+function whyNotByForce(situation: Situation, view: LiveView): string | null {
+  const { members, accepted } = forcedCandidates(situation)
   const stranger = isSafePossible(situation) ? whyNotInSyncSet(situation, view) : null
   if (stranger !== null) return `${stranger}; without it nothing has to be given up`
   if (!members.includes(view.observation.member)) return `the copy of ${view.name} is old, and others are there`
-  return areOldCopies && view.observation.stored.fromThePast ? null : prefixed(view.name, unfit)
+  return prefixed(view.name, whyUnfit(situation, view.observation.member, asItIs(view, accepted)))
 }
 
 /** Those of the sync set who can promise are enough: nothing needs to be given up. */

@@ -6,9 +6,9 @@ import { step, type FlowStep } from '../flows/step.ts'
 import { revocation } from '../judge/durability.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
-import { elect } from '../judge/election.ts'
+import { elect, whyUnfit } from '../judge/election.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import { isServing, liveViews, names, type Situation } from '../judge/situation.ts'
+import { isServing, liveViews, names, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
 
 /**
@@ -22,7 +22,7 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   if (taken !== null) return taken
   const safe = revocation(situation, next).revoked ? failoverStep(situation, verdict, to) : null
   if (safe !== null && !safe.blocked) return safe
-  const { members, areOldCopies } = forcedCandidates(situation)
+  const { members, accepted } = forcedCandidates(situation)
   const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
   if (asked.length > 0) {
@@ -32,14 +32,16 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
       { revisitMs: 500 },
     )
   }
-  const most = promised.reduce((best, { holds }) => (holds.isLargerThan(best) ? holds : best), GtidSet.empty)
-  // Where nothing but an old copy is left, whoever accepts the loss accepts that too.
-  const electable = areOldCopies ? promised.map(asItIs) : promised
+  // Where nothing better is left, whoever accepts the loss accepts that too.
+  const electable = promised.map((one) => ({ ...one, view: asItIs(one.view, accepted) }))
+  const most = electable
+    .filter(({ member, view }) => whyUnfit(situation, member, view) === null)
+    .reduce((best, { holds }) => (holds.isLargerThan(best) ? holds : best), GtidSet.empty)
   const { winner, reasons } = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })
   if (winner === null)
     return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
-  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up; ${verdict.sentence}`
+  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up${whatIsForgotten(promised)}; ${verdict.sentence}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
 }
 
@@ -55,11 +57,19 @@ function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep 
   return step(why, [{ kind: 'commit', next: { ...next, acksWanted: record.acks }, why }])
 }
 
-/** Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. */
-export function forcedCandidates({ record, snapshot, timings }: Situation): {
+/** Of a doubt about a candidate that whoever accepts the loss accepts too: that the doubt does not count. */
+type Accepted = Partial<Record<'forgetful' | 'fromThePast', false>>
+
+/**
+ * Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. One that
+ * may have forgotten what it acknowledged leads only where nobody of these may lead otherwise.
+ */
+export function forcedCandidates(situation: Situation): {
   readonly members: readonly MemberId[]
   readonly areOldCopies: boolean
+  readonly accepted: Accepted
 } {
+  const { record, snapshot, timings } = situation
   const candidates = liveViews(snapshot).filter(
     (view) =>
       view.observation.member !== record.primary && !view.observation.stored.seeding && isServing(view, timings),
@@ -67,13 +77,19 @@ export function forcedCandidates({ record, snapshot, timings }: Situation): {
   const known = candidates.filter(({ past }) => past === undefined)
   const sound = known.filter(({ observation }) => !observation.stored.fromThePast)
   const areOldCopies = sound.length === 0
-  return { members: (areOldCopies ? known : sound).map((view) => view.observation.member), areOldCopies }
+  const asked = areOldCopies ? known : sound
+  const least: Accepted = areOldCopies ? { fromThePast: false } : {}
+  const mayLead = (view: LiveView) => whyUnfit(situation, view.observation.member, asItIs(view, least)) === null
+  const accepted = asked.some(mayLead) ? least : { ...least, forgetful: false as const }
+  return { members: asked.map((view) => view.observation.member), areOldCopies, accepted }
 }
 
-function asItIs(promised: Promised): Promised {
-  const { observation } = promised.view
-  return {
-    ...promised,
-    view: { ...promised.view, observation: { ...observation, stored: { ...observation.stored, fromThePast: false } } },
-  }
+export function asItIs(view: LiveView, accepted: Accepted): LiveView {
+  const { observation } = view
+  return { ...view, observation: { ...observation, stored: { ...observation.stored, ...accepted } } }
+}
+
+function whatIsForgotten(promised: readonly Promised[]): string {
+  const forgetful = promised.filter(({ view }) => view.observation.stored.forgetful).map(({ member }) => member)
+  return forgetful.length === 0 ? '' : `, and so is what ${names(forgetful)} forgot`
 }

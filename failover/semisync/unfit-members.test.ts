@@ -30,18 +30,35 @@ function switchedOver(views: SituationOverrides['views']) {
 describe('A member that may have forgotten what it received', () => {
   const forgetful = { stored: { forgetful: true } }
 
-  it('is never elected, not even by force', () => {
-    const gone = { 'shop-0': { reachable: false }, 'shop-1': { reachable: false } }
-    const decision = decide(
+  const forcedWith = (views: SituationOverrides['views'], acceptLoss = true) =>
+    decide(
       aSituation({
         nowMs: 5_000,
-        requests: [{ kind: 'failover', id: 'request-1', to: null, acceptLoss: true }],
-        views: { ...gone, 'shop-2': promised(100, forgetful) },
+        requests: [{ kind: 'failover', id: 'request-1', to: null, acceptLoss }],
+        views: { 'shop-0': { reachable: false }, 'shop-1': { reachable: false }, ...views },
       }),
     )
-    expect(decision.actions).toEqual([])
+
+  it('is never elected where no loss is accepted, nor by force where another one may lead', () => {
+    expect(forcedWith({ 'shop-2': promised(100, forgetful) }, false).actions).toEqual([])
+    const decision = forcedWith({ 'shop-1': promised(97), 'shop-2': promised(100, forgetful) })
+    expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop1 })
     expect(decision.reasons.join()).toContain('shop-2 is not chosen: it may have forgotten what it received')
   })
+
+  it('leads by force where nobody else may, and what it forgot is named as lost', () => {
+    const decision = forcedWith({ 'shop-2': promised(100, forgetful) })
+    expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop2, syncSet: [] })
+    expect(decision.sentence).toContain('are given up, and so is what shop-2 forgot')
+  })
+
+  it.each([{ gtidsReset: true as const, fromThePast: true }, { filterSeen: true }])(
+    'does not lead by force where %j says that what it holds is not whole',
+    (doubt) => {
+      const decision = forcedWith({ 'shop-2': promised(100, { stored: { forgetful: true, ...doubt } }) })
+      expect(decision).toMatchObject({ actions: [], blocked: true })
+    },
+  )
 
   it('is in the new sync set neither after a switchover nor after a forced failover', () => {
     expect(namesOf(switchedOver({ 'shop-2': promised(100, forgetful) }).syncSet)).toBe('shop-0')
