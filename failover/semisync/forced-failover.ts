@@ -61,8 +61,8 @@ function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep 
 type Accepted = Partial<Record<'forgetful' | 'fromThePast', false>>
 
 /**
- * Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. One that
- * may have forgotten what it acknowledged leads only where nobody of these may lead otherwise.
+ * Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. One
+ * that may have forgotten what it acknowledged leads only where nobody of these may lead otherwise.
  */
 export function forcedCandidates(situation: Situation): {
   readonly members: readonly MemberId[]
