@@ -344,16 +344,7 @@ export function restartInPlace(
   }
   const name = instanceOf(record.primary)
   const view = situation.snapshot.instances.find((candidate) => candidate.observation?.member === record.primary)
-  if (!isLive(view)) {
-    // A person who asked knows that it is not automatic.
-    const what = situation.requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
-    const asItIs =
-      viewNamed(situation.snapshot, name)?.past === record.primary
-        ? ` (with --to ${name} it is taken as it is now)`
-        : ''
-    const sentence = `${what}: ${verdict.sentence}, and ${revoked.missing}; bring back ${missingMembers(situation).map(instanceOf).join(', ')} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
-    return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
-  }
+  if (!isLive(view)) return waitsForMissing(situation, verdict, revoked.missing, reasons)
   const gone = lostByPrimary(situation)
   if (gone !== null) return staysDown(situation, verdict, gone, revoked.missing)
   if (isBinlogUnread(situation))
@@ -370,6 +361,23 @@ export function restartInPlace(
     blocked: true,
     revisitMs: 1_000,
   })
+}
+
+/** Nobody here can tell what was acknowledged: it is said who can, and what a person may do without them. */
+function waitsForMissing(
+  situation: Situation,
+  verdict: Verdict,
+  missing: string,
+  reasons: readonly string[],
+): FlowStep {
+  const { record, requests, snapshot } = situation
+  const name = instanceOf(record.primary)
+  // A person who asked knows that it is not automatic.
+  const what = requests.some(({ kind }) => kind === 'failover') ? 'no failover' : 'no automatic failover'
+  const isPast = viewNamed(snapshot, name)?.past === record.primary
+  const asItIs = isPast ? ` (with --to ${name} it is taken as it is now)` : ''
+  const sentence = `${what}: ${verdict.sentence}, and ${missing}; bring back ${missingMembers(situation).map(instanceOf).join(', ')} or, giving up what only they may hold, use: regent failover --accept-loss${asItIs}`
+  return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
 /** A start would let clients in without what was acknowledged to them. */

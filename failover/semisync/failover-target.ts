@@ -11,9 +11,7 @@ import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation }
  */
 export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): string | null {
   const { record } = situation
-  // A person may take a volume that went back in time as it is now, the old primary's too.
-  if (acceptLoss && viewNamed(situation.snapshot, to)?.past !== undefined) return null
-  if (acceptLoss && to === instanceOf(record.primary) && lostByPrimary(situation) !== null) return null
+  if (acceptLoss && isTakenAsItIs(situation, to)) return null
   if (to === instanceOf(record.primary))
     return `${to} is the primary that is to be replaced; name another instance, or none`
   const view = viewNamed(situation.snapshot, to)
@@ -21,6 +19,12 @@ export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: b
   if (silent !== null || !isLive(view)) return silent
   const unfit = whyUnfit(situation, view.observation.member, view)
   return acceptLoss ? whyNotByForce(situation, view) : (whyNotInSyncSet(situation, view) ?? prefixed(to, unfit))
+}
+
+/** A person may take a volume that went back in time as the volume is now, the old primary's too. */
+function isTakenAsItIs(situation: Situation, to: InstanceName): boolean {
+  const isPrimary = to === instanceOf(situation.record.primary)
+  return viewNamed(situation.snapshot, to)?.past !== undefined || (isPrimary && lostByPrimary(situation) !== null)
 }
 
 function whySilent({ timings }: Situation, to: InstanceName, view: ReturnType<typeof viewNamed>): string | null {

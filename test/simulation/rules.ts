@@ -73,8 +73,8 @@ function oldPrimaryIsRevoked({ cluster, primary }: Scene): string | undefined {
 /** A connection whose other end follows somebody else is a leftover: nothing comes back. */
 function couldAcknowledge({ host, mysqld }: Machine, { machines }: SimulatedCluster): boolean {
   if (!mysqld || mysqld.state === 'dead' || !(mysqld.mayWrite || mysqld.hasWaitingClients)) return false
-  // Its agent closes it again; what clients wrote there meanwhile is on the one who opened it.
-  if (mysqld.isOpenByHand) return false
+  // Its agent closes it again, or lets it wait again; what clients wrote there meanwhile is on whose hand that was.
+  if (mysqld.isOpenByHand || mysqld.isLooseByHand) return false
   const { enabled, acks } = mysqld.semiSyncSource
   const counted = mysqld.dumps.filter(({ semiSync, instance }) => {
     const replica = machines.find(({ name }) => name === instance)?.mysqld

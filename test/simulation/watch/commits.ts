@@ -72,21 +72,13 @@ function notRevoked(step: Step): string | undefined {
 }
 
 function wrongSyncSet(step: Step): string | undefined {
-  const { cluster, before, after } = step
+  const { cluster, after } = step
   const elected = machineOf(cluster, after.primary)
   // What a hand wrote there since the election is nobody else's.
   const primary = heldBy(elected).withoutSource(elected.folder?.uuid ?? '')
   for (const member of after.syncSet) {
-    const found = given(step, member)
-    if (found === undefined) return `${instanceOf(member)} is in the new sync set and promised nothing`
-    if (member === before.primary && found.isDown)
-      return `${instanceOf(member)} is in the new sync set with a tail that nobody judged`
-    if (cluster.isElsewhere(member) || cluster.isElsewhere(after.primary)) continue
-    const { folder } = machineOf(cluster, member)
-    const held = member === before.primary ? heldIn(folder) : heldIn(folder).withoutSource(folder?.uuid ?? '')
-    const more = held.subtract(heldBy(elected))
-    if (!more.isEmpty())
-      return `${instanceOf(member)} is in the new sync set with ${shown(more)}, which nobody else has`
+    const why = whyNotInSyncSet(step, member, elected)
+    if (why !== undefined) return `${instanceOf(member)} is in the new sync set ${why}`
   }
   const whole = after.syncSet.filter((member) => {
     const machine = machineOf(cluster, member)
@@ -95,4 +87,16 @@ function wrongSyncSet(step: Step): string | undefined {
   return after.syncSet.length === 0 || whole.length >= after.acks
     ? undefined
     : `${whole.length} of the new sync set hold all that the new primary has; writes need ${after.acks}`
+}
+
+function whyNotInSyncSet(step: Step, member: MemberId, elected: Machine): string | undefined {
+  const { cluster, before, after } = step
+  const found = given(step, member)
+  if (found === undefined) return 'and promised nothing'
+  if (member === before.primary && found.isDown) return 'with a tail that nobody judged'
+  if (cluster.isElsewhere(member) || cluster.isElsewhere(after.primary)) return undefined
+  const { folder } = machineOf(cluster, member)
+  const held = member === before.primary ? heldIn(folder) : heldIn(folder).withoutSource(folder?.uuid ?? '')
+  const more = held.subtract(heldBy(elected))
+  return more.isEmpty() ? undefined : `with ${shown(more)}, which nobody else has`
 }

@@ -30,21 +30,35 @@ export function observationIn({ answer }: Answered): Observation | undefined {
 /** What is wrong with an order that an agent has just carried out. */
 export function wronglyObeyed({ record }: SimulatedCluster, { path, order, answer }: Answered): string | undefined {
   const { epoch = 0, revision = 0, run, member } = (order ?? {}) as Order
-  const { observation, granted, promise = 0 } = answerOf(answer)
-  if (path === agentRoutes.leaseVote)
-    return granted === true && promise > epoch ? `epoch ${epoch} is confirmed by who promised ${promise}` : undefined
+  if (path === agentRoutes.leaseVote) return wronglyGranted(epoch, answer)
+  const { observation } = answerOf(answer)
   if (observation === undefined) return undefined
-  const { instance, stored, agentRun } = observation
-  const wrong: readonly (readonly [boolean, string])[] = [
+  const wrong = [
+    ...wrongForAny({ epoch, revision, run }, observation),
+    [member !== observation.member && path !== agentRoutes.renounce, `which was for ${member}`] as const,
+    [path === agentRoutes.assign && observation.stored.promise < epoch, `of epoch ${epoch} without a promise`] as const,
+    [path === agentRoutes.fetch && lacksIntent(record, order as Order), 'and the record has no such intent'] as const,
+  ]
+  const found = wrong.find(([isSo]) => isSo)
+  return found && `${observation.instance} obeys ${path.split('/').at(-1)} ${found[1]}`
+}
+
+function wronglyGranted(epoch: number, answer: unknown): string | undefined {
+  const { granted, promise = 0 } = answerOf(answer)
+  return granted === true && promise > epoch ? `epoch ${epoch} is confirmed by who promised ${promise}` : undefined
+}
+
+type Wrong = readonly [isSo: boolean, why: string]
+
+function wrongForAny(
+  { epoch, revision, run }: { epoch: number; revision: number; run: string | undefined },
+  { stored, agentRun }: Observation,
+): readonly Wrong[] {
+  return [
     [stored.promise > epoch, `of epoch ${epoch} and has promised ${stored.promise}`],
     [stored.revision > revision, `of revision ${revision} and has acted on ${stored.revision}`],
     [run !== undefined && run !== agentRun, 'which was for an earlier start of its agent'],
-    [member !== observation.member && path !== agentRoutes.renounce, `which was for ${member}`],
-    [path === agentRoutes.assign && stored.promise < epoch, `of epoch ${epoch} without a promise`],
-    [path === agentRoutes.fetch && lacksIntent(record, order as Order), 'and the record has no such intent'],
   ]
-  const found = wrong.find(([isSo]) => isSo)
-  return found && `${instance} obeys ${path.split('/').at(-1)} ${found[1]}`
 }
 
 /** As far as nobody has changed the record since. */

@@ -41,6 +41,11 @@ export class Openings {
     if ((order as Partial<PrimaryAssignment>).mayRestart === true) this.#mayRestart.add(machine)
   }
 
+  /** Carried out after it had waited behind another order, perhaps one that started the server before. */
+  obeyed(machine: Machine, order: unknown): void {
+    if ((order as Partial<PrimaryAssignment>).mayRestart === true) this.#mayRestart.add(machine)
+  }
+
   /** No manager was heard for long: a primary may come back by itself. */
   #isAlone(machine: Machine): boolean {
     const { time, timings } = this.#cluster
@@ -62,18 +67,22 @@ export class Openings {
 
   opened(machine: Machine): string | undefined {
     const { record } = this.#cluster
-    const disk = this.#onDisk.of(machine)
     const { mysqld } = machine
     if (record === undefined || mysqld === null) return undefined
-    const epoch = disk?.assignment?.role === 'primary' ? disk.assignment.epoch : 0
-    if (epoch === 0 || disk?.promise !== epoch)
-      return `${machine.name} opens; by its disk it is primary of epoch ${epoch} and promised ${disk?.promise ?? 0}`
+    const { epoch, promise } = this.#leadsByDisk(machine)
+    if (epoch === 0 || promise !== epoch)
+      return `${machine.name} opens; by its disk it is primary of epoch ${epoch} and promised ${promise}`
     const primary = this.primaryOf(epoch)
     if (primary !== machine.name)
       return `${machine.name} opens as primary of epoch ${epoch}; the record named ${primary ?? 'nobody'}`
     const again = this.#opensAgain(machine, { pid: mysqld.pid, epoch })
     this.#last.set(machine, { pid: mysqld.pid, epoch })
     return record.epoch === epoch ? this.#asPrimary(machine, record, again) : undefined
+  }
+
+  #leadsByDisk(machine: Machine): { readonly epoch: number; readonly promise: number } {
+    const disk = this.#onDisk.of(machine)
+    return { epoch: disk?.assignment?.role === 'primary' ? disk.assignment.epoch : 0, promise: disk?.promise ?? 0 }
   }
 
   #asPrimary(machine: Machine, record: ClusterRecord, again: boolean): string | undefined {
@@ -84,16 +93,17 @@ export class Openings {
   /** A gate is open for who does not count, and has not stored that in this epoch. */
   #letsIn({ name, folder }: Machine, { epoch, syncSet }: ClusterRecord): string | undefined {
     const members = syncSet.map(instanceOf)
-    const stranger = this.#cluster.machines.find((other) => {
-      if (other.name === name || members.includes(other.name) || folder?.gates.has(other.name) !== true) return false
-      const disk = this.#onDisk.of(other)
-      const assignment = disk?.seeding === true ? null : (disk?.assignment ?? null)
-      if (assignment === null) return false
-      return assignment.epoch !== epoch || assignment.role === 'primary' || assignment.counted
-    })
+    const uncounted = this.#cluster.machines.filter((other) => other.name !== name && !members.includes(other.name))
+    const stranger = uncounted.find((other) => folder?.gates.has(other.name) && this.#mayAcknowledge(other, epoch))
     return (
       stranger && `${name} opens with an open gate for ${stranger.name}, which has not stored that it does not count`
     )
+  }
+
+  #mayAcknowledge(machine: Machine, epoch: number): boolean {
+    const disk = this.#onDisk.of(machine)
+    const assignment = disk?.seeding === true ? null : (disk?.assignment ?? null)
+    return assignment !== null && (assignment.epoch !== epoch || assignment.role === 'primary' || assignment.counted)
   }
 
   /** Its mysqld was started again since it was open, and nobody else has led meanwhile. */

@@ -61,8 +61,10 @@ export class Watch {
   #answered(answered: Answered): void {
     this.#found('order', wronglyObeyed(this.#cluster, answered))
     const observation = observationIn(answered)
-    if (observation !== undefined)
-      this.#found('word', this.#words.hear(this.#cluster.machine(observation.instance), observation))
+    if (observation === undefined) return
+    const machine = this.#cluster.machine(observation.instance)
+    this.#openings.obeyed(machine, answered.order)
+    this.#found('word', this.#words.hear(machine, observation))
   }
 
   #committed(before: ClusterRecord | undefined, after: ClusterRecord): void {

@@ -79,12 +79,13 @@ export class Words {
 
   #reportsWrongly(machine: Machine, { promiseReport: report, stored }: Observation): string | undefined {
     if (report === null || stored.seeding) return undefined
-    const mysqld = machine.mysqld?.state === 'dead' ? null : machine.mysqld
-    if (report.asPrimary && mysqld !== null && !mysqld.isOpenByHand && !isDemoted(mysqld))
-      return `reports under the promise of epoch ${report.epoch} while its server is open or sessions wait`
-    if (!report.asPrimary && mysqld !== null && mysqld.receiver.status !== 'no')
-      return this.#receives(machine, report) ? `receives from the primary that it promised to leave` : undefined
-    return namesWrongly(machine, report)
+    const { mysqld } = machine
+    if (mysqld === null || mysqld.state === 'dead') return namesWrongly(machine, report)
+    if (!report.asPrimary && mysqld.receiver.status !== 'no')
+      return this.#receives(machine, report) ? 'receives from the primary that it promised to leave' : undefined
+    return report.asPrimary && isOpenOrWaits(mysqld)
+      ? `reports under the promise of epoch ${report.epoch} while its server is open or sessions wait`
+      : namesWrongly(machine, report)
   }
 
   /** Of an epoch before the promise. Who was gathered hears the candidate. */
@@ -97,10 +98,8 @@ export class Words {
   /** A stop by a stranger acknowledged what too few hold: shown with the death, or with the silence before. */
   #hidesWhatMayBeAcknowledged(machine: Machine, said: Observation): string | undefined {
     const { record } = this.#cluster
-    const { stored, process, silentMs, member } = said
-    if (record === undefined || member !== record.primary || record.acks === 0 || stored.unsettled) return undefined
-    if (this.#cluster.isElsewhere(member)) return undefined
-    if (stored.assignment?.role !== 'primary' || (process === 'running' && silentMs === 0)) return undefined
+    if (record === undefined || said.member !== record.primary || record.acks === 0) return undefined
+    if (this.#cluster.isElsewhere(said.member) || !tellsOfAnEnd(said)) return undefined
     const unproven = untold(machine.mysqld)
     if (unproven.length === 0 || this.#isNoted(record)) return undefined
     const others = record.syncSet.map((one) => this.#cluster.machine(instanceOf(one)))
@@ -115,16 +114,25 @@ export class Words {
     return notes !== undefined && isNotedUnsettled(parseNotes(notes.text, 'the simulated store'), primary)
   }
 
+  #isBeingCopied(machine: Machine, { seeding }: Observation['stored']): boolean {
+    return seeding || this.onDisk.of(machine)?.unproven === true
+  }
+
   #hidesWhatItForgot(machine: Machine, { member, stored }: Observation): string | undefined {
     const { record } = this.#cluster
     const { folder } = machine
     if (record === undefined || folder === undefined || !record.syncSet.includes(member)) return undefined
-    const isOther = this.#cluster.isElsewhere(member) || !machine.thrownAway.isEmpty()
-    if (isOther || stored.forgetful || stored.seeding || this.onDisk.of(machine)?.unproven === true) return undefined
+    if (this.#cluster.isElsewhere(member) || !machine.thrownAway.isEmpty()) return undefined
+    if (stored.forgetful || this.#isBeingCopied(machine, stored)) return undefined
     const primary = this.#cluster.machine(instanceOf(record.primary)).folder
     const lost = folder.acknowledged.find((one) => !folder.has(one) && primary?.has(one) === true)
     return lost && `counts, and has forgotten ${shown(lost.gtid)}, which it acknowledged`
   }
+}
+
+/** A primary's server ends or is silent, and nothing is said to be unsettled. */
+function tellsOfAnEnd({ stored, process, silentMs }: Observation): boolean {
+  return stored.assignment?.role === 'primary' && !stored.unsettled && (process !== 'running' || silentMs > 0)
 }
 
 /** Where somebody switched acknowledgements off and the server ended before its agent looked, nobody can know. */
@@ -132,8 +140,8 @@ function untold(mysqld: Mysqld | null) {
   return mysqld === null || mysqld.isLooseByHand ? [] : mysqld.unproven
 }
 
-function isDemoted({ readOnly, superReadOnly, offline, waiting }: Mysqld): boolean {
-  return readOnly && superReadOnly && offline && waiting === 0
+function isOpenOrWaits({ readOnly, superReadOnly, offline, waiting, isOpenByHand }: Mysqld): boolean {
+  return !isOpenByHand && !(readOnly && superReadOnly && offline && waiting === 0)
 }
 
 function namesWrongly(machine: Machine, { asPrimary, holds }: PromiseReport): string | undefined {
