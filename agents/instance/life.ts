@@ -1,6 +1,6 @@
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
-import type { Parts } from './parts.ts'
+import type { ProcessPort } from '../ports/process.ts'
 import type { Ending, TailJudgement } from '../ports/volume.ts'
 
 /**
@@ -84,7 +84,11 @@ export function freshLife(pid: number | null): Life {
   }
 }
 
-type Owners = Pick<Parts, 'course' | 'process'>
+/** Where the life is kept, and whose life that is. */
+interface Owners {
+  readonly course: { life: Life }
+  readonly process: Pick<ProcessPort, 'pid'>
+}
 
 /** The life of the mysqld that runs or ended last. Another mysqld begins with nothing. */
 export function lifeOf({ course, process }: Owners): Life {
