@@ -347,11 +347,10 @@ export function restartInPlace(
   if (!isLive(view)) return waitsForMissing(situation, verdict, revoked.missing, reasons)
   const gone = lostByPrimary(situation)
   if (gone !== null) return staysDown(situation, verdict, gone, revoked.missing)
-  if (isBinlogUnread(situation))
-    return failing(`failing over: ${verdict.sentence}; its agent has yet to read what its binlog holds`, [], {
-      reasons,
-      revisitMs: timings.heartbeatMs,
-    })
+  if (isBinlogUnread(situation)) {
+    const sentence = `restarting ${name} in place once its agent has read what its binlog holds: ${verdict.sentence}, and ${revoked.missing}`
+    return step(sentence, [], { flow: 'restart', reasons, blocked: true, revisitMs: timings.heartbeatMs })
+  }
   if (view.observation.stored.promise > record.epoch)
     return bump(situation, `${name} promised epoch ${view.observation.stored.promise}; giving it back`)
   const sentence = `restarting ${name} in place: ${verdict.sentence}, and ${revoked.missing}`
