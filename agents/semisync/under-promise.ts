@@ -3,6 +3,8 @@ import { step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import type { GtidText, PromiseReport } from '../../topology/snapshot/observation.ts'
+import { kill } from './primary-steps.ts'
+import { stopReceiver } from './replica-steps.ts'
 
 /**
  * Makes true what a promise newer than the assignment says: nothing here acknowledges or accepts a write, and the
@@ -25,9 +27,7 @@ export function underPromise(view: View): NextPass | null {
 function stopsAsPrimary(view: View): readonly Step[] {
   // Known of the server that runs, and perhaps not noted yet.
   const purged = view.server?.purged
-  return isDown(view)
-    ? [reportTheDead(view.stored.promise)]
-    : [step('kill', ({ process }) => process.kill()), reportTheDead(view.stored.promise, purged)]
+  return isDown(view) ? [reportTheDead(view.stored.promise)] : [kill, reportTheDead(view.stored.promise, purged)]
 }
 
 function stopsAsReplica(view: View): readonly Step[] | null {
@@ -45,10 +45,7 @@ function isDown({ process }: View): boolean {
   return process === 'dead' || process === 'absent'
 }
 
-const stopReceiving = [
-  step('stop the receiver', ({ server }) => server.stopReceiver()),
-  step('stop acknowledging', ({ server }) => server.setSemiSyncReplica(false)),
-]
+const stopReceiving = [stopReceiver, step('stop acknowledging', ({ server }) => server.setSemiSyncReplica(false))]
 
 /** In this order: with a receiver that goes on, only what was read before is on disk after. */
 function reportHeld(epoch: number): Step {
