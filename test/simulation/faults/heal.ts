@@ -19,7 +19,8 @@ export function heal(cluster: SimulatedCluster): void {
   cluster.network.mend()
   cluster.network.slowAt.clear()
   cluster.weather.clear()
-  for (const machine of cluster.machines) healMachine(cluster, machine)
+  // Also those that are scaled away: they may be wanted again.
+  for (const machine of cluster.platform.everybody) healMachine(cluster, machine)
   for (const [index, manager] of cluster.managers.entries()) {
     manager?.life.watchers.clear()
     manager?.life.thaw()
