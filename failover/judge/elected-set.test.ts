@@ -156,7 +156,8 @@ describe('a primary that lacks a part of what it was elected for', () => {
 
   it('gives way to what a person accepts', () => {
     const requests = [{ kind: 'failover', id: 'r', to: null, acceptLoss: true }] as const
-    expect(committed(afterThrowingAway({ requests, views: { 'shop-2': promised3(101) } }))).toMatchObject({
+    const views = { 'shop-2': promised3(101) }
+    expect(committed(afterThrowingAway({ nowMs: 5_000, requests, views }))).toMatchObject({
       epoch: 3,
       primary: shop2,
       elected: gtids('shop-0', 101),

@@ -259,7 +259,7 @@ function commitWinner(
   })
 }
 
-function isFetching({ inFlight }: Situation): boolean {
+export function isFetching({ inFlight }: Situation): boolean {
   return [...inFlight.values()].some(({ order }) => order === 'fetch')
 }
 
@@ -281,11 +281,11 @@ export function stragglers({ inFlight, nowMs, timings }: Situation): number | nu
 
 /**
  * What the candidate lacks it fetches from the member that has it, under an intent put into the record first; undefined
- * when nobody who has it runs.
+ * when nobody who has it runs, or whoever has it could not give it.
  */
-function fetchFirst(
+export function fetchFirst(
   situation: Situation,
-  revoked: Revocation,
+  revoked: Pick<Revocation, 'promised' | 'union'>,
   candidate: Promised,
   election: Election,
 ): FlowStep | undefined {

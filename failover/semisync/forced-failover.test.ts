@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { gtids } from '../../topology/testing.ts'
+import { gtids, memberOf } from '../../topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { Request } from '../judge/situation.ts'
+import { fetchKey } from '../protocol/order.ts'
 import {
   aSituation,
   committed,
   deadServer,
+  fetchIntent,
+  never,
   ordersOf,
   promised,
   promisedAsPrimary,
@@ -15,6 +18,8 @@ import {
   switchoverIntent,
   type SituationOverrides,
 } from '../testing.ts'
+
+const shop3 = memberOf('shop-3')
 
 const request = (acceptLoss: boolean, to: string | null = null): Request => ({
   kind: 'failover',
@@ -55,13 +60,73 @@ describe('a forced failover that accepts loss', () => {
     })
   })
 
-  it('lets the one lead that was named, although another holds more', () => {
-    const given: SituationOverrides = {
-      shape: { instances: 5 },
-      views: { 'shop-2': promised(97), 'shop-3': promised(99), 'shop-4': { reachable: false } },
+  describe('to the one that was named, where another one who promised holds more', () => {
+    const named = request(true, 'shop-2')
+    const views = { 'shop-2': promised(97), 'shop-3': promised(99), 'shop-4': { reachable: false } }
+    const given: SituationOverrides = { shape: { instances: 5 }, views }
+    const revision = 2
+    const afterIntent: SituationOverrides = {
+      ...given,
+      record: { revision, intent: fetchIntent({ candidate: shop2 }) },
+      views: {
+        ...views,
+        'shop-2': promised(97, { stored: { revision } }),
+        'shop-3': promised(99, { stored: { revision } }),
+      },
     }
-    expect(committed(forced(given))).toMatchObject({ primary: 'shop-3@volume-3' })
-    expect(committed(forced(given, request(true, 'shop-2')))).toMatchObject({ primary: shop2 })
+    const failedRequests = new Map([[fetchKey(shop2, shop3), { why: 'not in time', timedOut: true }]])
+
+    it('lets it fetch what it lacks, under an intent', () => {
+      expect(committed(forced(given))).toMatchObject({ primary: shop3 })
+      expect(committed(forced(given, named))).toMatchObject({
+        epoch: 1,
+        primary: shop0,
+        intent: { kind: 'fetch', candidate: shop2 },
+      })
+      const decision = forced(afterIntent, named)
+      expect(ordersOf(decision)).toEqual(['fetch shop-2 2@2'])
+      expect(decision.actions).toMatchObject([{ order: { from: { instance: 'shop-3' }, until: gtids('shop-0', 99) } }])
+    })
+
+    it('waits for that, and lets it lead with everything then', () => {
+      const inFlight = new Map([['shop-2', { order: 'fetch', sinceMs: 4_900 }]])
+      expect(forced({ ...afterIntent, inFlight }, named)).toMatchObject({ actions: [], blocked: false })
+      const fetched = promised(99, { stored: { revision } })
+      expect(
+        committed(forced({ ...afterIntent, views: { ...afterIntent.views, 'shop-2': fetched } }, named)),
+      ).toMatchObject({ epoch: 2, primary: shop2, intent: null, elected: gtids('shop-0', 99) })
+    })
+
+    it('lets it lead with less where that failed, once no fetch can come any more, and says who holds what is given up', () => {
+      expect(committed(forced({ ...afterIntent, failedRequests }, named))).toMatchObject({ epoch: 1, intent: null })
+      const decision = forced({ ...given, failedRequests }, named)
+      expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop2 })
+      expect(decision.sentence).toContain('are given up, and so is what shop-3 could not give it')
+    })
+
+    it('fetches nothing of an old copy, or of one that was filtered', () => {
+      for (const doubt of [{ filterSeen: true }, { gtidsReset: true as const }]) {
+        const doubted = { ...views, 'shop-3': promised(99, { stored: doubt }) }
+        expect(committed(forced({ ...given, views: doubted }, named))).toMatchObject({ epoch: 2, primary: shop2 })
+      }
+    })
+  })
+
+  it('lets the one that leads fetch what an instance has that may not lead', () => {
+    const given: SituationOverrides = {
+      shape: { instances: 4 },
+      spec: { policies: { 'shop-3': never } },
+      views: { 'shop-2': promised(97), 'shop-3': promised(99) },
+    }
+    expect(committed(forced(given))).toMatchObject({ epoch: 1, intent: { kind: 'fetch', candidate: shop2 } })
+  })
+
+  it('waits for one that is heard and whose start is not noted yet, and for nobody who is silent', () => {
+    const views = { 'shop-2': promised(97) }
+    const decision = forced({ nowMs: 2_199, views })
+    expect(decision).toMatchObject({ actions: [], blocked: false })
+    expect(decision.sentence).toBe('forced failover: waiting until the start of shop-0 and shop-1 is noted')
+    expect(committed(forced({ nowMs: 2_200, views }))).toMatchObject({ epoch: 2, primary: shop2 })
   })
 
   it('is a safe one while that is possible', () => {

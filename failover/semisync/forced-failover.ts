@@ -1,19 +1,21 @@
 import { counted } from '../../src/common/text/words.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
-import { failoverStep, promiseAction } from './crash-failover.ts'
-import { commitTo } from '../flows/commit.ts'
+import { failoverStep, fetchFirst, isFetching, promiseAction } from './crash-failover.ts'
+import { commitTo, dropIntent } from '../flows/commit.ts'
 import { step, type FlowStep } from '../flows/step.ts'
-import { revocation } from '../judge/durability.ts'
+import { revocation, type Revocation } from '../judge/durability.ts'
 import { lostByPrimary } from '../judge/lost-by-primary.ts'
 import { promisedBy, type Promised } from '../judge/promised.ts'
-import { elect, whyUnfit } from '../judge/election.ts'
+import { elect, whyUnfit, type Election } from '../judge/election.ts'
+import { unnoted } from '../judge/incarnations.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { isServing, liveViews, names, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/verdict.ts'
 
 /**
  * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds
- * the most leads. What could be lost is in the sentence. While a safe failover is possible, that one is done.
+ * the most leads, or the one that was named, which fetches what another one who promised has. What could be lost is in
+ * the sentence. While a safe failover is possible, that one is done.
  */
 export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const { record } = situation
@@ -22,6 +24,11 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
   if (taken !== null) return taken
   const safe = revocation(situation, next).revoked ? failoverStep(situation, verdict, to) : null
   if (safe !== null && !safe.blocked) return safe
+  const unbelieved = notYetNoted(situation)
+  if (unbelieved.length > 0)
+    return step(`forced failover: waiting until the start of ${names(unbelieved)} is noted`, [], {
+      revisitMs: situation.timings.heartbeatMs,
+    })
   const { members, accepted } = forcedCandidates(situation)
   const promised = members.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const asked = members.filter((member) => promisedBy(situation, member, next) === undefined)
@@ -32,16 +39,85 @@ export function forcedFailoverStep(situation: Situation, verdict: Verdict, to: I
       { revisitMs: 500 },
     )
   }
+  return electByForce(situation, verdict, { promised, accepted, to })
+}
+
+/**
+ * Heard, and believed as soon as the notes are written, which takes a moment: what one of these holds is not given up.
+ */
+function notYetNoted({ snapshot, notes, nowMs, timings }: Situation): readonly MemberId[] {
+  const heard = snapshot.instances.filter(
+    ({ reachable, heardAtMs }) => !reachable && heardAtMs !== null && nowMs - heardAtMs < timings.unreachableMs,
+  )
+  return unnoted({ instances: heard }, notes).map(({ member }) => member)
+}
+
+interface Forced {
+  readonly promised: readonly Promised[]
+  readonly accepted: Accepted
+  readonly to: InstanceName | null
+}
+
+function electByForce(situation: Situation, verdict: Verdict, { promised, accepted, to }: Forced): FlowStep {
   // Where nothing better is left, whoever accepts the loss accepts that too.
   const electable = promised.map((one) => ({ ...one, view: asItIs(one.view, accepted) }))
   const most = electable
     .filter(({ member, view }) => whyUnfit(situation, member, view) === null)
     .reduce((best, { holds }) => (holds.isLargerThan(best) ? holds : best), GtidSet.empty)
-  const { winner, reasons } = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })
+  const election = elect(situation, electable, to === null ? most : GtidSet.empty, { to, leaving: [] })
+  const { winner, reasons } = election
   if (winner === null)
     return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
+  const genuine = promised.filter(({ view }) => isGenuine(view))
+  const union = genuine.reduce((all, { holds }) => all.union(holds), winner.holds)
+  return (
+    fetchStep(situation, { promised: genuine, union }, { ...election, winner }) ??
+    commitByForce(situation, verdict, { winner, reasons, promised, union })
+  )
+}
+
+/** What it says that it holds are the transactions of this cluster, and whole. */
+function isGenuine({ observation: { stored } }: LiveView): boolean {
+  return stored.gtidsReset !== true && !stored.fromThePast && !stored.filterSeen
+}
+
+/** What another one holds who promised is not given up while it can be fetched; null where nothing can be. */
+function fetchStep(
+  situation: Situation,
+  givers: Pick<Revocation, 'promised' | 'union'>,
+  election: Election & { readonly winner: Promised },
+): FlowStep | null {
+  const { winner, reasons } = election
+  const { intent } = situation.record
+  if (winner.holds.contains(givers.union))
+    return intent === null || intent.candidate === winner.member
+      ? null
+      : dropIntent(situation, `${instanceOf(winner.member)} holds everything`)
+  if (isFetching(situation))
+    return step(`forced failover: waiting for what is being fetched`, [], { reasons, revisitMs: 500 })
+  const fetch = fetchFirst(situation, givers, winner, election)
+  if (fetch !== undefined) return fetch
+  // A fetch that is late could still change what was counted (model: NO_INTENT).
+  return intent === null ? null : dropIntent(situation, 'nobody could give what was to be fetched')
+}
+
+interface Elected extends Pick<Election, 'reasons'> {
+  readonly winner: Promised
+  readonly promised: readonly Promised[]
+  readonly union: GtidSet
+}
+
+function commitByForce(
+  situation: Situation,
+  verdict: Verdict,
+  { winner, reasons, promised, union }: Elected,
+): FlowStep {
+  const { record } = situation
   const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
-  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up${whatIsForgotten(promised)}; ${verdict.sentence}`
+  const lacking = union.subtract(winner.holds)
+  const holders = promised.filter(({ holds }) => !lacking.intersect(holds).isEmpty()).map(({ member }) => member)
+  const known = lacking.isEmpty() ? '' : `, and so is what ${names(holders)} could not give it`
+  const why = `forced failover to ${instanceOf(winner.member)}: writes that only ${names(missing)} ${missing.length === 1 ? 'holds' : 'hold'} are given up${known}${whatIsForgotten(promised)}; ${verdict.sentence}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, winner, promised, winner.holds), why }], { reasons })
 }
 

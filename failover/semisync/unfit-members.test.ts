@@ -41,8 +41,10 @@ describe('A member that may have forgotten what it received', () => {
 
   it('is never elected where no loss is accepted, nor by force where another one may lead', () => {
     expect(forcedWith({ 'shop-2': promised(100, forgetful) }, false).actions).toEqual([])
-    const decision = forcedWith({ 'shop-1': promised(97), 'shop-2': promised(100, forgetful) })
+    const decision = forcedWith({ 'shop-1': promised(100), 'shop-2': promised(100, forgetful) })
     expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop1 })
+    const behind = forcedWith({ 'shop-1': promised(97), 'shop-2': promised(100, forgetful) })
+    expect(committed(behind)).toMatchObject({ epoch: 1, intent: { kind: 'fetch', candidate: shop1 } })
     expect(decision.reasons.join()).toContain('shop-2 is not chosen: it may have forgotten what it received')
   })
 
