@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { aRecord, aSpec, deadServer, promised } from '../../../failover/testing.ts'
+import { aRecord, aSpec, deadServer, fetchIntent, promised } from '../../../failover/testing.ts'
 import { defaultTimings } from '../../../failover/protocol/timings.ts'
-import { anObservation } from '../../../topology/testing.ts'
+import { anObservation, memberOf } from '../../../topology/testing.ts'
 import type { PlatformInstance } from '../../common/ports/platform.ts'
 import { realWorld } from '../../common/ports/real-world.ts'
 import { memoryStore } from '../../store/memory.ts'
@@ -28,8 +28,14 @@ function timelessLoop(
 ) {
   const posted: string[] = []
   const listeners: FeedListener[] = []
+  /** What would be done again and again. */
+  const regular = new Set<() => void>()
+  const every = (_ms: number, task: () => void) => {
+    regular.add(task)
+    return { cancel: () => void regular.delete(task) }
+  }
   const ports: LoopPorts = {
-    world: { ...realWorld, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
+    world: { ...realWorld, timers: { ...realWorld.timers, after: () => noTimer, every } },
     transport: { post: (_address, path) => (posted.push(path), new Promise(() => undefined)) },
     feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
     store,
@@ -53,7 +59,7 @@ function timelessLoop(
     { cluster: 'shop', spec: aSpec({ instances: instances.length }), timings: defaultTimings, manager: 'm1' },
     quiet,
   )
-  return { loop, posted, listeners }
+  return { loop, posted, listeners, regular }
 }
 
 /** A cluster of three whose primary died and whose replicas have promised: the next decision commits another one. */
@@ -278,6 +284,25 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(1_200)
     expect(following.loop.record).toEqual(leading.loop.record)
     expect(following.loop.decision).toBeNull()
+  })
+
+  it('finds an intent of another one that believed that it leads too, although no agent was told of that, and takes it back', async () => {
+    const store = memoryStore()
+    const { loop, listeners, regular } = timelessLoop(store)
+    await loop.start()
+    await loop.lead(true)
+    listeners[0]?.heard(untold)
+    await realWorld.timers.sleep(50)
+    expect(loop.record).toMatchObject({ revision: 1 })
+    const intent = { ...fetchIntent({ candidate: memberOf('shop-0') }), by: 'another' }
+    await store.compareAndSwap('shop', 1, { ...aRecord({}, 1), ...loop.record, revision: 2, intent })
+    await store.updateNotes('shop', (notes) => ({ ...notes, paused: { reason: 'a person said so', wallMs: 0 } }))
+    for (const look of regular) look()
+    await realWorld.timers.sleep(50)
+    expect(loop.record).toMatchObject({ revision: 3, intent: null })
+    expect(loop.notes.paused).toMatchObject({ reason: 'a person said so' })
+    await loop.lead(false)
+    expect(regular.size).toBe(0)
   })
 
   it('notes that its primary’s tail is unsettled, for the manager that comes after it, and that it is settled again', async () => {

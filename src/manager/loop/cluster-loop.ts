@@ -24,6 +24,7 @@ import { RequestBook } from './request-book.ts'
 import { RouteKeeper } from './route-keeper.ts'
 import { RunBook } from './run-book.ts'
 import { Sightings } from './sightings.ts'
+import { StoreLooks } from './store-looks.ts'
 import { StoreTrouble } from './store-trouble.ts'
 
 /**
@@ -79,6 +80,7 @@ export class ClusterLoop {
   #leadsSinceMs = 0
   readonly #requests: RequestBook
   readonly #records: RecordKeeper
+  readonly #looks: StoreLooks
   readonly #route: RouteKeeper
   #decision: Decision | null = null
   #leads = false
@@ -88,7 +90,6 @@ export class ClusterLoop {
   #queued = false
   #deciding = false
   #wokenMeanwhile = false
-  #rereading = false
   #scaling = false
   #revisit: Timer | null = null
 
@@ -120,6 +121,11 @@ export class ClusterLoop {
       strange: (error) => this.#listener.failed(`hearing the agent of ${name}`, error),
     }))
     this.#records = new RecordKeeper(ports.store, config.cluster)
+    this.#looks = new StoreLooks({
+      timers: ports.world.timers,
+      look: () => this.reread().then(() => this.wake()),
+      failed: (error) => this.#listener.failed('reading the record', error),
+    })
     this.#requests = new RequestBook({
       timers: ports.world.timers,
       memberAt: (instance) => this.#sightings.observationOf(instance)?.member,
@@ -177,6 +183,7 @@ export class ClusterLoop {
     if (this.#told !== told) return
     if (leads && !this.#leads) this.#leadsSinceMs = this.#ports.world.clock.monotonicMs()
     this.#leads = leads
+    this.#looks.regularly(leads)
     if (leads) this.wake()
   }
 
@@ -188,7 +195,7 @@ export class ClusterLoop {
   storeIs(trouble: string): void {
     this.#trouble.is({ store: trouble })
     // The record may have been mended: nothing else would tell.
-    if (trouble === '' && this.#trouble.of('reading') !== '') void this.#readAgain()
+    if (trouble === '' && this.#trouble.of('reading') !== '') void this.#looks.soon()
   }
 
   get record(): ClusterRecord | undefined {
@@ -254,9 +261,10 @@ export class ClusterLoop {
   }
 
   async reread(): Promise<void> {
+    const isNewest = this.#records.look()
     const reads = [this.#records.read(), this.#route.read(), this.#notes.read()] as const
     const [record] = await this.#trouble.read(Promise.all(reads))
-    const done = this.#records.learn(record)
+    const done = isNewest() ? this.#records.learn(record) : null
     if (done === null) return
     this.#committed(done)
     this.wake()
@@ -422,7 +430,7 @@ export class ClusterLoop {
     if (this.#leads && this.#runs.believes(observation, this.notes)) void this.#leases.confirm(observation)
     this.#sayWhoLeads(observation.instance)
     if (observation.stored.revision > (this.record?.revision ?? 0) && !this.#deciding)
-      void this.#readAgain(this.#leads ? 0 : followerReadsAfterMs)
+      void this.#looks.soon(this.#leads ? 0 : followerReadsAfterMs)
     else this.wake()
   }
 
@@ -431,20 +439,5 @@ export class ClusterLoop {
     const observation = this.#sightings.observationOf(instance)
     if (!this.#leads || !this.#trouble.isOver || observation === null) return
     if (this.#runs.believes(observation, this.notes)) this.#words.say(observation, this.record)
-  }
-
-  /** Also where another manager leads: what this one shows is to be what is so. */
-  async #readAgain(afterMs = 0): Promise<void> {
-    if (this.#rereading) return
-    this.#rereading = true
-    try {
-      if (afterMs > 0) await this.#ports.world.timers.sleep(afterMs)
-      await this.reread()
-      this.wake()
-    } catch (error) {
-      this.#listener.failed('reading the record', error)
-    } finally {
-      this.#rereading = false
-    }
   }
 }

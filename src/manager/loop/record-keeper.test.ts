@@ -42,4 +42,21 @@ describe('The record’s keeper', () => {
     expect(keeper.learn(aRecord({ revision: 5, epoch: 8 }))).toBeNull()
     expect(keeper.learn(commit.next)).toBeNull()
   })
+
+  it.each<[string, Store['compareAndSwap']]>([
+    ['is done', async () => true],
+    ['gets no answer', () => Promise.reject(new Error('no answer'))],
+  ])('learns nothing from a look that began before a commit %s', async (_what, compareAndSwap) => {
+    const keeper = keeping(compareAndSwap)
+    const isNewest = keeper.look()
+    await keeper.commit(commit).catch(() => undefined)
+    expect(isNewest()).toBe(false)
+    expect(keeper.look()()).toBe(true)
+  })
+
+  it('learns nothing from a look that began before one that has ended', () => {
+    const keeper = keeping(async () => true)
+    const [slow, fast] = [keeper.look(), keeper.look()]
+    expect([fast(), slow()]).toEqual([true, false])
+  })
 })

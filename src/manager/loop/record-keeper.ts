@@ -1,6 +1,7 @@
 import { isSameRecord, type ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { CommitAction } from '../../../failover/protocol/decision.ts'
 import type { Store } from '../../store/store.ts'
+import { NewestFirst } from './newest-first.ts'
 
 /** A commit that was done, and the record before. */
 export interface Done {
@@ -13,6 +14,7 @@ export class RecordKeeper {
   readonly #store: Store
   readonly #cluster: string
   #record: ClusterRecord | undefined
+  readonly #looks = new NewestFirst()
   /** A commit of which the store did not say whether it was done. */
   #unanswered: Done | null = null
 
@@ -23,6 +25,14 @@ export class RecordKeeper {
 
   get record(): ClusterRecord | undefined {
     return this.#record
+  }
+
+  /**
+   * To be called before the store is read. The result says, once that is done, whether what was read may be learned: no
+   * look that began later is known by then, and no commit has ended meanwhile, done or not.
+   */
+  look(): () => boolean {
+    return this.#looks.begin()
   }
 
   read(): Promise<ClusterRecord | undefined> {
@@ -50,6 +60,8 @@ export class RecordKeeper {
     } catch (error) {
       this.#unanswered = attempt
       throw error
+    } finally {
+      this.#looks.begin()()
     }
   }
 }

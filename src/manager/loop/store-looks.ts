@@ -1,0 +1,47 @@
+import type { Timer, Timers } from '../../common/ports/ports.ts'
+
+/**
+ * How often a manager that leads looks at the store, whatever it hears: another one that believed the same may have
+ * written there last, with nobody to tell of that.
+ */
+export const regularLookMs = 30_000
+
+interface StoreLooksPorts {
+  readonly timers: Timers
+  /** Takes over what is in the store. */
+  readonly look: () => Promise<void>
+  readonly failed: (error: unknown) => void
+}
+
+/** Looks at the store besides those that a decision waits for: one at a time. */
+export class StoreLooks {
+  readonly #ports: StoreLooksPorts
+  #looking = false
+  #regular: Timer | null = null
+
+  constructor(ports: StoreLooksPorts) {
+    this.#ports = ports
+  }
+
+  /** Also where another manager leads: what this one shows is to be what is so. */
+  async soon(afterMs = 0): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    const { timers, look, failed } = this.#ports
+    try {
+      if (afterMs > 0) await timers.sleep(afterMs)
+      await look()
+    } catch (error) {
+      failed(error)
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  /** Whether the regular ones are wanted. */
+  regularly(wanted: boolean): void {
+    if (wanted === (this.#regular !== null)) return
+    this.#regular?.cancel()
+    this.#regular = wanted ? this.#ports.timers.every(regularLookMs, () => void this.soon()) : null
+  }
+}
