@@ -26,6 +26,8 @@ export class DataFolder {
   newestFile = 0
   /** Committed in InnoDB and in the binlog. What the binlog has beyond that is prepared only. */
   readonly committed = new Set<Transaction>()
+  /** Written by somebody who needs no open server: nobody was promised that these stay. */
+  readonly byHand = new Set<Transaction>()
   /** `gtid_executed`. */
   executed = GtidSet.empty
   /** The same, one by one. */
@@ -158,6 +160,7 @@ export class DataFolder {
     const copy = new DataFolder(this.uuid, this.gates)
     copy.binlog.push(...this.binlog)
     for (const transaction of this.committed) copy.committed.add(transaction)
+    for (const transaction of this.byHand) copy.byHand.add(transaction)
     for (const transaction of this.#executed) copy.#executed.add(transaction)
     for (const transaction of this.#received) copy.#received.add(transaction)
     copy.newestFile = this.newestFile
@@ -182,13 +185,16 @@ export class DataFolder {
     this.executed = this.copied = GtidSet.empty
   }
 
-  /** Cuts everything from the first transaction on that is not in `held`. What InnoDB had committed stays executed. */
+  /**
+   * Cuts everything from the first transaction on that is not in `held`. What InnoDB had committed stays executed:
+   * committed by a hand, that shows as errant, and is archived.
+   */
   cutTail(held: GtidSet): { readonly tail: readonly Transaction[]; readonly hadCommitted: boolean } {
     const first = this.binlog.findIndex(({ gtid }) => !held.contains(gtid))
     const tail = first < 0 ? [] : this.binlog.splice(first)
     const committed = tail.filter((transaction) => this.committed.delete(transaction))
     // Executed, and in no binlog.
     this.copied = committed.reduce((all, { gtid }) => all.union(gtid), this.copied)
-    return { tail, hadCommitted: committed.length > 0 }
+    return { tail, hadCommitted: committed.some((transaction) => !this.byHand.has(transaction)) }
   }
 }

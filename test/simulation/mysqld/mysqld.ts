@@ -189,9 +189,15 @@ export class Mysqld {
       this.#heldBack = [...this.#heldBack, commits]
       return []
     }
-    const written = commits.map(() => this.folder.write())
+    const written = commits.map(({ isOwn }) => this.#write(isOwn))
     this.#commit(written, commits)
     return written
+  }
+
+  #write(isOwn: boolean): Transaction {
+    const transaction = this.folder.write()
+    if (!isOwn && (!this.mayWrite || this.isOpenByHand)) this.folder.byHand.add(transaction)
+    return transaction
   }
 
   #commit(transactions: readonly Transaction[], commits: readonly Commit[]): void {
