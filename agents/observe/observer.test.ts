@@ -54,6 +54,27 @@ describe('the observer', () => {
   })
 })
 
+it('The observer tells of what it read too early to count, once that is read again', async () => {
+  const server = new SlowServer(older)
+  const { process, volume, timings, world } = await testParts(server)
+  let told = 0
+  const ports = { process, server, volume, timings, clock: world.clock, timers: world.timers }
+  const observer = new Observer(ports, () => (told += 1))
+  const newer = aServerState({ received: gtids('shop-1', 6) })
+  const reads = [observer.refresh()]
+  server.answers[0]?.(older)
+  await reads[0]
+  reads.push(observer.refresh())
+  observer.outdate()
+  reads.push(observer.refresh())
+  server.answers[1]?.(newer)
+  await reads[1]
+  expect([told, observer.server]).toEqual([1, older])
+  server.answers[2]?.(newer)
+  await reads[2]
+  expect([told, observer.server]).toEqual([2, newer])
+})
+
 class ProbedServer extends ScriptedServer {
   silent = false
   override readonly readState = async (): Promise<ServerState> => {

@@ -130,12 +130,14 @@ export class Observer implements ObserverPort {
     try {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
-      if (generation === this.#generation || this.#server === null) {
+      const counts = generation === this.#generation || this.#server === null
+      if (counts) {
         this.#server = state
         this.#serverGeneration = generation
       }
       this.#answeredAtMs = clock.monotonicMs()
-      const seen = gistOf(state)
+      // What does not count is not seen either: else the same, read again, would be nothing new.
+      const seen = counts ? gistOf(state) : this.#seen
       const same = seen === this.#seen && !this.#unanswered
       this.#unanswered = false
       this.#seen = seen
