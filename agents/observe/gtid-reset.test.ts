@@ -5,6 +5,7 @@ import { holdsText, ObservationBuilder } from './observation.ts'
 import { GtidResetWatch } from './gtid-reset.ts'
 import { Lease } from '../guard/lease.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { changeLife, lifeOf } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { summaryOf } from '../instance/stored-state.ts'
 import {
@@ -55,6 +56,15 @@ describe('GTIDs that are gone while the server runs', () => {
       done: false,
       sentence: 'has had its GTIDs reset by another hand and waits to be seeded again',
     })
+  })
+
+  it('are found by whoever made ready to lead: what was ready is ready no more', async () => {
+    const { parts, sees } = await watched(replica)
+    changeLife(parts, { stage: { is: 'prepared', epoch: 4, executed: before } })
+    await sees(gtids('shop-1', 60))
+    expect(lifeOf(parts).stage.is).toBe('prepared')
+    await sees('')
+    expect(lifeOf(parts).stage.is).toBe('closed')
   })
 
   it('end a primary: it would issue again what its replicas skip', async () => {

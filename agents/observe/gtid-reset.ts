@@ -1,6 +1,7 @@
 import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
+import { leaveStage } from '../instance/life.ts'
 import { serverLife, type Parts } from '../instance/parts.ts'
 
 /**
@@ -29,6 +30,8 @@ export class GtidResetWatch {
     if (lost.isEmpty()) return
     doubts.gtidsReset = true
     course.binlogSet = null
+    // Whoever promotes it all the same finds out what it has.
+    leaveStage(this.#parts, 'prepared')
     void this.#keep(lost.count())
   }
 

@@ -98,6 +98,12 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
   const { assignment, state } = led
   const { revision, acks, epoch } = assignment
   if (leading.applied !== assignment) return assignmentApplied(assignment, state, leading)
+  // Found between the election and the opening: its agent ends it.
+  if (view.doubts.gtidsReset && !leading.inPlace)
+    return {
+      then: { converged: { done: false, sentence: 'closed: its GTIDs were reset by another hand' } },
+      next: 'when something changes',
+    }
   const why = whyNotOpen(view, assignment, state)
   if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) {
     const sentence =

@@ -189,6 +189,20 @@ describe('the candidate of a switchover, or of a failover', () => {
     ])
   })
 
+  it('does not open where its GTIDs were reset since, unless it is started again where it was', async () => {
+    for (const [inPlace, opens] of [
+      [false, false],
+      [true, true],
+    ] as const) {
+      const server = new ScriptedServer(aServerState({ ...closed, channel: null }))
+      const parts = await testParts(server)
+      parts.course.reopening = inPlace
+      parts.doubts.gtidsReset = true
+      await passAsPrimary(parts, { ...primaryOfEpoch3, acks: 0 }, server.state)
+      expect(server.calls.includes('open')).toBe(opens)
+    }
+  })
+
   it('that made ready for another epoch is made ready again', async () => {
     const server = new ScriptedServer(aServerState({ ...closed, channel: stoppedChannel }))
     const parts = await testParts(server)
