@@ -32,7 +32,8 @@ function objectOf(value: object): object {
   for (const key in copy) {
     const member = copy[key]
     if (member === undefined) return objectOf(withoutUndefined(copy))
-    if (typeof member !== 'string' && typeof member !== 'boolean') copy[key] = copyOf(member)
+    const read = copyOf(member)
+    if (!Object.is(read, member)) copy[key] = read
   }
   return copy
 }

@@ -42,7 +42,11 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
         const unreachable = (why: string): void =>
           reject(new RegentError('REGENT_AGENT_UNREACHABLE', `the agent at ${address} did not answer: ${why}`))
         const back = (answer: () => void): void => {
-          time.after(network.delayMs(), () => network.reaches(to.name, from) && answer())
+          time.after(network.delayMs(), () => {
+            if (!network.reaches(to.name, from)) return
+            deadline.cancel()
+            answer()
+          })
         }
         const arrives = (listening = to.listening): void => {
           if (!network.reaches(from, to.name)) return
@@ -67,7 +71,7 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
         })
         if (random.chance(network.repeats))
           time.after(random.between(1, 3_000), () => arrivesAgain(arrives, to.listening, at(address)?.listening))
-        time.after(deadlineMs, () => unreachable(`no answer within ${deadlineMs} ms`))
+        const deadline = time.after(deadlineMs, () => unreachable(`no answer within ${deadlineMs} ms`))
       }),
   }
 }

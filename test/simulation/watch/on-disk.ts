@@ -13,22 +13,27 @@ export class OnDisk {
     const known = this.#seen.get(machine)
     if (known?.writes === writes) return known.state
     const bytes = machine.disk.peek('state')
-    const slots = bytes === undefined ? [] : [slotIn(bytes, 0), slotIn(bytes, 1)].flatMap((slot) => slot ?? [])
-    const state = slots.toSorted((a, b) => b.sequence - a.sequence)[0]?.state
+    const state = bytes && newestState(bytes)
     this.#seen.set(machine, { writes, state })
     return state
   }
 }
 
+/** The older slot counts where the newer one was torn. */
+function newestState(bytes: Uint8Array): StoredState | undefined {
+  const slots = [0, 1].map((index) => Buffer.from(bytes.buffer, bytes.byteOffset + index * slotBytes, slotBytes))
+  const [newer, older] = slots.toSorted((a, b) => sequenceIn(b) - sequenceIn(a))
+  return (newer && stateIn(newer)) ?? (older && stateIn(older))
+}
+
+function sequenceIn(slot: Buffer): number {
+  return Number(slot.readBigUInt64LE(8))
+}
+
 /** Undefined for a slot that was torn. */
-function slotIn(
-  bytes: Uint8Array,
-  index: number,
-): { readonly sequence: number; readonly state: StoredState } | undefined {
-  const slot = Buffer.from(bytes.buffer, bytes.byteOffset + index * slotBytes, slotBytes)
-  const text = slot.toString('utf8', headerBytes, headerBytes + slot.readUInt32LE(16))
+function stateIn(slot: Buffer): StoredState | undefined {
   try {
-    return { sequence: Number(slot.readBigUInt64LE(8)), state: JSON.parse(text) as StoredState }
+    return JSON.parse(slot.toString('utf8', headerBytes, headerBytes + slot.readUInt32LE(16))) as StoredState
   } catch {
     return undefined
   }

@@ -49,8 +49,6 @@ export class Standing {
     const { record, machines } = this.#cluster
     if (record === undefined) return undefined
     const primary = this.#cluster.machine(instanceOf(record.primary))
-    const assignment = this.#cluster.observation(primary.name)?.stored.assignment
-    if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch) return undefined
     if (primary.mysqld?.semiSyncSource.enabled !== true || primary.mysqld.state === 'dead') return undefined
     const members = record.syncSet.map(instanceOf)
     const stranger = machines.find(
@@ -60,7 +58,10 @@ export class Standing {
         primary.folder?.gates.has(machine.name) === true &&
         wouldAcknowledge(machine, primary),
     )
-    return stranger && `the gate of ${stranger.name} is open, which does not count and would acknowledge`
+    if (stranger === undefined) return undefined
+    const assignment = this.#cluster.observation(primary.name)?.stored.assignment
+    if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch) return undefined
+    return `the gate of ${stranger.name} is open, which does not count and would acknowledge`
   }
 }
 

@@ -99,7 +99,7 @@ export class Words {
   #hidesWhatMayBeAcknowledged(machine: Machine, said: Observation): string | undefined {
     const { record } = this.#cluster
     if (record === undefined || said.member !== record.primary || record.acks === 0) return undefined
-    if (this.#cluster.isElsewhere(said.member) || !tellsOfAnEnd(said)) return undefined
+    if (!tellsOfAnEnd(said) || this.#cluster.isElsewhere(said.member)) return undefined
     const unproven = untold(machine.mysqld)
     if (unproven.length === 0 || this.#isNoted(record)) return undefined
     const others = record.syncSet.map((one) => this.#cluster.machine(instanceOf(one)))
@@ -122,11 +122,11 @@ export class Words {
     const { record } = this.#cluster
     const { folder } = machine
     if (record === undefined || folder === undefined || !record.syncSet.includes(member)) return undefined
-    if (this.#cluster.isElsewhere(member) || !machine.thrownAway.isEmpty()) return undefined
-    if (stored.forgetful || this.#isBeingCopied(machine, stored)) return undefined
+    if (!machine.thrownAway.isEmpty() || stored.forgetful || this.#isBeingCopied(machine, stored)) return undefined
     const primary = this.#cluster.machine(instanceOf(record.primary)).folder
     const lost = folder.acknowledged.find((one) => !folder.has(one) && primary?.has(one) === true)
-    return lost && `counts, and has forgotten ${shown(lost.gtid)}, which it acknowledged`
+    if (lost === undefined || this.#cluster.isElsewhere(member)) return undefined
+    return `counts, and has forgotten ${shown(lost.gtid)}, which it acknowledged`
   }
 }
 
