@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { aSnapshot, gtids } from '../topology/testing.ts'
-import { decide } from './decide.ts'
+import { analyse, decide } from './decide.ts'
 import {
   aSituation,
   committed,
@@ -15,8 +15,9 @@ import {
 
 test('a healthy cluster needs nothing, and the sentence says so', () => {
   const decision = decide(aSituation())
-  expect(decision).toMatchObject({ actions: [], analyses: [], blocked: false, flow: null, revisitMs: null })
+  expect(decision).toMatchObject({ actions: [], blocked: false, flow: null, revisitMs: null })
   expect(decision.sentence).toBe('no action: primary shop-0 is healthy, 2 of 2 replicas in the sync set')
+  expect(analyse(aSituation())).toEqual([])
 })
 
 test('a replica that counts and is far behind is named with its figures, since counting is not being whole', () => {
@@ -100,7 +101,7 @@ test('a record that names another primary than the one that was made primary in 
   expect(decision.sentence).toBe(
     'record of another history: shop-1 was made primary of epoch 2, revision 3; the record says shop-0 in the same epoch, revision 5. Nothing is ordered until a person restores the right record',
   )
-  expect(decision.analyses.map(({ code }) => code)).toContain('RecordOfAnotherHistory')
+  expect(analyse(aSituation(given)).map(({ code }) => code)).toContain('RecordOfAnotherHistory')
   // Whoever led an earlier epoch is only late.
   expect(decide(aSituation({ ...given, record: { epoch: 3, revision: 5 } })).sentence).not.toContain('another history')
 })

@@ -1,7 +1,7 @@
 import type { ViewOverrides } from '../topology/testing.ts'
 import { aDumpThreadOf, gtids } from '../topology/testing.ts'
 import { inPlace, type Place } from '../src/common/errors/commands.ts'
-import { decide } from './decide.ts'
+import { analyse, decide } from './decide.ts'
 import { planForcedBootstrap } from './semisync/forced-bootstrap.ts'
 import { planReplace } from './flows/replace.ts'
 import { planScale } from './flows/scaling.ts'
@@ -143,7 +143,8 @@ export interface Spoken {
 /** All that is said in these situations, each once, in the words of that place. */
 export function spokenIn(place: Place): Spoken {
   const inputs = situations().map((given) => aSituation({ ...given, place }))
-  const decided = [...inputs, ...inputs.map((input) => ({ ...input, record: undefined }))].map((input) => decide(input))
+  const all = [...inputs, ...inputs.map((input) => ({ ...input, record: undefined }))]
+  const decided = all.map((input) => decide(input))
   const plans: readonly object[] = inputs.flatMap((input) => [
     ...[null, 'shop-1', 'shop-2'].map((to) => planSwitchover(input, to)),
     ...['shop-0', 'shop-1'].flatMap((instance) =>
@@ -155,7 +156,7 @@ export function spokenIn(place: Place): Spoken {
   return {
     decisions: unique(decided.map(({ sentence }) => sentence)),
     reasons: unique(decided.flatMap(({ reasons }) => reasons)),
-    analyses: unique(decided.flatMap(({ analyses }) => analyses.map(({ sentence }) => sentence))),
+    analyses: unique(all.flatMap((input) => analyse(input).map(({ sentence }) => sentence))),
     commits: unique(
       decided.flatMap(({ actions }) => actions.flatMap((action) => (action.kind === 'commit' ? [action.why] : []))),
     ),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decide } from '../decide.ts'
+import { analyse, decide } from '../decide.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds, withDowntime, withoutDowntime } from './downtime.ts'
 import { emptyNotes, type Downtime } from '../protocol/notes.ts'
 import { aSituation, deadServer, type SituationOverrides } from '../testing.ts'
@@ -14,7 +14,7 @@ const of = (instance: string, forMs = 60_000): Downtime => ({
 const expecting = (...downtimes: readonly Downtime[]): SituationOverrides => ({ notes: { downtimes } })
 
 function seen(given: SituationOverrides) {
-  return decide(aSituation(given)).analyses.map(({ code, severity, expected = false, sentence }) => ({
+  return analyse(aSituation(given)).map(({ code, severity, expected = false, sentence }) => ({
     code,
     severity,
     expected,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '../../topology/testing.ts'
 import { bump } from '../flows/commit.ts'
-import { decide } from '../decide.ts'
+import { analyse, decide } from '../decide.ts'
 import {
   aSituation,
   committed,
@@ -44,23 +44,23 @@ const oldPrimary: ViewOverrides = {
   stored: { revision: 2, assignment: { ...following.assignment, counted: false } },
 }
 
-function afterThrowingAway(given: SituationOverrides = {}) {
+function havingThrownAway(given: SituationOverrides = {}) {
   const { record, views, ...rest } = given
-  return decide(
-    aSituation({
-      record: { epoch: 2, revision: 2, primary: shop1, syncSet: [shop2], elected, ...record },
-      shape: { primary: 'shop-1' },
-      notes: { lastFailoverWallMs: 999_000 },
-      views: {
-        'shop-0': { reachable: false },
-        'shop-1': lacking,
-        'shop-2': { stored: { ...following, promise: 2 } },
-        ...views,
-      },
-      ...rest,
-    }),
-  )
+  return aSituation({
+    record: { epoch: 2, revision: 2, primary: shop1, syncSet: [shop2], elected, ...record },
+    shape: { primary: 'shop-1' },
+    notes: { lastFailoverWallMs: 999_000 },
+    views: {
+      'shop-0': { reachable: false },
+      'shop-1': lacking,
+      'shop-2': { stored: { ...following, promise: 2 } },
+      ...views,
+    },
+    ...rest,
+  })
 }
+
+const afterThrowingAway = (given?: SituationOverrides) => decide(havingThrownAway(given))
 
 describe('what a primary is elected for', () => {
   const views = { 'shop-0': deadServer, 'shop-1': promised(103), 'shop-2': promised(101) }
@@ -174,18 +174,19 @@ describe('a primary that lacks a part of what it was elected for', () => {
       },
       server: { executed: `${elected},${gtids('shop-0', 110)}` },
     }
-    const decision = afterThrowingAway({
+    const situation = havingThrownAway({
       notes: { paused: { reason: 'looking', wallMs: 0 } },
       views: { 'shop-0': tail },
     })
+    const decision = decide(situation)
     expect(decision.actions.filter(({ kind }) => kind === 'reseed')).toEqual([])
     expect(
       decision.actions.flatMap((action) =>
         action.kind === 'assign' && action.order.role === 'replica' ? [action.order.sourceHolds] : [],
       ),
     ).not.toContainEqual(expect.stringContaining(':1-100'))
-    expect(decision.analyses.map(({ code }) => code)).not.toContain('ErrantTransactions')
-    expect(decision.analyses.map(({ code }) => code)).toContain('ElectedSetLost')
+    expect(analyse(situation).map(({ code }) => code)).not.toContain('ErrantTransactions')
+    expect(analyse(situation).map(({ code }) => code)).toContain('ElectedSetLost')
   })
 })
 

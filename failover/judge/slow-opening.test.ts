@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '../../topology/testing.ts'
-import { decide } from '../decide.ts'
+import { analyse, decide } from '../decide.ts'
 import { planSwitchover } from '../semisync/switchover.ts'
 import { defaultTimings } from '../protocol/timings.ts'
 import { aSituation, committed, ordersOf, promised, shop0, shop1, shop2, type SituationOverrides } from '../testing.ts'
@@ -141,14 +141,15 @@ describe('a primary that was elected and does not take writes yet', () => {
   })
 
   it('is told while it is waited for, and nothing is begun', () => {
-    const decision = decide(inEpoch2({ views: { 'shop-1': opening(8_400) } }))
+    const situation = inEpoch2({ views: { 'shop-1': opening(8_400) } })
+    const decision = decide(situation)
     expect(decision).toMatchObject({
       flow: null,
       sentence: expect.stringContaining(
         'no action: primary shop-1 is elected and applies 100 transactions before it takes writes, for 8 s, 2 of 2 replicas',
       ) as string,
     })
-    expect(decision.analyses.map(({ sentence }) => sentence)).toContain(
+    expect(analyse(situation).map(({ sentence }) => sentence)).toContain(
       'primary shop-1 takes no writes: it is elected and applies 100 transactions before it takes writes, for 8 s',
     )
     expect(ordersOf(decision).filter((order) => order.startsWith('promise'))).toEqual([])

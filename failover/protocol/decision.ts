@@ -41,7 +41,6 @@ export interface Decision {
   /** The recovery this is a step of; null when there is none. */
   readonly flow: FlowKind | null
   readonly actions: readonly Action[]
-  readonly analyses: readonly Analysis[]
   /** Something stands still that should not: shown in red. */
   readonly blocked: boolean
   /** Decide again after this many milliseconds even if nothing happens; null when only events matter. */
@@ -49,3 +48,6 @@ export interface Decision {
   /** Reasons for what was not chosen or not done, one line each (election losers, refused steps). */
   readonly reasons: readonly string[]
 }
+
+/** What is wrong with the same input, by name, for people. */
+export type Analyses = readonly Analysis[]

@@ -1,5 +1,4 @@
 import { analyse } from '../../topology/analysis/analyse.ts'
-import type { Analysis } from '../../topology/analysis/analysis.ts'
 import { describeLag, isBehind } from '../../topology/snapshot/lag.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { assignmentOrders } from '../flows/assignments.ts'
@@ -7,7 +6,7 @@ import { bootstrapStep } from './bootstrap.ts'
 import { failoverStep, restartInPlace, withoutForeignIntent } from './crash-failover.ts'
 import { bump } from '../flows/commit.ts'
 import { step, type FlowStep } from '../flows/step.ts'
-import type { Action, Decision } from '../protocol/decision.ts'
+import type { Action, Analyses, Decision } from '../protocol/decision.ts'
 import { revocation, revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
 import { isToBeStarted } from '../judge/elected-set.ts'
@@ -41,6 +40,7 @@ import { callsForFailover, isWell, judgePrimary, type Verdict } from '../judge/v
 /** What Regent decides and plans for a cluster that replicates semi-synchronously. */
 export const semisync: Mode = {
   decide: decideSemisync,
+  analyse: analyseSemisync,
   planSwitchover,
   beginSwitchover,
   stepsOfFailover,
@@ -62,8 +62,7 @@ function stepsOfFailover({ record }: Situation, to: InstanceName | null): readon
  * else.
  */
 function decideSemisync(input: DecisionInput): Decision {
-  const analyses = analyseInput(input)
-  return { analyses, ...revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), flowStep(input)) }
+  return revisitedBy(untilADowntimeEnds(input.notes, input.wallMs), flowStep(input))
 }
 
 function revisitedBy(ms: number | null, flow: FlowStep): FlowStep {
@@ -365,7 +364,7 @@ function expectedBy(record: ClusterRecord | undefined) {
   return { primary: instanceOf(primary), epoch, revision, syncSet: syncSet.map(instanceOf), acks }
 }
 
-function analyseInput(input: DecisionInput): readonly Analysis[] {
+function analyseSemisync(input: DecisionInput): Analyses {
   const { record, notes, snapshot, timings, spec } = input
   const expected = {
     ...expectedBy(record),

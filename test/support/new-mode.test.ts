@@ -14,7 +14,8 @@ import { step } from '../flows/step.ts'
 const never = 'a toy leads nobody'
 
 export const toy: Mode = {
-  decide: () => ({ ...step('a toy decides nothing'), analyses: [] }),
+  decide: () => step('a toy decides nothing'),
+  analyse: () => [],
   planSwitchover: () => ({ refusal: never }),
   beginSwitchover: () => step(never),
   stepsOfFailover: () => [],

@@ -1,3 +1,4 @@
+import { analyse } from '../../../failover/decide.ts'
 import { buildReplicationTree, type ReplicationNode } from '../../../topology/snapshot/replication-tree.ts'
 import { isBehind } from '../../../topology/snapshot/lag.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
@@ -6,12 +7,13 @@ import type { InstanceView } from '../../../topology/snapshot/snapshot.ts'
 import { isFenced, isServing, isWritable, type DecisionInput } from '../../../failover/judge/situation.ts'
 import { downtimeOf } from '../../../failover/judge/downtime.ts'
 import { countedMembers, type ClusterRecord } from '../../../failover/protocol/record.ts'
-import type { Decision } from '../../../failover/protocol/decision.ts'
+import type { Analyses, Decision } from '../../../failover/protocol/decision.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
 
 /** What the API shows of a cluster, from what its loop knows. */
 export function clusterView(input: DecisionInput, decision: Decision | null): ClusterView {
   const { record, spec, notes, snapshot } = input
+  const analyses = decision === null ? [] : analyse(input)
   const { epoch, revision, primary, syncSet, acks, acksWanted } = saidBy(record)
   return {
     name: input.cluster,
@@ -27,7 +29,7 @@ export function clusterView(input: DecisionInput, decision: Decision | null): Cl
     sentence: decision?.sentence ?? 'this manager does not lead and has decided nothing',
     blocked: decision?.blocked ?? false,
     paused: notes.paused !== null,
-    instances: snapshot.instances.map((view) => instanceRow(input, decision, view)),
+    instances: snapshot.instances.map((view) => instanceRow(input, analyses, view)),
   }
 }
 
@@ -46,7 +48,7 @@ function treeNode({ instance, followers }: ReplicationNode): TreeNode {
   return { name: instance, replicas: followers.map(treeNode) }
 }
 
-function instanceRow(input: DecisionInput, decision: Decision | null, view: InstanceView): InstanceRow {
+function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceView): InstanceRow {
   const { record, notes } = input
   const seen = view.observation
   const server = seen?.server ?? null
@@ -64,7 +66,7 @@ function instanceRow(input: DecisionInput, decision: Decision | null, view: Inst
     ...downtimeField(input, view),
     ...serverFields(server),
     ...(seen?.settingsRefused === undefined ? {} : { settingsRefused: seen.settingsRefused }),
-    problems: problemsOf(decision, view),
+    problems: problemsOf(analyses, view),
   }
 }
 
@@ -106,13 +108,10 @@ function roleOf({ record }: DecisionInput, { observation }: InstanceView): Insta
   return observation.stored.assignment?.role === 'replica' ? 'replica' : 'none'
 }
 
-function problemsOf(decision: Decision | null, view: InstanceView): readonly string[] {
-  const analyses =
-    decision?.analyses
-      .filter(
-        ({ instance, severity, expected }) => instance === view.name && (severity !== 'info' || expected === true),
-      )
-      .map(({ sentence }) => sentence) ?? []
+function problemsOf(analyses: Analyses, view: InstanceView): readonly string[] {
+  const wrong = analyses
+    .filter(({ instance, severity, expected }) => instance === view.name && (severity !== 'info' || expected === true))
+    .map(({ sentence }) => sentence)
   const seen = view.observation
   if (seen === null) return ['its agent was never heard']
   const seeding = seen.seedingProgress
@@ -122,5 +121,5 @@ function problemsOf(decision: Decision | null, view: InstanceView): readonly str
     : []
   const converging = seen.converged.done ? [] : [seen.converged.sentence]
   const certificate = seen.certificateTrouble === undefined ? [] : [seen.certificateTrouble]
-  return [...seeding, ...analyses, ...converging, ...certificate]
+  return [...seeding, ...wrong, ...converging, ...certificate]
 }

@@ -2,7 +2,9 @@ import { describeError } from '../../common/errors/errors.ts'
 import type { Logger } from '../../common/log/logger.ts'
 import { Repeats, timesLeftOut } from '../../common/log/repeats.ts'
 import { gistOf } from '../../common/text/gist.ts'
-import type { Decision, Action } from '../../../failover/protocol/decision.ts'
+import { analyse } from '../../../failover/decide.ts'
+import type { DecisionInput } from '../../../failover/judge/situation.ts'
+import type { Action, Analyses, Decision } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterEvent } from './cluster-service.ts'
 import { ClusterLoop, type LoopConfig, type LoopPorts } from '../loop/cluster-loop.ts'
@@ -21,7 +23,7 @@ const remarkedMs = 600_000
 
 /** Who else is told, beside log, metrics and streams. */
 export interface Told {
-  decided(decision: Decision): void
+  decided(decision: Decision, analyses: () => Analyses): void
   recovered(recovery: Recovery): void
   /** Somebody asked for what is refused. */
   declined(sentence: string): void
@@ -57,7 +59,7 @@ export class ManagedCluster {
     this.#metrics = tools.metrics
     this.#told = tools.told
     this.loop = new ClusterLoop(ports, config, {
-      decided: (decision, changed) => this.#decided(decision, changed),
+      decided: (decision, changed, input) => this.#decided(decision, changed, input),
       acted: (action) => this.#acted(action),
       answered: (outcome) => this.#answered(outcome),
       recovered: (recovery) => this.#recovered(recovery),
@@ -111,13 +113,13 @@ export class ManagedCluster {
     return () => this.#listeners.delete(listener)
   }
 
-  #decided(decision: Decision, changed: boolean): void {
+  #decided(decision: Decision, changed: boolean, input: DecisionInput): void {
     // Figures in a sentence change all the time; the log wants what is new.
     const gist = gistOf(decision.sentence)
     if (changed && gist !== this.#lastGist)
       this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
     this.#lastGist = gist
-    this.#told?.decided(decision)
+    this.#told?.decided(decision, () => analyse(input))
     this.#planView()
   }
 

@@ -1,4 +1,5 @@
 import { RegentError } from '../../common/errors/errors.ts'
+import { analyse } from '../../../failover/decide.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterService } from './cluster-service.ts'
 import { topologyView } from './cluster-views.ts'
@@ -39,7 +40,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
         sentence: decision?.sentence ?? 'this manager does not lead',
         blocked: decision?.blocked ?? false,
         reasons,
-        analyses: decision?.analyses ?? [],
+        analyses: decision === null ? [] : analyse(loop.input()),
         record: record ?? null,
       }
     },

@@ -3,7 +3,7 @@ import type { Happening } from '../../controller-runtime/events/event-correlator
 import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
 import { keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
-import type { Decision, FlowKind } from '../../../failover/protocol/decision.ts'
+import type { Analyses, Decision, FlowKind } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import { gistOf } from '../../common/text/gist.ts'
 
@@ -29,6 +29,10 @@ const ends: Readonly<Record<Recovery['outcome'], string>> = {
   abandoned: 'Abandoned',
 }
 
+interface Decided extends Pick<Decision, 'blocked' | 'sentence'> {
+  readonly analyses?: Analyses
+}
+
 /** Of `events.k8s.io/v1`, in bytes: the API server refuses a longer note. */
 const longestNote = 1_024
 
@@ -48,11 +52,7 @@ export class ClusterEvents {
   }
 
   /** @param recovery the one that is under way */
-  decided(
-    key: ObjectKey,
-    { blocked, sentence, analyses = [] }: Pick<Decision, 'blocked' | 'sentence'> & Partial<Pick<Decision, 'analyses'>>,
-    recovery: Recovery | null,
-  ): void {
+  decided(key: ObjectKey, { blocked, sentence, analyses = [] }: Decided, recovery: Recovery | null): void {
     if (recovery !== null && this.#isNews(key, 'recovery', recovery.id))
       this.#recovery(key, recovery, recovery.sentence)
     if (recovery !== null) this.#logSteps(key, recovery)

@@ -18,7 +18,6 @@ import type { Secret } from '../../kube/secrets/secrets.ts'
 import type { Pod, StatefulSet } from '../../kube/pods/stateful-set.ts'
 import { kubeStore } from '../../store/kube.ts'
 import type { Store } from '../../store/store.ts'
-import type { Decision } from '../../../failover/protocol/decision.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import { defaultTimings } from '../../../failover/protocol/timings.ts'
 import { createHttpFeed } from '../clusters/http-feed.ts'
@@ -45,7 +44,7 @@ export interface ClusterSetParts {
   readonly metrics: ManagerMetrics
   /** Something of a cluster is different now: its status may be, too. */
   readonly changed: (key: ObjectKey) => void
-  readonly decided: (key: ObjectKey, decision: Decision) => void
+  readonly decided: (key: ObjectKey, ...decided: Parameters<Told['decided']>) => void
   readonly recovered: (key: ObjectKey, recovery: Recovery) => void
   readonly declined: (key: ObjectKey, sentence: string) => void
 }
@@ -187,7 +186,7 @@ export class ClusterSet {
     const trust = watchTrust(createHttpFeed(secured), () => changed(key))
     const ports = { world, transport, store, platform, feed: trust.feed }
     const told: Told = {
-      decided: (decision) => decided(key, decision),
+      decided: (...all) => decided(key, ...all),
       recovered: (recovery) => recovered(key, recovery),
       declined: (sentence) => declined(key, sentence),
     }

@@ -144,8 +144,8 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     log,
     metrics,
     changed: (key) => controllers.status.enqueue(key),
-    decided: (key, decision) => {
-      clusterEvents.decided(key, decision, set.get(key)?.loop.recovery ?? null)
+    decided: (key, decision, analyses) => {
+      clusterEvents.decided(key, { ...decision, analyses: analyses() }, set.get(key)?.loop.recovery ?? null)
       controllers.status.enqueue(key)
     },
     recovered: (key, recovery) => clusterEvents.ended(key, recovery),

@@ -51,8 +51,8 @@ export interface LoopConfig {
 
 /** What the rest of the manager is told. */
 export interface LoopListener {
-  /** A decision was made; `changed` when its sentence differs from the last. */
-  decided(decision: Decision, changed: boolean): void
+  /** A decision was made on `input`; `changed` when its sentence differs from the last. */
+  decided(decision: Decision, changed: boolean, input: DecisionInput): void
   acted(action: Action): void
   answered(outcome: OrderOutcome): void
   recovered(recovery: EndedRecovery): void
@@ -311,7 +311,7 @@ export class ClusterLoop {
       this.#decision = decision
       const ended = this.#leads ? this.#book.keep(decision, input) : null
       if (ended) this.#file(ended)
-      this.#listener.decided(decision, changed)
+      this.#listener.decided(decision, changed, input)
       this.#planRevisit(decision, heard)
       if (this.#leads)
         this.#runs

@@ -8,7 +8,7 @@ import { RecoveryBook } from './recovery-book.ts'
 it('The timeline of a recovery that does not end stays short: its beginning and its end are kept, and how many steps are left out between', () => {
   const { clock, random } = virtualWorld()
   const book = new RecoveryBook(clock, random)
-  book.begin({ kind: 'failover', sentence: 'failing over', analysis: 'mysqld is dead', record: undefined })
+  book.begin({ kind: 'failover', sentence: 'failing over', analysis: () => 'mysqld is dead', record: undefined })
   for (let step = 1; step <= 5_000; step += 1) book.note(`step ${step} ${'x'.repeat(1_000)}`)
   const timeline = book.end('abandoned')?.timeline ?? []
   const steps = timeline.map(({ what }) => what.split(' x')[0])
@@ -21,7 +21,7 @@ it('The timeline of a recovery that does not end stays short: its beginning and 
 it('A short timeline is kept whole', () => {
   const { clock, random } = virtualWorld()
   const book = new RecoveryBook(clock, random)
-  book.begin({ kind: 'switchover', sentence: 'switching over', analysis: '', record: undefined })
+  book.begin({ kind: 'switchover', sentence: 'switching over', analysis: () => '', record: undefined })
   for (let step = 1; step <= 40; step += 1) book.note(`step ${step}`)
   expect(book.end('succeeded')?.timeline).toHaveLength(41)
 })
@@ -32,7 +32,7 @@ it('An opening that lasts is a step of the recovery, once in an epoch', () => {
   const { record, snapshot } = aSituation({
     views: { 'shop-0': { openingMs: 2_400, server: { received: gtids('shop-0', 103) } } },
   })
-  book.begin({ kind: 'failover', sentence: 'failing over', analysis: 'mysqld is dead', record })
+  book.begin({ kind: 'failover', sentence: 'failing over', analysis: () => 'mysqld is dead', record })
   book.waits(record, aSituation({ views: { 'shop-0': { openingMs: 300 } } }).snapshot)
   for (let looks = 0; looks < 3; looks += 1) book.waits(record, snapshot)
   book.waits({ ...record, epoch: 2 }, snapshot)
@@ -55,7 +55,7 @@ describe('A recovery is the answer to', () => {
 
   it('the failover that a person asked for, and not the restart that was under way', () => {
     const recoveries = book()
-    recoveries.begin({ kind: 'restart', sentence: 'restarting shop-0', analysis: '', record: undefined })
+    recoveries.begin({ kind: 'restart', sentence: 'restarting shop-0', analysis: () => '', record: undefined })
     const situation = dead({ requests: [failover] })
     expect(recoveries.keep(decide(situation), situation)).toMatchObject({ kind: 'restart', requests: [] })
     expect(recoveries.end('succeeded')).toMatchObject({ kind: 'failover', requests: ['asked'] })

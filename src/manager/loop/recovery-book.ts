@@ -1,5 +1,6 @@
 import type { PrimaryRoute } from '../../common/ports/platform.ts'
 import type { Clock, Random } from '../../common/ports/ports.ts'
+import { analyse } from '../../../failover/decide.ts'
 import type { DecisionInput } from '../../../failover/judge/situation.ts'
 import type { CommitAction, Decision, FlowKind } from '../../../failover/protocol/decision.ts'
 import type { Recovery, TimelineEntry } from '../../../failover/protocol/notes.ts'
@@ -12,7 +13,8 @@ import type { Snapshot } from '../../../topology/snapshot/snapshot.ts'
 export interface RecoveryStart {
   readonly kind: FlowKind
   readonly sentence: string
-  readonly analysis: string
+  /** What is wrong; asked only where a recovery begins. */
+  readonly analysis: () => string
   readonly record: ClusterRecord | undefined
 }
 
@@ -67,12 +69,11 @@ export class RecoveryBook {
   }
 
   /** Opens, continues and ends the recovery that decisions are steps of. @returns what ended */
-  keep(decision: Decision, seen: Seen): EndedRecovery | null {
-    const { flow, sentence, analyses } = decision
+  keep(decision: Decision, seen: DecisionInput): EndedRecovery | null {
+    const { flow, sentence } = decision
     const { record, snapshot, published } = seen
     if (flow !== null) {
-      const analysis = analyses.find(({ severity }) => severity === 'critical')?.sentence ?? sentence
-      const ended = this.begin({ kind: flow, sentence, analysis, record })
+      const ended = this.begin({ kind: flow, sentence, analysis: () => worstIn(seen) ?? sentence, record })
       if (this.#open?.timeline.length === 0) this.note(`noticed: ${sentence}`)
       this.#answers(decision, seen)
       return ended
@@ -94,7 +95,7 @@ export class RecoveryBook {
       id: this.#random.hex(12),
       kind: start.kind,
       startedWallMs: this.#clock.wallMs(),
-      analysis: start.analysis,
+      analysis: start.analysis(),
       sentence: start.sentence,
       from: record?.primary ?? null,
       to: null,
@@ -160,6 +161,10 @@ export class RecoveryBook {
 }
 
 /** The switchover that goes on, and the one that begins now. */
+function worstIn(seen: DecisionInput): string | undefined {
+  return analyse(seen).find(({ severity }) => severity === 'critical')?.sentence
+}
+
 function switchoversIn({ actions }: Decision, { record }: Seen): readonly string[] {
   const begun = actions.flatMap((action) => (action.kind === 'commit' ? [action.next.intent] : []))
   return [record?.intent, ...begun].flatMap((intent) => (intent?.kind === 'switchover' ? [intent.request] : []))

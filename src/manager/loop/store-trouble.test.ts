@@ -7,7 +7,6 @@ const decision: Decision = {
   actions: [],
   sentence: 'no action: primary shop-0 is healthy',
   reasons: [],
-  analyses: [],
   blocked: false,
   flow: null,
   revisitMs: null,
