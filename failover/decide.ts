@@ -1,6 +1,7 @@
 import type { Analyses, Decision } from './protocol/decision.ts'
 import { inPlace, type Place } from '../src/common/errors/commands.ts'
 import type { Mode } from './flows/mode.ts'
+import { group } from './group/decide-group.ts'
 import { semisync } from './semisync/decide-semisync.ts'
 import type { DecisionInput } from './judge/situation.ts'
 import type { ClusterSpec } from './protocol/spec.ts'
@@ -26,6 +27,8 @@ export function modeOf({ mode }: Pick<ClusterSpec, 'mode'>): Mode {
   switch (mode) {
     case 'semisync':
       return semisync
+    case 'group':
+      return group
   }
 }
 

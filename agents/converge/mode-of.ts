@@ -1,5 +1,6 @@
 import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
+import { Group } from '../group/group.ts'
 import { Semisync } from '../semisync/semisync.ts'
 
 /**
@@ -10,5 +11,7 @@ export function modeOf(parts: Parts, done: () => void): Mode {
   switch (parts.config.mode) {
     case 'semisync':
       return new Semisync(parts, done)
+    case 'group':
+      return new Group(parts)
   }
 }

@@ -2,6 +2,7 @@ import { changeLife, lifeOf } from '../instance/life.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from './unsettled.ts'
+import { answersAlone } from '../instance/stored-state.ts'
 import type { Ending } from '../ports/volume.ts'
 
 /**
@@ -11,7 +12,7 @@ import type { Ending } from '../ports/volume.ts'
  */
 export async function judgeEndingFirst(parts: Parts): Promise<void> {
   const { file, course, notices } = parts
-  if (file.current.assignment?.role !== 'primary') return
+  if (!answersAlone(file.current)) return
   const ending = await glance(parts)
   if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
   course.binlogSet = null
@@ -78,7 +79,7 @@ export class SilenceWatch {
 
   #isToBeLookedInto(): boolean {
     const { file, process } = this.#parts
-    return file.current.assignment?.role === 'primary' && (process.state === 'running' || process.state === 'stopped')
+    return answersAlone(file.current) && (process.state === 'running' || process.state === 'stopped')
   }
 
   async #keepTail(seen: string, { sentence }: Ending): Promise<void> {
@@ -97,13 +98,13 @@ export class SilenceWatch {
 /** Milliseconds of silence that may be shown of a primary: as much as was looked into. */
 export function shownSilenceMs({ observer, doubts, file, world }: Parts): number {
   const { silentMs } = observer
-  if (silentMs === 0 || file.current.assignment?.role !== 'primary') return silentMs
+  if (silentMs === 0 || !answersAlone(file.current)) return silentMs
   return Math.max(0, silentMs - (world.clock.monotonicMs() - doubts.silenceSeenUpToMs))
 }
 
 /** A stop (SIGSTOP) is shown once it was looked into, and a death once it is known how it came. */
 export function isEndingUnseen({ process, doubts, file }: Parts): boolean {
-  if (file.current.assignment?.role !== 'primary') return false
+  if (!answersAlone(file.current)) return false
   if (process.state === 'stopped') return doubts.silenceSeenUpToMs < process.changedAtMs
   return (process.state === 'dead' || process.state === 'exiting') && !doubts.endingJudged
 }

@@ -4,10 +4,10 @@ import { mostInstances } from '../../topology/snapshot/member.ts'
 import { account, identifier, initialStatements, literal, replicationAccount } from './accounts.ts'
 
 describe('accounts', () => {
-  const statements = initialStatements('shop', 'top secret')
+  const statements = initialStatements('shop', 'top secret', 'semisync')
 
   it('lays down the same accounts on every instance, one statement a line, without binary log', () => {
-    expect(initialStatements('shop', 'top secret')).toEqual(statements)
+    expect(initialStatements('shop', 'top secret', 'semisync')).toEqual(statements)
     expect(statements[0]).toBe('SET SESSION sql_log_bin = 0')
     expect(statements.every((statement) => !statement.includes('\n') && !statement.includes(';'))).toBe(true)
   })

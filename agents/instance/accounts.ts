@@ -1,3 +1,4 @@
+import type { ModeName } from '../../failover/protocol/mode.ts'
 import { passwordFor } from '../../src/common/mysql/account-password.ts'
 import { instanceName, mostInstances, type InstanceName } from '../../topology/snapshot/member.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -9,6 +10,8 @@ export const agentUser = 'regent'
  * copy's accounts fit.
  */
 export const agentHost = '127.0.0.1'
+/** By which members of a replication group speak with each other, and a joiner with its donor. */
+export const groupUser = 'regent_group'
 export const clientUser = 'client'
 export const adminUser = 'admin'
 /** The database that `client` owns. */
@@ -48,7 +51,7 @@ export function account(user: string, host = '%'): string {
  * neither replication nor a copy changes it. One statement per line, as `--init-file` wants it. `root` is removed:
  * there is no account whose password is not derived from the secret.
  */
-export function initialStatements(cluster: string, secret: string): readonly string[] {
+export function initialStatements(cluster: string, secret: string, mode: ModeName): readonly string[] {
   return [
     'SET SESSION sql_log_bin = 0',
     ...createAccount(agentUser, 'localhost', secret),
@@ -64,6 +67,7 @@ export function initialStatements(cluster: string, secret: string): readonly str
     ...instancesOf(cluster)
       .map((instance) => replicationAccount(instance, secret))
       .flat(),
+    ...(mode === 'group' ? groupAccount(secret) : []),
     ...schemaStatements(),
     String.raw`INSERT INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user LIKE 'regent\_r\_%'`,
     `DROP USER ${account('root', 'localhost')}`,
@@ -100,6 +104,18 @@ export function replicationAccount(instance: InstanceName, secret: string): read
     ...createAccount(user, '%', secret),
     `GRANT REPLICATION SLAVE ON *.* TO ${account(user)}`,
     `GRANT CONNECTION_ADMIN, BACKUP_ADMIN ON *.* TO ${account(user)}`,
+  ]
+}
+
+/**
+ * CONNECTION_ADMIN: members speak with each other while a server is offline to everyone else (manual, "User Credentials
+ * For Distributed Recovery").
+ */
+function groupAccount(secret: string): readonly string[] {
+  return [
+    ...createAccount(groupUser, '%', secret),
+    `GRANT REPLICATION SLAVE ON *.* TO ${account(groupUser)}`,
+    `GRANT CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO ${account(groupUser)}`,
   ]
 }
 

@@ -122,6 +122,10 @@ export interface Jobs {
   cuttingOff: Promise<void> | null
   /** Other passwords are being given to accounts. */
   changesPasswords: boolean
+  /** The replication group is being joined or formed. */
+  startingGroup: Promise<void> | null
+  /** Why that failed the last time; '' where it did not. */
+  groupFailure: string
 }
 
 /** The end of its pod. */
@@ -170,7 +174,7 @@ export function nothingKnown(nowMs: number): Known {
     },
     guards: { closed: { lease: null, space: null }, lockedBy: null, optionsTried: new Map() },
     copying: { progress: null, besideEpoch: null, failures: new Map() },
-    jobs: { switchingOff: null, cuttingOff: null, changesPasswords: false },
+    jobs: { switchingOff: null, cuttingOff: null, changesPasswords: false, startingGroup: null, groupFailure: '' },
     pod: { termination: null },
   }
 }

@@ -1,5 +1,6 @@
 import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
 import type { NextPass, View } from './pass.ts'
+import type { StoredState } from './stored-state.ts'
 
 /** What an agent decides in one way of replicating. Pure. */
 export interface Decider {
@@ -30,4 +31,8 @@ export interface Mode extends Decider {
   prepareToLead(): Promise<void>
   /** The first half of a switchover, at the primary. Undone where it fails before the promise, which is an error. */
   demote(order: DemoteOrder): Promise<void>
+  /** Another one leads: what this server does as primary of an earlier epoch ends. */
+  stepDown(): Promise<void>
+  /** What is stored of an instance together with its being primary. */
+  marksOfPrimary(): Partial<StoredState>
 }

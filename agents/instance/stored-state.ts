@@ -46,6 +46,8 @@ export interface StoredState {
   readonly gtidsReset: boolean
   /** It was primary since its tail was last judged: there may be a tail that nobody acknowledged. */
   readonly mayHaveTail: boolean
+  /** The last epoch in which it formed its replication group, alone; 0 for none. In one epoch nobody forms it twice. */
+  readonly formedEpoch: number
 }
 
 /**
@@ -204,6 +206,11 @@ export function leads({ assignment, promise }: Pick<StoredState, 'assignment' | 
   return assignment?.role === 'primary' && assignment.epoch === promise
 }
 
+/** It is primary, and no group decides with it what is acknowledged: how its server ends may be in doubt. */
+export function answersAlone({ assignment }: Pick<StoredState, 'assignment'>): boolean {
+  return assignment?.role === 'primary' && assignment.group === undefined
+}
+
 /** The part of it that is reported. */
 export function summaryOf(stored: StoredState): StoredSummary {
   const { assignment } = stored
@@ -222,13 +229,15 @@ export function summaryOf(stored: StoredState): StoredSummary {
     incarnation: stored.incarnation,
     earlierIncarnations: stored.earlierIncarnations,
     toldNoted: stored.notedIncarnations.includes(stored.incarnation),
+    ...(stored.formedEpoch > 0 ? { formedEpoch: stored.formedEpoch } : {}),
   }
 }
 
 function summaryOfAssignment(assignment: Assignment): NonNullable<StoredSummary['assignment']> {
   const { epoch, revision, role, fenced, peers } = assignment
   const addresses = Object.fromEntries(peers.map(({ instance, agent }) => [instance, agent]))
-  const common = { epoch, revision, role, fenced, addresses }
+  const groupDoes = assignment.group === undefined ? {} : { groupDoes: assignment.group.does }
+  const common = { epoch, revision, role, fenced, addresses, ...groupDoes }
   if (assignment.role === 'replica')
     return {
       ...common,
@@ -283,6 +292,7 @@ const addedLater = {
   gtidsReset: false,
   medium: null,
   unproven: false,
+  formedEpoch: 0,
 } as const
 
 function checksum(sequence: bigint, payload: Uint8Array): Buffer {
@@ -311,5 +321,6 @@ export function freshState(volume: string, bootId: string): StoredState {
     fromThePast: false,
     gtidsReset: false,
     mayHaveTail: false,
+    formedEpoch: 0,
   }
 }

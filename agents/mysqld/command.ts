@@ -73,7 +73,7 @@ export async function runInitialise(
   try {
     await writeFile(
       initFile,
-      initialStatements(config.cluster, secret)
+      initialStatements(config.cluster, secret, config.mode)
         .map((statement) => `${statement};\n`)
         .join(''),
       { mode: 0o600, flag: 'wx' },

@@ -28,7 +28,6 @@ import { beginPasswords } from './passwords.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './reseeding.ts'
 import { notedNow, type StoredState } from '../instance/stored-state.ts'
-import { doubtsOf, settle } from '../doubts/unsettled.ts'
 import { RegentError } from '../../src/common/errors/errors.ts'
 import { memberId } from '../../topology/snapshot/member.ts'
 
@@ -58,7 +57,7 @@ export class Orders {
         revision: order.revision,
         assignment: withoutVolatile(order),
         ...this.#notedBy(order),
-        ...(order.role === 'primary' ? this.#marksOfPrimary() : {}),
+        ...(order.role === 'primary' ? this.#converger.mode.marksOfPrimary() : {}),
       })
       told.trustsAssignment = true
       if (isNew) course.converged = { revision: 0, done: false, sentence: 'newly assigned' }
@@ -70,21 +69,11 @@ export class Orders {
   /** What the order says and the disk does not keep. Another role ends what belongs to the one before. */
   async #hear(order: Assignment, now: Assignment | null): Promise<void> {
     const newEpoch = now?.epoch !== order.epoch
-    if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#leavePrimaryRole()
+    if (newEpoch && now?.role === 'primary' && order.role === 'replica') await this.#converger.mode.stepDown()
     this.#dropPromiseReport()
     if (order.role === 'primary') this.#leads(order, now)
     else hearOfSource(this.#parts, order, newEpoch)
     rememberElected(this.#parts, order, newEpoch)
-  }
-
-  #marksOfPrimary(): Partial<StoredState> {
-    const { doubts, file } = this.#parts
-    // Whoever is promoted although it forgot something was promoted by a person who accepted that.
-    const goesOn = file.current.assignment?.role === 'primary'
-    return {
-      ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset },
-      forgetful: goesOn && file.current.forgetful,
-    }
   }
 
   #leads(order: PrimaryAssignment, now: Assignment | null): void {
@@ -183,24 +172,6 @@ export class Orders {
     if (course.promiseReport) observer.knownToHold(course.promiseReport.holds)
     course.promiseReport = null
     course.receiverKept = false
-  }
-
-  /**
-   * Another hand leads now. Waiting sessions are never drained: killed, so that what they wait for stays a tail that
-   * can be cut.
-   */
-  async #leavePrimaryRole(): Promise<void> {
-    const { process, course, file, server } = this.#parts
-    leaveStage(this.#parts, 'leading')
-    if (process.state === 'dead' || process.state === 'absent') return
-    const demoted =
-      course.promiseReport?.epoch === file.current.promise &&
-      course.promiseReport.asPrimary &&
-      process.state === 'running'
-    if (!demoted) return process.kill()
-    await server.setEvents(false)
-    // Everything here was promised and belongs to what the new primary holds.
-    await settle(this.#parts, doubtsOf(this.#parts), { mayHaveTail: false })
   }
 
   async #obey(name: OrderName, order: AnyOrder, act: () => Promise<void>): Promise<readonly Step[]> {

@@ -23,6 +23,7 @@ const base = { version: orderVersion, cluster: 'shop', member: memberOf('shop-0'
 const peer = { instance: 'shop-1', host: hostOf('shop-1'), port: 3306, agent: `${hostOf('shop-1')}:9400` }
 const held = gtids('shop-0', 100)
 
+const group = { name: '11111111-2222-8333-8444-555555555555', does: 'join', consistency: 'EVENTUAL' } as const
 const primary: Required<PrimaryAssignment> = {
   ...base,
   role: 'primary',
@@ -37,6 +38,7 @@ const primary: Required<PrimaryAssignment> = {
   donates: true,
   run: 'run-2',
   elected: held,
+  group,
 }
 const replica: Required<ReplicaAssignment> = {
   ...base,
@@ -51,9 +53,10 @@ const replica: Required<ReplicaAssignment> = {
   sourceReady: true,
   catchUpFor: 'run-2.0',
   run: 'run-2',
+  group,
 }
 const promise: Required<PromiseOrder> = { ...base, after: held, waitMs: 0, keepReceiverFrom: 'shop-1', prepare: true }
-const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000 }
+const demote: Required<DemoteOrder> = { ...base, graceMs: 0, deadlineMs: 1_000, electUuid: uuidOf('shop-1') }
 const fetch: Required<FetchOrder> = { ...base, from: peer, until: held, deadlineMs: 1_000 }
 const reseed: Required<ReseedOrder> = {
   ...base,

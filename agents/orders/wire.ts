@@ -28,6 +28,12 @@ function message(fields: Readonly<Record<string, JsonSchema>>, optional: readonl
   return exactObject({ ...base, ...fields }, optional)
 }
 
+const group = exactObject({
+  name: { type: 'string', pattern: '^[0-9a-f-]{36}$' },
+  does: { enum: ['form', 'join', 'stayOut'] },
+  consistency: text(1, 32),
+})
+
 const primary = message(
   {
     role: { const: 'primary' },
@@ -42,8 +48,9 @@ const primary = message(
     donates: { const: true },
     run: name,
     elected: gtids,
+    group,
   },
-  ['countedUuids', 'connected', 'donates', 'run', 'elected'],
+  ['countedUuids', 'connected', 'donates', 'run', 'elected', 'group'],
 )
 
 const replica = message(
@@ -59,8 +66,9 @@ const replica = message(
     sourceReady: anyBoolean,
     catchUpFor: name,
     run: name,
+    group,
   },
-  ['sourceReady', 'catchUpFor', 'run'],
+  ['sourceReady', 'catchUpFor', 'run', 'group'],
 )
 
 const schemas = {
@@ -68,7 +76,7 @@ const schemas = {
     'keepReceiverFrom',
     'prepare',
   ]),
-  demote: message({ graceMs: duration, deadlineMs: duration }),
+  demote: message({ graceMs: duration, deadlineMs: duration, electUuid: uuid }, ['electUuid']),
   fetch: message({ from: endpoint, until: gtids, deadlineMs: duration }),
   reseed: message(
     { donor: endpoint, source: endpoint, destroys: gtids, sourceHolds: gtids, peers, beside: { const: true } },

@@ -1,4 +1,5 @@
 import type { PasswordsWish } from '../../failover/protocol/order.ts'
+import type { GroupPort } from './group.ts'
 import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import type { GtidText, ServerState, WriteProbe } from '../../topology/snapshot/observation.ts'
 
@@ -8,6 +9,9 @@ import type { GtidText, ServerState, WriteProbe } from '../../topology/snapshot/
  * `agents/sql/server.ts` does it in SQL; a simulation does it in memory.
  */
 export interface ServerPort {
+  /** In mode `group` alone. */
+  readonly group?: GroupPort
+
   /** Everything the observer reports, read in a few round trips. */
   readState(): Promise<ServerState>
   /**

@@ -3,6 +3,7 @@ import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/proto
 import type { Mode } from '../instance/mode.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { StoredState } from '../instance/stored-state.ts'
 import { demote } from './demotion.ts'
 import { lockLookMs, LockWatch } from './lock-watch.ts'
 import { Markers } from './marker.ts'
@@ -11,6 +12,7 @@ import { nextAsPrimary } from './primary.ts'
 import { promise } from './promise.ts'
 import { isPointed } from './connecting.ts'
 import { nextAsReplica } from './replica.ts'
+import { stepDown } from './stepping-down.ts'
 import { underPromise } from './under-promise.ts'
 
 /** Replicas follow a primary by GTID. A write is acknowledged once k counted replicas have received it. */
@@ -65,5 +67,19 @@ export class Semisync implements Mode {
 
   demote(order: DemoteOrder): Promise<void> {
     return demote(this.#parts, order)
+  }
+
+  stepDown(): Promise<void> {
+    return stepDown(this.#parts)
+  }
+
+  marksOfPrimary(): Partial<StoredState> {
+    const { doubts, file } = this.#parts
+    // Whoever is promoted although it forgot something was promoted by a person who accepted that.
+    const goesOn = file.current.assignment?.role === 'primary'
+    return {
+      ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset },
+      forgetful: goesOn && file.current.forgetful,
+    }
   }
 }

@@ -1,9 +1,10 @@
 import { passwordFor } from '../../src/common/mysql/account-password.ts'
 import { wantedAtRuntime } from '../../failover/protocol/runtime-settings.ts'
 import type { Clock, Timers } from '../../src/common/ports/ports.ts'
-import { agentUser } from '../instance/accounts.ts'
+import { agentUser, groupUser } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { ownedCount, ownedStatement } from './owned-gtids.ts'
+import { GroupSql } from './group.ts'
 import { PersistedSettings } from './persisted-settings.ts'
 import type { ServerPort } from '../ports/server.ts'
 import { beginBinlogAfter, purgeBinlogsBefore } from './binlog.ts'
@@ -71,8 +72,11 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
     persisted: new PersistedSettings(layout.dataDir),
     pulse: new ChannelPulse(world.clock, { encrypts }),
     wanted: wantedAtRuntime({ ...config, ...layout }),
+    hasGroup: config.mode === 'group',
   })
   const replication = new ReplicationSql(sql, { encrypts })
+
+  const group = config.mode === 'group' ? new GroupSql(sql, passwordFor(secret, groupUser)) : undefined
 
   const disconnect = () => {
     state.forget()
@@ -81,7 +85,8 @@ export function createSqlServer(config: AgentConfig, { world, secret, queryDeadl
 
   return {
     readState: () => state.read(queryDeadlineMs),
-    readHolds: () => replication.holds(),
+    readHolds: () => (group ?? replication).holds(),
+    ...(group && { group }),
     setReadOnly: async (to, deadlineMs = readOnlyMs) => void (await sql.change(readOnlyStatements[to], deadlineMs)),
     open: async () => void (await sql.change('SET GLOBAL read_only = OFF, GLOBAL offline_mode = OFF', readOnlyMs)),
     setOffline: async (on) => void (await sql.change(`SET GLOBAL offline_mode = ${on ? 'ON' : 'OFF'}`)),

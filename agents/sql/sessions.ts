@@ -1,6 +1,6 @@
 import { RegentError } from '../../src/common/errors/errors.ts'
 import type { DumpThread } from '../../topology/snapshot/observation.ts'
-import { agentUser } from '../instance/accounts.ts'
+import { agentUser, groupUser } from '../instance/accounts.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import type { Row } from './connection.ts'
 import { errnoOf } from './failure.ts'
@@ -19,7 +19,7 @@ const busyMicros = 100_000
  * `offline_mode` refuses the others at their end.
  */
 export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
-  AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
+  AND t.PROCESSLIST_USER NOT IN ('${agentUser}', 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_USER <> '${groupUser}' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
 
 const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign} AND t.PROCESSLIST_COMMAND <> 'Killed'`
 

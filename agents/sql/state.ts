@@ -5,6 +5,7 @@ import type { ChangedSetting, ServerState } from '../../topology/snapshot/observ
 import { replicationUserPrefix } from '../ports/server.ts'
 import { channelFrom, channelStatements, type ChannelPulse } from './channel.ts'
 import { dialectOf } from './dialect.ts'
+import { groupFrom, groupStatements, receivedFromGroup } from './group.ts'
 import { judgeOwned, ownedStatement } from './owned-gtids.ts'
 import { isRotated, passwordColumns, passwordIn } from './passwords.ts'
 import type { PersistedSettings } from './persisted-settings.ts'
@@ -42,6 +43,7 @@ export class StateReader {
   readonly #persisted: PersistedSettings
   readonly #pulse: ChannelPulse
   readonly #wanted: Wanted
+  readonly #hasGroup: boolean
   #foreignTables: ForeignTables | null = null
   #showBinlog: string | null = null
   /** How often events were changed since this server started, as it was seen last. */
@@ -50,13 +52,19 @@ export class StateReader {
   constructor(
     cluster: string,
     sql: Sql,
-    { persisted, pulse, wanted }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted },
+    {
+      persisted,
+      pulse,
+      wanted,
+      hasGroup,
+    }: { persisted: PersistedSettings; pulse: ChannelPulse; wanted: Wanted; hasGroup: boolean },
   ) {
     this.#cluster = cluster
     this.#sql = sql
     this.#persisted = persisted
     this.#pulse = pulse
     this.#wanted = wanted
+    this.#hasGroup = hasGroup
   }
 
   /** The server may be another one from now on. */
@@ -84,8 +92,12 @@ export class StateReader {
       dumpThreadsStatement,
       accounts,
       this.#showBinlog,
+      ...(this.#hasGroup ? groupStatements : []),
     ] as const
-    const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog]] = await this.#sql.readAll(asked, left())
+    const [replica, pulse, [ownedRow], [row], counts, dumps, found, [binlog], ...group] = await this.#sql.readAll(
+      asked,
+      left(),
+    )
     const channel = this.#pulse.from(replica, pulse)
     const executed = gtidsOf(row, 'executed')
     const seen = { printed: textOf(ownedRow, 'owned'), received: channel?.received, executed }
@@ -97,7 +109,8 @@ export class StateReader {
     return {
       ...factsFrom(row),
       owned: whole,
-      received: channel?.received ?? '',
+      received: this.#hasGroup ? receivedFromGroup(group[2] ?? []) : (channel?.received ?? ''),
+      ...(this.#hasGroup ? { group: groupFrom(group) } : {}),
       channel:
         channel &&
         channelFrom(channel, {

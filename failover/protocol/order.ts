@@ -34,6 +34,22 @@ interface AssignmentBase extends OrderBase {
    * word, and from an older manager.
    */
   readonly run?: string
+  /** In mode `group` alone. */
+  readonly group?: GroupTask
+}
+
+/** What a member of a replication group is to do about the group. */
+export interface GroupTask {
+  /** `group_replication_group_name`. */
+  readonly name: string
+  /**
+   * `form`: begin the group, alone, where its agent has not stored that this was done in this epoch. `join`: be a
+   * member of the group that others are in. `stayOut`: the record does not admit this instance, or nobody has formed
+   * the group yet.
+   */
+  readonly does: 'form' | 'join' | 'stayOut'
+  /** `group_replication_consistency`. */
+  readonly consistency: string
 }
 
 export interface PrimaryAssignment extends AssignmentBase {
@@ -119,6 +135,8 @@ export interface DemoteOrder extends OrderBase {
   /** Time running statements and idle transactions get before they are killed. */
   readonly graceMs: number
   readonly deadlineMs: number
+  /** In mode `group`: the `server_uuid` of the member that the group is to make primary. */
+  readonly electUuid?: string
 }
 
 /** Follow a member until `until` is held, under a promise and an intent, before a commit. */

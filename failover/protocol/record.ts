@@ -29,6 +29,19 @@ export interface ClusterRecord {
    * primary that lacks a part of the set does not open. Absent in records of older versions.
    */
   readonly elected?: GtidText
+  /** In mode `group` alone. */
+  readonly group?: GroupRecord
+}
+
+/** What a cluster's replication group is. */
+export interface GroupRecord {
+  /** `group_replication_group_name`, a UUID. The same as long as there is the cluster. */
+  readonly name: string
+  /**
+   * The primary of this epoch is to form the group, alone. Nobody joins before the primary's agent has stored that the
+   * group is formed.
+   */
+  readonly forming: boolean
 }
 
 /**

@@ -1,8 +1,10 @@
 import { RegentError } from '../../src/common/errors/errors.ts'
+import type { ModeName } from './mode.ts'
 import { ordinalOf } from '../../topology/snapshot/member.ts'
 
 /** What the settings of one server depend on: its agent's configuration, and where things lie on its volume. */
 export interface ServerFacts {
+  readonly mode: ModeName
   readonly instance: string
   readonly host: string
   readonly port: number
@@ -38,6 +40,15 @@ const ownDefault = (name: string, value: Value, reason: string): ServerSetting =
   managed: false,
   reason,
 })
+/** A setting of the group replication plugin, in mode `group` alone. */
+const ofGroup = (name: string, value: string | ((facts: ServerFacts) => string), reason: string): ServerSetting =>
+  loose(
+    managed(
+      `group_replication_${name}`,
+      (facts) => (facts.mode === 'group' ? (typeof value === 'function' ? value(facts) : value) : undefined),
+      reason,
+    ),
+  )
 const loose = (setting: ServerSetting): ServerSetting => ({ ...setting, loose: true })
 
 /**
@@ -140,7 +151,8 @@ export const serverSettings: readonly ServerSetting[] = [
   ),
   managed(
     'plugin_load_add',
-    'semisync_source.so;semisync_replica.so;mysql_clone.so',
+    ({ mode }) =>
+      `semisync_source.so;semisync_replica.so;mysql_clone.so${mode === 'group' ? ';group_replication.so' : ''}`,
     'loaded at start, so that no statement has to install them',
   ),
 
@@ -154,6 +166,40 @@ export const serverSettings: readonly ServerSetting[] = [
     managed('rpl_semi_sync_source_wait_no_replica', 'ON', 'losing the replicas must not switch acknowledgements off'),
   ),
 
+  ofGroup('start_on_boot', 'OFF', 'whether a member joins is the agent’s word'),
+  ofGroup('bootstrap_group', 'OFF', 'who forms a group is the record’s word: else there would be two groups'),
+  ofGroup('single_primary_mode', 'ON', 'one writer at a time'),
+  ofGroup('enforce_update_everywhere_checks', 'OFF', 'single_primary_mode needs it'),
+  ofGroup(
+    'communication_stack',
+    'MYSQL',
+    'who speaks to a member logs in to its server; with XCOM anybody on an allowed machine may expel members',
+  ),
+  ofGroup('local_address', ({ host, port }) => `${host}:${port}`, 'the MYSQL stack listens where the server listens'),
+  ofGroup('ssl_mode', 'REQUIRED', 'members speak TLS with each other'),
+  ofGroup('recovery_use_ssl', 'ON', 'the account of the group logs in over TLS'),
+  ofGroup('recovery_get_public_key', 'ON', 'caching_sha2_password, where TLS is not there'),
+  ofGroup('recovery_reconnect_interval', '2', 'a joiner tries the next donor soon; the default waits for a minute'),
+  ofGroup(
+    'exit_state_action',
+    'OFFLINE_MODE',
+    'a member that lost its group answers nobody: neither old reads nor writes',
+  ),
+  ofGroup(
+    'unreachable_majority_timeout',
+    '20',
+    'the agent closes a member without a majority within its lease, and keeps it in the group, so that the majority can be restored; this is the net below an agent that died',
+  ),
+  ofGroup(
+    'member_expel_timeout',
+    '0',
+    'the group waits 5 s for a silent member anyhow; one that comes back joins again within seconds',
+  ),
+  ofGroup('autorejoin_tries', '0', 'the agent joins again, and sooner than after five minutes'),
+  ofGroup('components_stop_timeout', '30', 'a stop must end'),
+  ofGroup('message_cache_size', '134217728', 'the default takes a gigabyte of memory'),
+  ofGroup('clone_threshold', '9223372036854775807', 'the agent makes copies: mysqld could not start itself again'),
+  ofGroup('paxos_single_leader', 'OFF', 'with ON a dead primary cannot be expelled before the group’s own time-out'),
   managed(
     'require_secure_transport',
     ({ clientTls }) => (clientTls?.required ? 'ON' : undefined),
@@ -209,6 +255,7 @@ const refused: Readonly<Record<string, string>> = {
   'replicate_*': 'a filter leaves out transactions that the GTID set claims to have',
   replica_skip_errors: 'a skipped error is a difference that nobody sees',
   replica_load_tmpdir: 'the agent reads the relay logs from the data folder',
+  'group_replication_*': 'membership is what safety rests on',
   'rpl_semi_sync_*': 'acknowledgements are what safety rests on',
   grant_tables: 'accounts are the gates',
   networking: 'clients and replicas come over the network',

@@ -122,6 +122,17 @@ export const clusterSpecSchema = Type.Object(
       description:
         'Archives of an instance (tails that were cut off, errant transactions) are removed, the oldest first, once all of them take more than this; never what was archived last. 4 GiB.',
     }),
+    group: Type.Object(
+      {
+        consistency: Type.Enum(['EVENTUAL', 'BEFORE_ON_PRIMARY_FAILOVER', 'BEFORE', 'AFTER', 'BEFORE_AND_AFTER'], {
+          type: 'string',
+          default: 'BEFORE_ON_PRIMARY_FAILOVER',
+          description:
+            'group_replication_consistency. With the default nobody reads from, or writes to, a new primary before what the old one acknowledged is applied there.',
+        }),
+      },
+      { additionalProperties: false, default: {}, description: 'In mode group alone.' },
+    ),
     switchover: Type.Object(
       {
         graceMs: milliseconds(1_000, 'Time running statements and idle transactions get before they are killed.'),

@@ -1,3 +1,5 @@
+import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
+import { routeActions } from '../flows/route.ts'
 import { analyse } from '../../topology/analysis/analyse.ts'
 import { describeLag, isBehind } from '../../topology/snapshot/lag.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
@@ -24,7 +26,6 @@ import { copiesDue } from '../judge/seeding-plan.ts'
 import { scalingStep } from '../flows/scaling.ts'
 import {
   isFenced,
-  isLive,
   isServing,
   liveView,
   liveViews,
@@ -70,22 +71,12 @@ function revisitedBy(ms: number | null, flow: FlowStep): FlowStep {
 }
 
 function flowStep(input: DecisionInput): FlowStep {
-  const { instances } = input.snapshot
-  if (instances.length > 0 && !instances.some(isLive)) {
-    const isBeingMade = input.record === undefined && instances.every(({ heardAtMs }) => heardAtMs === null)
-    if (isBeingMade)
-      return step(`waiting for the first word of the agents of ${instances.map(({ name }) => name).join(', ')}`, [], {
-        revisitMs: 1_000,
-      })
-    return step('no action: this manager reaches no instance at all and suspects itself', [], {
-      blocked: true,
-      revisitMs: 1_000,
-    })
-  }
+  const nobody = nobodyAnswers(input)
+  if (nobody !== null) return nobody
   if (input.record === undefined) return bootstrapFlow(input)
   const situation: Situation = { ...input, record: input.record }
-  const past = fromThePast(situation) ?? namingAnother(situation)
-  if (past !== null) return step(past, [], { blocked: true, revisitMs: 1_000 })
+  const doubtful = recordInDoubt(situation)
+  if (doubtful !== null) return doubtful
   const always = [...routeActions(situation), ...renounceOrders(situation)]
   const flow = primaryFlow(situation)
   return { ...flow, actions: [...always, ...flow.actions, ...passwordsOrders(situation)] }
@@ -94,36 +85,6 @@ function flowStep(input: DecisionInput): FlowStep {
 function bootstrapFlow(input: DecisionInput): FlowStep {
   const next = bootstrapStep(input)
   return next.actions.length === 0 && !next.blocked ? next : { ...next, flow: 'bootstrap' }
-}
-
-/** What an agent stored is newer than the record: the store was put back. Nothing is ordered; a person decides. */
-function fromThePast({ snapshot, record }: Situation): string | null {
-  const ahead = liveViews(snapshot).find(({ observation: { stored } }) => {
-    const acted = stored.assignment?.epoch ?? 0
-    return (
-      acted > record.epoch ||
-      stored.promise > record.epoch + 1 ||
-      (acted === record.epoch && stored.revision > record.revision)
-    )
-  })
-  if (ahead === undefined) return null
-  const { promise, revision } = ahead.observation.stored
-  return `record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
-}
-
-/**
- * An epoch has one primary: where somebody else was made primary in it, this record is not the one that did that.
- * Nothing is ordered; a person decides.
- */
-function namingAnother({ snapshot, record }: Situation): string | null {
-  const named = instanceOf(record.primary)
-  const other = liveViews(snapshot).find(
-    ({ name, observation: { stored } }) =>
-      name !== named && stored.assignment?.role === 'primary' && stored.assignment.epoch === record.epoch,
-  )
-  if (other === undefined) return null
-  const says = `the record says ${named} in the same epoch, revision ${record.revision}`
-  return `record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
 }
 
 function primaryFlow(situation: Situation): FlowStep {
@@ -339,23 +300,6 @@ function withAssignments(situation: Situation, flow: FlowStep): FlowStep {
     (action) => action.kind !== 'assign' || !already.has(action.to),
   )
   return { ...flow, actions: [...flow.actions, ...orders] }
-}
-
-/** After a commit the published address is swapped in one write, whatever else is still to converge (safety rule 7). */
-function routeActions({ record, published, snapshot }: Situation): readonly Action[] {
-  const instance = instanceOf(record.primary)
-  const view = snapshot.instances.find((candidate) => candidate.name === instance)
-  if (
-    view === undefined ||
-    view.host === '' ||
-    (published?.epoch === record.epoch &&
-      published.instance === instance &&
-      published.host === view.host &&
-      published.port === view.port)
-  )
-    return []
-  if (published && published.epoch > record.epoch) return []
-  return [{ kind: 'route', route: { epoch: record.epoch, instance, host: view.host, port: view.port } }]
 }
 
 function expectedBy(record: ClusterRecord | undefined) {

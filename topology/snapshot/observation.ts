@@ -99,6 +99,36 @@ export interface ServerState {
   readonly changedSettings?: readonly ChangedSetting[]
   /** Of those accounts that are there of the two that people and applications use. Absent from older agents. */
   readonly passwords?: readonly AccountPassword[]
+  /** The replication group as this server sees the group. In mode `group` alone. */
+  readonly group?: GroupState
+}
+
+/** `MEMBER_STATE` of `performance_schema.replication_group_members`. */
+export type MemberState = 'ONLINE' | 'RECOVERING' | 'OFFLINE' | 'ERROR' | 'UNREACHABLE'
+
+/** A replication group as one of its members, or a server that is none, shows the group. */
+export interface GroupState {
+  /** `group_replication_group_name`; '' where none is set. */
+  readonly name: string
+  /** Of this server itself. */
+  readonly state: MemberState
+  readonly viewId: string
+  /** Everybody of the view, this server among them. Only this server where it is no member. */
+  readonly members: readonly GroupMember[]
+  /** Transactions that wait here to be certified, and to be applied. */
+  readonly certifying: number
+  readonly applying: number
+  /** What the channels of the group reported last as an error; '' for nothing. */
+  readonly error: string
+}
+
+export interface GroupMember {
+  readonly uuid: string
+  readonly host: string
+  readonly port: number
+  readonly state: MemberState
+  readonly role: 'PRIMARY' | 'SECONDARY' | ''
+  readonly version: string
 }
 
 /** A setting of the server, or an option of its channel, that somebody changed while the server runs. */
@@ -145,6 +175,8 @@ export interface StoredSummary {
      * Where it was told that each instance is: an instance may come back at another address. Absent from older agents.
      */
     readonly addresses?: Readonly<Record<InstanceName, string>>
+    /** What it is to do about its replication group. In mode `group` alone. */
+    readonly groupDoes?: 'form' | 'join' | 'stayOut'
   } | null
   /**
    * As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order
@@ -178,6 +210,8 @@ export interface StoredSummary {
    * not ask.
    */
   readonly toldNoted?: boolean
+  /** The last epoch in which it formed its replication group, alone. Absent for none. */
+  readonly formedEpoch?: number
 }
 
 /**

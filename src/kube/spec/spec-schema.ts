@@ -263,6 +263,7 @@ export const mysqlClusterSpecSchema = closed(
       default: {},
       description: 'How patient a planned change of the primary is.',
     }),
+    group: closed(core.group.properties, { default: {}, description: 'What only a cluster in mode group has.' }),
     reseed: core.reseed,
     cloneAboveTransactions: core.cloneAboveTransactions,
     maxLagSeconds: core.maxLagSeconds,

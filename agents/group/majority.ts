@@ -1,0 +1,12 @@
+import type { GroupMember, GroupState } from '../../topology/snapshot/observation.ts'
+
+/** Whether this member still hears a majority of its view: only then anything can be agreed on. */
+export function hasMajority({ members }: Pick<GroupState, 'members'>): boolean {
+  const heard = members.filter(({ state }) => state !== 'UNREACHABLE').length
+  return heard * 2 > members.length
+}
+
+/** This server as its view shows the server; undefined outside of a view. */
+export function ownMember({ members }: GroupState, uuid: string): GroupMember | undefined {
+  return members.find((member) => member.uuid === uuid)
+}

@@ -1,0 +1,172 @@
+import { counted } from '../../src/common/text/words.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
+import { isLeadingGroup, isMemberAs } from './stage.ts'
+import { unappliedOf } from '../../topology/snapshot/holdings.ts'
+import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import { whyClosed } from '../instance/known.ts'
+import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import { hasMajority, ownMember } from './majority.ts'
+import {
+  becomeMember,
+  becomePrimary,
+  closeToEverybody,
+  joinGroup,
+  leaveGroup,
+  letReadersIn,
+  openAgain,
+} from './steps.ts'
+
+/** A member of a replication group, what it is told, and what its server says. */
+export interface Membership {
+  readonly assignment: Assignment
+  readonly task: GroupTask
+  readonly state: ServerState
+  readonly group: GroupState
+  /** The group is being joined, or formed, at this moment. */
+  readonly isStarting: boolean
+  /** Why the last start failed; '' where none did since this server was a member. */
+  readonly failure: string
+}
+
+/** What an agent does by the state of its member: one row each. Pure. */
+export function nextAsMember(view: View, member: Membership): NextPass {
+  const { group } = member
+  switch (group.state) {
+    case 'OFFLINE':
+      return outside(view, member)
+    case 'ERROR':
+      return inError(member)
+    case 'RECOVERING':
+      return recovering(member)
+    case 'UNREACHABLE':
+      return waits(member, 'this member does not know its own state')
+    case 'ONLINE':
+      return hasMajority(group) ? online(view, member) : withoutMajority(member)
+  }
+}
+
+/** Closed for everybody. Then it joins, forms the group, or stays out, as it is told. */
+function outside(view: View, member: Membership): NextPass {
+  const { task, assignment, isStarting, failure } = member
+  const closing = closes(member)
+  if (closing.length > 0) return { steps: closing, next: 'after a look' }
+  if (task.does === 'stayOut') return waits(member, 'outside of the group: it waits until the record admits it')
+  const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch
+  const what = forms ? 'forms the group' : 'joins the group'
+  if (isStarting) return waits(member, failure === '' ? what : `${what}; before: ${failure}`)
+  return {
+    steps: [joinGroup(member, forms)],
+    then: { converged: { revision: assignment.revision, done: false, sentence: what } },
+    next: 'when something changes',
+  }
+}
+
+/** Expelled, or stopped by an error: it leaves what is left of its membership and comes again. */
+function inError(member: Membership): NextPass {
+  const why = member.group.error === '' ? 'it was expelled, or lost its majority for long' : member.group.error
+  return {
+    steps: [...closes(member), notice('GroupMemberInError', `this member left its group: ${why}`), leaveGroup, outdate],
+    then: { converged: { revision: member.assignment.revision, done: false, sentence: `leaves the group: ${why}` } },
+    next: 'after a look',
+  }
+}
+
+/** Nobody reads what is older than what the group has acknowledged. */
+function recovering(member: Membership): NextPass {
+  const left = counted(member.group.applying, 'transaction')
+  return { ...waits(member, `recovers from another member: ${left} to apply`), steps: closes(member) }
+}
+
+/**
+ * Nothing can be acknowledged here, and others may have gone on without this member: neither writes nor reads. It stays
+ * in the group: its majority may come back, or be restored.
+ */
+function withoutMajority(member: Membership): NextPass {
+  const { members } = member.group
+  const silent = members.filter(({ state }) => state === 'UNREACHABLE').length
+  const sentence = `closed: ${silent} of ${members.length} members do not answer, which is no majority`
+  return { ...waits(member, sentence), steps: closes(member), next: 'soon' }
+}
+
+/** A member that the group counts on. What it may have forgotten it has got from the others. */
+function online(view: View, member: Membership): NextPass {
+  const { task, assignment, group, state } = member
+  if (task.does === 'stayOut') return { steps: [leaveGroup, outdate], next: 'after a look' }
+  const formed = task.does === 'form' && view.stored.formedEpoch < assignment.epoch
+  const store = {
+    ...(formed ? { formedEpoch: assignment.epoch } : {}),
+    ...(view.stored.forgetful ? { forgetful: false } : {}),
+  }
+  const closed = assignment.fenced ? 'fenced by a person' : whyClosed(view.guards)
+  const pass =
+    closed !== null
+      ? { ...waits(member, `closed: ${closed}`), steps: closes(member) }
+      : ownMember(group, state.uuid)?.role === 'PRIMARY'
+        ? asPrimary(view, member)
+        : asSecondary(view, member)
+  return Object.keys(store).length === 0 ? pass : { ...pass, store }
+}
+
+/**
+ * The group takes read-only off itself once the group has elected a primary. What its agent had closed only the agent
+ * opens again, and not before everything received is applied.
+ */
+function asPrimary(view: View, member: Membership): NextPass {
+  const { state, group, assignment } = member
+  if (state.superReadOnly || state.readOnly) return opensAsPrimary(view, member)
+  return {
+    steps: [
+      ...(state.offlineMode ? [letReadersIn, outdate] : []),
+      ...(isLeadingGroup(view.life) ? [] : [becomePrimary]),
+    ],
+    then: {
+      converged: { revision: assignment.revision, done: true, sentence: `primary of the group, ${onlineOf(group)}` },
+    },
+    next: state.offlineMode ? 'after a look' : 'when something changes',
+  }
+}
+
+function opensAsPrimary(view: View, member: Membership): NextPass {
+  const { state, group } = member
+  const isBehind = group.applying > 0 || !unappliedOf(state).isEmpty()
+  const byHand = isLeadingGroup(view.life)
+  if (!isBehind && (state.offlineMode || byHand))
+    return {
+      steps: [
+        openAgain,
+        outdate,
+        ...(byHand ? [notice('Opened', 'the primary was read-only by another hand and is open again')] : []),
+      ],
+      next: 'after a look',
+    }
+  return { ...waits(member, 'elected by the group: it applies what it received before'), next: 'soon' }
+}
+
+function asSecondary(view: View, member: Membership): NextPass {
+  const { state, group, assignment } = member
+  return {
+    steps: [
+      ...(isMemberAs(view.life) ? [] : [becomeMember]),
+      ...(state.superReadOnly ? [] : [closeForWrites]),
+      ...(state.offlineMode ? [letReadersIn, outdate] : []),
+    ],
+    then: {
+      converged: { revision: assignment.revision, done: true, sentence: `secondary of the group, ${onlineOf(group)}` },
+    },
+    next: state.offlineMode ? 'after a look' : 'when something changes',
+  }
+}
+
+const closeForWrites = step('close for writes', ({ server }) => server.setReadOnly('closed'))
+
+function onlineOf({ members }: GroupState): string {
+  return `${members.filter(({ state }) => state === 'ONLINE').length} of ${counted(members.length, 'member')} online`
+}
+
+function closes({ state }: Membership): readonly Step[] {
+  return state.superReadOnly && state.offlineMode ? [] : [closeToEverybody]
+}
+
+function waits({ assignment: { revision } }: Membership, sentence: string): NextPass {
+  return { ...rest, then: { converged: { revision, done: false, sentence } } }
+}

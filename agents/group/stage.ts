@@ -1,0 +1,21 @@
+import { leadingOf, type Leading, type Life } from '../instance/life.ts'
+
+/** The group made it primary, and its events run. */
+export function isLeadingGroup(life: Life): boolean {
+  return leadingOf(life)?.step === 'open'
+}
+
+/** It is a secondary, and its events do not run. */
+export function isMemberAs({ stage }: Life): boolean {
+  return stage.is === 'following' && stage.as === 'secondary'
+}
+
+export const leadsGroup: Leading = {
+  is: 'leading',
+  step: 'open',
+  inPlace: false,
+  executed: '',
+  wasPrepared: false,
+  applied: null,
+  tidyAtMs: null,
+}

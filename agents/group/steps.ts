@@ -1,0 +1,95 @@
+import { describeError } from '../../src/common/errors/errors.ts'
+import { changeLife } from '../instance/life.ts'
+import type { Parts } from '../instance/parts.ts'
+import { step, type Step } from '../instance/pass.ts'
+import type { GroupPort } from '../ports/group.ts'
+import type { Membership } from './membership.ts'
+import { leadsGroup } from './stage.ts'
+
+/** Steps of a member. What each one is for is told where the steps are decided (`membership.ts`). */
+
+/** Commits that wait for a majority hold read-only up, and are ended with their sessions: nobody is told that they are done. */
+export const closeToEverybody = step('close to everybody', async ({ server, observer }) => {
+  try {
+    await server.setOffline(true)
+    await server.killForeignSessions()
+    await server.setReadOnly('closed', 500)
+  } finally {
+    observer.outdate()
+  }
+})
+
+export const letReadersIn = step('end offline mode', async ({ server, clientCertificate }) => {
+  await clientCertificate?.show()
+  await server.setOffline(false)
+})
+
+/** Only of the member that the group calls primary. */
+export const openAgain = step('open', async ({ server, clientCertificate }) => {
+  await clientCertificate?.show()
+  await server.open()
+})
+
+export const becomePrimary = step('run events', async (parts) => {
+  await parts.server.setEvents(true)
+  changeLife(parts, { stage: leadsGroup })
+})
+
+export const becomeMember = step('stop events', async (parts) => {
+  await parts.server.setEvents(false)
+  const sinceMs = parts.world.clock.monotonicMs()
+  changeLife(parts, { stage: { is: 'following', step: 'started', as: 'secondary', sinceMs } })
+})
+
+export const leaveGroup = step('leave the group', (parts) => groupOf(parts).stop())
+
+/** How long what an earlier life received is applied before a group is formed of it. */
+const applyMs = 60_000
+
+/** A start takes until this server is in a view: it goes on in the background, and is begun once. */
+export function joinGroup({ assignment, task }: Membership, forms: boolean): Step {
+  return step(forms ? 'form the group' : 'join the group', async (parts) => {
+    const { jobs, config, notices, file } = parts
+    const others = assignment.peers.filter(({ instance }) => instance !== config.instance)
+    const settings = {
+      name: task.name,
+      consistency: task.consistency,
+      seeds: others.map(({ host, port }) => `${host}:${port}`),
+    }
+    const start = async (): Promise<void> => {
+      if (forms) await applyReceived(parts)
+      await groupOf(parts).start(settings, forms)
+      // On disk before anybody hears that the group is there: in this epoch it is never formed again.
+      if (forms) await file.update({ formedEpoch: assignment.epoch })
+    }
+    jobs.startingGroup ??= start()
+      .then(
+        () => '',
+        (error: unknown) => {
+          const why = describeError(error)
+          notices.add('GroupNotJoined', `the group was not ${forms ? 'formed' : 'joined'}: ${why}`)
+          return why
+        },
+      )
+      .then((failure) => {
+        jobs.groupFailure = failure
+        jobs.startingGroup = null
+        parts.observer.outdate()
+        // What the group made of this server is seen by a look alone.
+        void parts.observer.refresh().catch(() => undefined)
+      })
+  })
+}
+
+async function applyReceived(parts: Parts): Promise<void> {
+  const { server } = parts
+  const { executed, received } = await server.readHolds()
+  if (received === '' || received === executed) return
+  await groupOf(parts).applyReceived()
+  await server.waitExecuted(received, applyMs)
+}
+
+function groupOf({ server }: Parts): GroupPort {
+  if (server.group === undefined) throw new TypeError('an agent in mode group has a server with a group')
+  return server.group
+}

@@ -1,0 +1,24 @@
+/** What a joiner needs before it can start (manual, "Configuring an Instance for Group Replication"). */
+export interface GroupSettings {
+  /** `group_replication_group_name`. */
+  readonly name: string
+  /** `host:port` of the others. */
+  readonly seeds: readonly string[]
+  /** `group_replication_consistency`. */
+  readonly consistency: string
+}
+
+/** What the agent can do to its mysqld as a member of a replication group. Rejects as `ServerPort` does. */
+export interface GroupPort {
+  /** Joins the group, or forms it. Resolves once this server is in a view. Rejects with the plugin's own words. */
+  start(settings: GroupSettings, forms: boolean): Promise<void>
+  /** Leaves the group. What was received is applied first. No-op outside of a group. */
+  stop(): Promise<void>
+  /**
+   * Has the group make another member primary. Transactions that run get `graceMs`, then their sessions are ended.
+   * Rejects past the deadline, and where the group refuses: then the primary stays.
+   */
+  electPrimary(uuid: string, limits: { readonly graceMs: number; readonly deadlineMs: number }): Promise<void>
+  /** Applies what an earlier life of this server received and did not apply. Outside of a group alone. */
+  applyReceived(): Promise<void>
+}

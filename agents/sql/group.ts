@@ -1,0 +1,117 @@
+import type { GroupMember, GroupState, MemberState } from '../../topology/snapshot/observation.ts'
+import { groupUser, literal } from '../instance/accounts.ts'
+import { dialectOf } from './dialect.ts'
+import type { GroupPort, GroupSettings } from '../ports/group.ts'
+import type { Row } from './connection.ts'
+import { gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
+
+/**
+ * Members, what they have to do, and errors of the group's channels: what `groupFrom` is to be given the answers of.
+ * Until the group was started once the server shows itself alone, as OFFLINE.
+ */
+export const groupStatements = [
+  `SELECT @@server_uuid = MEMBER_ID AS isOwn, MEMBER_ID AS uuid, MEMBER_HOST AS host, MEMBER_PORT AS port, MEMBER_STATE AS state, MEMBER_ROLE AS role,
+    MEMBER_VERSION AS version FROM performance_schema.replication_group_members`,
+  `SELECT VIEW_ID AS viewId, COUNT_TRANSACTIONS_IN_QUEUE AS certifying, COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE AS applying
+    FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid`,
+  `SELECT @@global.group_replication_group_name AS name,
+    (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
+    COALESCE((SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1),
+      (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1), '') AS error`,
+] as const
+
+/** @param rows what the server answered to `groupStatements`, in that order */
+export function groupFrom(rows: readonly (readonly Row[])[]): GroupState {
+  const [members = [], [stats] = [undefined], [facts] = [undefined]] = rows
+  const own = members.find((row) => numberOf(row, 'isOwn') === 1)
+  return {
+    name: textOf(facts, 'name'),
+    state: own === undefined ? 'OFFLINE' : stateIn(own),
+    viewId: textOf(stats, 'viewId'),
+    members: members.filter((row) => textOf(row, 'uuid') !== '').map(memberIn),
+    certifying: numberOf(stats, 'certifying'),
+    applying: numberOf(stats, 'applying'),
+    error: textOf(facts, 'error'),
+  }
+}
+
+/** What the group has sent here, applied or not. */
+export function receivedFromGroup([facts]: readonly Row[]): string {
+  return gtidsOf(facts, 'received')
+}
+
+function memberIn(row: Row): GroupMember {
+  return {
+    uuid: textOf(row, 'uuid'),
+    host: textOf(row, 'host'),
+    port: numberOf(row, 'port'),
+    state: stateIn(row),
+    role: textOf(row, 'role') as GroupMember['role'],
+    version: textOf(row, 'version'),
+  }
+}
+
+function stateIn(row: Row): MemberState {
+  return (textOf(row, 'state') || 'OFFLINE') as MemberState
+}
+
+/** A start returns once the member is in a view, or the plugin gave up: it waits for a view for at most a minute. */
+const startMs = 90_000
+const stopMs = 60_000
+
+/** What this server does as a member of a replication group, in SQL. */
+export class GroupSql implements GroupPort {
+  readonly #sql: Sql
+  readonly #password: string
+
+  /** @param password of `groupUser` */
+  constructor(sql: Sql, password: string) {
+    this.#sql = sql
+    this.#password = password
+  }
+
+  async start(settings: GroupSettings, forms: boolean): Promise<void> {
+    await this.#configure(settings)
+    await this.#sql.change(`SET GLOBAL group_replication_bootstrap_group = ${forms ? 'ON' : 'OFF'}`)
+    try {
+      await this.#sql.changeUnbroken('START GROUP_REPLICATION', startMs)
+    } finally {
+      // Never left on: the next start would form a second group.
+      if (forms) await this.#sql.change('SET GLOBAL group_replication_bootstrap_group = OFF')
+    }
+  }
+
+  async #configure({ name, seeds, consistency }: GroupSettings): Promise<void> {
+    await this.#sql.change(
+      [
+        `SET GLOBAL group_replication_group_name = ${literal(name)}`,
+        `GLOBAL group_replication_group_seeds = ${literal(seeds.join())}`,
+        `GLOBAL group_replication_consistency = ${literal(consistency)}`,
+      ].join(', '),
+    )
+    await this.#sql.change(
+      `CHANGE REPLICATION SOURCE TO SOURCE_USER = ${literal(groupUser)}, SOURCE_PASSWORD = ${literal(this.#password)} FOR CHANNEL 'group_replication_recovery'`,
+    )
+  }
+
+  async stop(): Promise<void> {
+    await this.#sql.changeUnbroken('STOP GROUP_REPLICATION', stopMs)
+  }
+
+  /** See the manual, "Changing the Primary". */
+  async electPrimary(uuid: string, { graceMs, deadlineMs }: { graceMs: number; deadlineMs: number }): Promise<void> {
+    const [row] = await this.#sql.read('SELECT @@version AS version')
+    const statement = dialectOf(textOf(row, 'version')).electPrimary(literal(uuid), Math.ceil(graceMs / 1_000))
+    await this.#sql.change(statement, deadlineMs)
+  }
+
+  async applyReceived(): Promise<void> {
+    await this.#sql.changeUnbroken("START REPLICA SQL_THREAD FOR CHANNEL 'group_replication_applier'")
+  }
+
+  /** In the order received, executed, so that nothing that moves in between is missed. */
+  async holds(): Promise<{ executed: string; received: string; owned: string }> {
+    const [facts, [row]] = await this.#sql.readAll([groupStatements[2], 'SELECT @@global.gtid_executed AS executed'])
+    return { received: receivedFromGroup(facts), executed: gtidsOf(row, 'executed'), owned: '' }
+  }
+}

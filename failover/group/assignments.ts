@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
+import { orderFor, peersOf } from '../flows/assignments.ts'
+import {
+  endpointOf,
+  isFenced,
+  liveView,
+  liveViews,
+  viewNamed,
+  type LiveView,
+  type Situation,
+} from '../judge/situation.ts'
+import type { Action } from '../protocol/decision.ts'
+import type { Assignment, GroupTask } from '../protocol/order.ts'
+import { countedMembers } from '../protocol/record.ts'
+
+/** The name of the group that this member forms first: a UUID that no other member makes. */
+export function groupNameFor(cluster: string, member: MemberId): string {
+  const digest = createHash('sha256').update(`${cluster} ${member}`).digest('hex')
+  // The form of a UUID that is made of a name (RFC 9562, version 8).
+  const [a, b, c, d, e] = [
+    digest.slice(0, 8),
+    digest.slice(8, 12),
+    digest.slice(13, 16),
+    digest.slice(17, 20),
+    digest.slice(20, 32),
+  ]
+  return `${a}-${b}-8${c}-8${d}-${e}`
+}
+
+/** What everybody should be, given the record, and the orders for those who are not told yet. */
+export function assignmentOrders(situation: Situation): readonly Action[] {
+  return liveViews(situation.snapshot).flatMap((view): readonly Action[] => {
+    const { past, observation } = view
+    if (past !== undefined || observation.stored.promise > situation.record.epoch || observation.stored.seeding)
+      return []
+    const order = assignmentFor(situation, view)
+    return order === undefined || isTold(situation, view, order) ? [] : [{ kind: 'assign', to: view.name, order }]
+  })
+}
+
+function assignmentFor(situation: Situation, view: LiveView): Assignment | undefined {
+  const { record, snapshot, notes } = situation
+  const { member, bindsToRun, agentRun } = view.observation
+  const base = {
+    ...orderFor(situation, member, record.epoch),
+    peers: peersOf(situation),
+    fenced: isFenced(notes, view.name),
+    ...(bindsToRun === true ? { run: agentRun } : {}),
+    group: taskOf(situation, member),
+  }
+  if (member === record.primary)
+    return {
+      ...base,
+      role: 'primary',
+      counted: [...new Set(countedMembers(record).map(instanceOf))],
+      catchingUp: [],
+      acks: 0,
+      mayRestart: true,
+    }
+  const source = viewNamed(snapshot, instanceOf(record.primary))
+  if (source === undefined || source.host === '') return undefined
+  const primary = liveView(snapshot, record.primary)?.observation
+  return {
+    ...base,
+    role: 'replica',
+    source: endpointOf(source),
+    counted: countedMembers(record).includes(member),
+    sourceUuid: primary?.server?.uuid ?? '',
+    sourceHolds: primary?.server ? holdsOf(primary).toString() : '',
+    sourcePurged: primary?.server?.purged ?? '',
+  }
+}
+
+function taskOf({ record, spec }: Situation, member: MemberId): GroupTask {
+  const { name = '', forming = false } = record.group ?? {}
+  const does = (): GroupTask['does'] => {
+    if (member === record.primary) return forming ? 'form' : 'join'
+    return !forming && countedMembers(record).includes(member) ? 'join' : 'stayOut'
+  }
+  return { name, does: does(), consistency: spec.group.consistency }
+}
+
+/** Sets that grow with the data are no news of an assignment. */
+function isTold({ snapshot }: Situation, { observation: { stored } }: LiveView, order: Assignment): boolean {
+  const told = stored.assignment
+  const addresses = told?.addresses ?? {}
+  return (
+    told !== null &&
+    told.epoch === order.epoch &&
+    told.revision === order.revision &&
+    told.role === order.role &&
+    told.fenced === order.fenced &&
+    told.groupDoes === order.group?.does &&
+    stored.toldNoted !== false &&
+    snapshot.instances.every(({ name, host, agent }) => host === '' || addresses[name] === agent)
+  )
+}

@@ -1,0 +1,67 @@
+import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import { holdsOf } from '../../topology/snapshot/holdings.ts'
+import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { counted } from '../../src/common/text/words.ts'
+import type { ForcedBootstrap } from '../flows/mode.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
+import { groupNameFor } from './assignments.ts'
+
+/**
+ * A cluster without a record. One instance is to form the group: the one that holds what all others hold. Nothing is
+ * believed before everybody answered.
+ */
+export function bootstrapStep(input: DecisionInput): FlowStep {
+  if (input.notes.paused) return step('no action: paused before the first primary was chosen')
+  const wanted = wantedInstances(input)
+  const { instances } = input.snapshot
+  if (instances.length < wanted)
+    return step(`waiting for ${counted(wanted, 'instance')} to exist`, [{ kind: 'scale', count: wanted }])
+  const live = liveViews(input.snapshot)
+  const silent = instances.map(({ name }) => name).filter((name) => !live.some((view) => view.name === name))
+  if (silent.length > 0) return wait(`waiting for the agents of ${silent.join(', ')} before anything is believed`)
+  const starting = live.filter((view) => !isServing(view, input.timings)).map(({ name }) => name)
+  if (starting.length > 0) return wait(`waiting for mysqld of ${starting.join(', ')}`)
+  const known = live.find(({ observation: { stored } }) => stored.promise > 0)
+  if (known !== undefined)
+    return wait(
+      `the record is lost: ${known.name} promised epoch ${known.observation.stored.promise} of a cluster that was. Bring the record back`,
+    )
+  return commitLeader(input, live)
+}
+
+function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep {
+  const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
+  const [leader] = live
+    .filter(({ observation }) => holdsOf(observation).contains(union))
+    .toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))
+  if (leader === undefined) return wait('no instance holds everything that the others hold: a person decides')
+  const why = `bootstrap: ${leader.name} forms the group${union.isEmpty() ? '' : `, it holds all ${counted(union.count(), 'transaction')}`}`
+  const { member } = leader.observation
+  const next: ClusterRecord = {
+    version: recordVersion,
+    cluster: input.cluster,
+    epoch: 1,
+    revision: 1,
+    primary: member,
+    syncSet: [],
+    leaving: [],
+    acks: 0,
+    acksWanted: 0,
+    intent: null,
+    group: { name: groupNameFor(input.cluster, member), forming: true },
+  }
+  return step(why, [{ kind: 'commit', next, why }])
+}
+
+function wait(sentence: string): FlowStep {
+  return step(sentence, [], { blocked: true, revisitMs: 500 })
+}
+
+export function planForcedBootstrap(
+  _input: DecisionInput,
+  _to: InstanceName,
+): ForcedBootstrap | { readonly refusal: string } {
+  return { refusal: 'a cluster in mode group without its record is not begun by force: bring the record back' }
+}

@@ -1,0 +1,174 @@
+import { groupView, type GroupView } from '../../topology/group/group-view.ts'
+import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
+import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
+import type { Mode } from '../flows/mode.ts'
+import { passwordsOrders } from '../flows/passwords.ts'
+import { routeActions } from '../flows/route.ts'
+import { scalingStep } from '../flows/scaling.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import { downtimesAt } from '../judge/downtime.ts'
+import { liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
+import type { Decision } from '../protocol/decision.ts'
+import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
+import { analyseGroup } from './analyse-group.ts'
+import { assignmentOrders } from './assignments.ts'
+import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
+import { membershipStep } from './membership.ts'
+import { rebootStep, stepsOfReboot, whyNoReboot } from './reboot.ts'
+import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts'
+
+/** What Regent decides and plans for a cluster that is one MySQL replication group. */
+export const group: Mode = {
+  decide: decideGroup,
+  planSwitchover,
+  beginSwitchover,
+  stepsOfFailover: stepsOfReboot,
+  whyNeverTo,
+  isSafePossible: (situation) => whyNoReboot(situation) === null,
+  planForcedBootstrap,
+}
+
+function whyNeverTo(situation: Situation, to: InstanceName): string | null {
+  return situation.snapshot.instances.some(({ name }) => name === to) ? null : `there is no instance ${to}`
+}
+
+/**
+ * The group is the authority on membership and primary. The record follows the group, admits members, and decides who
+ * forms a group where there is none.
+ */
+function decideGroup(input: DecisionInput): Decision {
+  const flow = flowStep(input)
+  return { analyses: analyseGroup(input, downtimesAt(input.notes, input.wallMs)), ...flow }
+}
+
+function flowStep(input: DecisionInput): FlowStep {
+  const nobody = nobodyAnswers(input)
+  if (nobody !== null) return nobody
+  if (input.record === undefined) return { ...bootstrapStep(input), flow: 'bootstrap' }
+  const situation: Situation = { ...input, record: input.record }
+  const doubtful = recordInDoubt(situation)
+  if (doubtful !== null) return doubtful
+  const flow = groupFlow(situation, viewOf(situation))
+  return { ...flow, actions: [...routeActions(situation), ...flow.actions, ...passwordsOrders(situation)] }
+}
+
+export function viewOf({ snapshot, record, timings }: Situation): GroupView {
+  return groupView(snapshot, {
+    name: record.group?.name ?? '',
+    expected: [record.primary, ...record.syncSet].map(instanceOf),
+    frozenMs: timings.frozenMs,
+  })
+}
+
+/** By the condition of the group: one row each. */
+function groupFlow(situation: Situation, view: GroupView): FlowStep {
+  if (situation.record.group?.forming === true) return formingStep(situation, view)
+  switch (view.condition) {
+    case 'splitBrain':
+      return step(view.sentence, [], { blocked: true, revisitMs: 1_000 })
+    case 'online':
+    case 'partial':
+      return followStep(situation, view) ?? standingStep(situation, view)
+    case 'noQuorum':
+    case 'outage':
+    case 'uncertain':
+      return rebootStep(situation, view)
+  }
+}
+
+/** Nobody joins before the one that forms the group has stored that it did. */
+function formingStep(situation: Situation, view: GroupView): FlowStep {
+  const { record } = situation
+  const name = instanceOf(record.primary)
+  const primary = liveView(situation.snapshot, record.primary)
+  const isFormed = (primary?.observation.stored.formedEpoch ?? 0) >= record.epoch
+  if (record.group !== undefined && isFormed) {
+    const why = `${name} has formed the group; the others may join`
+    const next = { ...record, revision: record.revision + 1, group: { ...record.group, forming: false } }
+    return step(why, [{ kind: 'commit', why, next }], { flow: 'bootstrap' })
+  }
+  if (primary !== undefined)
+    return step(`${name} forms the group: ${primary.observation.converged.sentence}`, assignmentOrders(situation), {
+      flow: 'bootstrap',
+      blocked: true,
+      revisitMs: 1_000,
+    })
+  return rebootStep(situation, view)
+}
+
+/** Whoever the group calls primary is primary of the next epoch. */
+function followStep(situation: Situation, { primary, sentence }: GroupView): FlowStep | undefined {
+  const { record, snapshot } = situation
+  if (primary === null) return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 100 })
+  const former = instanceOf(record.primary)
+  if (primary === former) return undefined
+  const member = snapshot.instances.find(({ name }) => name === primary)?.observation?.member
+  if (member === undefined)
+    return step(`${sentence}; its agent has said nothing yet`, [], { blocked: true, revisitMs: 500 })
+  const why = `the group made ${primary} primary in place of ${former}`
+  const next: ClusterRecord = {
+    ...record,
+    epoch: record.epoch + 1,
+    revision: record.revision + 1,
+    primary: member,
+    syncSet: [record.primary, ...record.syncSet.filter((one) => one !== member)],
+    leaving: record.leaving.filter((one) => one !== member),
+    intent: null,
+  }
+  return step(why, [{ kind: 'commit', why, next }], { flow: record.intent === null ? 'failover' : 'switchover' })
+}
+
+/** The record names the group's primary. */
+function standingStep(situation: Situation, view: GroupView): FlowStep {
+  const { record, notes, manager } = situation
+  const { intent } = record
+  if (intent?.kind === 'switchover') return { ...switchoverStep(situation, intent, manager), flow: 'switchover' }
+  const asked = askedSwitchover(situation)
+  if (asked !== undefined) return asked
+  if (notes.paused !== null) return steady(situation, view, `paused: ${notes.paused.reason}; `)
+  const wish = isToldOf(situation) ? wishes(situation, view) : undefined
+  if (wish === undefined) return steady(situation, view)
+  const commits = wish.actions.some(({ kind }) => kind === 'commit')
+  return commits ? wish : { ...wish, actions: [...wish.actions, ...assignmentOrders(situation)] }
+}
+
+/** The primary acts on this revision: what is asked of others goes on from what it knows. */
+function isToldOf({ snapshot, record }: Situation): boolean {
+  const primary = liveView(snapshot, record.primary)
+  return primary !== undefined && primary.observation.stored.revision >= record.revision
+}
+
+function wishes(situation: Situation, view: GroupView): FlowStep | undefined {
+  return (
+    handOverStep(situation, group) ??
+    membershipStep(situation, view) ??
+    scalingStep(situation, group) ??
+    handOverWaits(situation, group)
+  )
+}
+
+function steady(situation: Situation, view: GroupView, prefix = ''): FlowStep {
+  const { record } = situation
+  const primary = liveView(situation.snapshot, record.primary)
+  const isOpen = primary?.observation.converged.done === true
+  const closed = isOpen || primary === undefined ? '' : `; ${primary.observation.converged.sentence}`
+  return step(`${prefix}no action: ${view.sentence}${closed}`, assignmentOrders(situation), {
+    blocked: !isOpen,
+    revisitMs: view.condition === 'online' ? null : 1_000,
+  })
+}
+
+/** A person's switchover is done also while the cluster is paused. */
+function askedSwitchover(situation: Situation): FlowStep | undefined {
+  const request = situation.requests.find((candidate) => candidate.kind === 'switchover')
+  if (request === undefined) return undefined
+  const plan = planSwitchover(situation, request.to)
+  if ('refusal' in plan) return undefined
+  const intent: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'> = {
+    request: request.id,
+    deadlineWallMs: request.deadlineWallMs,
+    reason: request.reason,
+  }
+  return { ...beginSwitchover(situation, plan.candidate, intent), flow: 'switchover' }
+}

@@ -1,0 +1,139 @@
+import { groupSeenBy } from '../../topology/group/group-view.ts'
+import { lasting } from '../../src/common/text/words.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
+import type { SwitchoverPlan } from '../flows/mode.ts'
+import { orderFor, peersOf } from '../flows/assignments.ts'
+import { dropIntent } from '../flows/commit.ts'
+import { step, type FlowStep } from '../flows/step.ts'
+import { departing, isFenced, isLive, liveView, type LiveView, type Situation } from '../judge/situation.ts'
+import { countedMembers, type SwitchoverIntent } from '../protocol/record.ts'
+
+/** A candidate with more to apply would keep clients waiting (`BEFORE_ON_PRIMARY_FAILOVER`). */
+const mostToApply = 10_000
+
+/** Checks a switchover before anything is touched. Without `to` the best of those that stay. */
+export function planSwitchover(situation: Situation, to: InstanceName | null): SwitchoverPlan {
+  const standing = whyNotNow(situation)
+  if (standing !== null) return { refusal: standing }
+  if (to !== null) {
+    const refusal = whyNotTo(situation, to)
+    if (refusal !== null) return { refusal }
+  }
+  const staying = countedMembers(situation.record).filter(
+    (member) => !departing(situation).includes(instanceOf(member)),
+  )
+  const able =
+    to === null
+      ? staying.filter((member) => whyNotTo(situation, instanceOf(member)) === null)
+      : countedMembers(situation.record).filter((member) => instanceOf(member) === to)
+  const [candidate] = able.toSorted((a, b) => rank(situation, b) - rank(situation, a))
+  if (candidate !== undefined) return planFor(situation, candidate)
+  const why = staying.map((member) => whyNotTo(situation, instanceOf(member))).join('; ')
+  return { refusal: `no member can take over${why === '' ? ': nobody else is in the group' : `: ${why}`}` }
+}
+
+/** The policy comes before the priority, and the priority before what is left to apply. */
+function rank({ spec, snapshot }: Situation, member: MemberId): number {
+  const policy = spec.policies[instanceOf(member)]
+  const applying = liveView(snapshot, member)?.observation.server?.group?.applying ?? 0
+  return (policy?.promotion === 'prefer' ? 1e9 : 0) + (policy?.priority ?? 0) * 1e5 - Math.min(applying, 1e5)
+}
+
+function planFor({ record, spec }: Situation, candidate: MemberId): SwitchoverPlan {
+  const [from, to] = [instanceOf(record.primary), instanceOf(candidate)]
+  return {
+    candidate,
+    steps: [
+      `put the intent into the record (revision ${record.revision + 1})`,
+      `${from} has the group elect ${to}; transactions that run get ${spec.switchover.graceMs} ms, then their sessions are ended`,
+      `commit: ${to} is primary of epoch ${record.epoch + 1}, and the route moves`,
+    ],
+  }
+}
+
+function whyNotNow(situation: Situation): string | null {
+  const { record, snapshot, timings } = situation
+  if (record.intent) return `a ${record.intent.kind} is under way`
+  if (record.group?.forming !== false) return 'the group is not formed yet'
+  const primary = liveView(snapshot, record.primary)
+  const seen = primary && groupSeenBy(primary, timings.frozenMs)
+  if (seen?.state !== 'ONLINE')
+    return `${instanceOf(record.primary)} is not online in the group: the group elects another primary by itself`
+  return primary?.observation.stored.promise === record.epoch
+    ? null
+    : `${instanceOf(record.primary)} has not taken epoch ${record.epoch} yet`
+}
+
+function whyNotTo(situation: Situation, to: InstanceName): string | null {
+  const { record, snapshot, notes, spec, timings } = situation
+  if (to === instanceOf(record.primary)) return `${to} is the primary already`
+  const peers = peersOf(situation).map(({ instance }) => instance)
+  if (!peers.includes(to)) return `there is no instance ${to}; there are ${peers.join(', ')}`
+  const member = countedMembers(record).find((one) => instanceOf(one) === to)
+  const view = member && liveView(snapshot, member)
+  if (!isLive(view)) return `${to} is no member of the group, or does not answer`
+  const seen = groupSeenBy(view, timings.frozenMs)
+  if (seen?.state !== 'ONLINE') return `${to} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
+  if (seen.applying > mostToApply) return `${to} has ${seen.applying} transactions to apply (at most ${mostToApply})`
+  if (isFenced(notes, to)) return `${to} is fenced`
+  if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
+  return whyTooNew(situation, view)
+}
+
+/** A primary of a newer version than a secondary's would write what the secondary cannot apply (manual, "Group Replication Upgrade"). */
+function whyTooNew({ snapshot, record, timings }: Situation, candidate: LiveView): string | null {
+  const primary = liveView(snapshot, record.primary)
+  const members = primary === undefined ? [] : (groupSeenBy(primary, timings.frozenMs)?.members ?? [])
+  const own = candidate.observation.server?.version ?? ''
+  const older = members.find(({ version, state }) => state === 'ONLINE' && compareVersions(version, own) < 0)
+  return older === undefined
+    ? null
+    : `${candidate.name} runs MySQL ${own}, and a member at ${older.host} runs ${older.version}: the lowest version leads`
+}
+
+/** By numbers; `9.7.4-2` and `9.7.4` are the same. */
+function compareVersions(left: string, right: string): number {
+  const [a, b] = [left, right].map((version) => version.split(/[.-]/).slice(0, 3).map(Number))
+  const at = [0, 1, 2].find((index) => (a?.[index] ?? 0) !== (b?.[index] ?? 0))
+  return at === undefined ? 0 : (a?.[at] ?? 0) - (b?.[at] ?? 0)
+}
+
+/** The first step: the intent, before anything is touched. */
+export function beginSwitchover(
+  situation: Situation,
+  candidate: MemberId,
+  request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
+): FlowStep {
+  const { record, manager } = situation
+  const intent: SwitchoverIntent = { kind: 'switchover', by: manager, candidate, ...request }
+  const why = `switching over to ${instanceOf(candidate)}: ${request.reason}`
+  return step(why, [{ kind: 'commit', next: { ...record, revision: record.revision + 1, intent }, why }])
+}
+
+/**
+ * The old primary has the group elect the candidate; that the group did is seen in its view. An intent of a manager that
+ * is gone is taken back: what that manager asked for may still happen, and is followed then.
+ */
+export function switchoverStep(situation: Situation, intent: SwitchoverIntent, manager: string): FlowStep {
+  const { record, snapshot, spec, wallMs } = situation
+  if (intent.by !== manager) return dropIntent(situation, 'the manager that began it is gone')
+  const failed = situation.failedRequests.get(intent.request)
+  if (failed !== undefined) return dropIntent(situation, failed.why)
+  const leftMs = intent.deadlineWallMs - wallMs
+  if (leftMs <= 0) return dropIntent(situation, 'its deadline passed')
+  const candidate = liveView(snapshot, intent.candidate)
+  const electUuid = candidate?.observation.server?.uuid
+  if (electUuid === undefined) return dropIntent(situation, `${instanceOf(intent.candidate)} is gone`)
+  const name = instanceOf(record.primary)
+  const order = {
+    ...orderFor(situation, record.primary, record.epoch + 1),
+    graceMs: Math.min(spec.switchover.graceMs, leftMs),
+    deadlineMs: Math.max(1, Math.ceil(leftMs * 0.8)),
+    electUuid,
+  }
+  return step(
+    `switching over: the group elects ${instanceOf(intent.candidate)} in place of ${name}; ${lasting(leftMs)} left`,
+    [{ kind: 'demote', to: name, order }],
+    { revisitMs: leftMs + 1 },
+  )
+}

@@ -1,0 +1,143 @@
+import { allOf } from '../../src/common/text/words.ts'
+import type { GroupState, MemberState, Observation } from '../snapshot/observation.ts'
+import type { InstanceName } from '../snapshot/member.ts'
+import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
+
+/**
+ * What can be said of a replication group by what its members say. `online`: a majority agrees on a view, and each
+ * expected member is ONLINE in that view. `partial`: a majority agrees, and somebody is missing. `noQuorum`: members are
+ * there, and none of them hears a majority. `outage`: each expected member answers, and none of them is in the group.
+ * `uncertain`: nobody who answers is in the group, and somebody does not answer. `splitBrain`: two majorities of
+ * different members.
+ */
+export type GroupCondition = 'online' | 'partial' | 'noQuorum' | 'outage' | 'uncertain' | 'splitBrain'
+
+export interface GroupView {
+  readonly condition: GroupCondition
+  /** The member that the majority calls primary; null where there is none. */
+  readonly primary: InstanceName | null
+  /** Everybody of the majority's view, by instance; without a majority, of the largest view. */
+  readonly members: ReadonlyMap<InstanceName, MemberState>
+  readonly sentence: string
+}
+
+interface Witness {
+  readonly name: InstanceName
+  readonly group: GroupState
+}
+
+/**
+ * @param name `group_replication_group_name`
+ * @param expected who is to be a member
+ * @param frozenMs what a server said longer ago counts for nothing
+ */
+export function groupView(
+  { instances }: Snapshot,
+  { name, expected, frozenMs }: { name: string; expected: readonly InstanceName[]; frozenMs: number },
+): GroupView {
+  const witnesses = instances.flatMap((view): readonly Witness[] => {
+    const group = groupSeenBy(view, frozenMs)
+    return group?.name === name && isMember(group.state) ? [{ name: view.name, group }] : []
+  })
+  const seen = witnesses.map((witness) => ({ witness, members: membersOf(witness.group, instances) }))
+  const agreeing = seen.filter(({ witness }) => hasMajority(witness.group))
+  const [first, ...others] = agreeing.toSorted((a, b) => b.members.size - a.members.size)
+  if (first === undefined)
+    return withoutMajority(
+      instances,
+      expected,
+      seen.map(({ members }) => members),
+    )
+  const apart = others.find(({ members }) => ![...members.keys()].some((one) => first.members.has(one)))
+  if (apart !== undefined)
+    return {
+      condition: 'splitBrain',
+      primary: null,
+      members: first.members,
+      sentence: `two groups: ${allOf([...first.members.keys()])}, and ${allOf([...apart.members.keys()])}. Nothing is done; a person decides whose writes count`,
+    }
+  return withMajority(
+    agreeing.map(({ witness }) => witness),
+    first.members,
+    { instances, expected },
+  )
+}
+
+function withMajority(
+  witnesses: readonly Witness[],
+  members: ReadonlyMap<InstanceName, MemberState>,
+  { instances, expected }: { instances: readonly InstanceView[]; expected: readonly InstanceName[] },
+): GroupView {
+  const primary = primaryBy(witnesses, instances)
+  const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
+  const size = `${[...members.values()].filter((state) => state === 'ONLINE').length} of ${expected.length} members online`
+  const leads = primary === null ? 'the group has no primary at this moment' : `${primary} is primary of the group`
+  if (missing.length === 0) return { condition: 'online', primary, members, sentence: `${leads}, ${size}` }
+  const states = missing.map((one) => `${one} is ${members.get(one)?.toLowerCase() ?? 'missing'}`)
+  return { condition: 'partial', primary, members, sentence: `${leads}, ${size}: ${allOf(states)}` }
+}
+
+/** The newest view counts: a member that has not heard of it yet still names the one before. */
+function primaryBy(witnesses: readonly Witness[], instances: readonly InstanceView[]): InstanceName | null {
+  const named = witnesses.flatMap(({ group }) => {
+    const primary = group.members.find(({ role, state }) => role === 'PRIMARY' && state === 'ONLINE')
+    const name = primary && nameAt(primary, instances)
+    return name === undefined ? [] : [{ name, view: viewNumber(group.viewId) }]
+  })
+  const newest = Math.max(...named.map(({ view }) => view))
+  const [first, ...others] = new Set(named.filter(({ view }) => view === newest).map(({ name }) => name))
+  return first === undefined || others.length > 0 ? null : first
+}
+
+/** `VIEW_ID` is `<fixed>:<number>`; the number grows with each view. */
+function viewNumber(viewId: string): number {
+  return Number(viewId.slice(viewId.lastIndexOf(':') + 1)) || 0
+}
+
+function withoutMajority(
+  instances: readonly InstanceView[],
+  expected: readonly InstanceName[],
+  seen: readonly ReadonlyMap<InstanceName, MemberState>[],
+): GroupView {
+  const largest = seen.toSorted((a, b) => b.size - a.size)[0]
+  if (largest !== undefined) {
+    const lost = [...largest].filter(([, state]) => state === 'UNREACHABLE').map(([one]) => one)
+    const sentence = `no majority: ${allOf(lost)} cannot be reached by the rest of the group, and writes wait`
+    return { condition: 'noQuorum', primary: null, members: largest, sentence }
+  }
+  const members = new Map<InstanceName, MemberState>()
+  const silent = expected.filter((one) => !instances.some(({ name, reachable }) => name === one && reachable))
+  if (silent.length > 0) {
+    const sentence = `nobody who answers is in the group, and nothing is known of ${allOf(silent)}`
+    return { condition: 'uncertain', primary: null, members, sentence }
+  }
+  return { condition: 'outage', primary: null, members, sentence: 'no instance is in the group' }
+}
+
+/** Of a server that answered lately; undefined for any other. */
+export function groupSeenBy({ reachable, observation }: InstanceView, frozenMs: number): GroupState | undefined {
+  return reachable && observation !== null ? groupOf(observation, frozenMs) : undefined
+}
+
+function groupOf({ process, server, silentMs }: Observation, frozenMs: number): GroupState | undefined {
+  return process === 'running' && silentMs < frozenMs ? server?.group : undefined
+}
+
+function isMember(state: MemberState): boolean {
+  return state === 'ONLINE' || state === 'RECOVERING'
+}
+
+function hasMajority({ members }: GroupState): boolean {
+  return members.filter(({ state }) => state !== 'UNREACHABLE').length * 2 > members.length
+}
+
+function membersOf(group: GroupState, instances: readonly InstanceView[]): ReadonlyMap<InstanceName, MemberState> {
+  return new Map(
+    group.members.map((member) => [nameAt(member, instances) ?? `${member.host}:${member.port}`, member.state]),
+  )
+}
+
+/** The instance at a member's address. */
+function nameAt({ host, port }: { host: string; port: number }, instances: readonly InstanceView[]) {
+  return instances.find((view) => view.host === host && view.port === port)?.name
+}
