@@ -1,3 +1,4 @@
+import { groupAddress } from '../../failover/protocol/group-address.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { changeLife } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -54,7 +55,7 @@ export function joinGroup({ assignment, task }: Membership, forms: boolean): Ste
     const settings = {
       name: task.name,
       consistency: task.consistency,
-      seeds: others.map(({ host, port }) => `${host}:${port}`),
+      seeds: others.map(groupAddress),
     }
     const start = async (): Promise<void> => {
       if (forms) await applyReceived(parts)

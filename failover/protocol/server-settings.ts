@@ -1,4 +1,5 @@
 import { RegentError } from '../../src/common/errors/errors.ts'
+import { groupAddress, groupHost } from './group-address.ts'
 import type { ModeName } from './mode.ts'
 import { ordinalOf } from '../../topology/snapshot/member.ts'
 
@@ -88,7 +89,11 @@ export const serverSettings: readonly ServerSetting[] = [
     'another filter or sink may leave out how the server ended',
   ),
 
-  managed('bind_address', ({ host }) => host, 'clients and replicas come to this address only'),
+  managed(
+    'bind_address',
+    ({ mode, host }) => [...new Set(mode === 'group' ? [host, groupHost(host)] : [host])].join(),
+    'clients, replicas and members of the group come to this address only',
+  ),
   managed('port', ({ port }) => String(port), 'the same on every instance'),
   managed('admin_address', ({ host }) => host, 'the agent gets in here when connections are exhausted'),
   managed(
@@ -175,7 +180,7 @@ export const serverSettings: readonly ServerSetting[] = [
     'MYSQL',
     'who speaks to a member logs in to its server; with XCOM anybody on an allowed machine may expel members',
   ),
-  ofGroup('local_address', ({ host, port }) => `${host}:${port}`, 'the MYSQL stack listens where the server listens'),
+  ofGroup('local_address', groupAddress, 'the MYSQL stack listens where the server listens'),
   ofGroup('ssl_mode', 'REQUIRED', 'members speak TLS with each other'),
   ofGroup('recovery_use_ssl', 'ON', 'the account of the group logs in over TLS'),
   ofGroup('recovery_get_public_key', 'ON', 'caching_sha2_password, where TLS is not there'),

@@ -54,6 +54,9 @@ const recordShape = Compile(
       acksWanted: count(0),
       intent: orNull(Type.Object({ kind: Type.Enum(['fetch', 'switchover']) })),
       elected: Type.Optional(Type.String()),
+      group: Type.Optional(
+        Type.Object({ name: Type.String({ pattern: '^[0-9a-f-]{36}$' }), forming: Type.Boolean() }, strict),
+      ),
     },
     strict,
   ),

@@ -60,7 +60,13 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
   await requireFreeApi('127.0.0.1', wanted.apiPort)
   const claim = await claimFor(wanted)
   try {
-    const named = { name: wanted.name, number: claim.number, hosts: wanted.hosts }
+    const meetsAtLoopback = wanted.spec.mode === 'group' && wanted.hosts.length === 0
+    const named = {
+      name: wanted.name,
+      number: claim.number,
+      hosts: wanted.hosts,
+      ...(meetsAtLoopback ? { ownPorts: true as const } : {}),
+    }
     const instances = instancesFor(wanted.dir, named, wanted.spec.instances)
     await requireFreeInstances(instances)
     const cluster: LocalCluster = {

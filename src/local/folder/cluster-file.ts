@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
+import { mostInstances } from '../../../topology/snapshot/member.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import { complaintAbout } from '../../common/input/schema-complaint.ts'
 import { replaceJson } from '../files/durable-file.ts'
@@ -11,6 +12,9 @@ export const clusterFileVersion = 1
 
 /** Ports of every instance, each on its own address; all lie below the kernel's ephemeral range. */
 export const instancePorts = { port: 3306, adminPort: 3307, agentPort: 9400 } as const
+
+/** Of the first cluster's first instance, where each mysqld has a port that no other mysqld of this machine has. */
+const firstOwnPort = 10_000
 
 const text = Type.String({ minLength: 1, maxLength: 4096 })
 const port = Type.Integer({ minimum: 1, maximum: 65_535 })
@@ -48,6 +52,8 @@ const clusterSchema = Type.Object({
   instances: Type.Array(instanceSchema, { minItems: 1, maxItems: 16 }),
   /** What --hosts named, also for ordinals that do not exist yet; empty for default addresses. */
   hosts: Type.Array(hostSchema),
+  /** Each mysqld listens on a port of its own, at 127.0.0.1 as well (`groupAddress`). Absent for no. */
+  ownPorts: Type.Optional(Type.Literal(true)),
   /** `file`, or the URL of a Redis. */
   store: text,
   mysql: mysqlSchema,
@@ -91,7 +97,7 @@ export function addressOf(cluster: Pick<LocalCluster, 'number' | 'hosts'>, ordin
  */
 export function instancesFor(
   dir: string,
-  cluster: Pick<LocalCluster, 'name' | 'number' | 'hosts'>,
+  cluster: Pick<LocalCluster, 'name' | 'number' | 'hosts' | 'ownPorts'>,
   count: number,
 ): LocalInstance[] {
   if (cluster.hosts.length > 0 && cluster.hosts.length < count) {
@@ -106,6 +112,7 @@ export function instancesFor(
       name,
       address: addressOf(cluster, ordinal),
       ...instancePorts,
+      ...(cluster.ownPorts === true ? { port: firstOwnPort + cluster.number * mostInstances + ordinal } : {}),
       volume: volumeOf(layoutOf(dir), name),
       wrapper: cluster.hosts[ordinal]?.wrapper ?? [],
     }
