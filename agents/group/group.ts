@@ -4,6 +4,7 @@ import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import type { NextPass, View } from '../instance/pass.ts'
+import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { hasMajority, ownMember } from './majority.ts'
 import { nextAsMember } from './membership.ts'
 import { underPromise } from './under-promise.ts'
@@ -52,20 +53,12 @@ export class Group implements Mode {
   async prepareToLead(): Promise<void> {}
 
   /** The group elects, and takes read-only off at the new primary: nothing is promised. */
-  async demote({ electUuid, graceMs, deadlineMs }: DemoteOrder): Promise<void> {
+  async demote({ electUuid = '', graceMs, deadlineMs }: DemoteOrder): Promise<void> {
     const { observer, server } = this.#parts
     observer.outdate()
-    const { group, uuid } = await observer.refresh()
-    if (electUuid === undefined || group === undefined || server.group === undefined)
-      throw new RegentError('REGENT_ORDER_NOT_ALLOWED', 'switchover refused: the order names no member to elect')
-    if (ownMember(group, uuid)?.role !== 'PRIMARY')
-      throw new RegentError('REGENT_ORDER_NOT_ALLOWED', 'switchover refused: the group has another primary by now')
-    const candidate = ownMember(group, electUuid)
-    if (!hasMajority(group) || candidate?.state !== 'ONLINE') {
-      const state = candidate?.state.toLowerCase() ?? 'no member'
-      throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `switchover refused: the candidate is ${state} in the group`)
-    }
-    await server.group.electPrimary(electUuid, { graceMs, deadlineMs })
+    const refusal = whyNotElect(await observer.refresh(), electUuid)
+    if (refusal !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `switchover refused: ${refusal}`)
+    await server.group?.electPrimary(electUuid, { graceMs, deadlineMs })
     observer.outdate()
     await observer.refresh()
   }
@@ -76,4 +69,11 @@ export class Group implements Mode {
   marksOfPrimary(): Partial<StoredState> {
     return {}
   }
+}
+
+function whyNotElect({ group, uuid }: ServerState, candidate: string): string | null {
+  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY') return 'the group has another primary by now'
+  if (!hasMajority(group)) return 'this member hears no majority of its group'
+  const state = ownMember(group, candidate)?.state
+  return state === 'ONLINE' ? null : `the candidate is ${state?.toLowerCase() ?? 'no member'} in the group`
 }

@@ -6,7 +6,7 @@ export function hasMajority({ members }: Pick<GroupState, 'members'>): boolean {
   return heard * 2 > members.length
 }
 
-/** This server as its view shows the server; undefined outside of a view. */
+/** A member as the view shows it; undefined where it is none. */
 export function ownMember({ members }: GroupState, uuid: string): GroupMember | undefined {
   return members.find((member) => member.uuid === uuid)
 }

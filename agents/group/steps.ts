@@ -9,7 +9,10 @@ import { leadsGroup } from './stage.ts'
 
 /** Steps of a member. What each one is for is told where the steps are decided (`membership.ts`). */
 
-/** Commits that wait for a majority hold read-only up, and are ended with their sessions: nobody is told that they are done. */
+/**
+ * Commits that wait for a majority would hold read-only up: they are ended with their sessions, and nobody is told that
+ * they are done.
+ */
 export const closeToEverybody = step('close to everybody', async ({ server, observer }) => {
   try {
     await server.setOffline(true)

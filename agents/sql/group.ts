@@ -1,5 +1,6 @@
 import type { GroupMember, GroupState, MemberState } from '../../topology/snapshot/observation.ts'
 import { groupUser, literal } from '../instance/accounts.ts'
+import { executedStatement } from './owned-gtids.ts'
 import { dialectOf } from './dialect.ts'
 import type { GroupPort, GroupSettings } from '../ports/group.ts'
 import type { Row } from './connection.ts'
@@ -35,9 +36,12 @@ export function groupFrom(rows: readonly (readonly Row[])[]): GroupState {
   }
 }
 
-/** What the group has sent here, applied or not. */
-export function receivedFromGroup([facts]: readonly Row[]): string {
-  return gtidsOf(facts, 'received')
+/**
+ * What the group has sent here, applied or not.
+ * @param rows as those of `groupFrom`
+ */
+export function receivedFromGroup(rows: readonly (readonly Row[])[]): string {
+  return gtidsOf(rows[2]?.[0], 'received')
 }
 
 function memberIn(row: Row): GroupMember {
@@ -111,7 +115,7 @@ export class GroupSql implements GroupPort {
 
   /** In the order received, executed, so that nothing that moves in between is missed. */
   async holds(): Promise<{ executed: string; received: string; owned: string }> {
-    const [facts, [row]] = await this.#sql.readAll([groupStatements[2], 'SELECT @@global.gtid_executed AS executed'])
-    return { received: receivedFromGroup(facts), executed: gtidsOf(row, 'executed'), owned: '' }
+    const [[facts], [row]] = await this.#sql.readAll([groupStatements[2], executedStatement])
+    return { received: gtidsOf(facts, 'received'), executed: gtidsOf(row, 'executed'), owned: '' }
   }
 }

@@ -109,8 +109,8 @@ export class StateReader {
     return {
       ...factsFrom(row),
       owned: whole,
-      received: this.#hasGroup ? receivedFromGroup(group[2] ?? []) : (channel?.received ?? ''),
-      ...(this.#hasGroup ? { group: groupFrom(group) } : {}),
+      received: channel?.received ?? '',
+      ...this.#asMember(group),
       channel:
         channel &&
         channelFrom(channel, {
@@ -135,6 +135,11 @@ export class StateReader {
       ...changedIn(row, this.#wanted),
       passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
     }
+  }
+
+  /** What a member of a replication group received it received from the group. */
+  #asMember(rows: readonly (readonly Row[])[]): Partial<ServerState> {
+    return this.#hasGroup ? { received: receivedFromGroup(rows), group: groupFrom(rows) } : {}
   }
 
   /**

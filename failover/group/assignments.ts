@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { orderFor, peersOf } from '../flows/assignments.ts'
 import {
   endpointOf,
@@ -13,7 +13,7 @@ import {
 } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { Assignment, GroupTask } from '../protocol/order.ts'
-import { countedMembers } from '../protocol/record.ts'
+import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 
 /** The name of the group that this member forms first: a UUID that no other member makes. */
 export function groupNameFor(cluster: string, member: MemberId): string {
@@ -41,35 +41,48 @@ export function assignmentOrders(situation: Situation): readonly Action[] {
 }
 
 function assignmentFor(situation: Situation, view: LiveView): Assignment | undefined {
-  const { record, snapshot, notes } = situation
-  const { member, bindsToRun, agentRun } = view.observation
-  const base = {
-    ...orderFor(situation, member, record.epoch),
+  return view.observation.member === situation.record.primary
+    ? { ...baseFor(situation, view), ...asPrimary(situation.record) }
+    : asReplica(situation, view)
+}
+
+function baseFor(situation: Situation, { name, observation: { member, bindsToRun, agentRun } }: LiveView) {
+  return {
+    ...orderFor(situation, member, situation.record.epoch),
     peers: peersOf(situation),
-    fenced: isFenced(notes, view.name),
+    fenced: isFenced(situation.notes, name),
     ...(bindsToRun === true ? { run: agentRun } : {}),
     group: taskOf(situation, member),
   }
-  if (member === record.primary)
-    return {
-      ...base,
-      role: 'primary',
-      counted: [...new Set(countedMembers(record).map(instanceOf))],
-      catchingUp: [],
-      acks: 0,
-      mayRestart: true,
-    }
+}
+
+/** No agent waits for leave to start its server: a server begins outside of every group, closed. */
+function asPrimary(record: ClusterRecord) {
+  const counted = [...new Set(countedMembers(record).map(instanceOf))]
+  return { role: 'primary', counted, catchingUp: [], acks: 0, mayRestart: true } as const
+}
+
+function asReplica(situation: Situation, view: LiveView): Assignment | undefined {
+  const { record, snapshot } = situation
   const source = viewNamed(snapshot, instanceOf(record.primary))
   if (source === undefined || source.host === '') return undefined
-  const primary = liveView(snapshot, record.primary)?.observation
   return {
-    ...base,
+    ...baseFor(situation, view),
     role: 'replica',
     source: endpointOf(source),
-    counted: countedMembers(record).includes(member),
-    sourceUuid: primary?.server?.uuid ?? '',
-    sourceHolds: primary?.server ? holdsOf(primary).toString() : '',
-    sourcePurged: primary?.server?.purged ?? '',
+    counted: countedMembers(record).includes(view.observation.member),
+    ...whatPrimaryHolds(liveView(snapshot, record.primary)),
+  }
+}
+
+/** '' for unknown. */
+function whatPrimaryHolds(primary: LiveView | undefined) {
+  const server = primary?.observation.server
+  if (primary === undefined || !server) return { sourceUuid: '', sourceHolds: '', sourcePurged: '' }
+  return {
+    sourceUuid: server.uuid,
+    sourceHolds: holdsOf(primary.observation).toString(),
+    sourcePurged: server.purged,
   }
 }
 
@@ -83,17 +96,19 @@ function taskOf({ record, spec }: Situation, member: MemberId): GroupTask {
 }
 
 /** Sets that grow with the data are no news of an assignment. */
-function isTold({ snapshot }: Situation, { observation: { stored } }: LiveView, order: Assignment): boolean {
+function isTold(situation: Situation, { observation: { stored } }: LiveView, order: Assignment): boolean {
   const told = stored.assignment
-  const addresses = told?.addresses ?? {}
+  if (told === null || stored.toldNoted === false) return false
   return (
-    told !== null &&
     told.epoch === order.epoch &&
     told.revision === order.revision &&
     told.role === order.role &&
     told.fenced === order.fenced &&
     told.groupDoes === order.group?.does &&
-    stored.toldNoted !== false &&
-    snapshot.instances.every(({ name, host, agent }) => host === '' || addresses[name] === agent)
+    knowsAddresses(situation, told.addresses ?? {})
   )
+}
+
+function knowsAddresses({ snapshot }: Situation, told: Readonly<Record<InstanceName, string>>): boolean {
+  return snapshot.instances.every(({ name, host, agent }) => host === '' || told[name] === agent)
 }

@@ -1,8 +1,7 @@
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import { ordinalOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { ordinalOf } from '../../topology/snapshot/member.ts'
 import { counted } from '../../src/common/text/words.ts'
-import type { ForcedBootstrap } from '../flows/mode.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
@@ -59,9 +58,6 @@ function wait(sentence: string): FlowStep {
   return step(sentence, [], { blocked: true, revisitMs: 500 })
 }
 
-export function planForcedBootstrap(
-  _input: DecisionInput,
-  _to: InstanceName,
-): ForcedBootstrap | { readonly refusal: string } {
+export function planForcedBootstrap(): { readonly refusal: string } {
   return { refusal: 'a cluster in mode group without its record is not begun by force: bring the record back' }
 }

@@ -65,22 +65,30 @@ function whyNotNow(situation: Situation): string | null {
 }
 
 function whyNotTo(situation: Situation, to: InstanceName): string | null {
-  const { record, snapshot, notes, spec, timings } = situation
+  const { record } = situation
   if (to === instanceOf(record.primary)) return `${to} is the primary already`
   const peers = peersOf(situation).map(({ instance }) => instance)
   if (!peers.includes(to)) return `there is no instance ${to}; there are ${peers.join(', ')}`
   const member = countedMembers(record).find((one) => instanceOf(one) === to)
-  const view = member && liveView(snapshot, member)
-  if (!isLive(view)) return `${to} is no member of the group, or does not answer`
+  const view = member && liveView(situation.snapshot, member)
+  return isLive(view) ? whyNotToMember(situation, view) : `${to} is no member of the group, or does not answer`
+}
+
+function whyNotToMember(situation: Situation, view: LiveView): string | null {
+  const { notes, spec, timings } = situation
+  const { name } = view
   const seen = groupSeenBy(view, timings.frozenMs)
-  if (seen?.state !== 'ONLINE') return `${to} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
-  if (seen.applying > mostToApply) return `${to} has ${seen.applying} transactions to apply (at most ${mostToApply})`
-  if (isFenced(notes, to)) return `${to} is fenced`
-  if (spec.policies[to]?.promotion === 'never') return `the policy of ${to} is never`
+  if (seen?.state !== 'ONLINE') return `${name} is ${seen?.state.toLowerCase() ?? 'silent'} in the group`
+  if (seen.applying > mostToApply) return `${name} has ${seen.applying} transactions to apply (at most ${mostToApply})`
+  if (isFenced(notes, name)) return `${name} is fenced`
+  if (spec.policies[name]?.promotion === 'never') return `the policy of ${name} is never`
   return whyTooNew(situation, view)
 }
 
-/** A primary of a newer version than a secondary's would write what the secondary cannot apply (manual, "Group Replication Upgrade"). */
+/**
+ * A primary of a newer version than a secondary's would write what the secondary cannot apply (manual, "Upgrading Group
+ * Replication").
+ */
 function whyTooNew({ snapshot, record, timings }: Situation, candidate: LiveView): string | null {
   const primary = liveView(snapshot, record.primary)
   const members = primary === undefined ? [] : (groupSeenBy(primary, timings.frozenMs)?.members ?? [])
@@ -111,8 +119,8 @@ export function beginSwitchover(
 }
 
 /**
- * The old primary has the group elect the candidate; that the group did is seen in its view. An intent of a manager that
- * is gone is taken back: what that manager asked for may still happen, and is followed then.
+ * The old primary has the group elect the candidate; that the group did so is seen in its view. An intent of a manager
+ * that is gone is taken back: what that manager asked for may still happen, and is followed then.
  */
 export function switchoverStep(situation: Situation, intent: SwitchoverIntent, manager: string): FlowStep {
   const { record, snapshot, spec, wallMs } = situation

@@ -35,6 +35,8 @@ export class Toy implements Mode {
   promise = (): Promise<void> => Promise.resolve()
   prepareToLead = (): Promise<void> => Promise.resolve()
   demote = (): Promise<void> => Promise.resolve()
+  stepDown = (): Promise<void> => Promise.resolve()
+  marksOfPrimary = (): object => ({})
 
   next(_: View, { revision }: { readonly revision: number }): NextPass {
     return { ...rest, then: { converged: { revision, done: true, sentence: 'a toy converges at once' } } }
@@ -68,7 +70,7 @@ async function copyWithToy(): Promise<void> {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   await put('failover/toy/toy.ts', decides)
   await put('agents/toy/toy.ts', converges)
-  await edit('failover/protocol/mode.ts', `['semisync']`, `['semisync', 'toy']`)
+  await edit('failover/protocol/mode.ts', `['semisync', 'group']`, `['semisync', 'group', 'toy']`)
 }
 
 async function put(path: string, text: string): Promise<void> {

@@ -5,9 +5,9 @@ import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
 
 /**
  * What can be said of a replication group by what its members say. `online`: a majority agrees on a view, and each
- * expected member is ONLINE in that view. `partial`: a majority agrees, and somebody is missing. `noQuorum`: members are
- * there, and none of them hears a majority. `outage`: each expected member answers, and none of them is in the group.
- * `uncertain`: nobody who answers is in the group, and somebody does not answer. `splitBrain`: two majorities of
+ * expected member is ONLINE in that view. `partial`: a majority agrees, and somebody is missing. `noQuorum`: members
+ * are there, and none of them hears a majority. `outage`: each expected member answers, and none of them is in the
+ * group. `uncertain`: nobody who answers is in the group, and somebody does not answer. `splitBrain`: two majorities of
  * different members.
  */
 export type GroupCondition = 'online' | 'partial' | 'noQuorum' | 'outage' | 'uncertain' | 'splitBrain'

@@ -61,7 +61,7 @@ describe('the spec of a local cluster', () => {
     ['a fraction', 'instances: 2.5', /instances is 2.5; allowed is an integer from 1 to 16/],
     ['too many instances', 'instances: 17', /instances is 17; allowed is an integer from 1 to 16/],
     ['no instances', 'instances: 0', /instances is 0/],
-    ['another mode', 'mode: group', /mode is "group"; allowed is "semisync"/],
+    ['another mode', 'mode: galera', /mode is "galera"; allowed is "semisync" or "group"/],
     ['an unknown durability', 'durability: maybe', /durability is "maybe"; allowed is "strict" or "available"/],
     [
       'a negative duration',
