@@ -87,7 +87,11 @@ const kinds: Readonly<Record<string, Kind>> = {
     whole: primary,
     optional: ['countedUuids', 'connected', 'donates', 'run', 'elected', 'group'],
   },
-  'an assignment to follow': { wire: 'assign', whole: replica, optional: ['sourceReady', 'catchUpFor', 'run', 'group'] },
+  'an assignment to follow': {
+    wire: 'assign',
+    whole: replica,
+    optional: ['sourceReady', 'catchUpFor', 'run', 'group'],
+  },
   'a promise': { wire: 'promise', whole: promise, optional: ['keepReceiverFrom', 'prepare'] },
   'a demotion': { wire: 'demote', whole: demote, optional: ['electUuid'] },
   'a fetch': { wire: 'fetch', whole: fetch, optional: [] },

@@ -9,7 +9,6 @@ import { scalingStep } from '../flows/scaling.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { downtimesAt } from '../judge/downtime.ts'
 import { liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
-import type { Decision } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
@@ -21,6 +20,7 @@ import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts
 /** What Regent decides and plans for a cluster that is one MySQL replication group. */
 export const group: Mode = {
   decide: decideGroup,
+  analyse: (input) => analyseGroup(input, downtimesAt(input.notes, input.wallMs)),
   planSwitchover,
   beginSwitchover,
   stepsOfFailover: stepsOfReboot,
@@ -37,12 +37,7 @@ function whyNeverTo(situation: Situation, to: InstanceName): string | null {
  * The group is the authority on membership and primary. The record follows the group, admits members, and decides who
  * forms a group where there is none.
  */
-function decideGroup(input: DecisionInput): Decision {
-  const flow = flowStep(input)
-  return { analyses: analyseGroup(input, downtimesAt(input.notes, input.wallMs)), ...flow }
-}
-
-function flowStep(input: DecisionInput): FlowStep {
+function decideGroup(input: DecisionInput): FlowStep {
   const nobody = nobodyAnswers(input)
   if (nobody !== null) return nobody
   if (input.record === undefined) return { ...bootstrapStep(input), flow: 'bootstrap' }

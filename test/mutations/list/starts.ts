@@ -100,7 +100,7 @@ export const starts: readonly Mutation[] = [
     rule: 'No silence of a primary is shown before its error log was looked into.',
     heading: 'A server that is being shut down',
     file: 'agents/doubts/ending.ts',
-    find: "if (silentMs === 0 || !answersAlone(file.current)) return silentMs",
+    find: 'if (silentMs === 0 || !answersAlone(file.current)) return silentMs',
     replace: 'return silentMs',
     family: 'stops',
   },
