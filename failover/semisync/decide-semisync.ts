@@ -113,9 +113,8 @@ function flowOfPrimaryThatIsThere(situation: Situation, verdict: Verdict): FlowS
   const asked = verdict.kind === 'well' ? askedSwitchover(situation) : undefined
   if (asked) return asked
   if (notes.paused) return steady(situation, verdict, `paused: ${notes.paused.reason}`)
-  if (primary && verdict.kind === 'well')
-    return withAssignments(situation, wishes(situation, primary) ?? steady(situation, verdict))
-  return steady(situation, verdict)
+  const wished = primary && verdict.kind === 'well' ? wishes(situation, primary) : undefined
+  return wished === undefined ? steady(situation, verdict) : withAssignments(situation, wished)
 }
 
 /** A person asked: none of the gates holds it back. */
