@@ -16,7 +16,7 @@ export class Network {
   }
 
   reaches(from: string, to: string): boolean {
-    return from === to || !this.#cut.has(`${from} ${to}`)
+    return this.isWhole || from === to || !this.#cut.has(`${from} ${to}`)
   }
 
   reachesBothWays(one: string, other: string): boolean {
