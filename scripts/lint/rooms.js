@@ -169,6 +169,7 @@ export const rooms = {
     'topology/gtid',
     'topology/snapshot',
   ],
+  'agents/group/xcom': ['agents/instance', 'agents/ports', 'src/common/*'],
   'agents/guard': [
     'agents/instance',
     'agents/ports',

@@ -160,6 +160,12 @@ export const catalogue = {
     title: 'MySQL is not running',
     remedy: 'See with regent topology why that instance’s mysqld does not run.',
   },
+  REGENT_GROUP_PROTOCOL: {
+    status: 502,
+    title: 'A member of the group answered what Regent cannot read',
+    remedy:
+      'Look whether the address that the message names is that of a member of the group, and whether its MySQL has one of the versions that Regent knows; the group removes a dead member by itself, only later.',
+  },
   REGENT_STORED_STATE_CORRUPT: {
     status: 500,
     title: 'The agent’s own file is damaged',

@@ -1,0 +1,175 @@
+import type { Duplex } from 'node:stream'
+import type { Timers } from '../../../src/common/ports/ports.ts'
+import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import { decodeAnswer } from './decode.ts'
+import { encodeRemoval, encodeSnapshotQuestion, encodeStateQuestion, encodeVersionRequest } from './encode.ts'
+import { FrameReader, type Frame } from './frames.ts'
+import { protocolVersion, type Answer, type ClientReply, type GroupSnapshot } from './messages.ts'
+import type { MemberIdentity, Synode } from './messages.ts'
+import { openStream, type XcomStack } from './stream.ts'
+
+/**
+ * A connection that was sent so many bytes that nobody asked for is given up: a snapshot is followed by the member's
+ * whole cache.
+ */
+const mostSkippedBytes = 64 * 1_048_576
+
+interface Question {
+  readonly settle: (answer: ClientReply | GroupSnapshot | RegentError) => void
+}
+
+/**
+ * One connection to one member. Answers come in the order of the questions, so a question that is not answered within
+ * its deadline ends the connection: the next answer would be taken for that one's. Nothing that arrives, and no end,
+ * is ever thrown at anybody but who waits for an answer.
+ */
+export class XcomConnection {
+  readonly address: string
+  readonly #stream: Duplex
+  readonly #timers: Timers
+  readonly #reader = new FrameReader()
+  readonly #questions: Question[] = []
+  readonly #closing = Promise.withResolvers<RegentError>()
+  #negotiated: ((error: RegentError | null) => void) | null = null
+  #ended: RegentError | null = null
+
+  private constructor(address: string, stream: Duplex, timers: Timers) {
+    this.address = address
+    this.#stream = stream
+    this.#timers = timers
+    stream.on('data', (chunk: Buffer) => this.#read(chunk))
+    stream.on('error', (error: unknown) => this.#end(this.#down(describeError(error))))
+    stream.on('close', () => this.#end(this.#down('closed by the member')))
+    stream.on('end', () => this.#end(this.#down('closed by the member')))
+    stream.resume()
+  }
+
+  /** Connects, and agrees on the version of the protocol. Rejects after `deadlineMs` at the latest. */
+  static async open(address: string, stack: XcomStack, timers: Timers, deadlineMs: number): Promise<XcomConnection> {
+    const giveUp = new AbortController()
+    const late = () => new RegentError('REGENT_SERVER_TIMEOUT', `${address}: no connection within ${deadlineMs} ms`)
+    const timer = timers.after(deadlineMs, () => giveUp.abort(late()))
+    try {
+      const stream = await openStream(address, stack, giveUp.signal)
+      const connection = new XcomConnection(address, stream, timers)
+      giveUp.signal.addEventListener('abort', () => connection.#end(giveUp.signal.reason as RegentError))
+      await connection.#negotiate()
+      return connection
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#ended === null
+  }
+
+  /** Resolves to why it ended; never rejects. */
+  get closed(): Promise<RegentError> {
+    return this.#closing.promise
+  }
+
+  /** Which group, and how far this member is. */
+  async state(deadlineMs: number): Promise<ClientReply> {
+    return this.#reply(await this.#ask(encodeStateQuestion(), deadlineMs))
+  }
+
+  /**
+   * The configurations that this member knows. It sends its cache afterwards: close the connection soon. Where the
+   * member is the first of those alive, it tells the group its view of the members at once.
+   * @param delivered what this member has just said
+   */
+  async snapshot(delivered: Synode, deadlineMs: number): Promise<GroupSnapshot> {
+    const answer = await this.#ask(encodeSnapshotQuestion(delivered), deadlineMs)
+    if (answer.kind === 'snapshot') return answer
+    throw this.#end(this.#unreadable('a question for a snapshot was answered otherwise'))
+  }
+
+  async remove(group: number, victim: MemberIdentity, deadlineMs: number): Promise<Answer> {
+    return this.#reply(await this.#ask(encodeRemoval(group, victim), deadlineMs)).answer
+  }
+
+  close(): void {
+    this.#end(new RegentError('REGENT_SERVER_DOWN', `${this.address}: this connection was closed`))
+  }
+
+  #negotiate(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== null) return reject(this.#ended)
+      this.#negotiated = (error) => (error === null ? resolve() : reject(error))
+      this.#stream.write(encodeVersionRequest())
+    })
+  }
+
+  #ask(message: Buffer, deadlineMs: number): Promise<ClientReply | GroupSnapshot> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== null) return reject(this.#ended)
+      const late = () => new RegentError('REGENT_SERVER_TIMEOUT', `${this.address}: no answer within ${deadlineMs} ms`)
+      const timer = this.#timers.after(deadlineMs, () => this.#end(late()))
+      const settle = (answer: ClientReply | GroupSnapshot | RegentError) => {
+        timer.cancel()
+        if (answer instanceof RegentError) reject(answer)
+        else resolve(answer)
+      }
+      this.#questions.push({ settle })
+      this.#stream.write(message)
+    })
+  }
+
+  #reply(answer: ClientReply | GroupSnapshot): ClientReply {
+    if (answer.kind === 'reply') return answer
+    throw this.#end(this.#unreadable('a client’s question was answered with a snapshot'))
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#ended !== null) return
+    try {
+      for (const frame of this.#reader.push(chunk)) this.#hear(frame)
+      if (this.#reader.skipped > mostSkippedBytes) throw this.#unreadable('it sends what nobody asked for')
+    } catch (error) {
+      this.#end(error instanceof RegentError ? this.#named(error) : this.#unreadable(describeError(error)))
+    }
+  }
+
+  #hear(frame: Frame): void {
+    if (frame.kind === 'version') return this.#agree(frame.version)
+    const answer = decodeAnswer(frame.body)
+    const question = this.#questions.shift()
+    if (question === undefined) throw this.#unreadable('an answer came to no question')
+    question.settle(answer)
+  }
+
+  #agree(version: number): void {
+    const negotiated = this.#negotiated
+    this.#negotiated = null
+    if (negotiated === null) throw this.#unreadable('it speaks of versions again')
+    if (version !== protocolVersion)
+      throw this.#unreadable(`it speaks version ${version} of XCom’s protocol, Regent speaks ${protocolVersion} only`)
+    negotiated(null)
+  }
+
+  /** Ends the connection once, and with it every wait. Returns why. */
+  #end(error: RegentError): RegentError {
+    if (this.#ended !== null) return this.#ended
+    this.#ended = error
+    this.#stream.destroy()
+    this.#negotiated?.(error)
+    for (const question of this.#questions.splice(0)) question.settle(error)
+    this.#closing.resolve(error)
+    return error
+  }
+
+  #down(why: string): RegentError {
+    return new RegentError('REGENT_SERVER_DOWN', `${this.address}: ${why}`)
+  }
+
+  #unreadable(why: string): RegentError {
+    return new RegentError('REGENT_GROUP_PROTOCOL', `${this.address}: ${why}`)
+  }
+
+  #named(error: RegentError): RegentError {
+    return error.message.startsWith(this.address)
+      ? error
+      : new RegentError(error.code, `${this.address}: ${error.message}`)
+  }
+}

@@ -1,0 +1,186 @@
+import type { Clock, Timer, Timers } from '../../../src/common/ports/ports.ts'
+import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
+import { XcomConnection } from './connection.ts'
+import { isSame, type KnownGroup } from './may-remove.ts'
+import { isLater, newestConfiguration, type MemberIdentity } from './messages.ts'
+import type { Through } from './removal.ts'
+import type { XcomStack } from './stream.ts'
+
+export interface MembershipOptions {
+  /**
+   * The address in the group of the member whose removal this agent asks for: its own mysqld. No connection to it is
+   * kept. Null for a witness, which keeps one to everybody.
+   */
+  readonly own: string | null
+  /** As it is configured now: passwords and certificates change. */
+  readonly stack: () => XcomStack
+  readonly clock: Clock
+  readonly timers: Timers
+}
+
+/** What SQL says of the members besides. */
+export type GroupFacts = Pick<KnownGroup, 'versions' | 'singleLeader'>
+
+export interface MembershipTimings {
+  readonly openMs: number
+  readonly answerMs: number
+  /** Between two questions on a connection that is kept; also between two attempts to open one. */
+  readonly beatMs: number
+}
+
+/**
+ * A member that does not answer within `answerMs` is asked on a new connection: a busy XCom was seen to need a second.
+ */
+export const membershipTimings: MembershipTimings = { openMs: 3_000, answerMs: 3_000, beatMs: 1_000 }
+
+/**
+ * Who is in the group, read once per change of it, and one open connection to every other member. XCom takes a new one
+ * every 100 ms only, and a login takes time too: after a death there is none.
+ */
+export class GroupMembership implements Through {
+  readonly asked: MemberIdentity[] = []
+  readonly #options: MembershipOptions
+  readonly #timings: MembershipTimings
+  readonly #lines = new Map<string, Line>()
+  #group: KnownGroup | null = null
+  #beat: Timer | null = null
+  #isClosed = false
+
+  constructor(options: MembershipOptions, timings: MembershipTimings = membershipTimings) {
+    this.#options = options
+    this.#timings = timings
+  }
+
+  /** As it was read last; null before. */
+  get group(): KnownGroup | null {
+    return this.#group
+  }
+
+  get connections(): readonly XcomConnection[] {
+    return [...this.#lines.values()].map((line) => line.connection).filter((connection) => connection !== null)
+  }
+
+  /** Who is at this address in the group as it was read last. */
+  identityOf(address: string): MemberIdentity | null {
+    return this.#group?.configuration.members.find((member) => member.address === address) ?? null
+  }
+
+  /**
+   * To be called after each change that SQL shows: reads the group from the first of these members that answers, and
+   * opens and closes connections accordingly. Rejects, and changes nothing, when none answers.
+   */
+  async refresh(seeds: readonly string[], facts: GroupFacts): Promise<KnownGroup> {
+    const read = { ...(await this.#read(seeds)), ...facts }
+    if (this.#isClosed) throw new RegentError('REGENT_SERVER_DOWN', 'the connections to the group were closed')
+    const known = this.#group
+    const isOlder = known?.id === read.id && isLater(known.configuration.start, read.configuration.start)
+    this.#group = isOlder ? { ...known, ...facts } : read
+    this.#forgetAsked(this.#group)
+    this.#keepLines(this.#group)
+    return this.#group
+  }
+
+  /** Another connection to a member. */
+  open(address: string): Promise<XcomConnection> {
+    const { stack, timers } = this.#options
+    return XcomConnection.open(address, stack(), timers, this.#timings.openMs)
+  }
+
+  /** Closes everything; for good. */
+  close(): void {
+    this.#isClosed = true
+    this.#beat?.cancel()
+    for (const line of this.#lines.values()) line.close()
+    this.#lines.clear()
+  }
+
+  async #read(seeds: readonly string[]): Promise<Pick<KnownGroup, 'id' | 'configuration'>> {
+    const complaints: string[] = []
+    for (const seed of seeds) {
+      try {
+        return await this.#readFrom(seed)
+      } catch (error) {
+        complaints.push(describeError(error))
+      }
+    }
+    throw new RegentError('REGENT_SERVER_DOWN', `no member tells who is in the group: ${complaints.join('; ')}`)
+  }
+
+  /** On a connection of its own, closed at once: the member’s whole cache follows the answer. */
+  async #readFrom(seed: string): Promise<Pick<KnownGroup, 'id' | 'configuration'>> {
+    const connection = await this.open(seed)
+    try {
+      const { answer, delivered } = await connection.state(this.#timings.answerMs)
+      if (answer !== 'ok') throw new RegentError('REGENT_SERVER_DOWN', `${seed}: it is in no group (${answer})`)
+      const { configurations } = await connection.snapshot(delivered, this.#timings.answerMs)
+      const configuration = newestConfiguration(configurations)
+      if (configuration === undefined) throw new RegentError('REGENT_SERVER_DOWN', `${seed}: it knows of no members`)
+      return { id: delivered.group, configuration }
+    } finally {
+      connection.close()
+    }
+  }
+
+  #forgetAsked({ configuration: { members } }: KnownGroup): void {
+    const left = this.asked.filter((asked) => members.some((member) => isSame(member, asked)))
+    this.asked.splice(0, this.asked.length, ...left)
+  }
+
+  #keepLines({ configuration: { members } }: KnownGroup): void {
+    const wanted = new Set(members.map(({ address }) => address).filter((address) => address !== this.#options.own))
+    for (const [address, line] of this.#lines) {
+      if (wanted.has(address)) continue
+      line.close()
+      this.#lines.delete(address)
+    }
+    for (const address of wanted) {
+      if (this.#lines.has(address)) continue
+      const line = new Line(() => this.open(address), this.#timings.answerMs)
+      this.#lines.set(address, line)
+      line.beat()
+    }
+    this.#beat ??= this.#options.timers.every(this.#timings.beatMs, () => {
+      for (const line of this.#lines.values()) line.beat()
+    })
+  }
+}
+
+/** One member: the connection to it, opened again after it was lost. */
+class Line {
+  readonly #open: () => Promise<XcomConnection>
+  readonly #answerMs: number
+  #connection: XcomConnection | null = null
+  #isOpening = false
+  #isClosed = false
+
+  constructor(open: () => Promise<XcomConnection>, answerMs: number) {
+    this.#open = open
+    this.#answerMs = answerMs
+  }
+
+  get connection(): XcomConnection | null {
+    return this.#connection?.isOpen === true ? this.#connection : null
+  }
+
+  /** Asks on the connection, so that both sides know of its end; opens one where there is none. */
+  beat(): void {
+    const { connection } = this
+    // A question without an answer ends the connection, and the next beat opens another.
+    if (connection !== null) connection.state(this.#answerMs).catch(() => undefined)
+    else if (!this.#isOpening) void this.#openAgain()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#connection?.close()
+  }
+
+  async #openAgain(): Promise<void> {
+    this.#isOpening = true
+    // A member that is not there is no failure of this agent; the next beat tries again.
+    const connection = await this.#open().catch(() => null)
+    this.#isOpening = false
+    if (this.#isClosed) connection?.close()
+    else this.#connection = connection
+  }
+}

@@ -1,0 +1,187 @@
+import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
+import type { XcomConnection } from './connection.ts'
+import { isSame, majorityOf, refused, whyNotRemove, type KnownGroup, type Refusal } from './may-remove.ts'
+import type { Answer, ClientReply, MemberIdentity } from './messages.ts'
+import { seeThrough } from './see-through.ts'
+
+/** The members that are asked, and what they were asked before. `GroupMembership` is one. */
+export interface Through {
+  /** Connections that are open now. Those to others than members, and to the victim, are left alone. */
+  readonly connections: readonly XcomConnection[]
+  /** Another connection to a member. */
+  open(address: string): Promise<XcomConnection>
+  /** Whose removal was asked for in this configuration; the one asked for now is added. */
+  readonly asked: MemberIdentity[]
+}
+
+export interface RemovalRequest {
+  readonly group: KnownGroup
+  readonly victim: MemberIdentity
+  readonly through: Through
+}
+
+/**
+ * What became of a removal. `accepted` promises nothing: the caller looks, by SQL, whether the member is gone, and who
+ * is primary. `unanswered`: it was sent and nobody said what became of it.
+ */
+export type Removal =
+  | Refusal
+  | {
+      readonly removed: 'accepted'
+      readonly answers: Answers
+      /** Milliseconds until the first member had accepted it. */
+      readonly acceptedMs: number
+      /** By address: milliseconds until a member showed the configuration without the victim in force. */
+      readonly inForceMs: Readonly<Record<string, number>>
+      readonly sentence: string
+    }
+  | { readonly removed: 'unanswered'; readonly sentence: string }
+
+/** By address. */
+export type Answers = Readonly<Record<string, Answer>>
+
+export interface RemovalTimings {
+  /** For a member to say how far it is. */
+  readonly stateMs: number
+  /** For a member to answer the request. */
+  readonly answerMs: number
+  /** A member that has not carried it out is asked again after so long … */
+  readonly askAgainMs: number
+  /** … and so many times at most, the first among them. */
+  readonly mostAsks: number
+  /** Between two looks at how far a member is. */
+  readonly lookMs: number
+  /** For everything. The longest that a group was seen to need is 4.1 s. */
+  readonly allMs: number
+}
+
+export const removalTimings: RemovalTimings = {
+  stateMs: 1_000,
+  answerMs: 1_000,
+  askAgainMs: 1_500,
+  mostAsks: 3,
+  lookMs: 4,
+  allMs: 6_000,
+}
+
+interface Ports {
+  readonly clock: Clock
+  readonly timers: Timers
+}
+
+/**
+ * Has the other members of a group remove one that is dead, and sees to it that Group Replication hears of it at once.
+ * Whether it is dead is the caller’s knowledge: nobody asks again. Never rejects.
+ */
+export async function removeDeadMember(
+  { group, victim, through }: RemovalRequest,
+  ports: Ports,
+  timings: RemovalTimings = removalTimings,
+): Promise<Removal> {
+  const victims = [victim, ...through.asked.filter((asked) => !isSame(asked, victim))]
+  const others = through.connections.filter(({ address }) => isOther(group, victim, address))
+  const expected = whyNotRemove({ group, victims, answering: others.map(({ address }) => address) })
+  if (expected !== null) return expected
+  const standing = new Standing(others, group, timings.stateMs)
+  const refusal = whyNotRemove({ group, victims, answering: await standing.majority() })
+  if (refusal !== null) return refusal
+  if (!through.asked.some((asked) => isSame(asked, victim))) through.asked.push(victim)
+  return askAll({ group, victim, through }, standing, { ...ports, timings })
+}
+
+/** Which of the members answer, and how far they were before anything was asked. */
+class Standing {
+  readonly states: ReadonlyMap<XcomConnection, Promise<ClientReply | null>>
+  readonly #needed: number
+  readonly #answering: string[] = []
+
+  constructor(others: readonly XcomConnection[], group: KnownGroup, deadlineMs: number) {
+    this.#needed = majorityOf(group.configuration)
+    this.states = new Map(others.map((connection) => [connection, this.#stateOf(connection, group, deadlineMs)]))
+  }
+
+  /** Resolves to their addresses once they are enough, or all have answered or failed to. */
+  async majority(): Promise<readonly string[]> {
+    const all = [...this.states.values()]
+    const enough = Promise.withResolvers<void>()
+    for (const state of all) void state.then(() => this.#answering.length >= this.#needed && enough.resolve())
+    await Promise.race([enough.promise, Promise.all(all)])
+    return [...this.#answering]
+  }
+
+  async #stateOf(connection: XcomConnection, group: KnownGroup, deadlineMs: number): Promise<ClientReply | null> {
+    const state = await connection.state(deadlineMs).catch(() => null)
+    if (state === null || state.answer !== 'ok' || state.delivered.group !== group.id) return null
+    this.#answering.push(connection.address)
+    return state
+  }
+}
+
+interface Asked {
+  readonly connection: XcomConnection
+  readonly before: ClientReply
+  readonly ask: () => Promise<Answer>
+  readonly answer: Answer
+  readonly answeredMs: number
+}
+
+async function askAll(
+  { group, victim, through }: RemovalRequest,
+  standing: Standing,
+  means: Ports & { readonly timings: RemovalTimings },
+): Promise<Removal> {
+  const beganMs = means.clock.monotonicMs()
+  const tookMs = () => means.clock.monotonicMs() - beganMs
+  const all = [...standing.states].map(async ([connection, state]): Promise<Asked | null> => {
+    const before = await state
+    if (before === null) return null
+    const ask = () => connection.remove(group.id, victim, means.timings.answerMs)
+    const answer = await ask().catch(() => null)
+    return answer && { connection, before, ask, answer, answeredMs: tookMs() }
+  })
+  const isAccepted = anyOf(all.map(async (one) => (await one)?.answer === 'ok'))
+  const inForceMs: Record<string, number> = {}
+  const untilMs = beganMs + means.timings.allMs
+  const seen = all.map(async (one) => {
+    const asked = await one
+    if (asked === null || !(await isAccepted)) return
+    const { address } = asked.connection
+    if (await seeThrough({ ...asked, victim, untilMs, open: () => through.open(address) }, means))
+      inForceAt.push(address)
+  })
+  await Promise.all(seen)
+  return told(victim, await Promise.all(all), inForceMs)
+}
+
+/** Resolves to true with the first that does; to false once all have resolved to false. */
+async function anyOf(all: readonly Promise<boolean>[]): Promise<boolean> {
+  const found = Promise.withResolvers<boolean>()
+  for (const one of all) void one.then((isTrue) => isTrue && found.resolve(true))
+  return Promise.race([found.promise, Promise.all(all).then((each) => each.includes(true))])
+}
+
+function told(
+  { address }: MemberIdentity,
+  all: readonly (Asked | null)[],
+  inForceMs: Readonly<Record<string, number>>,
+): Removal {
+  const asked = all.filter((one) => one !== null)
+  const saying = asked.map(({ connection, answer }) => `${connection.address}: ${answer}`).join(', ')
+  if (asked.length === 0)
+    return { removed: 'unanswered', sentence: `The removal of ${address} was asked for, and no member answered.` }
+  const accepting = asked.filter(({ answer }) => answer === 'ok')
+  if (accepting.length === 0)
+    return refused('membersRefused', `The members refuse to remove ${address}: gone already, or come back (${saying}).`)
+  const places = Object.keys(inForceMs)
+  return {
+    removed: 'accepted',
+    answers: Object.fromEntries(asked.map(({ connection, answer }) => [connection.address, answer])),
+    acceptedMs: Math.min(...accepting.map(({ answeredMs }) => answeredMs)),
+    inForceMs,
+    sentence: `The removal of ${address} was accepted (${saying}), and is ${places.length === 0 ? 'not seen to be in force' : `in force at ${places.join(', ')}`}.`,
+  }
+}
+
+function isOther({ configuration }: KnownGroup, victim: MemberIdentity, address: string): boolean {
+  return address !== victim.address && configuration.members.some((member) => member.address === address)
+}

@@ -1,0 +1,110 @@
+import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
+import type { XcomConnection } from './connection.ts'
+import { isSame } from './may-remove.ts'
+import { isLater, newestConfiguration, type Answer, type ClientReply } from './messages.ts'
+import type { GroupSnapshot, MemberIdentity, Synode } from './messages.ts'
+
+export interface Watched {
+  readonly connection: XcomConnection
+  /** What this member said before the removal was asked for. */
+  readonly before: ClientReply
+  readonly victim: MemberIdentity
+  readonly ask: () => Promise<Answer>
+  readonly untilMs: number
+  /** Another connection to the same member. */
+  readonly open: () => Promise<XcomConnection>
+}
+
+export interface WatchTimings {
+  readonly stateMs: number
+  readonly askAgainMs: number
+  readonly mostAsks: number
+  readonly lookMs: number
+}
+
+interface Means {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly timings: WatchTimings
+}
+
+/**
+ * A removal that is agreed on waits twice. First the members fill the dead one’s turns in the log, which `delivered`
+ * shows. Then Group Replication hears of the new configuration by a message that the detector of its first member
+ * sends at its next tick, within a second. A question for a snapshot makes that member send it at once: the *poke*.
+ *
+ * Resolves to whether this member showed the configuration without the victim in force. The removal is asked for again
+ * where a member takes long: the executor was seen to back off for 4 s. Never rejects.
+ */
+export async function seeThrough(watched: Watched, means: Means): Promise<boolean> {
+  // The member sends its cache after a snapshot: it must not stand in the way of the looks. And a new connection is
+  // taken within 100 ms only, so it is made meanwhile.
+  const spare = watched.open().catch(() => null)
+  try {
+    return await new Watch(watched, spare, means).run()
+  } catch {
+    // The member is gone, or does not answer: then it shows nothing.
+    return false
+  } finally {
+    void spare.then((connection) => connection?.close())
+  }
+}
+
+class Watch {
+  readonly #watched: Watched
+  readonly #spare: Promise<XcomConnection | null>
+  readonly #means: Means
+  #asks = 1
+  #askedMs: number
+
+  constructor(watched: Watched, spare: Promise<XcomConnection | null>, means: Means) {
+    this.#watched = watched
+    this.#spare = spare
+    this.#means = means
+    this.#askedMs = means.clock.monotonicMs()
+  }
+
+  async run(): Promise<boolean> {
+    const { connection, before, untilMs } = this.#watched
+    const { clock, timers, timings } = this.#means
+    while (clock.monotonicMs() < untilMs) {
+      const state = await connection.state(timings.stateMs)
+      if (hasPassed(before, state)) {
+        if (await this.#poke(state.delivered)) return true
+      } else await this.#askAgain()
+      await timers.sleep(timings.lookMs)
+    }
+    return false
+  }
+
+  async #poke(delivered: Synode): Promise<boolean> {
+    const line = (await this.#spare) ?? this.#watched.connection
+    const snapshot = await line.snapshot(delivered, this.#means.timings.stateMs)
+    return isWithout(this.#watched.victim, snapshot, delivered)
+  }
+
+  /** A member that has carried it out refuses; one where it was lost takes it. */
+  async #askAgain(): Promise<void> {
+    const { clock, timings } = this.#means
+    if (this.#asks >= timings.mostAsks || clock.monotonicMs() - this.#askedMs < timings.askAgainMs) return
+    this.#asks += 1
+    this.#askedMs = clock.monotonicMs()
+    await this.#watched.ask()
+  }
+}
+
+/**
+ * Whether a configuration that was agreed on after `before` is in force: so many messages later it begins. That the
+ * newest message is delivered as well says that the turns of the dead member are filled.
+ */
+export function hasPassed(before: ClientReply, now: ClientReply): boolean {
+  const start = before.delivered.message + BigInt(now.eventHorizon)
+  return now.delivered.message > start && now.delivered.message >= now.newest.message
+}
+
+/** Whether the newest configuration has begun, and the victim is not in it. */
+export function isWithout(victim: MemberIdentity, { configurations }: GroupSnapshot, delivered: Synode): boolean {
+  const newest = newestConfiguration(configurations)
+  if (newest === undefined || isLater(newest.start, delivered)) return false
+  return !newest.members.some((member) => isSame(member, victim))
+}
