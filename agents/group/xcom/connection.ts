@@ -139,13 +139,14 @@ export class XcomConnection {
     question.settle(answer)
   }
 
+  /** What waits for the negotiation is rejected by the end of the connection, here as everywhere. */
   #agree(version: number): void {
-    const negotiated = this.#negotiated
-    this.#negotiated = null
-    if (negotiated === null) throw this.#unreadable('it speaks of versions again')
+    const agreed = this.#negotiated
+    if (agreed === null) throw this.#unreadable('it speaks of versions again')
     if (version !== protocolVersion)
       throw this.#unreadable(`it speaks version ${version} of XCom’s protocol, Regent speaks ${protocolVersion} only`)
-    negotiated(null)
+    this.#negotiated = null
+    agreed(null)
   }
 
   /** Ends the connection once, and with it every wait. Returns why. */

@@ -78,12 +78,14 @@ export async function removeDeadMember(
   ports: Ports,
   timings: RemovalTimings = removalTimings,
 ): Promise<Removal> {
-  const victims = [victim, ...through.asked.filter((asked) => !isSame(asked, victim))]
+  const victims = () => [victim, ...through.asked.filter((asked) => !isSame(asked, victim))]
   const others = through.connections.filter(({ address }) => isOther(group, victim, address))
-  const expected = whyNotRemove({ group, victims, answering: others.map(({ address }) => address) })
+  const expected = whyNotRemove({ group, victims: victims(), answering: others.map(({ address }) => address) })
   if (expected !== null) return expected
   const standing = new Standing(others, group, timings.stateMs)
-  const refusal = whyNotRemove({ group, victims, answering: await standing.majority() })
+  const answering = await standing.majority()
+  // Somebody else may have been asked for meanwhile.
+  const refusal = whyNotRemove({ group, victims: victims(), answering })
   if (refusal !== null) return refusal
   if (!through.asked.some((asked) => isSame(asked, victim))) through.asked.push(victim)
   return askAll({ group, victim, through }, standing, { ...ports, timings })
@@ -146,8 +148,8 @@ async function askAll(
     const asked = await one
     if (asked === null || !(await isAccepted)) return
     const { address } = asked.connection
-    if (await seeThrough({ ...asked, victim, untilMs, open: () => through.open(address) }, means))
-      inForceAt.push(address)
+    const watched = { ...asked, victim, untilMs, open: () => through.open(address) }
+    if (await seeThrough(watched, means)) inForceMs[address] = tookMs()
   })
   await Promise.all(seen)
   return told(victim, await Promise.all(all), inForceMs)

@@ -8,7 +8,7 @@ import { hostAndPort, type HostAndPort } from './address.ts'
 /** How members of a group speak to each other (`group_replication_communication_stack`), and this client to them. */
 export type XcomStack =
   | {
-      /** On the server’s own port, after a login. The account needs GROUP_REPLICATION_STREAM, and no other privilege. */
+      /** On the server’s own port, after a login with an account that has the privilege GROUP_REPLICATION_STREAM. */
       readonly kind: 'mysql'
       readonly user: string
       readonly password: string
