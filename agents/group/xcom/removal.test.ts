@@ -85,6 +85,20 @@ describe('The removal of a dead member', () => {
     expect(pokes()).toEqual([0, 0])
   })
 
+  it('pokes again, eight times at most, where the log has gone on and the victim is still there', async () => {
+    for (const survivor of survivors) {
+      accepting(survivor)
+      const accepts = survivor.answer
+      survivor.answer = (question) => {
+        const answer = accepts(question)
+        survivor.configurations = [group.configuration]
+        return answer
+      }
+    }
+    expect(await remove()).toMatchObject({ removed: 'accepted', inForceMs: {} })
+    expect(pokes()).toEqual([8, 8])
+  })
+
   it('is accepted where one accepts and the other has carried it out already', async () => {
     accepting(survivors[0])
     accepting(survivors[1], 'fail')

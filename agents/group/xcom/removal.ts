@@ -2,7 +2,7 @@ import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
 import type { XcomConnection } from './connection.ts'
 import { isSame, majorityOf, refused, whyNotRemove, type KnownGroup, type Refusal } from './may-remove.ts'
 import type { Answer, ClientReply, MemberIdentity } from './messages.ts'
-import { seeThrough } from './see-through.ts'
+import { seeThrough, type WatchTimings } from './see-through.ts'
 
 /** The members that are asked, and what they were asked before. `GroupMembership` is one. */
 export interface Through {
@@ -40,17 +40,9 @@ export type Removal =
 /** By address. */
 export type Answers = Readonly<Record<string, Answer>>
 
-export interface RemovalTimings {
-  /** For a member to say how far it is. */
-  readonly stateMs: number
+export interface RemovalTimings extends WatchTimings {
   /** For a member to answer the request. */
   readonly answerMs: number
-  /** A member that has not carried it out is asked again after so long … */
-  readonly askAgainMs: number
-  /** … and so many times at most, the first among them. */
-  readonly mostAsks: number
-  /** Between two looks at how far a member is. */
-  readonly lookMs: number
   /** For everything. The longest that a group was seen to need is 4.1 s. */
   readonly allMs: number
 }
@@ -61,6 +53,8 @@ export const removalTimings: RemovalTimings = {
   askAgainMs: 1_500,
   mostAsks: 3,
   lookMs: 4,
+  pokeAgainMs: 20,
+  mostPokes: 8,
   allMs: 6_000,
 }
 

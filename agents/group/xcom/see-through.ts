@@ -16,10 +16,17 @@ export interface Watched {
 }
 
 export interface WatchTimings {
+  /** For a member to say how far it is, or what it knows. */
   readonly stateMs: number
+  /** A member that has not carried the removal out is asked again after so long … */
   readonly askAgainMs: number
+  /** … and so many times at most, the first among them. */
   readonly mostAsks: number
+  /** Between two looks at how far a member is. */
   readonly lookMs: number
+  /** Before a poke that came too early is repeated. */
+  readonly pokeAgainMs: number
+  readonly mostPokes: number
 }
 
 interface Means {
@@ -33,8 +40,13 @@ interface Means {
  * shows. Then Group Replication hears of the new configuration by a message that the detector of its first member
  * sends at its next tick, within a second. A question for a snapshot makes that member send it at once: the *poke*.
  *
+ * How long the turns take is XCom's affair. It waits for a dead member's message 2.4 d, or 4.4 d where that was the
+ * oldest, before it fills the turn. d is 0.1 s and five to six times the median time to agreement, which each member
+ * measures by its own messages and takes for 0.1 s before it has sent ten: 0.25 s and 0.46 s, but 1.6 s and 2.9 s where
+ * all that are left joined some seconds ago. Once, one of them was seen to back off for 4 s.
+ *
  * Resolves to whether this member showed the configuration without the victim in force. The removal is asked for again
- * where a member takes long: the executor was seen to back off for 4 s. Never rejects.
+ * where a member takes long. Never rejects.
  */
 export async function seeThrough(watched: Watched, means: Means): Promise<boolean> {
   // The member sends its cache after a snapshot: it must not stand in the way of the looks. And a new connection is
@@ -55,6 +67,7 @@ class Watch {
   readonly #spare: Promise<XcomConnection | null>
   readonly #means: Means
   #asks = 1
+  #pokes = 0
   #askedMs: number
 
   constructor(watched: Watched, spare: Promise<XcomConnection | null>, means: Means) {
@@ -67,17 +80,21 @@ class Watch {
   async run(): Promise<boolean> {
     const { connection, before, untilMs } = this.#watched
     const { clock, timers, timings } = this.#means
-    while (clock.monotonicMs() < untilMs) {
+    while (clock.monotonicMs() < untilMs && this.#pokes < timings.mostPokes) {
       const state = await connection.state(timings.stateMs)
       if (hasPassed(before, state)) {
         if (await this.#poke(state.delivered)) return true
-      } else await this.#askAgain()
-      await timers.sleep(timings.lookMs)
+        await timers.sleep(timings.pokeAgainMs)
+      } else {
+        await this.#askAgain()
+        await timers.sleep(timings.lookMs)
+      }
     }
     return false
   }
 
   async #poke(delivered: Synode): Promise<boolean> {
+    this.#pokes += 1
     const line = (await this.#spare) ?? this.#watched.connection
     const snapshot = await line.snapshot(delivered, this.#means.timings.stateMs)
     return isWithout(this.#watched.victim, snapshot, delivered)

@@ -30,6 +30,8 @@ export interface MemberTls {
 /** `COM_SUBSCRIBE_GROUP_REPLICATION_STREAM`, as a packet of the client/server protocol. */
 const subscription = Buffer.from([1, 0, 0, 0, 0x21])
 const packetHeaderBytes = 4
+/** `ER_SPECIFIC_ACCESS_DENIED_ERROR`: the server does not say which privilege is missing. */
+const accessDenied = 1227
 /** An OK packet has seven bytes, an error a sentence. */
 const mostPacketBytes = 4_096
 
@@ -152,7 +154,9 @@ function complaintOf(packet: Buffer): string | null {
   const [first] = packet
   if (first === 0) return null
   if (first !== 0xff || packet.length < 9) return 'what it answered is neither OK nor an error'
-  return `${packet.subarray(9).toString()} (${packet.readUInt16LE(1)})`
+  const code = packet.readUInt16LE(1)
+  const hint = code === accessDenied ? '; the account needs GROUP_REPLICATION_STREAM' : ''
+  return `${packet.subarray(9).toString()} (${code})${hint}`
 }
 
 function refusal({ host, port }: HostAndPort, why: string): RegentError {
