@@ -6,13 +6,16 @@ import { encodeRemoval, encodeSnapshotQuestion, encodeStateQuestion, encodeVersi
 import { FrameReader, type Frame } from './frames.ts'
 import { protocolVersion, type Answer, type ClientReply, type GroupSnapshot } from './messages.ts'
 import type { MemberIdentity, Synode } from './messages.ts'
-import { openStream, type XcomStack } from './stream.ts'
+import { isBusy, openStream, type XcomStack } from './stream.ts'
 
 /**
  * A connection that was sent so many bytes that nobody asked for is given up: a snapshot is followed by the member's
  * whole cache.
  */
 const mostSkippedBytes = 64 * 1_048_576
+
+/** A server that is busy with another connection is tried again after so long. */
+const busyMs = 30
 
 interface Question {
   readonly settle: (answer: ClientReply | GroupSnapshot | RegentError) => void
@@ -50,7 +53,7 @@ export class XcomConnection {
     const late = () => new RegentError('REGENT_SERVER_TIMEOUT', `${address}: no connection within ${deadlineMs} ms`)
     const timer = timers.after(deadlineMs, () => giveUp.abort(late()))
     try {
-      const stream = await openStream(address, stack, giveUp.signal)
+      const stream = await openWhenFree(address, stack, timers, giveUp.signal)
       const connection = new XcomConnection(address, stream, timers)
       giveUp.signal.addEventListener('abort', () => connection.#end(giveUp.signal.reason as RegentError))
       await connection.#negotiate()
@@ -172,5 +175,17 @@ export class XcomConnection {
     return error.message.startsWith(this.address)
       ? error
       : new RegentError(error.code, `${this.address}: ${error.message}`)
+  }
+}
+
+/** Rejects as `openStream` does. */
+async function openWhenFree(address: string, stack: XcomStack, timers: Timers, signal: AbortSignal): Promise<Duplex> {
+  for (;;) {
+    try {
+      return await openStream(address, stack, signal)
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      await timers.sleep(busyMs, signal)
+    }
   }
 }

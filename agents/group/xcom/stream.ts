@@ -32,8 +32,19 @@ const subscription = Buffer.from([1, 0, 0, 0, 0x21])
 const packetHeaderBytes = 4
 /** `ER_SPECIFIC_ACCESS_DENIED_ERROR`: the server does not say which privilege is missing. */
 const accessDenied = 1227
+/** "Group Replication connection handoff is busy; retry the connection." */
+const handoffBusy = 6141
 /** An OK packet has seven bytes, an error a sentence. */
 const mostPacketBytes = 4_096
+
+/**
+ * Whether the server is just handing another connection over to the group. It takes one at a time, every 100 ms: seen
+ * where a member and several agents connect at once.
+ */
+export function isBusy(error: unknown): boolean {
+  const cause = error instanceof RegentError ? (error.cause as { readonly errno?: number } | undefined) : undefined
+  return cause?.errno === handoffBusy
+}
 
 /**
  * A stream on which a member speaks XCom. Paused: whoever takes it listens, then resumes it. Rejects with
@@ -135,8 +146,9 @@ function subscribe(stream: Duplex, target: HostAndPort, opening: Opening): void 
     if (answer.length < end) return
     stream.off('data', read)
     stream.pause()
-    const complaint = complaintOf(answer.subarray(packetHeaderBytes, end))
-    if (complaint !== null) return opening.fail(refusal(target, complaint))
+    const packet = answer.subarray(packetHeaderBytes, end)
+    const complaint = complaintOf(packet)
+    if (complaint !== null) return opening.fail(refusal(target, complaint, errnoOf(packet)))
     if (answer.length > end) stream.unshift(answer.subarray(end))
     opening.succeed(stream)
   }
@@ -154,13 +166,20 @@ function complaintOf(packet: Buffer): string | null {
   const [first] = packet
   if (first === 0) return null
   if (first !== 0xff || packet.length < 9) return 'what it answered is neither OK nor an error'
-  const code = packet.readUInt16LE(1)
+  const code = errnoOf(packet)
   const hint = code === accessDenied ? '; the account needs GROUP_REPLICATION_STREAM' : ''
   return `${packet.subarray(9).toString()} (${code})${hint}`
 }
 
-function refusal({ host, port }: HostAndPort, why: string): RegentError {
-  return new RegentError('REGENT_SERVER_ERROR', `${host}:${port} does not give the stream of the group: ${why}`)
+function errnoOf(packet: Buffer): number {
+  return packet.length < 3 ? 0 : packet.readUInt16LE(1)
+}
+
+function refusal({ host, port }: HostAndPort, why: string, errno = 0): RegentError {
+  const cause = { errno }
+  return new RegentError('REGENT_SERVER_ERROR', `${host}:${port} does not give the stream of the group: ${why}`, {
+    cause,
+  })
 }
 
 function describeFailure({ host, port }: HostAndPort, error: unknown): RegentError {
