@@ -2,17 +2,18 @@ import { parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import type { GtidText } from '../../topology/snapshot/observation.ts'
 import { leaveStage } from '../instance/life.ts'
-import { serverLife, type Parts } from '../instance/parts.ts'
+import type { Parts } from '../instance/parts.ts'
 
 /**
- * `gtid_executed` of a running server only grows, unless somebody runs `RESET BINARY LOGS AND GTIDS`. The data stays,
- * and nobody can tell any more what it is: a replica would receive everything once more and apply it to what it has, a
+ * `gtid_executed` of a server only grows, also where its mysqld ends and starts again, unless somebody runs `RESET
+ * BINARY LOGS AND GTIDS`: a server that was copied, or whose tail was cut, has another uuid. The data stays, and nobody
+ * can tell any more what it is: a replica would receive everything once more and apply it to what it has, a
  * primary would issue GTIDs again that its replicas skip in silence, and acknowledge. So the replica stops and is
  * seeded again, and the primary is killed: the sync set holds all that it acknowledged.
  */
 export class GtidResetWatch {
   readonly #parts: Parts
-  #seen: { readonly server: string; readonly executed: GtidText } | null = null
+  #seen: { readonly uuid: string; readonly executed: GtidText } | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -20,12 +21,12 @@ export class GtidResetWatch {
 
   /** To be called whenever the server has answered. */
   look(): void {
-    const { observer, doubts, course } = this.#parts
-    const server = serverLife(this.#parts)
-    if (server === null || observer.server === null) return
-    const [before, now] = [this.#seen, { server, executed: observer.server.executed }]
+    const { observer, process, doubts, course } = this.#parts
+    if (observer.server === null || process.state !== 'running') return
+    const { uuid, executed } = observer.server
+    const [before, now] = [this.#seen, { uuid, executed }]
     this.#seen = now
-    if (before?.server !== now.server || before.executed === now.executed) return
+    if (before?.uuid !== now.uuid || before.executed === now.executed) return
     const lost = parseGtidSet(before.executed).subtract(parseGtidSet(now.executed))
     if (lost.isEmpty()) return
     doubts.gtidsReset = true
