@@ -101,7 +101,11 @@ async function killAndRemove(victim: BareMember, through: readonly GroupMembersh
 /** By SQL, at each of those that are left: they are the group, ONLINE, and one of them is primary and writable. */
 async function expectGone(victim: BareMember): Promise<void> {
   for (const member of othersThan(victim)) {
-    await until(async () => (await group.told(member)).length === 2, `${member.address} tells of two members`)
+    const isSettled = async () => {
+      const told = await group.told(member)
+      return told.length === 2 && told.some(({ role }) => role === 'PRIMARY')
+    }
+    await until(isSettled, `${member.address} tells of two members, and a primary`)
     const told = await group.told(member)
     expect(told.map(({ port, state }) => [port, state])).toEqual(othersThan(victim).map(({ port }) => [port, 'ONLINE']))
     expect(told.filter(({ role }) => role === 'PRIMARY')).toHaveLength(1)
