@@ -1,6 +1,6 @@
 import type { PrimaryAssignment } from '../../../failover/protocol/order.ts'
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
-import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../../topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import { waitsForFewer } from './commits.ts'
@@ -94,16 +94,24 @@ export class Openings {
   #letsIn({ name, folder }: Machine, { epoch, syncSet }: ClusterRecord): string | undefined {
     const members = syncSet.map(instanceOf)
     const uncounted = this.#cluster.machines.filter((other) => other.name !== name && !members.includes(other.name))
-    const stranger = uncounted.find((other) => folder?.gates.has(other.name) && this.#mayAcknowledge(other, epoch))
+    const stranger = uncounted.find(
+      (other) => folder?.gates.has(other.name) && this.#mayAcknowledge(other, { name, epoch }),
+    )
     return (
       stranger && `${name} opens with an open gate for ${stranger.name}, which has not stored that it does not count`
     )
   }
 
-  #mayAcknowledge(machine: Machine, epoch: number): boolean {
+  /**
+   * One that was seeded meanwhile has its gate, and an assignment of before: that one follows somebody else, and did
+   * not count.
+   */
+  #mayAcknowledge(machine: Machine, primary: { readonly name: InstanceName; readonly epoch: number }): boolean {
     const disk = this.#onDisk.of(machine)
     const assignment = disk?.seeding === true ? null : (disk?.assignment ?? null)
-    return assignment !== null && (assignment.epoch !== epoch || assignment.role === 'primary' || assignment.counted)
+    if (assignment === null) return false
+    if (assignment.role === 'primary' || assignment.counted) return true
+    return assignment.epoch !== primary.epoch && assignment.source.instance === primary.name
   }
 
   /** Its mysqld was started again since it was open, and nobody else has led meanwhile. */
