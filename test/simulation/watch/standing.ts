@@ -49,7 +49,7 @@ export class Standing {
     const { record, machines } = this.#cluster
     if (record === undefined) return undefined
     const primary = this.#cluster.machine(instanceOf(record.primary))
-    if (primary.mysqld?.semiSyncSource.enabled !== true || primary.mysqld.state === 'dead') return undefined
+    if (!awaitsAcknowledgements(primary)) return undefined
     const members = record.syncSet.map(instanceOf)
     const stranger = machines.find(
       (machine) =>
@@ -63,6 +63,12 @@ export class Standing {
     if (assignment?.role !== 'primary' || assignment.epoch !== record.epoch) return undefined
     return `the gate of ${stranger.name} is open, which does not count and would acknowledge`
   }
+}
+
+/** A server that is being opened sets its gates first: until then nobody writes there, and nothing waits. */
+function awaitsAcknowledgements({ mysqld }: Machine): boolean {
+  if (mysqld === null || mysqld.state === 'dead' || !mysqld.semiSyncSource.enabled) return false
+  return mysqld.mayWrite || mysqld.semiSyncSource.waits
 }
 
 function wouldAcknowledge({ mysqld }: Machine, { host }: Machine): boolean {
