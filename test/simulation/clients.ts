@@ -71,7 +71,7 @@ export class Clients {
     mysqld.commitNew(false, (answer, { gtid }) => {
       time.after(network.delayMs(), () => {
         if (!network.reaches(at.name, 'clients')) return
-        if (at.mysqld?.isOpenByHand) return goOn(false)
+        if (at.mysqld?.isOpenByHand || this.#cluster.isDeposedUnheard(at)) return goOn(false)
         if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
         if (answer === 'ok') {
           this.count += 1

@@ -1,4 +1,5 @@
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
+import type { InstanceName } from '../../topology/snapshot/member.ts'
 
 /**
  * Writes that a client heard OK for and that need not be there. Nothing else may be missing:
@@ -15,6 +16,11 @@ export class Excuses {
   #all = GtidSet.empty
   /** A failover was forced, whether anything was lost by it or not. */
   isLossAccepted = false
+  /**
+   * Primaries whose writes needed no acknowledgement when a person had another one lead and accepted the loss, and the
+   * epoch of that one. Nobody's promise but their own ends what they tell clients.
+   */
+  readonly deposed = new Map<InstanceName, number>()
 
   add(excuse: Excuse, writes: GtidSet): void {
     this.#excused.set(excuse, (this.#excused.get(excuse) ?? GtidSet.empty).union(writes))

@@ -66,7 +66,9 @@ function excusedOf({ mysqld, thrownAway }: Machine, { elected = '' }: ClusterRec
 
 /** Another primary leads, and an older one could still tell a client OK. */
 function oldPrimaryIsRevoked({ cluster, primary }: Scene): string | undefined {
-  const able = cluster.machines.find((machine) => machine !== primary && couldAcknowledge(machine, cluster))
+  const able = cluster.machines.find(
+    (machine) => machine !== primary && couldAcknowledge(machine, cluster) && !cluster.isDeposedUnheard(machine),
+  )
   return able === undefined ? undefined : `S2: ${able.name} leads no more and can still acknowledge writes`
 }
 

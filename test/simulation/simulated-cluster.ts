@@ -188,6 +188,12 @@ export class SimulatedCluster {
     return known?.start !== startOf(machine) || known.agent.observation().stored.forgetful
   }
 
+  /** A person gave up what this one may still tell clients, and its agent has not heard of that (`Excuses.deposed`). */
+  isDeposedUnheard({ name }: Machine): boolean {
+    const epoch = this.excuses.deposed.get(name)
+    return epoch !== undefined && (this.observation(name)?.stored.promise ?? 0) < epoch
+  }
+
   /** Where clients are sent. */
   get primary(): Machine | undefined {
     return this.machines.find(({ name }) => name === this.route?.instance)

@@ -13,9 +13,9 @@ const fixed = [1, 2, 3, 5, 8, 13, 21, 34]
  * - 2001107: a manager did not find what another one wrote last that believed that it leads too.
  * - 3000495: an agent took what was read twice for nothing new, and did not see that GTIDs were reset.
  * - 3000823: nor where mysqld had been started again since.
- * - 302391, 2001020: of the simulation.
+ * - 302391, 2001020, 3001523, 3001813, 3002335: of the simulation.
  */
-const found = [301078, 302391, 2000889, 593152773, 2001107, 3000495, 3000823, 2001020]
+const found = [301078, 302391, 2000889, 593152773, 2001107, 3000495, 3000823, 2001020, 3001523, 3001813, 3002335]
 /**
  * Each broke a rule once, where all machines were alike. 7470: an applier waited for acknowledgements for ever at a
  * server that was primary, was not any more, and was elected again (`letApplierWaitForNobody`). The others: of the

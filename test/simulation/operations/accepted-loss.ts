@@ -12,6 +12,8 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   const { before, record } = happening
   if (before === undefined || before.epoch === record.epoch) return undefined
   cluster.excuses.isLossAccepted = true
+  if (before.acks === 0 && before.primary !== record.primary)
+    cluster.excuses.deposed.set(instanceOf(before.primary), record.epoch)
   const elected = cluster.machine(instanceOf(record.primary))
   const lost = clients.acknowledged.subtract(heldBy(elected))
   if (lost.isEmpty()) return undefined
