@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest'
+import { aSnapshot, type ViewOverrides } from '../testing.ts'
+import { groupName, groupViews, outsideGroup, viewId, type GroupShape } from '../testing-group.ts'
+import { groupView } from './group-view.ts'
+
+type Shapes = Readonly<Record<string, GroupShape>>
+
+const frozenMs = 1_500
+
+function seen(shapes: Shapes, more: Readonly<Record<string, ViewOverrides>> = {}, expected?: readonly string[]) {
+  return groupView(aSnapshot(groupViews(shapes, more)), {
+    name: groupName,
+    expected: expected ?? ['shop-0', 'shop-1', 'shop-2'],
+    frozenMs,
+  })
+}
+
+const same = (shape: GroupShape): Shapes => ({ 'shop-0': shape, 'shop-1': shape, 'shop-2': shape })
+const out = outsideGroup()
+const without0: GroupShape = { members: { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' }, primary: 'shop-1' }
+const without2: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
+const lostBoth: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'UNREACHABLE', 'shop-2': 'UNREACHABLE' } }
+
+describe('A group of three is', () => {
+  it('online where a majority agrees and each expected member is', () => {
+    expect(seen({})).toMatchObject({
+      condition: 'online',
+      primary: 'shop-0',
+      sentence: 'shop-0 is primary of the group, 3 of 3 members online',
+    })
+  })
+
+  it('online with two where nobody else is expected', () => {
+    expect(seen({ ...same(without2), 'shop-2': out }, {}, ['shop-0', 'shop-1'])).toMatchObject({
+      condition: 'online',
+      sentence: 'shop-0 is primary of the group, 2 of 2 members online',
+    })
+  })
+
+  it('partial where a member recovers, and names who', () => {
+    const recovering: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'RECOVERING' } }
+    expect(seen(same(recovering))).toMatchObject({
+      condition: 'partial',
+      primary: 'shop-0',
+      sentence: 'shop-0 is primary of the group, 2 of 3 members online: shop-2 is recovering',
+    })
+  })
+
+  it('partial where somebody is in no view, and names who', () => {
+    const { members, ...view } = seen({ 'shop-0': out, 'shop-1': without0, 'shop-2': without0 })
+    expect(view).toEqual({
+      condition: 'partial',
+      primary: 'shop-1',
+      sentence: 'shop-1 is primary of the group, 2 of 3 members online: shop-0 is missing',
+    })
+    expect([...members]).toEqual([
+      ['shop-1', 'ONLINE'],
+      ['shop-2', 'ONLINE'],
+    ])
+  })
+
+  it('partial, and not lost, where the majority hears one member no more', () => {
+    const lost0: GroupShape = { members: { 'shop-0': 'UNREACHABLE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' } }
+    expect(seen({ 'shop-1': lost0, 'shop-2': lost0 }, { 'shop-0': { reachable: false } })).toMatchObject({
+      condition: 'partial',
+      sentence: 'the group has no primary at this moment, 2 of 3 members online: shop-0 is unreachable',
+    })
+  })
+
+  it('without a majority where one of three is left and hears nobody', () => {
+    expect(
+      seen({ 'shop-0': lostBoth }, { 'shop-1': { reachable: false }, 'shop-2': { reachable: false } }),
+    ).toMatchObject({
+      condition: 'noQuorum',
+      primary: null,
+      sentence: 'no majority: shop-1 and shop-2 cannot be reached by the rest of the group, and writes wait',
+    })
+  })
+
+  it('without a majority where one of two hears the other no more', () => {
+    const half: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'UNREACHABLE' } }
+    expect(seen({ 'shop-0': half, 'shop-1': out, 'shop-2': out }, {}, ['shop-0', 'shop-1'])).toMatchObject({
+      condition: 'noQuorum',
+    })
+  })
+
+  it('gone where all answer and nobody is in the group', () => {
+    expect(seen(same(out))).toMatchObject({
+      condition: 'outage',
+      primary: null,
+      sentence: 'no instance is in the group',
+    })
+  })
+
+  it('gone where a member is there in error only', () => {
+    const inError: GroupShape = { members: { 'shop-0': 'ERROR' } }
+    expect(seen({ 'shop-0': inError, 'shop-1': out, 'shop-2': out })).toMatchObject({ condition: 'outage' })
+  })
+
+  it('uncertain where nobody who answers is in the group, and an expected member is silent', () => {
+    expect(seen({ 'shop-0': out, 'shop-1': out }, { 'shop-2': { reachable: false } })).toMatchObject({
+      condition: 'uncertain',
+      primary: null,
+      sentence: 'nobody who answers is in the group, and nothing is known of shop-2',
+    })
+  })
+
+  it('gone, not uncertain, where the silent one is not expected', () => {
+    expect(
+      seen({ 'shop-0': out, 'shop-1': out }, { 'shop-2': { reachable: false } }, ['shop-0', 'shop-1']),
+    ).toMatchObject({ condition: 'outage' })
+  })
+
+  it('uncertain where an expected member has no instance any more', () => {
+    expect(seen(same(out), {}, ['shop-0', 'shop-1', 'shop-7'])).toMatchObject({
+      condition: 'uncertain',
+      sentence: 'nobody who answers is in the group, and nothing is known of shop-7',
+    })
+  })
+
+  it('two where two majorities have no member in common: nobody is primary', () => {
+    const alone: GroupShape = { members: { 'shop-0': 'ONLINE' } }
+    expect(seen({ 'shop-0': alone, 'shop-1': without0, 'shop-2': without0 })).toEqual({
+      condition: 'splitBrain',
+      primary: null,
+      members: new Map([
+        ['shop-1', 'ONLINE'],
+        ['shop-2', 'ONLINE'],
+      ]),
+      sentence: 'two groups: shop-1 and shop-2, and shop-0. Nothing is done; a person decides whose writes count',
+    })
+  })
+
+  it('not two where one part has no majority of its own view', () => {
+    expect(seen({ 'shop-0': lostBoth, 'shop-1': without0, 'shop-2': without0 })).toMatchObject({
+      condition: 'partial',
+      primary: 'shop-1',
+    })
+  })
+
+  it('not two where another group has another name', () => {
+    const other: GroupShape = { name: 'another', members: { 'shop-0': 'ONLINE' } }
+    expect(seen({ 'shop-0': other, 'shop-1': without0, 'shop-2': without0 })).toMatchObject({
+      condition: 'partial',
+      primary: 'shop-1',
+    })
+  })
+})
+
+describe('Primary is', () => {
+  it.each([
+    [9, 10, 'shop-1'],
+    [10, 9, 'shop-0'],
+  ])('whom the newest view calls so: with views %i and %i that is %s', (old, other, primary) => {
+    const views = {
+      'shop-0': { viewId: viewId(old), primary: 'shop-0' },
+      'shop-1': { viewId: viewId(other), primary: 'shop-1' },
+      'shop-2': { viewId: viewId(Math.min(old, other)), primary: old < other ? 'shop-0' : 'shop-1' },
+    }
+    expect(seen(views).primary).toBe(primary)
+  })
+
+  it('nobody where two members of the same view name two', () => {
+    expect(seen({ 'shop-1': { primary: 'shop-1' } })).toMatchObject({
+      primary: null,
+      sentence: 'the group has no primary at this moment, 3 of 3 members online',
+    })
+  })
+
+  it('nobody whom no view shows ONLINE', () => {
+    const members = { 'shop-0': 'UNREACHABLE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' } as const
+    expect(seen(same({ members })).primary).toBeNull()
+  })
+
+  it('nobody on the word of a member without a majority', () => {
+    const stale: GroupShape = { ...lostBoth, viewId: viewId(99) }
+    expect(seen({ 'shop-0': stale, 'shop-1': without0, 'shop-2': without0 }).primary).toBe('shop-1')
+  })
+})
+
+describe('Of the group nothing is said by a server', () => {
+  const others = { 'shop-1': without0, 'shop-2': without0 }
+  const alone: GroupShape = { members: { 'shop-0': 'ONLINE' } }
+
+  it.each<[string, ViewOverrides]>([
+    ['that has been silent for too long', { silentMs: frozenMs }],
+    ['whose agent is not heard', { reachable: false }],
+    ['whose mysqld is dead', { process: 'dead' }],
+    ['that is stopped', { process: 'stopped' }],
+  ])('%s', (_, more) => {
+    expect(seen({ ...others, 'shop-0': alone }, { 'shop-0': more })).toMatchObject({
+      condition: 'partial',
+      primary: 'shop-1',
+    })
+  })
+
+  it('that answered a moment ago, it still counts', () => {
+    expect(seen({ ...others, 'shop-0': alone }, { 'shop-0': { silentMs: frozenMs - 1 } })).toMatchObject({
+      condition: 'splitBrain',
+    })
+  })
+
+  it('that recovers, it counts: a joiner knows the view', () => {
+    const joining: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-2': 'RECOVERING' } }
+    expect(
+      seen({ 'shop-2': joining }, { 'shop-0': { reachable: false }, 'shop-1': { reachable: false } }),
+    ).toMatchObject({ condition: 'partial', primary: 'shop-0' })
+  })
+})
+
+it('A member at the address of no instance is named by its address', () => {
+  const stranger: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-8': 'ONLINE' } }
+  expect([...seen(same(stranger), {}, ['shop-0']).members.keys()]).toContain('127.24.1.9:3306')
+})
