@@ -70,7 +70,7 @@ function withMajority(
 ): GroupView {
   const primary = primaryBy(witnesses, instances)
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
-  const size = `${[...members.values()].filter((state) => state === 'ONLINE').length} of ${expected.length} members online`
+  const size = `${expected.length - missing.length} of ${expected.length} members online`
   const leads = primary === null ? 'the group has no primary at this moment' : `${primary} is primary of the group`
   if (missing.length === 0) return { condition: 'online', primary, members, sentence: `${leads}, ${size}` }
   const states = missing.map((one) => `${one} is ${members.get(one)?.toLowerCase() ?? 'missing'}`)
