@@ -85,7 +85,8 @@ function formAnew(
     epoch: record.epoch + 1,
     revision: record.revision + 1,
     primary: leader.member,
-    syncSet: [],
+    // They hold nothing that the leader has not, and are all there is where the leader is lost before they joined.
+    syncSet: promised.map(({ member }) => member).filter((member) => member !== leader.member),
     leaving: [],
     intent: null,
     group: { ...record.group, forming: true },
