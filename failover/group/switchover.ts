@@ -1,5 +1,4 @@
 import { groupSeenBy } from '../../topology/group/group-view.ts'
-import { lasting } from '../../src/common/text/words.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { SwitchoverPlan } from '../flows/mode.ts'
 import { orderFor, peersOf } from '../flows/assignments.ts'
@@ -140,7 +139,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent, m
     electUuid,
   }
   return step(
-    `switching over: the group elects ${instanceOf(intent.candidate)} in place of ${name}; ${lasting(leftMs)} left`,
+    `switching over: the group elects ${instanceOf(intent.candidate)} in place of ${name}; ${Math.ceil(leftMs)} ms left`,
     [{ kind: 'demote', to: name, order }],
     { revisitMs: leftMs + 1 },
   )

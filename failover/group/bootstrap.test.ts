@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest'
+import { gtids, memberOf, type ViewOverrides } from '../../topology/testing.ts'
+import { decide, modeOf } from '../decide.ts'
+import { committed, shop0, shop1, shop2 } from '../testing.ts'
+import { groupNameFor } from './assignments.ts'
+import { aGroupSituation, groupRecord, nobodyIn, storedAs, tasksIn, type GroupSituation } from './testing-group.ts'
+
+/** Nothing was ever stored or written. */
+const fresh = (more: ViewOverrides = {}): ViewOverrides => ({
+  ...more,
+  server: more.server === null ? null : { executed: '', received: '', ...more.server },
+  stored: { promise: 0, revision: 0, assignment: null, ...more.stored },
+})
+const holding = (executed: string): ViewOverrides => fresh({ server: { executed } })
+const all = { 'shop-0': fresh(), 'shop-1': fresh(), 'shop-2': fresh() }
+
+/** The same, before there is a record. */
+function begin(given: GroupSituation = {}) {
+  const situation = aGroupSituation({ sees: nobodyIn, ...given, views: { ...all, ...given.views } })
+  return decide({ ...situation, record: undefined, published: undefined })
+}
+
+describe('A new cluster', () => {
+  it('has ordinal 0 form the group, alone: nobody else is named', () => {
+    const decision = begin()
+    expect(committed(decision)).toEqual({
+      version: 1,
+      cluster: 'shop',
+      epoch: 1,
+      revision: 1,
+      primary: shop0,
+      syncSet: [],
+      leaving: [],
+      acks: 0,
+      acksWanted: 0,
+      intent: null,
+      group: { name: groupNameFor('shop', shop0), forming: true },
+    })
+    expect(decision).toMatchObject({ sentence: 'bootstrap: shop-0 forms the group', flow: 'bootstrap' })
+  })
+
+  it('is led by the one that holds what all others hold', () => {
+    const views = { 'shop-0': holding(gtids('shop-0', 3)), 'shop-2': holding(gtids('shop-0', 7)) }
+    const decision = begin({ views })
+    expect(committed(decision).primary).toBe(shop2)
+    expect(decision.sentence).toBe('bootstrap: shop-2 forms the group, it holds all 7 transactions')
+  })
+
+  const waits: Readonly<Record<string, readonly [says: string, given: GroupSituation]>> = {
+    'until every agent is heard': [
+      'waiting for the agents of shop-2 before anything is believed',
+      { views: { 'shop-2': { unheard: true } } },
+    ],
+    'until those are heard again that fell silent': [
+      'waiting for the agents of shop-0 before anything is believed',
+      { views: { 'shop-0': fresh({ reachable: false }) } },
+    ],
+    'until every server answers': ['waiting for mysqld of shop-1', { views: { 'shop-1': fresh({ server: null }) } }],
+    'where servers hold different data': [
+      'no instance holds everything that the others hold: a person decides',
+      { views: { 'shop-0': holding(gtids('shop-0', 3)), 'shop-1': holding(gtids('shop-1', 1)) } },
+    ],
+    'where an agent promised an epoch: that cluster was there before': [
+      'the record is lost: shop-1 promised epoch 4 of a cluster that was. Bring the record back',
+      { views: { 'shop-1': fresh({ stored: { promise: 4 } }) } },
+    ],
+    'while it is paused': [
+      'no action: paused before the first primary was chosen',
+      { notes: { paused: { reason: 'moving', wallMs: 0 } } },
+    ],
+  }
+  it.each(Object.entries(waits))('waits %s', (_, [says, given]) => {
+    expect(begin(given)).toMatchObject({ sentence: says, actions: [] })
+  })
+
+  it('has its instances made first', () => {
+    expect(begin({ spec: { instances: 4 } })).toMatchObject({
+      sentence: 'waiting for 4 instances to exist',
+      actions: [{ kind: 'scale', count: 4 }],
+    })
+  })
+
+  it('whose record is lost is not begun by force', () => {
+    expect(modeOf({ mode: 'group' }).planForcedBootstrap(aGroupSituation(), 'shop-1')).toEqual({
+      refusal: 'a cluster in mode group without its record is not begun by force: bring the record back',
+    })
+  })
+})
+
+describe('The name of a group', () => {
+  it('is a UUID, the same for the same member and another for any other', () => {
+    const name = groupNameFor('shop', shop0)
+    expect(name).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(groupNameFor('shop', shop0)).toBe(name)
+    const others = [groupNameFor('shop', shop1), groupNameFor('other', shop0), groupNameFor('shop', memberOf('shop-3'))]
+    expect(new Set([name, ...others]).size).toBe(4)
+  })
+})
+
+describe('While the group is formed', () => {
+  const forming = { record: { ...groupRecord(true), syncSet: [] }, sees: nobodyIn } as const
+  const told = (formedEpoch: number): ViewOverrides => ({
+    stored: { ...storedAs('shop-0'), revision: 4, formedEpoch },
+    converged: { revision: 4, done: false, sentence: 'forms the group' },
+  })
+
+  it('the primary alone is told to form it, and everybody else stays out', () => {
+    const others = { stored: { revision: 4 } }
+    const decision = decide(
+      aGroupSituation({ ...forming, views: { 'shop-0': told(0), 'shop-1': others, 'shop-2': others } }),
+    )
+    expect(tasksIn(decision)).toEqual(['shop-0 form', 'shop-1 stayOut', 'shop-2 stayOut'])
+    expect(decision).toMatchObject({ sentence: 'shop-0 forms the group: forms the group', flow: 'bootstrap' })
+  })
+
+  it('nobody is let in on its word alone, while that it formed the group is not on its disk', () => {
+    const alone = { members: { 'shop-0': 'ONLINE' } } as const
+    const decision = decide(
+      aGroupSituation({ ...forming, sees: { ...nobodyIn, 'shop-0': alone }, views: { 'shop-0': told(0) } }),
+    )
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(tasksIn(decision)).not.toContain('shop-1 join')
+  })
+
+  it('that is over once it is on the disk of the one that formed it', () => {
+    const decision = decide(aGroupSituation({ ...forming, views: { 'shop-0': told(1) } }))
+    expect(committed(decision)).toMatchObject({ epoch: 1, revision: 6, primary: shop0, group: { forming: false } })
+    expect(decision.sentence).toBe('shop-0 has formed the group; the others may join')
+  })
+
+  it('what an earlier epoch formed counts for nothing', () => {
+    const decision = decide(
+      aGroupSituation({ ...forming, record: { ...forming.record, epoch: 2 }, views: { 'shop-0': told(1) } }),
+    )
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+  })
+
+  it('nobody else forms it when that one falls silent: it may have done so', () => {
+    const decision = decide(aGroupSituation({ ...forming, views: { 'shop-0': { reachable: false } } }))
+    expect(decision).toMatchObject({ blocked: true })
+    expect(decision.sentence).toContain('shop-0 may hold what was acknowledged last and does not answer')
+    expect(decision.actions.filter(({ kind }) => kind !== 'assign')).toEqual([])
+    expect(tasksIn(decision).filter((task) => !task.endsWith('stayOut'))).toEqual([])
+  })
+})

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest'
+import { outsideGroup, viewId, type GroupShape } from '../../topology/testing-group.ts'
+import type { ViewOverrides } from '../../topology/testing.ts'
+import { analyse, decide, modeOf } from '../decide.ts'
+import { committed, ordersOf, shop0, shop1, shop2, switchoverIntent } from '../testing.ts'
+import { aGroupSituation, groupRecord, nobodyIn, revision, tasksIn, type GroupSituation } from './testing-group.ts'
+
+const after = (given: GroupSituation = {}) => decide(aGroupSituation(given))
+const silent = { reachable: false } as const
+
+/** The group went on without shop-0 and made shop-1 primary. */
+const without0: GroupShape = {
+  members: { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' },
+  primary: 'shop-1',
+  viewId: viewId(6),
+}
+const failedOver: GroupSituation = {
+  sees: { 'shop-0': outsideGroup(), 'shop-1': without0, 'shop-2': without0 },
+  views: { 'shop-0': silent },
+}
+
+describe('A group that is well', () => {
+  it('needs nothing', () => {
+    expect(after()).toEqual({
+      sentence: 'no action: shop-0 is primary of the group, 3 of 3 members online',
+      flow: null,
+      actions: [],
+      blocked: false,
+      reasons: [],
+      revisitMs: null,
+    })
+  })
+
+  it('has its members told what they are not told yet, each what it is to do', () => {
+    const old = { stored: { revision: 4 } } as const
+    const behind = (name: string): ViewOverrides => {
+      const { assignment } = aGroupSituation().snapshot.instances.find((view) => view.name === name)!.observation!
+        .stored
+      return { stored: { assignment: { ...assignment!, revision: 4 } } }
+    }
+    expect(tasksIn(after({ views: { 'shop-1': behind('shop-1'), 'shop-2': old } }))).toEqual(['shop-1 join'])
+  })
+
+  it('moves the route to the primary of the record, in one write', () => {
+    expect(after({ published: undefined }).actions).toContainEqual({
+      kind: 'route',
+      route: { epoch: 1, instance: 'shop-0', host: '127.24.1.1', port: 3306 },
+    })
+  })
+
+  it('that misses a member says so, and looks again', () => {
+    const views = { 'shop-2': silent }
+    const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
+    expect(after({ views, sees: { 'shop-0': two, 'shop-1': two } })).toMatchObject({
+      sentence: 'no action: shop-0 is primary of the group, 2 of 3 members online: shop-2 is missing',
+      actions: [],
+      revisitMs: 1_000,
+    })
+  })
+
+  it('whose primary is not open says why', () => {
+    const views = { 'shop-0': { converged: { revision, done: false, sentence: 'closed: low space' } } }
+    expect(after({ views })).toMatchObject({
+      sentence: 'no action: shop-0 is primary of the group, 3 of 3 members online; closed: low space',
+      blocked: true,
+    })
+  })
+})
+
+describe('The record follows the group', () => {
+  it('to the primary that the group elected, in the next epoch', () => {
+    const decision = after(failedOver)
+    expect(committed(decision)).toMatchObject({
+      epoch: 2,
+      revision: revision + 1,
+      primary: shop1,
+      syncSet: [shop0, shop2],
+      leaving: [],
+      ...groupRecord(false),
+    })
+    expect(decision).toMatchObject({
+      sentence: 'the group made shop-1 primary in place of shop-0',
+      flow: 'failover',
+    })
+  })
+
+  it('also while it is paused: the group does not pause', () => {
+    expect(committed(after({ ...failedOver, notes: { paused: { reason: 'maintenance', wallMs: 0 } } })).primary).toBe(
+      shop1,
+    )
+  })
+
+  it('and a primary that was to leave does not any more', () => {
+    expect(committed(after({ ...failedOver, record: { leaving: [shop1, shop2] } })).leaving).toEqual([shop2])
+  })
+
+  it('and a switchover that was under way is over', () => {
+    const decision = after({ ...failedOver, record: { intent: switchoverIntent() } })
+    expect(committed(decision).intent).toBeNull()
+    expect(decision.flow).toBe('switchover')
+  })
+
+  it('not to one whose agent has never been heard', () => {
+    const decision = after({ ...failedOver, views: { ...failedOver.views, 'shop-1': { unheard: true } } })
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(decision.sentence).toContain('its agent has said nothing yet')
+  })
+
+  it('not on the word of a member that hears no majority', () => {
+    const lost: GroupShape = {
+      members: { 'shop-0': 'UNREACHABLE', 'shop-1': 'ONLINE', 'shop-2': 'UNREACHABLE' },
+      primary: 'shop-1',
+    }
+    const decision = after({
+      sees: { 'shop-1': lost },
+      views: { 'shop-0': silent, 'shop-2': silent },
+    })
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+  })
+
+  it('and waits where the group has no primary at this moment', () => {
+    const electing: GroupShape = {
+      members: { 'shop-0': 'UNREACHABLE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' },
+    }
+    expect(after({ sees: { 'shop-1': electing, 'shop-2': electing }, views: { 'shop-0': silent } })).toMatchObject({
+      sentence: 'the group has no primary at this moment, 2 of 3 members online: shop-0 is unreachable',
+      actions: [],
+      blocked: true,
+      revisitMs: 100,
+    })
+  })
+})
+
+describe('While it is paused', () => {
+  const paused = { notes: { paused: { reason: 'maintenance', wallMs: 0 } } } as const
+
+  it('nobody is admitted, and the reason is said', () => {
+    const decision = after({ ...paused, record: { syncSet: [shop1] } })
+    expect(decision.sentence).toBe(
+      'paused: maintenance; no action: shop-0 is primary of the group, 2 of 2 members online',
+    )
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+  })
+
+  it('a person may still switch over', () => {
+    const request = { kind: 'switchover', id: 'asked', to: 'shop-2', deadlineWallMs: 1_010_000, reason: 'asked for' }
+    expect(committed(after({ ...paused, requests: [request as never] })).intent).toMatchObject({ candidate: shop2 })
+  })
+})
+
+describe('Nothing is ordered', () => {
+  it('by a manager that reaches nobody', () => {
+    expect(after({ views: { 'shop-0': silent, 'shop-1': silent, 'shop-2': silent } })).toMatchObject({
+      sentence: 'no action: this manager reaches no instance at all and suspects itself',
+      actions: [],
+    })
+  })
+
+  it('by a record that is older than what an agent did', () => {
+    expect(after({ ...failedOver, views: { 'shop-1': { stored: { promise: 7 } } } })).toMatchObject({
+      sentence: expect.stringContaining('record from the past: shop-1 stored promise 7') as string,
+      actions: [],
+    })
+  })
+})
+
+describe('What is wrong is named', () => {
+  const found = (given: GroupSituation) =>
+    analyse(aGroupSituation(given)).map(({ code, instance, severity }) =>
+      `${severity} ${code} ${instance ?? ''}`.trim(),
+    )
+  const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
+  const missing: GroupSituation = { sees: { 'shop-0': two, 'shop-1': two, 'shop-2': outsideGroup() } }
+
+  it('nothing, of a group that is well', () => {
+    expect(found({})).toEqual([])
+  })
+
+  it('a member that is missing', () => {
+    expect(found(missing)).toEqual(['warning ReplicaNotReplicating shop-2'])
+  })
+
+  it('not to be called for, a member that is expected to be missing', () => {
+    const downtimes = [{ instance: 'shop-2', untilWallMs: 2_000_000, reason: 'disk', owner: '' }]
+    expect(found({ ...missing, notes: { downtimes } })).toEqual(['info ReplicaNotReplicating shop-2'])
+  })
+
+  it('a group that takes no writes', () => {
+    expect(found({ sees: nobodyIn })).toEqual(['critical NoWritablePrimary'])
+    expect(found({ sees: nobodyIn, views: { 'shop-2': silent } })).toEqual(['critical NoWritablePrimary'])
+  })
+
+  it('two groups', () => {
+    const alone: GroupShape = { members: { 'shop-0': 'ONLINE' } }
+    expect(found({ sees: { 'shop-0': alone, 'shop-1': without0, 'shop-2': without0 } })).toEqual([
+      'critical TwoWritablePrimaries',
+    ])
+  })
+
+  it('a pause, beside the rest', () => {
+    expect(found({ ...missing, notes: { paused: { reason: 'maintenance', wallMs: 0 } } })).toEqual([
+      'warning ReplicaNotReplicating shop-2',
+      'info Paused',
+    ])
+  })
+})
+
+it('A failover to an instance that there is not is refused', () => {
+  const { whyNeverTo } = modeOf({ mode: 'group' })
+  expect(whyNeverTo(aGroupSituation(), 'shop-7', true)).toBe('there is no instance shop-7')
+  expect(whyNeverTo(aGroupSituation(), 'shop-1', true)).toBeNull()
+})
+
+it('A member that promised a newer epoch is told nothing of this one', () => {
+  expect(ordersOf(after({ views: { 'shop-1': { stored: { promise: 2, assignment: null } } } }))).toEqual([])
+  expect(tasksIn(after({ views: { 'shop-1': { stored: { assignment: null } } } }))).toEqual(['shop-1 join'])
+})
