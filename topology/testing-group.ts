@@ -12,7 +12,11 @@ export interface GroupShape extends Partial<Omit<GroupState, 'members'>> {
 }
 
 export const groupName = '0a0a0a0a-0b0b-8c0c-8d0d-0e0e0e0e0e0e'
-export const allOnline = { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' } as const
+export const allOnline: Readonly<Record<InstanceName, MemberState>> = {
+  'shop-0': 'ONLINE',
+  'shop-1': 'ONLINE',
+  'shop-2': 'ONLINE',
+}
 
 export function viewId(number: number): string {
   return `17321234567890123:${number}`

@@ -206,9 +206,9 @@ describe('What is wrong is named', () => {
 })
 
 it('A failover to an instance that there is not is refused', () => {
-  const { whyNeverTo } = modeOf({ mode: 'group' })
-  expect(whyNeverTo(aGroupSituation(), 'shop-7', true)).toBe('there is no instance shop-7')
-  expect(whyNeverTo(aGroupSituation(), 'shop-1', true)).toBeNull()
+  const mode = modeOf({ mode: 'group' })
+  expect(mode.whyNeverTo(aGroupSituation(), 'shop-7', true)).toBe('there is no instance shop-7')
+  expect(mode.whyNeverTo(aGroupSituation(), 'shop-1', true)).toBeNull()
 })
 
 it('A member that promised a newer epoch is told nothing of this one', () => {
