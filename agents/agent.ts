@@ -38,6 +38,7 @@ import { changeLife } from './instance/life.ts'
 import { nothingKnown } from './instance/known.ts'
 import type { Parts } from './instance/parts.ts'
 import { PurgedNote } from './binlog/purged-note.ts'
+import type { ExpulsionPort } from './ports/expulsion.ts'
 import type { ProcessPort } from './ports/process.ts'
 import { Seeding } from './orders/reseeding.ts'
 import type { ServerPort } from './ports/server.ts'
@@ -59,6 +60,7 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly process: ProcessPort
   readonly server: ServerPort
   readonly volume: VolumePort
+  readonly expulsion?: ExpulsionPort
   readonly timings: Timings
   readonly world: World
   readonly transport: Transport

@@ -14,6 +14,8 @@ import { contradictionIn, defaultTimings, type Timings } from '../failover/proto
 import { Agent } from './agent.ts'
 import type { CertificateFolders } from './guard/client-certificate.ts'
 import type { AgentConfig } from './instance/config.ts'
+import { groupUser } from './instance/accounts.ts'
+import type { ExpulsionPort } from './ports/expulsion.ts'
 import { createAgentServer, createProbeServer } from './http.ts'
 import { realMedium } from './instance/medium.ts'
 import { Launcher } from './mysqld/launcher.ts'
@@ -56,6 +58,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     process: createMysqldProcess(config, world),
     server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
     volume: createVolume(config, () => world.clock.wallMs()),
+    ...(config.mode === 'group' ? { expulsion: await expulsionOf(config, secret, world) } : {}),
     log: (sentence) => log.info(sentence),
     certificateFolders: certificateFoldersOf(config),
     termination: launcher,
@@ -88,6 +91,14 @@ async function connectionsOf(
     tls && (await followCertificateFolder({ folder: tls.certificateFolder, world, log, checksPeers: true }))
   const known = certificates && { certificates, servername: ownTlsName(certificates.current()) }
   return { certificates, transport: createHttpTransport({ token, tls: known }) }
+}
+
+/** Members speak TLS with each other, with certificates that each mysqld made for itself. */
+async function expulsionOf({ host, port }: AgentConfig, secret: string, world: World): Promise<ExpulsionPort> {
+  const { createExpulsion } = await import('./group/expulsion.ts')
+  const password = passwordFor(secret, groupUser)
+  const stack = { kind: 'mysql', user: groupUser, password, tls: { ca: '', name: null } } as const
+  return createExpulsion({ host, port, stack, world })
 }
 
 function requireTimings(timings: Timings): void {

@@ -160,7 +160,7 @@ export class ScriptedProcess implements ProcessPort {
   readonly note = ''
   readonly changedAtMs = 0
   readonly adopt = async (): Promise<void> => undefined
-  readonly onChange = (): void => undefined
+  readonly onChange: ProcessPort['onChange'] = () => undefined
   lookEveryMs = 0
   readonly lookEvery = (ms: number): void => void (this.lookEveryMs = ms)
   readonly isEmpty = async (): Promise<boolean> => false

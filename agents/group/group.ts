@@ -4,22 +4,54 @@ import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import type { NextPass, View } from '../instance/pass.ts'
+import type { Timer } from '../../src/common/ports/ports.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { hasMajority, ownMember } from './majority.ts'
 import { nextAsMember } from './membership.ts'
 import { underPromise } from './under-promise.ts'
 
+/** Between two looks at who is in the group. */
+const lookMs = 200
+
 /** Members of one replication group (MySQL Group Replication, single-primary). The group elects who takes writes. */
 export class Group implements Mode {
   readonly #parts: Parts
+  #timer: Timer | null = null
+  /** The mysqld that was seen to be a member last. */
+  #memberPid: number | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
   }
 
-  start(): void {}
+  start(): void {
+    const { process, world } = this.#parts
+    process.onChange(() => this.#expelTheDead())
+    this.#timer = world.timers.every(lookMs, () => this.#look())
+  }
 
-  stop(): void {}
+  stop(): void {
+    this.#timer?.cancel()
+    this.#parts.expulsion?.close()
+  }
+
+  /** Whoever is to be asked once this mysqld is dead is known, and connected, before. */
+  #look(): void {
+    const { observer, process, expulsion } = this.#parts
+    const group = observer.server?.group
+    if (group?.state !== 'ONLINE' || process.state !== 'running') return
+    this.#memberPid = process.pid
+    expulsion?.know(group)
+  }
+
+  /** The kernel has ended this mysqld: the group need not wait for its member. */
+  #expelTheDead(): void {
+    const { process, expulsion, notices } = this.#parts
+    const isDead = process.state === 'dead' || process.state === 'exiting'
+    if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
+    this.#memberPid = null
+    void expulsion?.expel().then((sentence) => notices.add('GroupMemberExpelled', sentence))
+  }
 
   next(view: View, assignment: Assignment): NextPass {
     const { server: state, jobs } = view

@@ -4,6 +4,7 @@ import type { CertificatePort } from '../ports/certificate.ts'
 import type { AgentConfig } from './config.ts'
 import type { Known } from './known.ts'
 import type { Notices } from './notices.ts'
+import type { ExpulsionPort } from '../ports/expulsion.ts'
 import type { ObserverPort } from '../ports/observer.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
@@ -42,6 +43,8 @@ export interface Parts extends Known {
   /** Null where mysqld's own certificate will do. */
   readonly clientCertificate: CertificatePort | null
   readonly observer: ObserverPort
+  /** In mode `group` alone. */
+  readonly expulsion?: ExpulsionPort
   /** Something that is reported is different now. */
   readonly changed: () => void
 }

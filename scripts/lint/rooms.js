@@ -228,6 +228,7 @@ export const rooms = {
     'src/manager/options',
   ],
   'agents/group': [
+    'agents/group/xcom',
     'agents/instance',
     'agents/ports',
     'failover/protocol',
@@ -320,6 +321,7 @@ export const rooms = {
     'agents/binlog',
     'agents/converge',
     'agents/doubts',
+    'agents/group',
     'agents/guard',
     'agents/instance',
     'agents/mysqld',
