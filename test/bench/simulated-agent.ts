@@ -1,7 +1,13 @@
 import { createAgentServer, type AgentHandlers, type StreamListener } from '../../agents/http.ts'
 import { checkWire, type WireName } from '../../agents/orders/wire.ts'
 import { checkOrder } from '../../agents/orders/checks.ts'
-import { freshState, newIncarnation, summaryOf, type StoredState } from '../../agents/instance/stored-state.ts'
+import {
+  freshState,
+  newIncarnation,
+  notedNow,
+  summaryOf,
+  type StoredState,
+} from '../../agents/instance/stored-state.ts'
 import {
   agentRoutes,
   type Assignment,
@@ -52,6 +58,7 @@ export class SimulatedAgent implements AgentHandlers {
   readonly #transport: HttpTransport
   readonly #timers: NodeJS.Timeout[] = []
   readonly #run = realRandom.hex(16)
+  readonly #firstIncarnation = realRandom.hex(16)
   #stored: StoredState
   #sequence = 0
   #alive = true
@@ -62,7 +69,7 @@ export class SimulatedAgent implements AgentHandlers {
 
   constructor(own: SimulatedInstance) {
     this.#own = own
-    this.#stored = { ...freshState(realRandom.hex(12), 'boot'), incarnation: realRandom.hex(16) }
+    this.#stored = { ...freshState(realRandom.hex(12), 'boot'), incarnation: this.#firstIncarnation }
     this.orders = new Map<string, (body: unknown) => Promise<unknown>>([
       [agentRoutes.assign, this.#order<Assignment>('assign', (order) => this.#assigned(order))],
       [agentRoutes.promise, this.#order<PromiseOrder>('promise', (order) => this.#promised(order))],
@@ -201,13 +208,22 @@ export class SimulatedAgent implements AgentHandlers {
     this.#report = { epoch, holds, executed: holds, asPrimary: this.#stored.assignment?.role === 'primary' }
   }
 
-  /** A server that died is started again as a replica. */
+  /**
+   * A server that died is started again as a replica. Who orders has noted this start: without that being shown the
+   * order would come again and again.
+   */
   #assigned(assignment: Assignment): void {
     if (!this.isPrimary()) this.#peersConfirmedMs = monotonicMs()
     const promise = Math.max(this.#stored.promise, assignment.epoch)
     if (promise > this.#stored.promise)
       this.#stored = { ...this.#stored, ...newIncarnation(this.#stored, realRandom.hex(16)) }
-    this.#stored = { ...this.#stored, promise, revision: assignment.revision, assignment }
+    this.#stored = {
+      ...this.#stored,
+      promise,
+      revision: assignment.revision,
+      assignment,
+      ...notedNow(this.#stored, this.#firstIncarnation),
+    }
     this.#report = null
     if (!this.#alive) this.#lives(true)
   }
