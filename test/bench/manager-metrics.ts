@@ -7,3 +7,9 @@ export function requestsIn(metrics: string): ReadonlyMap<string, number> {
   }
   return found
 }
+
+/** The sum of a counter over all its labels; 0 where it has not counted yet. */
+export function totalOf(metrics: string, counter: string): number {
+  const lines = metrics.matchAll(new RegExp(`^${counter}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))
+  return [...lines].reduce((sum, [, value = '']) => sum + Number(value), 0)
+}

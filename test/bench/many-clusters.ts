@@ -13,7 +13,7 @@ import { findControlPlane, missingPrograms } from '../kube/control-plane-program
 import { ManagerProcess, prepareForManager } from '../kube/manager-process.ts'
 import { distributionOf } from './distribution.ts'
 import { describeMachine } from './machine.ts'
-import { requestsIn } from './manager-metrics.ts'
+import { requestsIn, totalOf } from './manager-metrics.ts'
 import { measureCost, type ProcessCost } from './process-cost.ts'
 import { asJson, tableOf, type CaseResult } from './report.ts'
 import { SimulatedCluster } from './simulated-cluster.ts'
@@ -35,6 +35,10 @@ const betweenDeathsMs = 500
 interface Bench {
   readonly client: Client
   readonly manager: ManagerProcess
+  /** What the manager logs goes there. */
+  readonly log: string
+  /** API server and etcd. */
+  readonly controlPlane: readonly number[]
   readonly clusters: SimulatedCluster[]
   readonly runs: number
 }
@@ -42,6 +46,12 @@ interface Bench {
 interface Measured {
   readonly count: number
   readonly cost: ProcessCost
+  /** Of one core: API server and etcd, and the one process that plays all agents. */
+  readonly others: { readonly controlPlanePercent: number; readonly agentsPercent: number }
+  /** What the manager did for clusters, a second: at rest nothing is to be done. */
+  readonly actions: number
+  /** How often the manager lost its lease. */
+  readonly lost: number
   /** A second, by method. */
   readonly requests: ReadonlyMap<string, number>
   readonly leaseMs: readonly number[]
@@ -57,13 +67,32 @@ async function measureWith(bench: Bench, count: number): Promise<Measured> {
   process.stderr.write(`  ${count} clusters are whole\n`)
   await sleep(restMs)
   for (const { agents } of clusters) for (const agent of agents) agent.leaseMs.length = 0
-  const [before, beganMs] = [requestsIn(await manager.metrics()), performance.now()]
-  const [cost = { rssMb: NaN, cpuPercent: NaN }] = await measureCost([manager.pid], idleMs)
-  const [after, seconds] = [requestsIn(await manager.metrics()), (performance.now() - beganMs) / 1_000]
+  const before = await countersOf(bench)
+  const costs = await measureCost([manager.pid, process.pid, ...bench.controlPlane], idleMs)
+  const after = await countersOf(bench)
   const [load = NaN] = loadavg()
   const leaseMs = clusters.flatMap(({ agents }) => agents.flatMap((agent) => agent.leaseMs))
-  const requests = new Map([...after].map(([method, total]) => [method, (total - (before.get(method) ?? 0)) / seconds]))
-  return { count, cost, requests, leaseMs, load, deaths: await deaths(bench) }
+  const seconds = (after.atMs - before.atMs) / 1_000
+  const requests = new Map(
+    [...after.requests].map(([method, total]) => [method, (total - (before.requests.get(method) ?? 0)) / seconds]),
+  )
+  const [cost = { rssMb: NaN, cpuPercent: NaN }, agents, ...controlPlane] = costs
+  const others = {
+    agentsPercent: agents?.cpuPercent ?? NaN,
+    controlPlanePercent: controlPlane.reduce((sum, { cpuPercent }) => sum + cpuPercent, 0),
+  }
+  const [actions, lost] = [(after.actions - before.actions) / seconds, after.lost - before.lost]
+  return { count, cost, others, actions, lost, requests, leaseMs, load, deaths: await deaths(bench) }
+}
+
+async function countersOf({ manager, log }: Bench) {
+  const metrics = await manager.metrics()
+  return {
+    atMs: performance.now(),
+    requests: requestsIn(metrics),
+    actions: totalOf(metrics, 'regent_decisions_total'),
+    lost: (await readFile(log, 'utf8')).split('"this manager does not lead"').length - 1,
+  }
 }
 
 let made = 0
@@ -99,6 +128,10 @@ const head = [
   'instances',
   'memory, MB',
   '% of a core',
+  'API server, etcd',
+  'agents',
+  'actions/s',
+  'lead lost',
   'GET/s',
   'PATCH/s',
   'PUT/s',
@@ -112,7 +145,7 @@ const head = [
   'load',
 ]
 
-function rowOf({ count, cost, requests, leaseMs, load, deaths }: Measured): readonly string[] {
+function rowOf({ count, cost, others, actions, lost, requests, leaseMs, load, deaths }: Measured): readonly string[] {
   const asked = (method: string) => (requests.get(method) ?? 0).toFixed(1)
   const three = (values: readonly number[]) => {
     const found = distributionOf(values)
@@ -126,6 +159,10 @@ function rowOf({ count, cost, requests, leaseMs, load, deaths }: Measured): read
     String(count * instances),
     cost.rssMb.toFixed(0),
     cost.cpuPercent.toFixed(1),
+    others.controlPlanePercent.toFixed(1),
+    others.agentsPercent.toFixed(1),
+    actions.toFixed(1),
+    String(lost),
     ...['GET', 'PATCH', 'PUT', 'POST'].map(asked),
     ...three(leaseMs),
     ...three(committed),
@@ -151,6 +188,7 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
   const ending = toldToStop()
   const server = await ApiServer.start(programs)
   const client = clientWith(adminOf(server.access), { throttle: { qps: 0, burst: 0 } })
+  const log = join(folder, 'manager.log')
   let manager: ManagerProcess | undefined
   const clusters: SimulatedCluster[] = []
   const interrupted = aborted(ending).then((): never => {
@@ -164,9 +202,10 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
     console.log(
       `${machine}\none manager, clusters of ${instances}; load is that of the machine in the last minute; none: not confirmed before the next question\n`,
     )
+    const all = { client, manager, clusters, runs, log, controlPlane: server.pids }
     const results: Measured[] = []
     for (const count of counts.toSorted((a, b) => a - b)) {
-      results.push(await Promise.race([measureWith({ client, manager, clusters, runs }, count), interrupted]))
+      results.push(await Promise.race([measureWith(all, count), interrupted]))
       console.log(tableOf(results.at(-1)?.deaths ?? ({} as CaseResult)))
       console.log(renderTable(head, results.map(rowOf)).join('\n'))
       await keep(json, machine, results)
@@ -174,7 +213,7 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
     console.log(`\nevery value: ${json}`)
   } catch (error) {
     if (manager !== undefined && !ending.aborted)
-      process.stderr.write(`${(await readFile(join(folder, 'manager.log'), 'utf8')).slice(-3_000)}\n`)
+      process.stderr.write(`${(await readFile(log, 'utf8')).slice(-3_000)}\n`)
     throw error
   } finally {
     await manager?.end()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Recovery } from '../../failover/protocol/notes.ts'
 import { distributionOf } from './distribution.ts'
-import { requestsIn } from './manager-metrics.ts'
+import { requestsIn, totalOf } from './manager-metrics.ts'
 import { markdownTable, withMeasured } from './measured-page.ts'
 import { stepsOf } from './steps.ts'
 
@@ -64,6 +64,19 @@ describe('what a manager asks of the API server', () => {
       ['GET', 42],
       ['PATCH', 7],
     ])
+  })
+})
+
+describe('a counter of a manager', () => {
+  it('is the sum over its labels, and no other counter whose name begins the same', () => {
+    const metrics = [
+      'regent_decisions_total{cluster="shop",kind="assign"} 3',
+      'regent_decisions_total{cluster="mall",kind="commit"} 1',
+      'regent_decisions_total_created 9',
+      'regent_leader 1',
+    ].join('\n')
+    expect([totalOf(metrics, 'regent_decisions_total'), totalOf(metrics, 'regent_leader')]).toEqual([4, 1])
+    expect(totalOf('', 'regent_decisions_total')).toBe(0)
   })
 })
 

@@ -96,6 +96,11 @@ export class ApiServer {
     }
   }
 
+  /** Of the programs that run. */
+  get pids(): readonly number[] {
+    return [...this.#running.values()].flatMap(({ pid }) => pid ?? [])
+  }
+
   /**
    * Starts one of the two; of kube-apiserver it also waits until it is ready. Its address, certificate and data are
    * those of before.
