@@ -346,6 +346,39 @@ describe('when the API server is in trouble', () => {
   })
 })
 
+describe('connections', () => {
+  test('are few however many requests come at once, and all are answered; watches have theirs besides', async () => {
+    await client.create(configMaps, configMap('shop'))
+    const stop = new AbortController()
+    const watches = Array.from({ length: 40 }, () =>
+      collect(
+        client.watch(configMaps, { resourceVersion: server.state.version, timeoutSeconds: 300, signal: stop.signal }),
+      ),
+    )
+    await until(() => server.openWatches === 40)
+    const before = server.connections
+    const found = await Promise.all(Array.from({ length: 400 }, () => client.get(configMaps, key)))
+    expect(found.filter((one) => one?.metadata.name === 'shop')).toHaveLength(400)
+    expect(server.connections - before).toBeLessThanOrEqual(32)
+    stop.abort()
+    await Promise.all(watches.map(({ failure }) => failure))
+  })
+
+  test('of one client do not wait for another’s: what may not queue has a client of its own', async () => {
+    await client.create(configMaps, configMap('shop'))
+    server.misbehave({ when: ({ path }) => path.endsWith('/held'), times: 100, answer: 'silence' })
+    const stop = new AbortController()
+    const held = Array.from({ length: 100 }, () =>
+      client.get(configMaps, { ...key, name: 'held' }, { signal: stop.signal }).catch((error: unknown) => error),
+    )
+    await until(() => server.requests.filter(({ path }) => path.endsWith('/held')).length === 32)
+    await using other = disposable(clientOf(server.connection))
+    expect(await other.get(configMaps, key, { deadlineMs: 5_000 })).toBeDefined()
+    stop.abort()
+    await Promise.all(held)
+  })
+})
+
 test('every request says who asks and is reported', async () => {
   await client.get(configMaps, key)
   expect(server.requests[0]?.headers).toMatchObject({ 'user-agent': 'regent/test', authorization: 'Bearer test' })

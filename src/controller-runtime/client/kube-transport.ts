@@ -36,13 +36,20 @@ export interface KubeTransportParts {
 
 /** client-go's bound. The deadline usually ends it earlier. */
 const mostTries = 10
+/**
+ * Connections for requests that end. A manager of hundreds of clusters reads all records at once when it takes the
+ * lead: without a bound each of these reads begins with a handshake, and their connections stay for a minute.
+ */
+const mostConnections = 32
 const longestAnswerBytes = 256 * 1024 * 1024
 const longestRefusalBytes = 1024 * 1024
 
 /** Requests to the API server: signed, throttled, bounded in time, repeated where the server says when. */
 export class KubeTransport {
   readonly #parts: KubeTransportParts
-  #dispatcher: { readonly settings: string; readonly agent: Dispatcher } | undefined
+  readonly #answers = new Connections(mostConnections)
+  /** A watch keeps its connection for minutes. */
+  readonly #streams = new Connections()
 
   constructor(parts: KubeTransportParts) {
     this.#parts = parts
@@ -51,7 +58,7 @@ export class KubeTransport {
   /** The JSON of the answer. */
   async json(asked: KubeRequest): Promise<unknown> {
     return this.#within(asked, async (signal, deadlineAtMs) => {
-      const body = await this.#send(asked, signal, deadlineAtMs)
+      const body = await this.#send(asked, { signal, deadlineAtMs, connections: this.#answers })
       return parsed(asked, await textOf(body, longestAnswerBytes))
     })
   }
@@ -64,13 +71,14 @@ export class KubeTransport {
       const end = (): void => signal.abort(whole.reason)
       beginning.addEventListener('abort', abort, { once: true })
       whole.addEventListener('abort', end, { once: true })
-      return this.#send(asked, signal.signal, deadlineAtMs).finally(() => beginning.removeEventListener('abort', abort))
+      return this.#send(asked, { signal: signal.signal, deadlineAtMs, connections: this.#streams }).finally(() =>
+        beginning.removeEventListener('abort', abort),
+      )
     })
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher?.agent.destroy()
-    this.#dispatcher = undefined
+    await Promise.all([this.#answers.close(), this.#streams.close()])
   }
 
   /** Runs with a signal that falls with the caller's, or at the deadline. */
@@ -98,11 +106,12 @@ export class KubeTransport {
     }
   }
 
-  async #send(asked: KubeRequest, signal: AbortSignal, deadlineAtMs: number): Promise<Dispatcher.ResponseData['body']> {
+  async #send(asked: KubeRequest, way: Way): Promise<Dispatcher.ResponseData['body']> {
+    const { signal, deadlineAtMs } = way
     let renewed = false
     for (let tries = 1; ; tries++) {
       await this.#parts.throttle.take(signal)
-      const answer = await this.#sendAgainWhereStale(asked, signal, renewed)
+      const answer = await this.#sendAgainWhereStale(asked, way, renewed)
       if (answer.statusCode >= 200 && answer.statusCode < 300) return answer.body
       const refusal = refusalIn(describe(asked), { ...answer, text: await textOf(answer.body, longestRefusalBytes) })
       if (refusal.status === 401 && !renewed) {
@@ -119,20 +128,16 @@ export class KubeTransport {
    * A kept connection may be closed by the server just as it is used again. Reading twice is harmless; a write is left
    * to its caller.
    */
-  async #sendAgainWhereStale(
-    asked: KubeRequest,
-    signal: AbortSignal,
-    fresh: boolean,
-  ): Promise<Dispatcher.ResponseData> {
+  async #sendAgainWhereStale(asked: KubeRequest, way: Way, fresh: boolean): Promise<Dispatcher.ResponseData> {
     try {
-      return await this.#sendOnce(asked, signal, fresh)
+      return await this.#sendOnce(asked, way, fresh)
     } catch (error) {
-      if (asked.method !== 'GET' || signal.aborted || !isStale(error)) throw error
-      return this.#sendOnce(asked, signal, fresh)
+      if (asked.method !== 'GET' || way.signal.aborted || !isStale(error)) throw error
+      return this.#sendOnce(asked, way, fresh)
     }
   }
 
-  async #sendOnce(asked: KubeRequest, signal: AbortSignal, fresh: boolean): Promise<Dispatcher.ResponseData> {
+  async #sendOnce(asked: KubeRequest, { signal, connections }: Way, fresh: boolean): Promise<Dispatcher.ResponseData> {
     const { connection, world, userAgent, onRequest } = this.#parts
     // A credential plugin may hang; the deadline is for it too.
     const { headers, tls } = await unlessAborted(connection.credentials(fresh), signal)
@@ -149,7 +154,7 @@ export class KubeTransport {
     try {
       const asking = request(url, {
         method: asked.method,
-        dispatcher: this.#agentFor(tls),
+        dispatcher: connections.with(connection, tls),
         headers: {
           accept: 'application/json',
           'user-agent': userAgent,
@@ -172,23 +177,44 @@ export class KubeTransport {
     }
   }
 
-  /** Connections are made with certificates, so rotated ones need new connections. */
-  #agentFor(tls: TlsSettings): Dispatcher {
-    const settings = JSON.stringify(tls)
-    if (this.#dispatcher?.settings === settings) return this.#dispatcher.agent
-    // What runs on the old ones, watches above all, ends by itself.
-    this.#dispatcher?.agent.close().catch(() => undefined)
-    const agent = dispatcherFor(this.#parts.connection, tls)
-    this.#dispatcher = { settings, agent }
-    return agent
-  }
-
   #silent(asked: KubeRequest, what: string, cause?: unknown): RegentError {
     return new RegentError(
       'REGENT_KUBE_UNREACHABLE',
       `API server ${this.#parts.connection.server} (${describe(asked)}): ${what}`,
       { cause },
     )
+  }
+}
+
+/** Until when a request may take, and on whose connections it goes. */
+interface Way {
+  readonly signal: AbortSignal
+  readonly deadlineAtMs: number
+  readonly connections: Connections
+}
+
+/** Connections are made with certificates, so rotated ones need new connections. */
+class Connections {
+  readonly #most: number | undefined
+  #now: { readonly settings: string; readonly dispatcher: Dispatcher } | undefined
+
+  constructor(most?: number) {
+    this.#most = most
+  }
+
+  with(connection: KubeConnection, tls: TlsSettings): Dispatcher {
+    const settings = JSON.stringify(tls)
+    if (this.#now?.settings === settings) return this.#now.dispatcher
+    // What runs on the old ones, watches above all, ends by itself.
+    this.#now?.dispatcher.close().catch(() => undefined)
+    const dispatcher = dispatcherFor(connection, tls, this.#most)
+    this.#now = { settings, dispatcher }
+    return dispatcher
+  }
+
+  async close(): Promise<void> {
+    await this.#now?.dispatcher.destroy()
+    this.#now = undefined
   }
 }
 

@@ -68,8 +68,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
   const { qps, burst } = options.kube
   const parts = { connection, world, userAgent, onRequest: (record: ApiRequest) => runtimeMetrics.requested(record) }
   const client = createKubeClient({ ...parts, throttle: { qps, burst } })
-  // What a failover waits for never queues behind reconciles, nor does the lease.
+  // What a failover waits for never queues behind reconciles, and the lease behind neither: a manager that takes the
+  // lead reads the records of all clusters at once.
   const urgentClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
+  const leaseClient = createKubeClient({ ...parts, throttle: { qps: 0, burst } })
 
   const informers = new InformerSet({
     client,
@@ -96,7 +98,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     webhookConfiguration: webhook.enabled && webhook.certificateFolder === undefined ? names.webhookConfiguration : '',
   })
   const elector = new LeaseElector({
-    client: noting(urgentClient, (trouble) => set.storeIs(trouble)),
+    client: noting(leaseClient, (trouble) => set.storeIs(trouble)),
     lease: { namespace: options.leaderElection.namespace ?? namespace, name: names.lease },
     identity,
     world,
@@ -245,7 +247,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     )
   } finally {
     log.info('manager stops; primaries stay writable')
-    await Promise.all([client.close(), urgentClient.close()])
+    await Promise.all([client, urgentClient, leaseClient].map((one) => one.close()))
   }
 }
 
