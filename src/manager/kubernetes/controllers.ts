@@ -37,6 +37,7 @@ import type { KubernetesManagerOptions } from '../options/schema.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import { TemplateKeeper } from './keep-template.ts'
 import type { ClusterSet } from './cluster-set.ts'
+import { PassedOver } from './passed-over.ts'
 import { reconcileCluster } from './reconcile-cluster.ts'
 import { reconcileStatus } from './reconcile-status.ts'
 
@@ -64,8 +65,8 @@ export interface ClusterControllers {
   readonly cluster: Controller
   /** Shows what clusters are. */
   readonly status: Controller
-  /** Every cluster is looked at by both. */
-  enqueueAll(): void
+  /** This manager leads: what it left undone until now is done. */
+  lead(): void
 }
 
 /** What is Regent's, of any cluster. */
@@ -97,6 +98,7 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
     managerNamespace,
   } = parts
   const disabled = new Set(options.reconcile.disabledCapabilities)
+  const passedOver = { status: new PassedOver(leads), cluster: new PassedOver(leads) }
   const owned = <Kind extends KubeObject>(resource: Resource<Kind>, ...predicates: readonly Predicate<Kind>[]) =>
     watchOwned(informers.of(resource, ours), mysqlClusters, ...predicates)
   const controller = (rest: Pick<ControllerOptions, 'name' | 'sources' | 'reconcile'>) =>
@@ -116,16 +118,18 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       watchOwned(statefulSets, mysqlClusters, generationChanged),
       watchMapped(pods, clusterOfLabel),
     ],
-    reconcile: reconcileStatus({
-      client,
-      clock: world.clock,
-      clusters,
-      pods,
-      statefulSets,
-      set,
-      leads,
-      putRight: (key, sentence) => events.putRight(key, sentence),
-    }),
+    reconcile: passedOver.status.noting(
+      reconcileStatus({
+        client,
+        clock: world.clock,
+        clusters,
+        pods,
+        statefulSets,
+        set,
+        leads,
+        putRight: (key, sentence) => events.putRight(key, sentence),
+      }),
+    ),
   })
   const cluster = controller({
     name: 'mysqlcluster',
@@ -142,33 +146,33 @@ export function createControllers(parts: ControllerParts): ClusterControllers {
       watchMapped(informers.of(endpointSlices, strangers), ledAstrayBy(clusters), resourceVersionChanged),
       watchMapped(informers.of(volumeClaims, ours), clusterOfLabel, resourceVersionChanged),
     ],
-    reconcile: reconcileCluster({
-      client,
-      clock: world.clock,
-      clusters,
-      set,
-      leads,
-      options,
-      objects: {
+    reconcile: passedOver.cluster.noting(
+      reconcileCluster({
         client,
-        world,
-        managerNamespace,
-        disabled,
-        templates: new TemplateKeeper({ client, clock: world.clock }),
-        authorities: new Map(),
-      },
-      events,
-      applied: (applied) => status.enqueue(keyOf(applied)),
-    }),
+        clock: world.clock,
+        clusters,
+        set,
+        leads,
+        options,
+        objects: {
+          client,
+          world,
+          managerNamespace,
+          disabled,
+          templates: new TemplateKeeper({ client, clock: world.clock }),
+          authorities: new Map(),
+        },
+        events,
+        applied: (applied) => status.enqueue(keyOf(applied)),
+      }),
+    ),
   })
   return {
     cluster,
     status,
-    enqueueAll() {
-      for (const key of clusters.list().map(keyOf)) {
-        cluster.enqueue(key)
-        status.enqueue(key)
-      }
+    lead() {
+      for (const key of passedOver.cluster.keys) cluster.enqueue(key)
+      for (const key of passedOver.status.keys) status.enqueue(key)
     },
   }
 }

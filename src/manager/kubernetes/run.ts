@@ -114,7 +114,7 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
       runtimeMetrics.leads(names.lease, leads)
       set.lead(leads)
       if (!leads) return
-      controllers.enqueueAll()
+      controllers.lead()
       ownCertificates.wake()
     },
   })
