@@ -77,6 +77,18 @@ describe('A run', () => {
     expect(rig.runs).toHaveLength(2)
   })
 
+  it('that is asked for within a time comes once for all who ask meanwhile, also beside a later time of its own', async () => {
+    const rig = await running(async () => ({ requeueAfterMs: 30_000 }))
+    rig.controller.enqueue(a)
+    await rig.world.settle()
+    for (let asked = 0; asked < 10; asked += 1) {
+      rig.controller.enqueueWithin(a, 2_000)
+      await rig.world.advance(100)
+    }
+    await rig.world.advance(3_000)
+    expect(timesOf(rig)).toEqual([0, 2_000])
+  })
+
   it('that ends with nothing is not repeated, and its earlier failures are forgotten', async () => {
     let outcomes = ['fail', 'fail', 'ok', 'fail', 'ok']
     const rig = await running(async () => {

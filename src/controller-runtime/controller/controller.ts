@@ -95,6 +95,11 @@ export class Controller {
     this.#queue.add(keyText(key))
   }
 
+  /** Asks for a run after this time at the latest: one that comes sooner counts for this one, too. */
+  enqueueWithin(key: ObjectKey, ms: number): void {
+    this.#queue.addAfter(keyText(key), ms)
+  }
+
   /**
    * Waits until the sources have synced (a reconciler that sees half of the objects makes the other half anew), then
    * works until `signal` is aborted; resolves once the runs that were under way have ended. Once only. Rejects with

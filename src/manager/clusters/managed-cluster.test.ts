@@ -15,7 +15,7 @@ const noTimer = { cancel: () => undefined }
 const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1.1:9000' } as const
 
 /** A cluster whose log is read; its timers never fire, and its route cannot be published. */
-async function logged() {
+async function logged({ decided = () => undefined }: { decided?: (sentence: string, isNews: boolean) => void } = {}) {
   const lines: string[] = []
   const listeners: FeedListener[] = []
   const clock = { ...realWorld.clock, monotonicMs: () => time.nowMs }
@@ -41,7 +41,15 @@ async function logged() {
   const cluster = new ManagedCluster(
     ports,
     { cluster: 'shop', spec: aSpec({ instances: 1 }), timings: defaultTimings, manager: 'm1' },
-    { log, metrics: createMetrics() },
+    {
+      log,
+      metrics: createMetrics(),
+      told: {
+        decided: ({ sentence }, _analyses, isNews) => decided(sentence, isNews),
+        recovered: () => undefined,
+        declined: () => undefined,
+      },
+    },
   )
   await cluster.loop.start()
   await cluster.loop.lead(true)
@@ -105,5 +113,27 @@ describe('the log of a manager', () => {
       'routes.json was changed by another hand',
     ])
     expect(cluster.remarks).toEqual(['0 s ago: routes.json was changed by another hand'])
+  })
+})
+
+describe('what is decided of a cluster', () => {
+  it('is news while something is done, and where another sentence comes of it; not where the same comes again', async () => {
+    const decided: { readonly sentence: string; readonly isNews: boolean }[] = []
+    const { cluster, store, turn } = await logged({
+      decided: (sentence, isNews) => void decided.push({ sentence, isNews }),
+    })
+    await turn(1)
+    await turn(2)
+    expect(decided.at(-1)).toMatchObject({ isNews: true })
+    const elsewhere = aRecord({ primary: memberOf('shop-1'), revision: 2, syncSet: [], acks: 0, acksWanted: 0 })
+    await store.compareAndSwap('shop', 1, elsewhere)
+    await cluster.lookAgain()
+    await turn(3)
+    expect(decided.find(({ sentence }) => sentence.startsWith('record of another history'))).toMatchObject({
+      isNews: true,
+    })
+    decided.length = 0
+    for (let sequence = 4; sequence < 9; sequence += 1) await turn(sequence)
+    expect(decided.map(({ isNews }) => isNews)).toEqual(Array.from({ length: 5 }, () => false))
   })
 })

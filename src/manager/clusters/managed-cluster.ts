@@ -23,7 +23,8 @@ const remarkedMs = 600_000
 
 /** Who else is told, beside log, metrics and streams. */
 export interface Told {
-  decided(decision: Decision, analyses: () => Analyses): void
+  /** `isNews` where something is done, or where it differs from the decision before in more than figures. */
+  decided(decision: Decision, analyses: () => Analyses, isNews: boolean): void
   recovered(recovery: Recovery): void
   /** Somebody asked for what is refused. */
   declined(sentence: string): void
@@ -116,10 +117,10 @@ export class ManagedCluster {
   #decided(decision: Decision, changed: boolean, input: DecisionInput): void {
     // Figures in a sentence change all the time; the log wants what is new.
     const gist = gistOf(decision.sentence)
-    if (changed && gist !== this.#lastGist)
-      this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
+    const differs = changed && gist !== this.#lastGist
+    if (differs) this.#log[decision.blocked ? 'warn' : 'info']({ reasons: decision.reasons }, decision.sentence)
     this.#lastGist = gist
-    this.#told?.decided(decision, () => analyse(input))
+    this.#told?.decided(decision, () => analyse(input), differs || decision.actions.length > 0)
     this.#planView()
   }
 

@@ -218,7 +218,6 @@ export class ClusterSet {
       generation,
     }
     this.#held.set(keyText(key), held)
-    managed.subscribe(() => changed(key))
     platform.onMeddling(() => void this.#lookAgain(managed))
     await managed.loop.start()
     if (leads()) void this.#tell(managed, true)

@@ -46,6 +46,11 @@ import { KubeLeader } from './kube-leader.ts'
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
 /**
+ * A cluster that is written to is decided on several times a second, with the same result: what is shown of it is
+ * looked at so often. Of a change of what is decided it is at once.
+ */
+const sameAgainMs = 2_000
+/**
  * An autoscaler that is refused asks again every 15 s, and a cluster that flaps has two Events each time: neither keeps
  * the next recovery from being told.
  */
@@ -146,9 +151,10 @@ export async function runKubernetesManager(options: KubernetesManagerOptions): P
     log,
     metrics,
     changed: (key) => controllers.status.enqueue(key),
-    decided: (key, decision, analyses) => {
+    decided: (key, decision, analyses, isNews) => {
       clusterEvents.decided(key, { ...decision, analyses: analyses() }, set.get(key)?.loop.recovery ?? null)
-      controllers.status.enqueue(key)
+      if (isNews) controllers.status.enqueue(key)
+      else controllers.status.enqueueWithin(key, sameAgainMs)
     },
     recovered: (key, recovery) => clusterEvents.ended(key, recovery),
     declined: (key, sentence) => clusterEvents.declined(key, sentence),
