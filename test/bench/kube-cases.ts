@@ -1,8 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import { integerFrom } from '../../src/cli/terminal/arguments.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { KubeCluster } from '../e2e/kube-cluster.ts'
 import { namesOf } from '../../src/kube/names/names.ts'
@@ -11,15 +9,12 @@ import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { describeMachine } from './machine.ts'
 import { ProxyWatch } from './proxy-watch.ts'
+import { casesOptionsOf, type CasesOptions, type KubeCase } from './kube-arguments.ts'
 import { episodes, type EpisodeName } from './kube-episodes.ts'
 import { asJson, tableOf, type CaseResult } from './report.ts'
 import { RestlessService, restlessEveryMs } from './restless-service.ts'
 import { stepsOf } from './steps.ts'
 
-type KubeCase = EpisodeName | 'create'
-const kubeCases = ['create', ...Object.keys(episodes)] as readonly KubeCase[]
-
-const usage = `npm run bench:kube -- [${kubeCases.join('|')} …] [--runs 20] [--restless] [--json .cache/bench-kube.json]`
 /**
  * Between one episode and the next, so that each begins from rest: a pod is found ready up to 2 s after it is, and
  * kube-proxy then lets the next change of a Service wait for a second.
@@ -129,15 +124,6 @@ async function measureCreation(runs: number): Promise<CaseResult> {
   }
 }
 
-function casesNamed(words: readonly string[]): readonly KubeCase[] {
-  if (words.length === 0) return kubeCases
-  return words.map((word) => {
-    const found = kubeCases.find((one) => one === word)
-    if (found === undefined) throw new Error(`"${word}" is no benchmark: ${usage}`)
-    return found
-  })
-}
-
 function canRunHere(name: KubeCase): boolean {
   return name === 'create' || !episodes[name].needsOwnNodes || isOwnCluster
 }
@@ -148,24 +134,14 @@ async function machineOf(cluster: KubeCluster): Promise<string> {
   return describeMachine(instances[0]?.version ?? '', nodes)
 }
 
-async function bench(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      runs: { type: 'string', default: '20' },
-      restless: { type: 'boolean', default: false },
-      json: { type: 'string', default: '.cache/bench-kube.json' },
-    },
-  })
-  const cases = casesNamed(positionals)
-  const runs = integerFrom(1, 1000)(values.runs)
+async function bench({ cases, runs, restless: isRestless, json }: CasesOptions): Promise<void> {
   const cluster = await KubeCluster.at('demo', 'demo')
   await cluster.ensure()
   await cluster.whole(3, 180_000)
   const machine = await machineOf(cluster)
   console.log(`${machine}\n3 instances, one client that writes a new id every 10 ms through the Service\n`)
-  if (values.restless) console.log(`another Service changes every ${restlessEveryMs} ms\n`)
-  const restless = values.restless ? await RestlessService.start(cluster) : undefined
+  if (isRestless) console.log(`another Service changes every ${restlessEveryMs} ms\n`)
+  const restless = isRestless ? await RestlessService.start(cluster) : undefined
   const results: CaseResult[] = []
   for (const name of cases.filter(canRunHere)) {
     const result = await (name === 'create' ? measureCreation(runs) : measure(cluster, name, runs))
@@ -173,16 +149,16 @@ async function bench(): Promise<void> {
     console.log(tableOf(result))
   }
   await restless?.stop()
-  await mkdir(dirname(values.json), { recursive: true })
+  await mkdir(dirname(json), { recursive: true })
   await writeFile(
-    values.json,
+    json,
     `${JSON.stringify({ machine, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
   )
-  console.log(`every value: ${values.json}`)
+  console.log(`every value: ${json}`)
 }
 
 try {
-  await bench()
+  await bench(casesOptionsOf(process.argv.slice(2)))
   process.exit(0)
 } catch (error) {
   console.error(describeError(error))

@@ -1,12 +1,15 @@
 import { join } from 'node:path'
 import { onKubernetes } from '../e2e/on-kubernetes.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
 import { Commands } from '../support/commands.ts'
+import { kubeBenchOf, kubeBenchUsage } from './kube-arguments.ts'
 
 /**
  * `npm run bench:kube`: what `kube-cases.ts` measures, where it reaches a cluster that this makes; or, for `clusters`,
- * what `many-clusters.ts` measures, which needs no nodes.
+ * what `many-clusters.ts` measures, which needs no nodes. What is said is checked before anything is started: a cluster
+ * takes minutes.
  */
-const [first = '', ...words] = process.argv.slice(2)
+const words = process.argv.slice(2)
 const program = (name: string) => [process.execPath, join(import.meta.dirname, name)]
 
 /**
@@ -25,13 +28,20 @@ const ownNetwork = [
 function manyClusters(): Promise<number> {
   const commands = new Commands()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => commands.stop())
-  return commands.run([...ownNetwork, ...program('many-clusters.ts'), ...words])
+  return commands.run([...ownNetwork, ...program('many-clusters.ts'), ...words.slice(1)])
 }
 
-if (first === 'clusters' && process.getuid?.() !== 0) {
-  console.error('A network namespace for simulated agents needs root: run the same with sudo.')
+async function main(): Promise<number> {
+  const { what } = kubeBenchOf(words)
+  if (what === 'usage') return (console.log(kubeBenchUsage), 0)
+  if (what === 'cases') return onKubernetes([...program('kube-cases.ts'), ...words])
+  if (process.getuid?.() === 0) return manyClusters()
+  throw new Error('A network namespace for simulated agents needs root: run the same with sudo.')
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  console.error(describeError(error))
   process.exitCode = 1
-} else
-  process.exitCode = await (first === 'clusters'
-    ? manyClusters()
-    : onKubernetes([...program('kube-cases.ts'), ...process.argv.slice(2)]))
+}

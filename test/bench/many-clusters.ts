@@ -2,8 +2,6 @@ import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import { integerFrom } from '../../src/cli/terminal/arguments.ts'
 import { renderTable } from '../../src/cli/terminal/table.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { aborted, toldToStop } from '../../src/common/process/signals.ts'
@@ -12,6 +10,7 @@ import { adminOf, clientWith, namespaces, type Client } from '../kube/clients.ts
 import { findControlPlane, missingPrograms } from '../kube/control-plane-programs.ts'
 import { ManagerProcess, prepareForManager } from '../kube/manager-process.ts'
 import { distributionOf } from './distribution.ts'
+import { clustersOptionsOf, type ClustersOptions } from './kube-arguments.ts'
 import { describeMachine } from './machine.ts'
 import { requestsIn, totalOf } from './manager-metrics.ts'
 import { measureCost, type ProcessCost } from './process-cost.ts'
@@ -181,7 +180,7 @@ async function keep(json: string, machine: string, results: readonly Measured[])
   await writeFile(json, `${JSON.stringify({ machine, at: new Date().toISOString(), results: kept }, null, 2)}\n`)
 }
 
-async function bench(counts: readonly number[], runs: number, json: string): Promise<void> {
+async function bench({ counts, runs, json }: ClustersOptions): Promise<void> {
   const programs = await findControlPlane()
   if (programs === undefined) throw new Error(missingPrograms)
   const folder = await mkdtemp(join(tmpdir(), 'regent-bench-'))
@@ -225,14 +224,7 @@ async function bench(counts: readonly number[], runs: number, json: string): Pro
 }
 
 try {
-  const { values } = parseArgs({
-    options: {
-      counts: { type: 'string', default: '1,10,100,300' },
-      runs: { type: 'string', default: '20' },
-      json: { type: 'string', default: '.cache/bench-clusters.json' },
-    },
-  })
-  await bench(values.counts.split(',').map(integerFrom(1, 1000)), integerFrom(1, 1000)(values.runs), values.json)
+  await bench(clustersOptionsOf(process.argv.slice(2)))
   process.exit(0)
 } catch (error) {
   console.error(describeError(error))

@@ -1,0 +1,92 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { integerFrom } from '../../src/cli/terminal/arguments.ts'
+import { describeError } from '../../src/common/errors/errors.ts'
+import { episodes, type EpisodeName } from './kube-episodes.ts'
+
+export type KubeCase = EpisodeName | 'create'
+export const kubeCases = ['create', ...Object.keys(episodes)] as readonly KubeCase[]
+
+export type KubeBench =
+  | { readonly what: 'usage' }
+  | ({ readonly what: 'clusters' } & ClustersOptions)
+  | ({ readonly what: 'cases' } & CasesOptions)
+
+export interface ClustersOptions {
+  readonly counts: readonly number[]
+  readonly runs: number
+  readonly json: string
+}
+
+export interface CasesOptions {
+  readonly cases: readonly KubeCase[]
+  readonly runs: number
+  readonly restless: boolean
+  readonly json: string
+}
+
+export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--runs 20] [--restless] [--json .cache/bench-kube.json]
+       npm run bench:kube -- clusters [--counts 1,10,100,300] [--runs 20] [--json .cache/bench-clusters.json]
+
+  CASE        ${kubeCases.join(', ')}; all of them unless said.
+              On a cluster of three nodes that this makes and ends, or on the one that REGENT_E2E_KUBECONFIG names
+  clusters    one manager with so many clusters, whose agents are simulated; no nodes
+  --runs      how often each is measured, 1 to 1000
+  --restless  another Service changes all the time
+  --counts    how many clusters, 1 to 1000 each
+  --json      every value goes there`
+
+/** Throws what is wrong with the words and how they are to be. Nothing may have been started before. */
+export function kubeBenchOf(words: readonly string[]): KubeBench {
+  if (words.some((word) => word === '--help' || word === '-h')) return { what: 'usage' }
+  try {
+    return words[0] === 'clusters'
+      ? { what: 'clusters', ...clustersOptionsOf(words.slice(1)) }
+      : { what: 'cases', ...casesOptionsOf(words) }
+  } catch (error) {
+    throw new Error(`${describeError(error)}\n\n${kubeBenchUsage}`, { cause: error })
+  }
+}
+
+export function clustersOptionsOf(words: readonly string[]): ClustersOptions {
+  const { values } = parsed(words, {
+    options: {
+      counts: { type: 'string', default: '1,10,100,300' },
+      runs: { type: 'string', default: '20' },
+      json: { type: 'string', default: '.cache/bench-clusters.json' },
+    },
+  })
+  const counts = values.counts.split(',').map((count) => numberIn('--counts', count))
+  return { counts, runs: numberIn('--runs', values.runs), json: values.json }
+}
+
+export function casesOptionsOf(words: readonly string[]): CasesOptions {
+  const { values, positionals } = parsed(words, {
+    allowPositionals: true,
+    options: {
+      runs: { type: 'string', default: '20' },
+      restless: { type: 'boolean', default: false },
+      json: { type: 'string', default: '.cache/bench-kube.json' },
+    },
+  })
+  const { restless, json } = values
+  const cases = positionals.length === 0 ? kubeCases : positionals.map(caseNamed)
+  return { cases, runs: numberIn('--runs', values.runs), restless, json }
+}
+
+function parsed<const Config extends ParseArgsConfig>(words: readonly string[], config: Config) {
+  return parseArgs({ ...config, args: [...words] })
+}
+
+function numberIn(option: string, text: string): number {
+  try {
+    return integerFrom(1, 1000)(text)
+  } catch (error) {
+    throw new Error(`${option}: "${text}" is no such number. ${describeError(error)}`, { cause: error })
+  }
+}
+
+function caseNamed(word: string): KubeCase {
+  const found = kubeCases.find((one) => one === word)
+  if (found === undefined) throw new Error(`"${word}" is no benchmark`)
+  return found
+}

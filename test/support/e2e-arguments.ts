@@ -1,0 +1,48 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeError } from '../../src/common/errors/errors.ts'
+
+const folder = join('test', 'e2e')
+
+export type E2eWords =
+  | { readonly what: 'usage' }
+  | {
+      readonly what: 'flows'
+      /** As vitest takes them; none for all flows. */
+      readonly filters: readonly string[]
+      readonly keep: boolean
+    }
+
+export const e2eUsage = `usage: npm run test:e2e -- [smoke] [WORD …] [--keep]
+
+  smoke   the part that matters most
+  WORD    flows whose file has this in its name, test/e2e/…; all flows where no word is said
+  --keep  leave the cluster up
+
+On a cluster of three nodes that this makes and ends, or on the one that REGENT_E2E_KUBECONFIG names.`
+
+/** Throws what is wrong with the words and how they are to be. Nothing may have been started before. */
+export function e2eWordsOf(words: readonly string[], root: string): E2eWords {
+  if (words.some((word) => word === '--help' || word === '-h')) return { what: 'usage' }
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: { keep: { type: 'boolean', default: false } },
+    })
+    const files = flowsIn(root)
+    const filters = positionals.map((word) => (word === 'smoke' ? `${folder}/smoke/` : word))
+    for (const filter of filters)
+      if (!files.some((file) => file.includes(filter))) throw new Error(`no file of a flow has "${filter}" in its name`)
+    return { what: 'flows', filters, keep: values.keep }
+  } catch (error) {
+    throw new Error(`${describeError(error)}\n\n${e2eUsage}`, { cause: error })
+  }
+}
+
+function flowsIn(root: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join(folder, name))
+}
