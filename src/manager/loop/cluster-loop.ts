@@ -123,6 +123,7 @@ export class ClusterLoop {
     this.#records = new RecordKeeper(ports.store, config.cluster)
     this.#looks = new StoreLooks({
       timers: ports.world.timers,
+      cluster: config.cluster,
       look: () => this.reread().then(() => this.wake()),
       failed: (error) => this.#listener.failed('reading the record', error),
     })

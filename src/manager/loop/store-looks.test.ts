@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { regularLookMs, StoreLooks } from './store-looks.ts'
 
-function looking(look: () => Promise<void>) {
+function looking(look: () => Promise<void>, cluster = 'shop') {
   const every: number[] = []
   const failed: unknown[] = []
   const slept: number[] = []
@@ -15,6 +15,7 @@ function looking(look: () => Promise<void>) {
       },
       sleep: async (ms) => void slept.push(ms),
     },
+    cluster,
     look,
     failed: (error) => failed.push(error),
   })
@@ -47,10 +48,23 @@ describe('A manager’s looks at the store', () => {
     const { looks, every } = looking(async () => void (looked += 1))
     looks.regularly(true)
     looks.regularly(true)
-    expect([every, looked]).toEqual([[regularLookMs], 1])
+    expect([every, looked]).toEqual([[expect.closeTo(regularLookMs, -4)], 1])
     looks.regularly(false)
     expect(every).toEqual([])
     looks.regularly(true)
-    expect(every).toEqual([regularLookMs])
+    expect(every).toHaveLength(1)
+  })
+
+  it('at the stores of many clusters come at many times, though all began at one', async () => {
+    const periods = Array.from({ length: 300 }, (_, at) => {
+      const { looks, every } = looking(async () => undefined, `shop-${at}`)
+      looks.regularly(true)
+      return every[0] ?? 0
+    })
+    const [least, most] = [Math.min(...periods), Math.max(...periods)]
+    expect([least >= regularLookMs * 0.8, most <= regularLookMs * 1.2]).toEqual([true, true])
+    const inEachSecond = Map.groupBy(periods, (ms) => Math.floor(ms / 1_000))
+    expect(inEachSecond.size).toBeGreaterThanOrEqual(8)
+    expect(Math.max(...[...inEachSecond.values()].map(({ length }) => length))).toBeLessThan(75)
   })
 })

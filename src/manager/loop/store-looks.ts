@@ -2,12 +2,15 @@ import type { Timer, Timers } from '../../common/ports/ports.ts'
 
 /**
  * How often a manager that leads looks at the store, whatever it hears: another one that believed the same may have
- * written there last, with nobody to tell of that.
+ * written there last, with nobody to tell of that. Up to a fifth more or less often, as the cluster's name has it: a
+ * manager takes the lead of hundreds of clusters in one moment, and is not to read all of their records in one.
  */
 export const regularLookMs = 30_000
+const spread = 0.2
 
 interface StoreLooksPorts {
   readonly timers: Timers
+  readonly cluster: string
   /** Takes over what is in the store. */
   readonly look: () => Promise<void>
   readonly failed: (error: unknown) => void
@@ -42,6 +45,13 @@ export class StoreLooks {
   regularly(wanted: boolean): void {
     if (wanted === (this.#regular !== null)) return
     this.#regular?.cancel()
-    this.#regular = wanted ? this.#ports.timers.every(regularLookMs, () => void this.soon()) : null
+    const { timers, cluster } = this.#ports
+    this.#regular = wanted ? timers.every(lookMsOf(cluster), () => void this.soon()) : null
   }
+}
+
+/** Nothing random: the same for the same name. */
+function lookMsOf(cluster: string): number {
+  const share = [...cluster].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 1_000, 0) / 1_000
+  return Math.round(regularLookMs * (1 - spread + 2 * spread * share))
 }
