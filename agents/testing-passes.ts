@@ -90,3 +90,10 @@ export const opened: Leading = {
   applied: null,
   tidyAtMs: null,
 }
+
+/** What a pass does, in words: what it stores, its steps, and its sentence. */
+export function told({ store, steps = [], now, then }: NextPass): string {
+  const sentence = (then ?? now)?.converged?.sentence ?? now?.converged?.sentence ?? ''
+  const stores = store === undefined ? [] : [`stores ${Object.keys(store).join()}`]
+  return [...stores, ...steps.map(({ name }) => name), sentence].filter((part) => part !== '').join('; ')
+}

@@ -13,7 +13,7 @@ import {
   ScriptedServer,
   testParts,
 } from '../testing.ts'
-import { opened } from '../testing-passes.ts'
+import { opened, told } from '../testing-passes.ts'
 import type { Known } from '../instance/known.ts'
 import { nextPass } from './next-pass.ts'
 
@@ -36,12 +36,6 @@ async function decided(state: ScriptedProcess['state'], known: Case): Promise<Ne
   Object.assign(parts.course, known.course)
   parts.contact.managerHeardAtMs = parts.world.clock.monotonicMs() - (known.silentForMs ?? 0)
   return nextPass(viewOf(parts, null), new Semisync(parts, () => undefined))
-}
-
-function told({ store, steps = [], now, then }: NextPass): string {
-  const sentence = (then ?? now)?.converged?.sentence ?? now?.converged?.sentence ?? ''
-  const stores = store === undefined ? [] : [`stores ${Object.keys(store).join()}`]
-  return [...stores, ...steps.map(({ name }) => name), sentence].filter((part) => part !== '').join('; ')
 }
 
 const held = gtids('shop-0', 100)

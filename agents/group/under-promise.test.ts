@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { gtids } from '../../topology/testing.ts'
+import { inGroup, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { viewOf } from '../instance/pass.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { StoredState } from '../instance/stored-state.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { told } from '../testing-passes.ts'
+import { Group } from './group.ts'
+
+const sentence = 'outside of every group under the promise of epoch 4'
+const received = gtids('shop-0', 105)
+
+/** The agent of shop-0 promised epoch 4. */
+async function promised(sees: GroupShape, stored: Partial<StoredState> = {}, process = new ScriptedProcess()) {
+  const server = new ScriptedServer(aServerState(inGroup('shop-0', sees, { received })))
+  const synced: string[] = []
+  const volume = { syncRelayLogs: async () => void synced.push(server.calls.join()) }
+  const parts = await testParts(server, { process, volume })
+  await parts.file.update({ promise: 4, revision: 12, assignment: primaryOfEpoch3, ...stored })
+  return { parts, server, process, synced }
+}
+
+function decided(parts: Parts) {
+  return new Group(parts).underPromise(viewOf(parts, (parts.server as ScriptedServer).state))
+}
+
+async function run(parts: Parts): Promise<void> {
+  for (const { run: does } of decided(parts)?.steps ?? []) Object.assign(parts.course, (await does(parts))?.course)
+}
+
+describe('Under a promise, the agent of a group’s member', () => {
+  it.each<[string, GroupShape]>([
+    ['that is online', {}],
+    ['without a majority', { members: { 'shop-0': 'ONLINE', 'shop-1': 'UNREACHABLE', 'shop-2': 'UNREACHABLE' } }],
+    ['that recovers', { members: { 'shop-0': 'RECOVERING', 'shop-1': 'ONLINE' } }],
+    ['in error', { members: { 'shop-0': 'ERROR' } }],
+  ])('%s kills its server, and reports nothing', async (_, sees) => {
+    const { parts, process } = await promised(sees)
+    expect(told(decided(parts)!)).toBe(`leave at once; ${sentence}`)
+    await run(parts)
+    expect(process.state).toBe('dead')
+    expect(parts.course.promiseReport).toBeNull()
+  })
+
+  it('that is about to join kills its server too: it might be in the group a moment later', async () => {
+    const { parts, process } = await promised(outsideGroup())
+    parts.jobs.startingGroup = new Promise(() => undefined)
+    await run(parts)
+    expect(process.state).toBe('dead')
+    expect(parts.course.promiseReport).toBeNull()
+  })
+
+  it('outside of the group reports all that is held, applied or not, with its relay logs on disk', async () => {
+    const { parts, synced } = await promised(outsideGroup())
+    await run(parts)
+    expect(parts.course.promiseReport).toEqual({
+      epoch: 4,
+      holds: received,
+      executed: gtids('shop-0', 100),
+      asPrimary: false,
+    })
+    expect(synced).toHaveLength(1)
+  })
+
+  it('that is being seeded holds nothing that counts', async () => {
+    const { parts } = await promised(outsideGroup(), { seeding: true })
+    await run(parts)
+    expect(parts.course.promiseReport).toMatchObject({ holds: '', executed: '' })
+  })
+
+  it('that has reported does nothing more, and reports again for a newer epoch', async () => {
+    const { parts } = await promised(outsideGroup())
+    await run(parts)
+    expect(decided(parts)).toBeNull()
+    await parts.file.update({ promise: 5 })
+    expect(told(decided(parts)!)).toBe('report what is held; outside of every group under the promise of epoch 5')
+  })
+
+  it('whose server is down waits for the server', async () => {
+    const process = new ScriptedProcess()
+    process.state = 'dead'
+    expect(decided((await promised(outsideGroup(), {}, process)).parts)).toBeNull()
+  })
+
+  it('looks at the server first, and waits for one that says nothing of a group', async () => {
+    const { parts, server } = await promised(outsideGroup())
+    expect(new Group(parts).underPromise(viewOf(parts, null))).toEqual({ next: 'after a look' })
+    const { group: _, ...without } = server.state
+    expect(new Group(parts).underPromise(viewOf(parts, without))).toBeNull()
+  })
+})
+
+describe('A promise', () => {
+  const order = { ...primaryOfEpoch3, epoch: 5, revision: 13, after: '', waitMs: 0 }
+
+  it('of a newer epoch drops what was reported under the one before', async () => {
+    const { parts } = await promised(outsideGroup())
+    await run(parts)
+    await new Group(parts).promise(order)
+    expect(parts.file.current).toMatchObject({ promise: 5, revision: 13 })
+    expect(parts.course.promiseReport).toBeNull()
+  })
+
+  it('of the same epoch at a newer revision keeps it', async () => {
+    const { parts } = await promised(outsideGroup())
+    await run(parts)
+    await new Group(parts).promise({ ...order, epoch: 4 })
+    expect(parts.file.current).toMatchObject({ promise: 4, revision: 13 })
+    expect(parts.course.promiseReport).not.toBeNull()
+  })
+})

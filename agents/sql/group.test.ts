@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest'
+import { uuidOf } from '../../topology/testing.ts'
+import type { Row } from './connection.ts'
+import { GroupSql, groupFrom, receivedFromGroup } from './group.ts'
+import type { Sql } from './statements.ts'
+
+const row = (values: Row): Row => values
+const own = row({
+  isOwn: 1,
+  uuid: uuidOf('shop-0'),
+  host: '127.24.1.1',
+  port: 3306,
+  state: 'ONLINE',
+  role: 'PRIMARY',
+  version: '9.7.4',
+})
+const other = row({
+  ...own,
+  isOwn: 0,
+  uuid: uuidOf('shop-1'),
+  host: '127.24.1.2',
+  state: 'RECOVERING',
+  role: 'SECONDARY',
+})
+const stats = row({ viewId: '17321:5', certifying: 2, applying: 7 })
+const facts = row({ name: 'a-group', received: 'aaaa:1-3,\nbbbb:1', error: '' })
+
+describe('What a server says of its group', () => {
+  it('is its own state, its view, and everybody of the view', () => {
+    expect(groupFrom([[own, other], [stats], [facts]])).toEqual({
+      name: 'a-group',
+      state: 'ONLINE',
+      viewId: '17321:5',
+      members: [
+        { uuid: uuidOf('shop-0'), host: '127.24.1.1', port: 3306, state: 'ONLINE', role: 'PRIMARY', version: '9.7.4' },
+        {
+          uuid: uuidOf('shop-1'),
+          host: '127.24.1.2',
+          port: 3306,
+          state: 'RECOVERING',
+          role: 'SECONDARY',
+          version: '9.7.4',
+        },
+      ],
+      certifying: 2,
+      applying: 7,
+      error: '',
+    })
+  })
+
+  it('is the same in texts and in buffers, as the protocol gives them', () => {
+    const texts = row({ ...own, isOwn: '1', port: '3306', state: Buffer.from('ONLINE') })
+    expect(groupFrom([[texts], [stats], [facts]])).toMatchObject({ state: 'ONLINE', members: [{ port: 3306 }] })
+  })
+
+  it('is OFFLINE, with nobody, where the group was never started', () => {
+    const never = row({ isOwn: 0, uuid: '', host: '', port: null, state: 'OFFLINE', role: '', version: '' })
+    expect(groupFrom([[never], [], [row({ name: '', received: null, error: '' })]])).toEqual({
+      name: '',
+      state: 'OFFLINE',
+      viewId: '',
+      members: [],
+      certifying: 0,
+      applying: 0,
+      error: '',
+    })
+  })
+
+  it('is its own state, whoever else the view shows', () => {
+    const expelled = row({ ...own, state: 'ERROR', role: '' })
+    expect(groupFrom([[row({ ...other, state: 'ONLINE' }), expelled], [stats], [facts]]).state).toBe('ERROR')
+  })
+
+  it('is OFFLINE where it is in no view', () => {
+    expect(groupFrom([[other], [stats], [facts]]).state).toBe('OFFLINE')
+  })
+
+  it('names what its channels reported as an error', () => {
+    expect(groupFrom([[own], [stats], [row({ ...facts, error: 'duplicate key' })]]).error).toBe('duplicate key')
+  })
+
+  it('holds what the group has sent, without white space', () => {
+    expect(receivedFromGroup([[own], [stats], [facts]])).toBe('aaaa:1-3,bbbb:1')
+    expect(receivedFromGroup([[own], [stats], [row({ received: null })]])).toBe('')
+  })
+})
+
+/** A server that notes what it is told, and refuses statements that begin so. */
+function scripted({ version = '9.7.4', refuses = '' }: { version?: string; refuses?: string } = {}) {
+  const told: string[] = []
+  const tell = async (statement: string, deadlineMs?: number): Promise<readonly Row[]> => {
+    told.push(deadlineMs === undefined ? statement : `${statement} within ${deadlineMs}`)
+    if (refuses !== '' && statement.startsWith(refuses)) throw new Error('refused')
+    return []
+  }
+  const sql = {
+    change: tell,
+    changeUnbroken: async (statement: string) => tell(statement),
+    read: async () => [row({ version })],
+    readAll: async () => [[facts], [row({ executed: 'aaaa:1-2' })]],
+  } as unknown as Sql
+  return { told, group: new GroupSql(sql, "it's secret") }
+}
+
+const settings = { name: 'a-group', seeds: ['10.0.0.1:3306', '10.0.0.2:3306'], consistency: 'BEFORE' }
+const configured = [
+  "SET GLOBAL group_replication_group_name = 'a-group', GLOBAL group_replication_group_seeds = '10.0.0.1:3306,10.0.0.2:3306', GLOBAL group_replication_consistency = 'BEFORE'",
+  "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'regent_group', SOURCE_PASSWORD = 'it''s secret' FOR CHANNEL 'group_replication_recovery'",
+]
+
+describe('A member', () => {
+  it('joins: never as one that forms a group', async () => {
+    const { told, group } = scripted()
+    await group.start(settings, false)
+    expect(told).toEqual([
+      ...configured,
+      'SET GLOBAL group_replication_bootstrap_group = OFF',
+      'START GROUP_REPLICATION',
+    ])
+  })
+
+  it('forms the group, and could not do so a second time by itself', async () => {
+    const { told, group } = scripted()
+    await group.start(settings, true)
+    expect(told).toEqual([
+      ...configured,
+      'SET GLOBAL group_replication_bootstrap_group = ON',
+      'START GROUP_REPLICATION',
+      'SET GLOBAL group_replication_bootstrap_group = OFF',
+    ])
+  })
+
+  it('could not do so either where the start failed', async () => {
+    const { told, group } = scripted({ refuses: 'START' })
+    await expect(group.start(settings, true)).rejects.toThrow('refused')
+    expect(told.at(-1)).toBe('SET GLOBAL group_replication_bootstrap_group = OFF')
+  })
+
+  it('leaves', async () => {
+    const { told, group } = scripted()
+    await group.stop()
+    expect(told).toEqual(['STOP GROUP_REPLICATION'])
+  })
+
+  it('applies what an earlier life received, without a receiver', async () => {
+    const { told, group } = scripted()
+    await group.applyReceived()
+    expect(told).toEqual(["START REPLICA SQL_THREAD FOR CHANNEL 'group_replication_applier'"])
+  })
+
+  it('holds what was executed, and what the group has sent', async () => {
+    expect(await scripted().group.holds()).toEqual({ received: 'aaaa:1-3,bbbb:1', executed: 'aaaa:1-2', owned: '' })
+  })
+
+  it.each([
+    ['8.0.26', "SELECT group_replication_set_as_primary('a-uuid') within 8000"],
+    ['8.0.29', "SELECT group_replication_set_as_primary('a-uuid', 2) within 8000"],
+    ['8.4.6', "SELECT group_replication_set_as_primary('a-uuid', 2) within 8000"],
+    ['9.7.4', "SELECT group_replication_set_as_primary('a-uuid', 2) within 8000"],
+  ])('of %s has the group elect another, with its grace in whole seconds', async (version, statement) => {
+    const { told, group } = scripted({ version })
+    await group.electPrimary('a-uuid', { graceMs: 1_200, deadlineMs: 8_000 })
+    expect(told).toEqual([statement])
+  })
+})
