@@ -13,9 +13,10 @@ const fixed = [1, 2, 3, 5, 8, 13, 21, 34]
  * - 2001107: a manager did not find what another one wrote last that believed that it leads too.
  * - 3000495: an agent took what was read twice for nothing new, and did not see that GTIDs were reset.
  * - 3000823: nor where mysqld had been started again since.
- * - 302391, 2001020, 3001523, 3001813, 3002335: of the simulation.
  */
-const found = [301078, 302391, 2000889, 593152773, 2001107, 3000495, 3000823, 2001020, 3001523, 3001813, 3002335]
+const found = [301078, 2000889, 593152773, 2001107, 3000495, 3000823]
+/** The same, where the simulated world or its rules were wrong. */
+const ofTheWorld = [302391, 2001020, 3001523, 3001813, 3002335, 3004718, 3005244]
 /**
  * Each broke a rule once, where all machines were alike. 7470: an applier waited for acknowledgements for ever at a
  * server that was primary, was not any more, and was elected again (`letApplierWaitForNobody`). The others: of the
@@ -25,7 +26,7 @@ const kept = [7470, 3080, 292, 398]
 const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
 
 describe('A simulated cluster that suffers and is healed', () => {
-  it.each([...fixed, ...found, ...fresh])(
+  it.each([...fixed, ...found, ...ofTheWorld, ...fresh])(
     'loses nothing and is whole again: npm run simulate -- --replay %i',
     async (seed) => {
       const { violation, acknowledged } = await play(seed)

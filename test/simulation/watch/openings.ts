@@ -18,6 +18,8 @@ export class Openings {
   readonly #onDisk: OnDisk
   readonly #primaries = new Map<number, MemberId>()
   readonly #mayRestart = new Set<Machine>()
+  /** Told to be copied from: where something waits, its agent kills its server, and starts the server again. */
+  readonly #donates = new Set<Machine>()
   readonly #heardAtMs = new Map<Machine, number>()
   readonly #last = new Map<Machine, Opened>()
 
@@ -43,7 +45,11 @@ export class Openings {
 
   /** Carried out after it had waited behind another order, perhaps one that started the server before. */
   obeyed(machine: Machine, order: unknown): void {
-    if ((order as Partial<PrimaryAssignment>).mayRestart === true) this.#mayRestart.add(machine)
+    const { mayRestart, donates } = order as Partial<PrimaryAssignment>
+    if (mayRestart === true) this.#mayRestart.add(machine)
+    // What comes once the server is killed changes nothing.
+    if (donates === true) this.#donates.add(machine)
+    else if (machine.mysqld !== null && machine.mysqld.state !== 'dead') this.#donates.delete(machine)
   }
 
   /** No manager was heard for long: a primary may come back by itself. */
@@ -55,7 +61,7 @@ export class Openings {
   /** Recovery commits the tail of a server that was primary: nobody may start that server before its tail is judged. */
   started(machine: Machine): string | undefined {
     const disk = this.#onDisk.of(machine)
-    const isAllowed = this.#mayRestart.delete(machine) || this.#isAlone(machine)
+    const isAllowed = this.#isAllowedToStart(machine)
     if (disk?.assignment?.role !== 'primary' || disk.assignment.donates === true) return undefined
     if (machine.folder?.prepared.length === 0) return undefined
     if (disk.promise === disk.assignment.epoch)
@@ -63,6 +69,12 @@ export class Openings {
         ? undefined
         : `mysqld of ${machine.name} is started, which was primary, and no manager allowed that`
     return `mysqld of ${machine.name} is started, which was primary of epoch ${disk.assignment.epoch} and promised ${disk.promise}`
+  }
+
+  /** Each leave is good for one start. */
+  #isAllowedToStart(machine: Machine): boolean {
+    const [isTold, isForCopy] = [this.#mayRestart.delete(machine), this.#donates.delete(machine)]
+    return isTold || isForCopy || this.#isAlone(machine)
   }
 
   opened(machine: Machine): string | undefined {
@@ -118,7 +130,9 @@ export class Openings {
   #opensAgain({ name, ...machine }: Machine, { pid, epoch }: Opened): boolean {
     const before = [...this.#last].find(([one]) => one.name === name)?.[1]
     if (machine.mysqld === null || before === undefined || before.pid === pid) return false
-    for (let one = before.epoch; one <= epoch; one += 1) if (this.primaryOf(one) !== name) return false
+    // On another volume it is somebody else, who was elected.
+    const member = this.#primaries.get(epoch)
+    for (let one = before.epoch; one <= epoch; one += 1) if (this.#primaries.get(one) !== member) return false
     return true
   }
 
