@@ -13,3 +13,21 @@ export interface FlowStep {
 export function step(sentence: string, actions: readonly Action[] = [], more: Partial<FlowStep> = {}): FlowStep {
   return { sentence, actions, flow: null, blocked: false, reasons: [], revisitMs: null, ...more }
 }
+
+/** Seeding goes on beside a change of size that waits: it may be what that waits for. */
+export function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
+  if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit'))
+    return scaling ?? seeding
+  return {
+    ...seeding,
+    sentence: `${scaling.sentence}; ${seeding.sentence}`,
+    actions: [...scaling.actions, ...seeding.actions],
+    blocked: scaling.blocked || seeding.blocked,
+    revisitMs: soonest(scaling.revisitMs, seeding.revisitMs),
+  }
+}
+
+export function soonest(...waits: readonly (number | null)[]): number | null {
+  const known = waits.filter((ms) => ms !== null)
+  return known.length === 0 ? null : Math.min(...known)
+}

@@ -7,7 +7,7 @@ import { assignmentOrders } from '../flows/assignments.ts'
 import { bootstrapStep } from './bootstrap.ts'
 import { failoverStep, restartInPlace, withoutForeignIntent } from './crash-failover.ts'
 import { bump } from '../flows/commit.ts'
-import { step, type FlowStep } from '../flows/step.ts'
+import { besides, soonest, step, type FlowStep } from '../flows/step.ts'
 import type { Action, Analyses, Decision } from '../protocol/decision.ts'
 import { revocation, revocationQuorum } from '../judge/durability.ts'
 import { describeDowntime, downtimesAt, untilADowntimeEnds } from '../judge/downtime.ts'
@@ -21,7 +21,7 @@ import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from './forced-failover.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
 import { renounceOrders } from '../flows/renouncing.ts'
-import { reseedStep } from './reseeding.ts'
+import { reseedStep } from '../flows/reseeding.ts'
 import { copiesDue } from '../judge/seeding-plan.ts'
 import { scalingStep } from '../flows/scaling.ts'
 import {
@@ -220,24 +220,6 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
     besides(scalingStep(situation, semisync), reseedStep(situation, primary)) ??
     handOverWaits(situation, semisync)
   )
-}
-
-/** Seeding goes on beside a change of size that waits: it may be what that waits for. */
-function besides(scaling: FlowStep | undefined, seeding: FlowStep | undefined): FlowStep | undefined {
-  if (scaling === undefined || seeding === undefined || scaling.actions.some(({ kind }) => kind === 'commit'))
-    return scaling ?? seeding
-  return {
-    ...seeding,
-    sentence: `${scaling.sentence}; ${seeding.sentence}`,
-    actions: [...scaling.actions, ...seeding.actions],
-    blocked: scaling.blocked || seeding.blocked,
-    revisitMs: soonest(scaling.revisitMs, seeding.revisitMs),
-  }
-}
-
-function soonest(...waits: readonly (number | null)[]): number | null {
-  const known = waits.filter((ms) => ms !== null)
-  return known.length === 0 ? null : Math.min(...known)
 }
 
 function steady(situation: Situation, verdict: Verdict, prefix = ''): FlowStep {

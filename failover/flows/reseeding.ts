@@ -1,6 +1,6 @@
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import { orderFor, peersOf } from '../flows/assignments.ts'
-import { step, type FlowStep } from '../flows/step.ts'
+import { orderFor, peersOf } from './assignments.ts'
+import { step, type FlowStep } from './step.ts'
 import { failedBefore, whyNoDonor, type Donor } from '../judge/donor.ts'
 import type { ReseedOrder } from '../protocol/order.ts'
 import {
