@@ -34,6 +34,16 @@ describe('accounts', () => {
     ])
   })
 
+  it('gives the account of a group no right to copy: a member that copied itself in place would have nothing if that died half-way', () => {
+    const grants = initialStatements('shop', 's', 'group').filter((statement) =>
+      statement.includes("TO 'regent_group'"),
+    )
+    expect(grants).toEqual([
+      "GRANT REPLICATION SLAVE ON *.* TO 'regent_group'@'%'",
+      "GRANT CONNECTION_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO 'regent_group'@'%'",
+    ])
+  })
+
   it('gives no two instances the same replication account, however long their names', () => {
     const names = Array.from({ length: 20 }, (_, ordinal) => `${'x'.repeat(60)}-${ordinal}`)
     const users = names.map((name) => /'([^']+)'/.exec(replicationAccount(name, 's')[0] ?? '')?.[1] ?? '')

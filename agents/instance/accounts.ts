@@ -109,13 +109,15 @@ export function replicationAccount(instance: InstanceName, secret: string): read
 
 /**
  * CONNECTION_ADMIN: members speak with each other while a server is offline to everyone else (manual, "User Credentials
- * For Distributed Recovery").
+ * For Distributed Recovery"). Without BACKUP_ADMIN no member copies itself in place: a joiner would, whatever the
+ * threshold, where no binlog has what it lacks, and would have nothing if the copy died half-way. The agent makes
+ * copies.
  */
 function groupAccount(secret: string): readonly string[] {
   return [
     ...createAccount(groupUser, '%', secret),
     `GRANT REPLICATION SLAVE ON *.* TO ${account(groupUser)}`,
-    `GRANT CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO ${account(groupUser)}`,
+    `GRANT CONNECTION_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO ${account(groupUser)}`,
   ]
 }
 
