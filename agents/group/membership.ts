@@ -52,6 +52,9 @@ function outside(view: View, member: Membership): NextPass {
   if (closing.length > 0) return { steps: closing, next: 'after a look' }
   if (task.does === 'stayOut') return waits(member, 'outside of the group: it waits until the record admits it')
   const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch
+  // What is on disk may be from before it formed the group: a volume that went back in time does not know that.
+  if (forms && !view.told.trustsAssignment)
+    return waits(member, 'outside of the group: it waits to hear whether it is still to form the group')
   const what = forms ? 'forms the group' : 'joins the group'
   if (isStarting) return waits(member, failure === '' ? what : `${what}; before: ${failure}`)
   return {
