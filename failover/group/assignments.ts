@@ -15,9 +15,12 @@ import type { Action } from '../protocol/decision.ts'
 import type { Assignment, GroupTask } from '../protocol/order.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 
-/** The name of the group that this member forms first: a UUID that no other member makes. */
-export function groupNameFor(cluster: string, member: MemberId): string {
-  const digest = createHash('sha256').update(`${cluster} ${member}`).digest('hex')
+/**
+ * The name of a group: a UUID that is made of the cluster's name and of who forms the group, and when where that is not
+ * the first time.
+ */
+export function groupNameFor(cluster: string, formed: string): string {
+  const digest = createHash('sha256').update(`${cluster} ${formed}`).digest('hex')
   // The form of a UUID that is made of a name (RFC 9562, version 8).
   const [a, b, c, d, e] = [
     digest.slice(0, 8),

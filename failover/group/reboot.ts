@@ -8,7 +8,7 @@ import { promisedBy, type Promised } from '../judge/promised.ts'
 import { liveView, type Situation } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
-import { assignmentOrders } from './assignments.ts'
+import { assignmentOrders, groupNameFor } from './assignments.ts'
 
 /** Everybody who may hold what was acknowledged: the record never names fewer than may have been members. */
 function everybody({ record }: Situation): readonly MemberId[] {
@@ -89,9 +89,17 @@ function formAnew(
     syncSet: promised.map(({ member }) => member).filter((member) => member !== leader.member),
     leaving: [],
     intent: null,
-    group: { ...record.group, forming: true },
+    group: { name: accepted.length === 0 ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
   }
   return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
+}
+
+/**
+ * Members name their transactions by the group. What was given up would have the names of what the group does next, and
+ * nobody could tell the two apart: such a group has another name.
+ */
+function nameAfterLoss({ cluster, record }: Situation, leader: MemberId): string {
+  return groupNameFor(cluster, `${leader} ${record.epoch + 1}`)
 }
 
 function rank({ record }: Situation, member: MemberId): number {

@@ -35,7 +35,7 @@ export interface ClusterRecord {
 
 /** What a cluster's replication group is. */
 export interface GroupRecord {
-  /** `group_replication_group_name`, a UUID. The same as long as there is the cluster. */
+  /** `group_replication_group_name`, a UUID. The same until somebody accepts that transactions are lost. */
   readonly name: string
   /**
    * The primary of this epoch is to form the group, alone. Nobody joins before the primary's agent has stored that the
