@@ -66,6 +66,7 @@ function stateOf({ stored, ...more }: Given): OrderState {
     process: 'running',
     promiseReport: null,
     holds: held,
+    inGroup: false,
     ...more,
     stored: { ...freshState('v1', 'boot'), ...acted, ...stored },
   }
@@ -200,6 +201,12 @@ describe('an agent refuses', () => {
       { ...actsAsPrimary, process: 'dead' },
     ],
     'to be seeded again as primary': ['it is the primary', 'reseed', reseed(), actsAsPrimary],
+    'to be seeded again while it is in a replication group': [
+      'it is still in its replication group',
+      'reseed',
+      reseed(),
+      { ...uncounted, inGroup: true },
+    ],
     'to be seeded again while it counts': ['it is counted in the sync set', 'reseed', reseed()],
     'to be seeded again when it holds something else': [
       'the order destroys',

@@ -28,6 +28,8 @@ export interface OrderState {
   readonly promiseReport: PromiseReport | null
   /** What it holds now, as text, for a re-seed; null while unknown. */
   readonly holds: string | null
+  /** Its server is in a replication group, or is just joining one. */
+  readonly inGroup: boolean
 }
 
 type Check = readonly [failed: boolean, why: string]
@@ -140,7 +142,7 @@ function fetchChecks(order: AnyOrder, { stored, promiseReport, process }: OrderS
   ]
 }
 
-function reseedChecks(order: ReseedOrder, { stored, holds }: OrderState): readonly Check[] {
+function reseedChecks(order: ReseedOrder, { stored, holds, inGroup }: OrderState): readonly Check[] {
   const now = stored.assignment
   const acts = !stored.seeding && stored.promise === order.epoch && now?.epoch === order.epoch
   const isBeside = order.beside === true
@@ -149,6 +151,7 @@ function reseedChecks(order: ReseedOrder, { stored, holds }: OrderState): readon
     [leadsSince(now, order.epoch), 'it is the primary'],
     [stored.unproven, 'a copy is not proven yet'],
     [now?.role === 'replica' && now.counted && !isBeside, 'it is counted in the sync set'],
+    [inGroup, 'it is still in its replication group'],
     [isBeside && !acts, `it holds nothing any more, or does not act on epoch ${order.epoch}`],
     [!isAsTold, `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`],
   ]

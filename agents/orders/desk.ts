@@ -192,7 +192,8 @@ export class Orders {
   }
 
   #check(name: OrderName, order: AnyOrder): void {
-    const { config, file, process, course, run } = this.#parts
+    const { config, file, process, course, run, jobs, observer } = this.#parts
+    const state = process.state === 'running' ? (observer.server?.group?.state ?? 'OFFLINE') : 'OFFLINE'
     checkOrder(name, order, {
       cluster: config.cluster,
       instance: config.instance,
@@ -201,6 +202,7 @@ export class Orders {
       process: process.state,
       promiseReport: course.promiseReport,
       holds: holdsText(this.#parts),
+      inGroup: jobs.startingGroup !== null || state !== 'OFFLINE',
     })
   }
 }

@@ -5,10 +5,13 @@ import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
 import { routeActions } from '../flows/route.ts'
+import { renounceOrders } from '../flows/renouncing.ts'
+import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep } from '../flows/scaling.ts'
-import { step, type FlowStep } from '../flows/step.ts'
+import { besides, step, type FlowStep } from '../flows/step.ts'
 import { downtimesAt } from '../judge/downtime.ts'
 import { liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
+import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
@@ -44,8 +47,14 @@ function decideGroup(input: DecisionInput): FlowStep {
   const situation: Situation = { ...input, record: input.record }
   const doubtful = recordInDoubt(situation)
   if (doubtful !== null) return doubtful
-  const flow = groupFlow(situation, viewOf(situation))
-  return { ...flow, actions: [...routeActions(situation), ...flow.actions, ...passwordsOrders(situation)] }
+  const view = viewOf(situation)
+  const flow = groupFlow(situation, view)
+  // Only while the group has a majority: else one that went back in time may be among all there is.
+  const renounced = view.primary === null ? [] : renounceOrders(situation)
+  return {
+    ...flow,
+    actions: [...routeActions(situation), ...renounced, ...flow.actions, ...passwordsOrders(situation)],
+  }
 }
 
 export function viewOf({ snapshot, record, timings }: Situation): GroupView {
@@ -125,7 +134,7 @@ function standingStep(situation: Situation, view: GroupView): FlowStep {
   const wish = isToldOf(situation) ? wishes(situation, view) : undefined
   if (wish === undefined) return steady(situation, view)
   const commits = wish.actions.some(({ kind }) => kind === 'commit')
-  return commits ? wish : { ...wish, actions: [...wish.actions, ...assignmentOrders(situation)] }
+  return commits ? wish : { ...wish, actions: [...wish.actions, ...assignmentsBeside(situation, wish)] }
 }
 
 /** The primary acts on this revision: what is asked of others goes on from what it knows. */
@@ -134,11 +143,18 @@ function isToldOf({ snapshot, record }: Situation): boolean {
   return primary !== undefined && primary.observation.stored.revision >= record.revision
 }
 
+/** An order to an instance goes before its assignment, which is told once that order is done. */
+function assignmentsBeside(situation: Situation, { actions }: FlowStep): readonly Action[] {
+  const already = new Set(actions.map((action) => ('to' in action ? action.to : '')))
+  return assignmentOrders(situation).filter((action) => !('to' in action) || !already.has(action.to))
+}
+
 function wishes(situation: Situation, view: GroupView): FlowStep | undefined {
+  const primary = liveView(situation.snapshot, situation.record.primary)
   return (
     handOverStep(situation, group) ??
     membershipStep(situation, view) ??
-    scalingStep(situation, group) ??
+    besides(scalingStep(situation, group), primary && reseedStep(situation, primary)) ??
     handOverWaits(situation, group)
   )
 }

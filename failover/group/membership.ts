@@ -1,15 +1,16 @@
-import type { GroupView } from '../../topology/group/group-view.ts'
+import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import { step, type FlowStep } from '../flows/step.ts'
+import { whyNotAsItIs } from '../judge/seeding-plan.ts'
 import {
   departing,
-  isErrant,
   isFenced,
   isServing,
   liveView,
   liveViews,
   viewOf,
+  type LiveView,
   type Situation,
 } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
@@ -20,7 +21,7 @@ import type { ClusterRecord } from '../protocol/record.ts'
  * hold what was acknowledged.
  */
 export function membershipStep(situation: Situation, view: GroupView): FlowStep | undefined {
-  return finishLeaving(situation, view) ?? beginLeaving(situation) ?? admit(situation)
+  return finishLeaving(situation, view) ?? beginLeaving(situation, view) ?? admit(situation)
 }
 
 function change(situation: Situation, why: string, fields: Partial<ClusterRecord>): FlowStep {
@@ -28,28 +29,59 @@ function change(situation: Situation, why: string, fields: Partial<ClusterRecord
   return step(why, [{ kind: 'commit', why, next: { ...record, ...fields, revision: record.revision + 1 } }])
 }
 
-/** It is in no view any more, and the primary has on its disk, executed, all that the group has received. */
+/**
+ * It is in no view any more, the primary's own among them, and the primary has on its disk, executed, all that the
+ * group has received.
+ */
 function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefined {
   const { record } = situation
-  const server = liveView(situation.snapshot, record.primary)?.observation.server
   const gone = record.leaving.find((member) => !view.members.has(instanceOf(member)) || isElsewhere(situation, member))
-  if (gone === undefined || !server || server.group?.applying !== 0 || !unappliedOf(server).isEmpty()) return undefined
+  if (gone === undefined || !hasExecutedAll(situation)) return undefined
   return change(situation, `${instanceOf(gone)} left the group; the primary has executed all that the group received`, {
     syncSet: record.syncSet.filter((member) => member !== gone),
     leaving: record.leaving.filter((member) => member !== gone),
   })
 }
 
-function beginLeaving(situation: Situation): FlowStep | undefined {
+/** What the primary said lately: what it said before may be of a view in which the leaver was. */
+function hasExecutedAll(situation: Situation): boolean {
+  const primary = primaryOf(situation)
+  if (primary === undefined) return false
+  const { server } = primary.observation
+  return server?.group?.applying === 0 && unappliedOf(server).isEmpty()
+}
+
+/** The record's primary, where it is ONLINE and answered lately. */
+function primaryOf({ snapshot, record, timings }: Situation): LiveView | undefined {
+  const primary = liveView(snapshot, record.primary)
+  return primary !== undefined && groupSeenBy(primary, timings.frozenMs)?.state === 'ONLINE' ? primary : undefined
+}
+
+function beginLeaving(situation: Situation, view: GroupView): FlowStep | undefined {
   const { record } = situation
-  const due = record.syncSet.find(
-    (member) =>
-      !record.leaving.includes(member) &&
-      (isElsewhere(situation, member) || departing(situation).includes(instanceOf(member))),
-  )
-  if (due === undefined) return undefined
-  const why = `${instanceOf(due)} ${isElsewhere(situation, due) ? 'lives on another volume, or is gone,' : 'is to go'} and leaves the group`
-  return change(situation, why, { leaving: [...record.leaving, due] })
+  for (const member of record.syncSet) {
+    const why = record.leaving.includes(member) ? null : whyLeave(situation, member, view)
+    if (why !== null) return change(situation, `${instanceOf(member)} ${why}`, { leaving: [...record.leaving, member] })
+  }
+  return undefined
+}
+
+function whyLeave(situation: Situation, member: MemberId, view: GroupView): string | null {
+  const name = instanceOf(member)
+  if (isElsewhere(situation, member)) return 'lives on another volume, or is gone, and leaves the group'
+  if (departing(situation).includes(name)) return 'is to go and leaves the group'
+  const why = view.members.has(name) ? null : whyCopied(situation, liveView(situation.snapshot, member))
+  return why === null ? null : `${why}: it leaves the group, to be seeded`
+}
+
+/**
+ * Why an instance outside of the group must be a copy of another before it may join; null where it may as it is, or
+ * nobody can tell. What it alone has is archived by the order that seeds it.
+ */
+function whyCopied(situation: Situation, view: LiveView | undefined): string | null {
+  const primary = primaryOf(situation)
+  if (primary === undefined || !isServing(view, situation.timings)) return null
+  return whyNotAsItIs(situation, view, primary)
 }
 
 /** Its instance is gone, or lives on another volume: it is somebody else. */
@@ -65,7 +97,7 @@ function admit(situation: Situation): FlowStep | undefined {
       !known.includes(view.observation.member) &&
       view.past === undefined &&
       isServing(view, timings) &&
-      !isDoubtful(situation, view.observation.member) &&
+      isFit(situation, view) &&
       !departing(situation).includes(view.name) &&
       !isFenced(notes, view.name) &&
       !situation.inFlight.has(view.name),
@@ -76,10 +108,8 @@ function admit(situation: Situation): FlowStep | undefined {
   })
 }
 
-/** It holds what the group has not, or less than its GTIDs claim: it is seeded first. */
-function isDoubtful(situation: Situation, member: MemberId): boolean {
-  const view = liveView(situation.snapshot, member)
-  if (view === undefined) return true
-  const { stored } = view.observation
-  return stored.fromThePast || stored.filterSeen || stored.seeding || isErrant(situation, view)
+/** The group may take it as it is: it holds nothing that the group has not, and no less than its GTIDs claim. */
+function isFit(situation: Situation, view: LiveView): boolean {
+  const primary = primaryOf(situation)
+  return primary !== undefined && whyNotAsItIs(situation, view, primary) === null
 }

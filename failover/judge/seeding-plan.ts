@@ -108,6 +108,17 @@ function whyReseed(situation: Situation, view: LiveView, primary: LiveView): str
   return whyReseedFor(situation, view, primary)
 }
 
+/**
+ * Why an instance may not become a member as that instance is; null where it may. An empty one that a person decides
+ * about applies all that ever happened.
+ */
+export function whyNotAsItIs(situation: Situation, view: LiveView, primary: LiveView): string | null {
+  const { spec } = situation
+  return spec.reseed === 'automatic'
+    ? whyReseed(situation, view, primary)
+    : whyReseed({ ...situation, spec: { ...spec, cloneAboveTransactions: Infinity } }, view, primary)
+}
+
 /** Whatever the primary holds. */
 function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView): string | null {
   if (observation.stored.seeding) return 'began a seeding that has not ended'

@@ -142,10 +142,14 @@ function isOpenFor(record: ClusterRecord, { server, stored, converged, process, 
   return !server.readOnly && !server.offlineMode && acknowledging >= record.acksWanted
 }
 
-/** Follows whom the record wants it to follow, in the record's epoch, both threads running. */
+/**
+ * Follows whom the record wants it to follow, in the record's epoch, both threads running. Where the cluster is a
+ * replication group: is ONLINE in that group.
+ */
 export function isFollowing(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
   if (!isServing(view, timings)) return false
   const { stored, server } = view.observation
+  if (record.group !== undefined) return server?.group?.name === record.group.name && server.group.state === 'ONLINE'
   const channel = server?.channel
   return (
     stored.assignment?.role === 'replica' &&

@@ -194,6 +194,7 @@ export class SimulatedAgent implements AgentHandlers {
         process: this.#alive ? 'running' : 'dead',
         promiseReport: this.#report,
         holds,
+        inGroup: false,
       })
       act(body as Order)
       this.#publish()

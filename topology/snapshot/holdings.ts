@@ -19,9 +19,13 @@ export function unionOf(texts: readonly (GtidText | null | undefined)[]): GtidSe
 
 /**
  * What a replica holds that its source never had. Observations are of different moments, so the source's own
- * transactions (its `server_uuid`) do not count: they came into being after the source was looked at.
+ * transactions (its `server_uuid`, or the name of its replication group) do not count: they came into being after the
+ * source was looked at.
  */
 export function errantOf(replica: Observation, source: Observation): GtidSet {
   const extra = holdsOf(replica).subtract(holdsOf(source))
-  return source.server === null ? extra : extra.withoutSource(source.server.uuid)
+  if (source.server === null) return extra
+  const { uuid, group } = source.server
+  const foreign = extra.withoutSource(uuid)
+  return group === undefined || group.name === '' ? foreign : foreign.withoutSource(group.name)
 }
