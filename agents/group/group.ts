@@ -6,6 +6,7 @@ import type { StoredState } from '../instance/stored-state.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { hasMajority, ownMember } from './majority.ts'
 import { nextAsMember } from './membership.ts'
 import { underPromise } from './under-promise.ts'
@@ -96,6 +97,19 @@ export class Group implements Mode {
   }
 
   async stepDown(): Promise<void> {}
+
+  waitsToEnd(waitedMs: number): string | null {
+    return waitsToEnd(this.#parts, waitedMs)
+  }
+
+  /** A commit that waits for its group is acknowledged by the group, or not at all. */
+  isKilledAtEnd(): boolean {
+    return false
+  }
+
+  leave(): Promise<void> {
+    return leaveBeforeEnd(this.#parts)
+  }
 
   /** What a member has in its binlog the group has agreed on: there is no tail. */
   marksOfPrimary(): Partial<StoredState> {

@@ -33,6 +33,15 @@ export interface Mode extends Decider {
   demote(order: DemoteOrder): Promise<void>
   /** Another one leads: what this server does as primary of an earlier epoch ends. */
   stepDown(): Promise<void>
+  /**
+   * Why an instance that was told to end goes on for now; null where its server may go.
+   * @param waitedMs since it was told
+   */
+  waitsToEnd(waitedMs: number): string | null
+  /** Its server is killed at its end, since a stop in order would acknowledge what waits. */
+  isKilledAtEnd(): boolean
+  /** The last thing before its server is stopped in order: it receives nothing more. */
+  leave(): Promise<void>
   /** What is stored of an instance together with its being primary. */
   marksOfPrimary(): Partial<StoredState>
 }

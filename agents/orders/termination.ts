@@ -10,22 +10,14 @@ export interface TerminationPort {
 }
 
 const lookMs = 200
-/**
- * A primary waits so long for the manager to hand it over, and a counted replica to be let out of the sync set. Well
- * within a pod's grace.
- */
-const handOverMs = 60_000
-const leaveMs = 5_000
-/** With nobody connected who could take over, a primary waits only for this long. */
-const aloneMs = 5_000
 /** An orderly stop of mysqld, before it is killed. */
 const shutdownMs = 30_000
 
 /**
  * Ends the instance when its pod is told to end. The observation says so, and the manager moves the primary elsewhere
- * and takes a replica out of the sync set; then mysqld stops, in order where it is a replica, killed where it is still
- * primary (docs/why/safety.md, "A stop nobody ordered"). Nothing depends on the manager: what it has not done in time
- * was only courtesy to clients.
+ * and takes a replica out of the sync set, or a member out of its group. Then mysqld stops: in order, or killed where a
+ * stop in order would acknowledge what waits (docs/why/safety.md, "A stop nobody ordered"), as its mode says. Nothing
+ * depends on the manager: what it has not done in time was only courtesy to clients.
  */
 export class Termination {
   readonly #parts: Parts
@@ -34,6 +26,8 @@ export class Termination {
   #timer: Timer | null = null
   #busy = false
   #hasQuit = false
+  /** When its server was told to stop in order. */
+  #stoppingSinceMs = 0
 
   constructor(parts: Parts, converger: Converger, port: TerminationPort) {
     this.#parts = parts
@@ -80,37 +74,21 @@ export class Termination {
   }
 
   async #proceed(): Promise<void> {
-    const { process, course, changed } = this.#parts
+    const { process, course, changed, pod } = this.#parts
+    const { mode } = this.#converger
     if (process.state === 'dead' || process.state === 'absent') {
       await this.#port.quit()
       this.#hasQuit = true
       return
     }
-    const waits = this.#whatIsWaitedFor()
+    const isUp = process.state === 'running' && pod.termination?.stopping === false
+    const waits = isUp ? mode.waitsToEnd(this.#waitedMs()) : null
     if (waits !== null) {
       course.converged = { ...course.converged, sentence: waits }
       return changed()
     }
-    if (this.#parts.file.current.assignment?.role === 'primary') await process.kill()
-    else await this.#stopReplica()
-  }
-
-  #whatIsWaitedFor(): string | null {
-    const { file, process } = this.#parts
-    const { assignment } = file.current
-    if (process.state !== 'running' || assignment === null) return null
-    if (assignment.role === 'primary')
-      return assignment.acks > 0 && this.#waitedMs() < this.#successorMs()
-        ? 'the pod ends: it waits for another to take over'
-        : null
-    return assignment.counted && this.#waitedMs() < leaveMs
-      ? 'the pod ends: it waits to be let out of the sync set'
-      : null
-  }
-
-  #successorMs(): number {
-    const { server } = this.#parts.observer
-    return server?.dumpThreads.some(({ semiSync }) => semiSync) ? handOverMs : aloneMs
+    if (mode.isKilledAtEnd()) await process.kill()
+    else await this.#stopInOrder()
   }
 
   #waitedMs(): number {
@@ -119,17 +97,18 @@ export class Termination {
   }
 
   /** What it acknowledged is on disk before its server goes, so that it is not forgetful when it comes back. */
-  async #stopReplica(): Promise<void> {
-    const { file, process, server, volume, pod } = this.#parts
+  async #stopInOrder(): Promise<void> {
+    const { file, process, server, volume, pod, world } = this.#parts
     if (pod.termination?.stopping) {
-      if (this.#waitedMs() > leaveMs + shutdownMs) await process.kill()
+      if (world.clock.monotonicMs() - this.#stoppingSinceMs > shutdownMs) await process.kill()
       return
     }
     if (process.state !== 'running') return process.kill()
-    await server.stopReceiver()
+    await this.#converger.mode.leave()
     await volume.syncRelayLogs()
     await file.update({ stoppedInOrder: true })
     pod.termination = { sinceMs: pod.termination?.sinceMs ?? 0, stopping: true }
+    this.#stoppingSinceMs = world.clock.monotonicMs()
     await server.shutdown()
   }
 }

@@ -12,8 +12,8 @@ export interface GroupSettings {
 export interface GroupPort {
   /** Joins the group, or forms it. Resolves once this server is in a view. Rejects with the plugin's own words. */
   start(settings: GroupSettings, forms: boolean): Promise<void>
-  /** Leaves the group. What was received is applied first. No-op outside of a group. */
-  stop(): Promise<void>
+  /** Leaves the group. What was received is applied first. No-op outside of a group. Rejects past the deadline. */
+  stop(deadlineMs?: number): Promise<void>
   /**
    * Has the group make another member primary. Transactions that run get `graceMs`, then their sessions are ended.
    * Rejects past the deadline, and where the group refuses: then the primary stays.

@@ -5,6 +5,7 @@ import type { NextPass, View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { demote } from './demotion.ts'
+import { waitsToEnd } from './end.ts'
 import { lockLookMs, LockWatch } from './lock-watch.ts'
 import { Markers } from './marker.ts'
 import { isPreparedFor, prepareToLead } from './preparation.ts'
@@ -71,6 +72,18 @@ export class Semisync implements Mode {
 
   stepDown(): Promise<void> {
     return stepDown(this.#parts)
+  }
+
+  waitsToEnd(waitedMs: number): string | null {
+    return waitsToEnd(this.#parts, waitedMs)
+  }
+
+  isKilledAtEnd(): boolean {
+    return this.#parts.file.current.assignment?.role === 'primary'
+  }
+
+  leave(): Promise<void> {
+    return this.#parts.server.stopReceiver()
   }
 
   marksOfPrimary(): Partial<StoredState> {

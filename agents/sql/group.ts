@@ -98,8 +98,8 @@ export class GroupSql implements GroupPort {
     )
   }
 
-  async stop(): Promise<void> {
-    await this.#sql.changeUnbroken('STOP GROUP_REPLICATION', stopMs)
+  async stop(deadlineMs = stopMs): Promise<void> {
+    await this.#sql.changeUnbroken('STOP GROUP_REPLICATION', deadlineMs)
   }
 
   /** See the manual, "Changing the Primary". */

@@ -36,6 +36,9 @@ export class Toy implements Mode {
   prepareToLead = (): Promise<void> => Promise.resolve()
   demote = (): Promise<void> => Promise.resolve()
   stepDown = (): Promise<void> => Promise.resolve()
+  waitsToEnd = (): string | null => null
+  isKilledAtEnd = (): boolean => false
+  leave = (): Promise<void> => Promise.resolve()
   marksOfPrimary = (): object => ({})
 
   next(_: View, { revision }: { readonly revision: number }): NextPass {

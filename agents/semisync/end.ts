@@ -1,0 +1,25 @@
+import type { Parts } from '../instance/parts.ts'
+
+/**
+ * A primary waits so long for the manager to hand it over, and a counted replica to be let out of the sync set. Well
+ * within a pod's grace.
+ */
+const handOverMs = 60_000
+const leaveMs = 5_000
+/** With nobody connected who could take over, a primary waits only for this long. */
+const aloneMs = 5_000
+
+/** Why an instance that was told to end goes on for now; null where its server may go. */
+export function waitsToEnd(parts: Parts, waitedMs: number): string | null {
+  const { assignment } = parts.file.current
+  if (assignment === null) return null
+  if (assignment.role === 'primary')
+    return assignment.acks > 0 && waitedMs < successorMs(parts)
+      ? 'the pod ends: it waits for another to take over'
+      : null
+  return assignment.counted && waitedMs < leaveMs ? 'the pod ends: it waits to be let out of the sync set' : null
+}
+
+function successorMs({ observer: { server } }: Parts): number {
+  return server?.dumpThreads.some(({ semiSync }) => semiSync) ? handOverMs : aloneMs
+}
