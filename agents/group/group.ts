@@ -1,4 +1,4 @@
-import { RegentError } from '../../src/common/errors/errors.ts'
+import { describeError, RegentError } from '../../src/common/errors/errors.ts'
 import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
 import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -7,6 +7,7 @@ import type { NextPass, View } from '../instance/pass.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
+import { FrozenWatch } from './frozen.ts'
 import { hasMajority, ownMember } from './majority.ts'
 import { nextAsMember } from './membership.ts'
 import { underPromise } from './under-promise.ts'
@@ -17,18 +18,23 @@ const lookMs = 200
 /** Members of one replication group (MySQL Group Replication, single-primary). The group elects who takes writes. */
 export class Group implements Mode {
   readonly #parts: Parts
+  readonly #frozen: FrozenWatch
   #timer: Timer | null = null
   /** The mysqld that was seen to be a member last. */
   #memberPid: number | null = null
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#frozen = new FrozenWatch(parts)
   }
 
   start(): void {
     const { process, world } = this.#parts
     process.onChange(() => this.#expelTheDead())
-    this.#timer = world.timers.every(lookMs, () => this.#look())
+    this.#timer = world.timers.every(lookMs, () => {
+      this.#look()
+      void this.#lookWhetherFrozen()
+    })
   }
 
   stop(): void {
@@ -43,6 +49,14 @@ export class Group implements Mode {
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
     expulsion?.know(group)
+  }
+
+  async #lookWhetherFrozen(): Promise<void> {
+    try {
+      await this.#frozen.look()
+    } catch (error) {
+      this.#parts.notices.add('HungServer', `mysqld is frozen and could not be ended: ${describeError(error)}`)
+    }
   }
 
   /** The kernel has ended this mysqld: the group need not wait for its member. */

@@ -1,0 +1,68 @@
+import { lasting } from '../../src/common/text/words.ts'
+import type { Parts } from '../instance/parts.ts'
+import { ownMember } from './majority.ts'
+
+/** A primary that answers nothing again so soon is left to the group, and for a person to look at. */
+const betweenMs = 300_000
+
+/**
+ * Ends a mysqld that can do nothing for its group while the others are a majority: a member that was stopped (SIGSTOP),
+ * and a primary that answers neither its agent nor a write. The group elects without a dead member sooner than it gives
+ * a silent one up, and one that woke later would answer from the past. Its server starts again, closed, and joins. Where
+ * the others are no majority nobody is helped by its end: it may be needed.
+ */
+export class FrozenWatch {
+  readonly #parts: Parts
+  #endedAtMs = -Infinity
+  #ending = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async look(): Promise<void> {
+    const { process, notices, world, observer, config } = this.#parts
+    const why = this.#ending ? null : this.#whyFrozen()
+    // A server that waits for space goes on by itself, and has none to start with.
+    const hasSpace = observer.freeBytes === null || observer.freeBytes >= config.lowSpaceBytes
+    if (why === null || !hasSpace || !this.#othersAreMajority()) return
+    this.#ending = true
+    try {
+      if (process.state === 'running') this.#endedAtMs = world.clock.monotonicMs()
+      notices.add(
+        'HungServer',
+        `mysqld ${why} while the others are a majority of its group: it is ended, and joins again`,
+      )
+      await process.kill()
+    } finally {
+      this.#ending = false
+    }
+  }
+
+  #whyFrozen(): string | null {
+    const { process, timings, observer, world } = this.#parts
+    const nowMs = world.clock.monotonicMs()
+    if (process.state === 'stopped') {
+      const stoppedMs = nowMs - process.changedAtMs
+      return stoppedMs >= timings.frozenMs ? `was stopped (SIGSTOP) ${lasting(stoppedMs)} ago` : null
+    }
+    const { silentMs, probe } = observer
+    const writes = probe.result !== 'stuck' && probe.result !== 'unknown'
+    if (process.state !== 'running' || writes || silentMs < timings.frozenMs || !this.#wasPrimary()) return null
+    return nowMs - this.#endedAtMs < betweenMs ? null : `has answered nothing for ${lasting(silentMs)}`
+  }
+
+  #wasPrimary(): boolean {
+    const { server } = this.#parts.observer
+    return server?.group !== undefined && ownMember(server.group, server.uuid)?.role === 'PRIMARY'
+  }
+
+  /** By the last view that it told of. */
+  #othersAreMajority(): boolean {
+    const { server } = this.#parts.observer
+    if (server?.group?.state !== 'ONLINE') return false
+    const { members } = server.group
+    const others = members.filter(({ uuid, state }) => uuid !== server.uuid && state === 'ONLINE')
+    return others.length * 2 > members.length
+  }
+}
