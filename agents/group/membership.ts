@@ -100,11 +100,13 @@ function online(view: View, member: Membership): NextPass {
     ...(formed ? { formedEpoch: assignment.epoch } : {}),
     ...(view.stored.forgetful ? { forgetful: false } : {}),
   }
-  const closed = assignment.fenced ? 'fenced by a person' : whyClosed(view.guards)
+  const isPrimary = ownMember(group, state.uuid)?.role === 'PRIMARY'
+  // What a guard closes is writing: a secondary writes nothing for clients, and still serves reads.
+  const closed = assignment.fenced ? 'fenced by a person' : isPrimary ? whyClosed(view.guards) : null
   const pass =
     closed !== null
       ? { ...waits(member, `closed: ${closed}`), steps: closes(member) }
-      : ownMember(group, state.uuid)?.role === 'PRIMARY'
+      : isPrimary
         ? asPrimary(view, member)
         : asSecondary(view, member)
   return Object.keys(store).length === 0 ? pass : { ...pass, store }

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { inGroup, type GroupShape } from '../../topology/testing-group.ts'
+import { viewOf, type NextPass } from '../instance/pass.ts'
+import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { Group } from './group.ts'
+
+interface Given {
+  readonly isPrimary?: boolean
+  readonly fenced?: boolean
+  readonly space?: string
+  readonly isClosed?: boolean
+}
+
+/** What the agent of shop-0 does, which is a member of the group. */
+async function passOf({ isPrimary = true, fenced = false, space, isClosed = false }: Given): Promise<NextPass> {
+  const sees: GroupShape = isPrimary ? {} : { primary: 'shop-1' }
+  const closed = { readOnly: isClosed || !isPrimary, superReadOnly: isClosed || !isPrimary, offlineMode: isClosed }
+  const server = aServerState({ ...inGroup('shop-0', sees), ...closed })
+  const parts = await testParts(new ScriptedServer(server))
+  parts.guards.closed.space = space ?? null
+  const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
+  const assignment = { ...(isPrimary ? primaryOfEpoch3 : replicaOfEpoch3), fenced, group }
+  return new Group(parts).next(viewOf(parts, server), assignment)
+}
+
+const stepsOf = ({ steps = [] }: NextPass) => steps.map(({ name }) => name)
+const saidBy = ({ then }: NextPass) => then?.converged?.sentence
+
+describe('A member that a person fences', () => {
+  it.each([true, false])('is closed for everybody and stays a member (primary: %s)', async (isPrimary) => {
+    const pass = await passOf({ isPrimary, fenced: true })
+    expect(stepsOf(pass)).toEqual(['close to everybody'])
+    expect(saidBy(pass)).toBe('closed: fenced by a person')
+  })
+
+  it('is opened again once the fence is gone', async () => {
+    expect(stepsOf(await passOf({ isClosed: true }))).toEqual(['open', 'outdate'])
+  })
+
+  it('as a secondary lets readers in again, and nobody write', async () => {
+    expect(stepsOf(await passOf({ isPrimary: false, isClosed: true }))).toEqual([
+      'stop events',
+      'end offline mode',
+      'outdate',
+    ])
+  })
+})
+
+describe('A member that is short of space', () => {
+  it('as primary is closed before its disk is full, and stays a member', async () => {
+    const pass = await passOf({ space: 'low space: 40 MiB free' })
+    expect(stepsOf(pass)).toEqual(['close to everybody'])
+    expect(saidBy(pass)).toBe('closed: low space: 40 MiB free')
+  })
+
+  it('as secondary still serves reads: what is written there the group writes', async () => {
+    const pass = await passOf({ isPrimary: false, space: 'low space: 40 MiB free' })
+    expect(stepsOf(pass)).toEqual(['stop events'])
+    expect(pass.then?.converged?.done).toBe(true)
+  })
+})
