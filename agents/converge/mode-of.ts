@@ -12,6 +12,6 @@ export function modeOf(parts: Parts, done: () => void): Mode {
     case 'semisync':
       return new Semisync(parts, done)
     case 'group':
-      return new Group(parts)
+      return new Group(parts, done)
   }
 }

@@ -34,7 +34,7 @@ async function aMember(group: GroupState = online) {
     close: () => undefined,
   }
   await parts.observer.refresh()
-  const mode = new Group({ ...parts, expulsion })
+  const mode = new Group({ ...parts, expulsion }, () => undefined)
   mode.start()
   await parts.world.timers.sleep(250)
   return { parts, process, asked, mode }

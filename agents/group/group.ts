@@ -19,13 +19,16 @@ const lookMs = 200
 export class Group implements Mode {
   readonly #parts: Parts
   readonly #frozen: FrozenWatch
+  readonly #done: () => void
   #timer: Timer | null = null
   /** The mysqld that was seen to be a member last. */
   #memberPid: number | null = null
 
-  constructor(parts: Parts) {
+  /** @param done something was found out that a pass must see */
+  constructor(parts: Parts, done: () => void) {
     this.#parts = parts
     this.#frozen = new FrozenWatch(parts)
+    this.#done = done
   }
 
   start(): void {
@@ -61,11 +64,16 @@ export class Group implements Mode {
 
   /** The kernel has ended this mysqld: the group need not wait for its member. */
   #expelTheDead(): void {
-    const { process, expulsion, notices } = this.#parts
+    const { process, expulsion, notices, jobs } = this.#parts
     const isDead = process.state === 'dead' || process.state === 'exiting'
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
     this.#memberPid = null
-    void expulsion?.expel().then((sentence) => notices.add('GroupMemberExpelled', sentence))
+    if (expulsion === undefined) return
+    jobs.expelling = expulsion.expel().then((sentence) => {
+      notices.add('GroupMemberExpelled', sentence)
+      jobs.expelling = null
+      this.#done()
+    })
   }
 
   next(view: View, assignment: Assignment): NextPass {

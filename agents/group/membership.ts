@@ -51,6 +51,8 @@ function outside(view: View, member: Membership): NextPass {
   const closing = closes(member)
   if (closing.length > 0) return { steps: closing, next: 'after a look' }
   if (task.does === 'stayOut') return waits(member, 'outside of the group: it waits until the record admits it')
+  // A removal goes by address once it is accepted: come back too soon, the new member would be removed.
+  if (view.jobs.expelling !== null) return waits(member, 'the others remove the member that was here before')
   const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch
   // What is on disk may be from before it formed the group: a volume that went back in time does not know that.
   if (forms && !view.told.trustsAssignment)

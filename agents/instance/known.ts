@@ -126,6 +126,8 @@ export interface Jobs {
   startingGroup: Promise<void> | null
   /** Why that failed the last time; '' where it did not. */
   groupFailure: string
+  /** The others are asked to remove the member that its dead mysqld was. */
+  expelling: Promise<void> | null
 }
 
 /** The end of its pod. */
@@ -174,7 +176,14 @@ export function nothingKnown(nowMs: number): Known {
     },
     guards: { closed: { lease: null, space: null }, lockedBy: null, optionsTried: new Map() },
     copying: { progress: null, besideEpoch: null, failures: new Map() },
-    jobs: { switchingOff: null, cuttingOff: null, changesPasswords: false, startingGroup: null, groupFailure: '' },
+    jobs: {
+      switchingOff: null,
+      cuttingOff: null,
+      changesPasswords: false,
+      startingGroup: null,
+      groupFailure: '',
+      expelling: null,
+    },
     pod: { termination: null },
   }
 }
