@@ -125,7 +125,7 @@ describe('While the group is formed', () => {
   it('that is over once it is on the disk of the one that formed it', () => {
     const decision = decide(aGroupSituation({ ...forming, views: { 'shop-0': told(1) } }))
     expect(committed(decision)).toMatchObject({ epoch: 1, revision: 6, primary: shop0, group: { forming: false } })
-    expect(decision.sentence).toBe('shop-0 has formed the group; the others may join')
+    expect(decision).toMatchObject({ sentence: 'shop-0 has formed the group; the others may join', flow: 'bootstrap' })
   })
 
   it('what an earlier epoch formed counts for nothing', () => {

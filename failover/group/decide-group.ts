@@ -87,14 +87,16 @@ function formingStep(situation: Situation, view: GroupView): FlowStep {
   const name = instanceOf(record.primary)
   const primary = liveView(situation.snapshot, record.primary)
   const isFormed = (primary?.observation.stored.formedEpoch ?? 0) >= record.epoch
+  // A group that is formed anew is the end of the failover that decided so.
+  const flow = record.epoch === 1 ? 'bootstrap' : 'failover'
   if (record.group !== undefined && isFormed) {
     const why = `${name} has formed the group; the others may join`
     const next = { ...record, revision: record.revision + 1, group: { ...record.group, forming: false } }
-    return step(why, [{ kind: 'commit', why, next }], { flow: 'bootstrap' })
+    return step(why, [{ kind: 'commit', why, next }], { flow })
   }
   if (primary !== undefined)
     return step(`${name} forms the group: ${primary.observation.converged.sentence}`, assignmentOrders(situation), {
-      flow: 'bootstrap',
+      flow,
       blocked: true,
       revisitMs: 1_000,
     })
