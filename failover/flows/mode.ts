@@ -1,6 +1,7 @@
 import type { InstanceName, MemberId } from '../../topology/snapshot/member.ts'
 import type { Analyses, Decision } from '../protocol/decision.ts'
 import type { SwitchoverIntent } from '../protocol/record.ts'
+import type { ShownGroup } from '../../topology/group/shown-group.ts'
 import type { DecisionInput, LiveView, Situation } from '../judge/situation.ts'
 import type { FlowStep } from './step.ts'
 
@@ -36,6 +37,8 @@ export interface Mode extends Switches {
   decide(input: DecisionInput): Decision
   /** What is wrong, by name, for people: nothing that is decided follows from that. */
   analyse(input: DecisionInput): Analyses
+  /** The replication group as people are shown it. Absent in a mode that has none. */
+  groupShown?(input: DecisionInput): ShownGroup | undefined
   /** What a failover does, step by step, for a dry run. */
   stepsOfFailover(situation: Situation, to: InstanceName | null): readonly string[]
   /** Why a failover to this instance cannot end with that instance as primary; null where a failover may. */

@@ -1,46 +1,139 @@
-import { groupView } from '../../topology/group/group-view.ts'
-import { critical, info, warning } from '../../topology/analysis/analysis-input.ts'
+import { groupView, type GroupView } from '../../topology/group/group-view.ts'
+import { ranked } from '../../topology/analysis/analyse.ts'
+import { analysePast } from '../../topology/analysis/analyse-durability.ts'
+import { analyseWriters } from '../../topology/analysis/analyse-primary.ts'
+import { analyseSeeding } from '../../topology/analysis/analyse-replicas.ts'
+import { analyseServers } from '../../topology/analysis/analyse-servers.ts'
+import { analyseStanding, isIsolated } from '../../topology/analysis/analyse-standing.ts'
+import {
+  critical,
+  warning,
+  type AnalysisInput,
+  type Expected,
+} from '../../topology/analysis/analysis-input.ts'
 import type { Analysis } from '../../topology/analysis/analysis.ts'
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
-import type { MemberState } from '../../topology/snapshot/observation.ts'
-import type { DecisionInput } from '../judge/situation.ts'
+import { counted } from '../../src/common/text/words.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { describeDowntime, downtimesAt } from '../judge/downtime.ts'
+import { wantedInstances, type DecisionInput } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
-import type { Downtime } from '../protocol/notes.ts'
+import { analyseMembers } from './analyse-members.ts'
 
 /** What is wrong with a cluster that is one replication group, the worst first. */
-export function analyseGroup(input: DecisionInput, downtimes: readonly Downtime[]): readonly Analysis[] {
-  const { record, notes } = input
-  if (record === undefined) return []
-  const paused = notes.paused === null ? [] : [info('Paused', null, `paused: ${notes.paused.reason}`)]
-  return [...analyseView(input, record, downtimes), ...paused]
+export function analyseGroup(input: DecisionInput): readonly Analysis[] {
+  const { snapshot, record, timings, spec } = input
+  const members = record === undefined ? [] : [record.primary, ...record.syncSet].map(instanceOf)
+  const view = groupView(snapshot, {
+    name: record?.group?.name ?? '',
+    expected: members,
+    frozenMs: timings.frozenMs,
+  })
+  const expected = expectedBy(input, view)
+  const within: AnalysisInput = {
+    snapshot,
+    expected,
+    limits: { frozenMs: timings.frozenMs, maxLagSeconds: spec.maxLagSeconds },
+  }
+  const standing = [...analyseStanding(within), ...analysePause(input)]
+  if (isIsolated(snapshot.instances)) return ranked(standing, expected)
+  const findings = [
+    ...(record === undefined ? [beforeAnyRecord(snapshot.instances.length)] : analyseView(view, record, within)),
+    ...analyseWriters(within),
+    ...standing,
+    ...snapshot.instances.flatMap((one) => [...analyseSeeding(one), ...analysePast(one), ...analyseForgetful(one)]),
+    ...analyseServers(within).filter(({ code }) => !ofSemiSync.has(code)),
+    ...analyseSize(input),
+  ]
+  return ranked(findings, expected)
 }
 
-function analyseView(
-  { snapshot, timings }: DecisionInput,
-  record: ClusterRecord,
-  downtimes: readonly Downtime[],
-): readonly Analysis[] {
-  const expected = [record.primary, ...record.syncSet].map(instanceOf)
-  const view = groupView(snapshot, { name: record.group?.name ?? '', expected, frozenMs: timings.frozenMs })
-  switch (view.condition) {
-    case 'splitBrain':
-      return [critical('TwoWritablePrimaries', null, view.sentence)]
-    case 'noQuorum':
-    case 'outage':
-    case 'uncertain':
-      return [critical('NoWritablePrimary', null, view.sentence)]
-    case 'online':
-    case 'partial':
-      return expected
-        .filter((name) => view.members.get(name) !== 'ONLINE')
-        .map((name) => missingMember(name, view.members.get(name), downtimes))
+/** What only semi-synchronous replication suffers from. */
+const ofSemiSync: ReadonlySet<string> = new Set(['BinlogNumberHigh'])
+
+/** The group elects: the record names the group's primary a moment later. */
+function expectedBy(input: DecisionInput, view: GroupView): Expected {
+  const { record, notes, wallMs } = input
+  return {
+    primary: view.primary ?? (record === undefined ? null : instanceOf(record.primary)),
+    epoch: record?.epoch ?? 0,
+    revision: record?.revision ?? 0,
+    syncSet: record?.syncSet.map(instanceOf) ?? [],
+    acks: 0,
+    fenced: notes.fenced.map(({ instance }) => instance),
+    paused: false,
+    notesDamage: input.notesDamage ?? '',
+    rebuildsRecord: false,
+    downtimes: new Map(downtimesAt(notes, wallMs).map((each) => [each.instance, describeDowntime(each)])),
   }
 }
 
-/** Trouble of an instance in downtime calls nobody. */
-function missingMember(name: InstanceName, state: MemberState | undefined, downtimes: readonly Downtime[]): Analysis {
-  const sentence = `${name} is ${state?.toLowerCase() ?? 'missing'} in the group`
-  return downtimes.some(({ instance }) => instance === name)
-    ? { ...info('ReplicaNotReplicating', name, `${sentence} (expected)`), expected: true }
-    : warning('ReplicaNotReplicating', name, sentence)
+function beforeAnyRecord(instances: number): Analysis {
+  return critical('NoWritablePrimary', null, `no primary is recorded yet for ${counted(instances, 'instance')}`)
+}
+
+/** The group as a whole first, then each member. */
+function analyseView(view: GroupView, record: ClusterRecord, within: AnalysisInput): readonly Analysis[] {
+  return [...analyseCondition(view, record, within), ...analyseMembers(view, record, within)]
+}
+
+function analyseCondition(view: GroupView, record: ClusterRecord, within: AnalysisInput): readonly Analysis[] {
+  const { condition, sentence } = view
+  if (record.group?.forming === true && condition !== 'splitBrain') return [forming(record, within)]
+  switch (condition) {
+    case 'splitBrain':
+      return [critical('GroupSplitBrain', null, sentence)]
+    case 'noQuorum':
+      return [critical('GroupNoQuorum', null, sentence)]
+    case 'outage':
+      return [critical('GroupOutage', null, sentence)]
+    case 'uncertain':
+      return [critical('GroupUncertain', null, sentence)]
+    case 'online':
+    case 'partial':
+      return view.primary === null ? [critical('NoWritablePrimary', null, sentence)] : []
+  }
+}
+
+function forming({ primary }: ClusterRecord, { snapshot }: AnalysisInput): Analysis {
+  const name = instanceOf(primary)
+  const does = snapshot.instances.find((one) => one.name === name && one.reachable)?.observation?.converged.sentence
+  return critical('NoWritablePrimary', name, `${name} is to form the group: ${does ?? 'its agent is not heard'}`)
+}
+
+/** Of Regent alone: the group elects another primary by itself all the same. */
+function analysePause({ notes: { paused } }: DecisionInput): readonly Analysis[] {
+  return paused === null
+    ? []
+    : [
+        warning(
+          'Paused',
+          null,
+          `automatic actions are paused: nobody is admitted, and no group is formed anew, until they are resumed (${paused.reason}); the group elects a primary by itself all the same`,
+        ),
+      ]
+}
+
+function analyseForgetful({ name, observation }: InstanceView): readonly Analysis[] {
+  const stored = observation?.stored
+  if (stored?.forgetful !== true || stored.gtidsReset) return []
+  return [
+    warning(
+      'ForgetfulReplica',
+      name,
+      `the machine of ${name} crashed, or its volume was cut off: it may have forgotten what it had received, and gets that from the group`,
+    ),
+  ]
+}
+
+/** With `2n` members a majority is one more than with `2n - 1`, and as few may be lost. */
+function analyseSize(input: DecisionInput): readonly Analysis[] {
+  const wanted = wantedInstances(input)
+  if (wanted === 1) return [warning('NotProtected', null, 'there is only one instance: what it loses is lost')]
+  if (wanted % 2 === 1) return []
+  const cost =
+    wanted === 2
+      ? 'when one of 2 members is lost the other is no majority, and writes wait for a person or for that member: use 3'
+      : `${wanted} members outlive the loss of ${wanted / 2 - 1} at once, no more than ${wanted - 1} do, and each write waits for one more of them: use ${wanted - 1} or ${wanted + 1}`
+  return [warning('GroupEvenSize', null, cost)]
 }

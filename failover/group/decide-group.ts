@@ -1,4 +1,5 @@
 import { groupView, type GroupView } from '../../topology/group/group-view.ts'
+import { shownGroup, type ShownGroup } from '../../topology/group/shown-group.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
@@ -9,7 +10,6 @@ import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
-import { downtimesAt } from '../judge/downtime.ts'
 import { liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
@@ -23,7 +23,8 @@ import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts
 /** What Regent decides and plans for a cluster that is one MySQL replication group. */
 export const group: Mode = {
   decide: decideGroup,
-  analyse: (input) => analyseGroup(input, downtimesAt(input.notes, input.wallMs)),
+  analyse: analyseGroup,
+  groupShown,
   planSwitchover,
   beginSwitchover,
   stepsOfFailover: stepsOfReboot,
@@ -57,12 +58,23 @@ function decideGroup(input: DecisionInput): FlowStep {
   }
 }
 
-export function viewOf({ snapshot, record, timings }: Situation): GroupView {
-  return groupView(snapshot, {
+export function viewOf(situation: Situation): GroupView {
+  return groupView(situation.snapshot, known(situation))
+}
+
+/** What the record says that the group is. */
+function known({ record, timings }: Situation) {
+  return {
     name: record.group?.name ?? '',
     expected: [record.primary, ...record.syncSet].map(instanceOf),
     frozenMs: timings.frozenMs,
-  })
+  }
+}
+
+function groupShown(input: DecisionInput): ShownGroup | undefined {
+  if (input.record === undefined) return undefined
+  const situation: Situation = { ...input, record: input.record }
+  return shownGroup(viewOf(situation), input.snapshot, known(situation))
 }
 
 /** By the condition of the group: one row each. */

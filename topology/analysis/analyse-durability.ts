@@ -163,7 +163,7 @@ function analyseTail({ stored }: Observation, name: string): readonly Analysis[]
   ]
 }
 
-function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {
+export function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {
   if (past !== undefined)
     return [
       critical(

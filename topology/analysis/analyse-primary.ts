@@ -65,7 +65,7 @@ function analyseLostAgent(heardBy: readonly InstanceName[], { expected: { primar
 }
 
 /** A primary that a person fenced is reported as that, not as a fault. */
-function analyseServing(view: ServingView, input: AnalysisInput): readonly Analysis[] {
+export function analyseServing(view: ServingView, input: AnalysisInput): readonly Analysis[] {
   const lacks = parseGtidSet(view.observation.lacksElected ?? '')
   if (!lacks.isEmpty())
     return [
@@ -96,7 +96,7 @@ function analyseServing(view: ServingView, input: AnalysisInput): readonly Analy
  * What it receives from outside was acknowledged elsewhere and is written here beside its clients. The channel it
  * followed by before it was promoted, stopped, is still there for a moment.
  */
-function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): readonly Analysis[] {
+export function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): readonly Analysis[] {
   const { channel, readOnly } = view.observation.server
   // Before it opens it applies what it received as a replica.
   if (channel === null || readOnly) return []
@@ -117,7 +117,7 @@ function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): r
 }
 
 /** A replica that takes writes is one writer too many even while nothing is heard of the primary. */
-function analyseWriters({ snapshot, limits, expected }: AnalysisInput): readonly Analysis[] {
+export function analyseWriters({ snapshot, limits, expected }: AnalysisInput): readonly Analysis[] {
   const writers = snapshot.instances.filter((view) => isWritable(view, limits)).map(({ name }) => name)
   const wrong = writers.filter((name) => name !== expected.primary)
   if (wrong.length === 0 || (expected.primary === null && writers.length < 2)) return []

@@ -76,7 +76,7 @@ function analyseReplica(view: InstanceView, condition: PrimaryCondition, input: 
   return [...analyseChannel(view, condition, input), ...analyseLag(view, input), ...analyseErrant(view, input)]
 }
 
-function seedingOf({ seedingProgress }: Observation): string {
+export function seedingOf({ seedingProgress }: Observation): string {
   if (seedingProgress === null) return ''
   const { stage, percent, donor } = seedingProgress
   return `; it is being seeded${donor === undefined ? '' : ` from ${donor}`}: ${stage}, ${percent} %`
@@ -93,7 +93,7 @@ function unreachable(view: InstanceView, condition: PrimaryCondition): Analysis 
 }
 
 /** Said as long as it was not seeded, also while another donor is tried. */
-function analyseSeeding(view: InstanceView): readonly Analysis[] {
+export function analyseSeeding(view: InstanceView): readonly Analysis[] {
   const failures = isHeard(view) ? (view.observation.seedingFailures ?? []) : []
   return failures.map(({ donor, times, error }) => {
     const from = donor === view.name ? '' : ` from ${donor}`
@@ -166,7 +166,7 @@ function analyseLag({ name, observation }: ServingView, { limits }: AnalysisInpu
 }
 
 /** What a member holds while it is seeded is nobody's. */
-function analyseErrant({ name, observation }: HeardView, { snapshot, expected }: AnalysisInput): readonly Analysis[] {
+export function analyseErrant({ name, observation }: HeardView, { snapshot, expected }: AnalysisInput): readonly Analysis[] {
   const source = primaryObservation(snapshot.instances, expected.primary)
   if (
     source?.server === null ||

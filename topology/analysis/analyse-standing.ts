@@ -47,7 +47,7 @@ function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
  */
 function analyseRecord(
   { name, observation }: InstanceView,
-  { epoch, revision, primary }: AnalysisInput['expected'],
+  { epoch, revision, primary, rebuildsRecord = true }: AnalysisInput['expected'],
 ): readonly Analysis[] {
   if (observation === null) return []
   const { promise, revision: stored, assignment } = observation.stored
@@ -55,7 +55,8 @@ function analyseRecord(
   if (leads && primary !== null && name !== primary) return [ofAnotherHistory(name, primary, epoch)]
   const told = assignment === null ? 0 : assignment.epoch
   if (Math.max(promise - 1, told) <= epoch && stored <= revision) return []
-  return [older(name, { epoch, revision, knows: `epoch ${Math.max(promise, told)}, revision ${stored}` })]
+  const knows = `epoch ${Math.max(promise, told)}, revision ${stored}`
+  return [older(name, { epoch, revision, knows, rebuildsRecord })]
 }
 
 function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: number): Analysis {
@@ -65,13 +66,23 @@ function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: numb
 
 function older(
   name: InstanceName,
-  { epoch, revision, knows }: { readonly epoch: number; readonly revision: number; readonly knows: string },
+  {
+    epoch,
+    revision,
+    knows,
+    rebuildsRecord,
+  }: {
+    readonly epoch: number
+    readonly revision: number
+    readonly knows: string
+    readonly rebuildsRecord: boolean
+  },
 ): Analysis {
   if (revision === 0)
     return critical(
       'RecordLost',
       name,
-      `there is no record, and ${name} acted on one (${knows}): the record is rebuilt once all known members have answered`,
+      `there is no record, and ${name} acted on one (${knows}): ${rebuildsRecord ? 'the record is rebuilt once all known members have answered' : 'bring the record back'}`,
     )
   return critical(
     'RecordFromThePast',

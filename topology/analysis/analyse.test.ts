@@ -6,7 +6,7 @@ import { primaryCases } from './cases/primary-cases.ts'
 import { replicasCases } from './cases/replicas-cases.ts'
 import { serversCases } from './cases/servers-cases.ts'
 import { standingCases } from './cases/standing-cases.ts'
-import type { AnalysisCode } from './analysis.ts'
+import type { ReplicationCode } from './analysis.ts'
 import { aSnapshot } from '../testing.ts'
 
 const cases: Cases = { ...primaryCases, ...durabilityCases, ...replicasCases, ...serversCases, ...standingCases }
@@ -18,7 +18,7 @@ describe.each(Object.entries(cases))('%s', (_, group) => {
 })
 
 test('every code there is appears in the tables', () => {
-  const codes: Readonly<Record<AnalysisCode, true>> = {
+  const codes: Readonly<Record<ReplicationCode, true>> = {
     DeadPrimary: true,
     GtidsReset: true,
     UnreachablePrimary: true,

@@ -25,6 +25,11 @@ export function analyse(snapshot: Snapshot, expected: Expected, limits: Limits):
     ...analyseReplicas(condition, input),
     ...analyseServers(input),
   ]
+  return ranked(findings, expected)
+}
+
+/** The worst first; what a person expects calls nobody. */
+export function ranked(findings: readonly Analysis[], expected: Expected): readonly Analysis[] {
   return bySeverity(findings.map((finding) => asExpected(finding, expected)))
 }
 

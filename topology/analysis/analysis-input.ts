@@ -16,6 +16,8 @@ export interface Expected {
   readonly downtimes?: ReadonlyMap<InstanceName, string>
   /** Why the notes of the cluster cannot be used; '' or absent where they can. */
   readonly notesDamage?: string
+  /** A record that is lost is made anew by itself. Absent for yes. */
+  readonly rebuildsRecord?: boolean
 }
 
 export interface Limits {

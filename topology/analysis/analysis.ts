@@ -11,8 +11,22 @@ export interface Analysis {
   readonly expected?: true
 }
 
+export type AnalysisCode = ReplicationCode | GroupCode
+
+/** What can be wrong with one replication group alone. */
+export type GroupCode =
+  | 'GroupMemberMissing'
+  | 'GroupMemberRecovering'
+  | 'GroupMemberUnreachable'
+  | 'GroupMemberError'
+  | 'GroupNoQuorum'
+  | 'GroupOutage'
+  | 'GroupUncertain'
+  | 'GroupSplitBrain'
+  | 'GroupEvenSize'
+
 /** What can be wrong with a cluster of a primary and replicas; orchestrator's vocabulary in source/replica terms. */
-export type AnalysisCode =
+export type ReplicationCode =
   | 'DeadPrimary'
   | 'UnreachablePrimary'
   | 'DeadPrimaryAndSomeReplicas'

@@ -18,6 +18,8 @@ export interface GroupView {
   readonly primary: InstanceName | null
   /** Everybody of the majority's view, by instance; without a majority, of the largest view. */
   readonly members: ReadonlyMap<InstanceName, MemberState>
+  /** Of the newest view of the majority; '' without a majority. */
+  readonly viewId: string
   readonly sentence: string
 }
 
@@ -54,6 +56,7 @@ export function groupView(
       condition: 'splitBrain',
       primary: null,
       members: first.members,
+      viewId: '',
       sentence: `two groups: ${allOf([...first.members.keys()])}, and ${allOf([...apart.members.keys()])}. Nothing is done; a person decides whose writes count`,
     }
   return withMajority(
@@ -69,12 +72,13 @@ function withMajority(
   { instances, expected }: { instances: readonly InstanceView[]; expected: readonly InstanceName[] },
 ): GroupView {
   const primary = primaryBy(witnesses, instances)
+  const viewId = newestViewId(witnesses)
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
   const size = `${expected.length - missing.length} of ${expected.length} members online`
   const leads = primary === null ? 'the group has no primary at this moment' : `${primary} is primary of the group`
-  if (missing.length === 0) return { condition: 'online', primary, members, sentence: `${leads}, ${size}` }
+  if (missing.length === 0) return { condition: 'online', primary, members, viewId, sentence: `${leads}, ${size}` }
   const states = missing.map((one) => `${one} is ${members.get(one)?.toLowerCase() ?? 'missing'}`)
-  return { condition: 'partial', primary, members, sentence: `${leads}, ${size}: ${allOf(states)}` }
+  return { condition: 'partial', primary, members, viewId, sentence: `${leads}, ${size}: ${allOf(states)}` }
 }
 
 /** The newest view counts: a member that has not heard of it yet still names the one before. */
@@ -87,6 +91,11 @@ function primaryBy(witnesses: readonly Witness[], instances: readonly InstanceVi
   const newest = Math.max(...named.map(({ view }) => view))
   const [first, ...others] = new Set(named.filter(({ view }) => view === newest).map(({ name }) => name))
   return first === undefined || others.length > 0 ? null : first
+}
+
+function newestViewId(witnesses: readonly Witness[]): string {
+  const [newest] = witnesses.map(({ group }) => group.viewId).toSorted((a, b) => viewNumber(b) - viewNumber(a))
+  return newest ?? ''
 }
 
 /** `VIEW_ID` is `<fixed>:<number>`; the number grows with each view. */
@@ -103,15 +112,15 @@ function withoutMajority(
   if (largest !== undefined) {
     const lost = [...largest].filter(([, state]) => state === 'UNREACHABLE').map(([one]) => one)
     const sentence = `no majority: ${allOf(lost)} cannot be reached by the rest of the group, and writes wait`
-    return { condition: 'noQuorum', primary: null, members: largest, sentence }
+    return { condition: 'noQuorum', primary: null, members: largest, viewId: '', sentence }
   }
   const members = new Map<InstanceName, MemberState>()
   const silent = expected.filter((one) => !instances.some(({ name, reachable }) => name === one && reachable))
   if (silent.length > 0) {
     const sentence = `nobody who answers is in the group, and nothing is known of ${allOf(silent)}`
-    return { condition: 'uncertain', primary: null, members, sentence }
+    return { condition: 'uncertain', primary: null, members, viewId: '', sentence }
   }
-  return { condition: 'outage', primary: null, members, sentence: 'no instance is in the group' }
+  return { condition: 'outage', primary: null, members, viewId: '', sentence: 'no instance is in the group' }
 }
 
 /** Of a server that answered lately; undefined for any other. */

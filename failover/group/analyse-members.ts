@@ -1,0 +1,145 @@
+import { analyseErrant, seedingOf } from '../../topology/analysis/analyse-replicas.ts'
+import { analyseServing } from '../../topology/analysis/analyse-primary.ts'
+import { critical, warning, type AnalysisInput } from '../../topology/analysis/analysis-input.ts'
+import type { Analysis } from '../../topology/analysis/analysis.ts'
+import {
+  describeProcess,
+  isFrozen,
+  isGone,
+  isHeard,
+  isServing,
+  type HeardView,
+  type ServingView,
+} from '../../topology/analysis/instance-state.ts'
+import { groupSeenBy, type GroupView } from '../../topology/group/group-view.ts'
+import { lackedBy } from '../../topology/group/shown-group.ts'
+import { maxBacklog } from '../../topology/snapshot/lag.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
+import type { MemberState } from '../../topology/snapshot/observation.ts'
+import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
+import { abbreviated, counted } from '../../src/common/text/words.ts'
+import type { ClusterRecord } from '../protocol/record.ts'
+
+interface Known extends AnalysisInput {
+  readonly group: GroupView
+  readonly record: ClusterRecord
+}
+
+/** What is wrong with each member, and with each instance that is no member. One that is to leave may be missing. */
+export function analyseMembers(group: GroupView, record: ClusterRecord, within: AnalysisInput): readonly Analysis[] {
+  const known: Known = { ...within, group, record }
+  const leaving = record.leaving.map(instanceOf)
+  return within.snapshot.instances
+    .filter(({ name }) => !leaving.includes(name))
+    .flatMap((view) => (group.viewId === '' ? withoutMajority(view, known) : withMajority(view, known)))
+}
+
+/** That the group has no majority says it all. Who is down, and who was expelled before, is told beside. */
+function withoutMajority(view: InstanceView, { limits }: Known): readonly Analysis[] {
+  if (!isHeard(view)) return [agentUnreachable(view, '')]
+  if (isGone(view.observation) || isFrozen(view.observation, limits)) return [missing(view, limits)]
+  return groupSeenBy(view, limits.frozenMs)?.state === 'ERROR' ? [inError(view)] : []
+}
+
+function withMajority(view: InstanceView, known: Known): readonly Analysis[] {
+  const state = known.group.members.get(view.name)
+  switch (state) {
+    case 'ONLINE':
+      return view.name === known.group.primary ? asPrimary(view, known) : asSecondary(view, known)
+    case 'RECOVERING':
+      return [recovering(view, known)]
+    case 'UNREACHABLE':
+      return [unreachable(view, known)]
+    default:
+      return outside(view, state, known)
+  }
+}
+
+/** The group counts on it until the group notices. */
+function asPrimary(view: InstanceView, known: Known): readonly Analysis[] {
+  const { name } = view
+  if (!isHeard(view))
+    return [warning('PrimaryAgentUnreachable', name, `the agent of primary ${name} is unreachable; ${heardByGroup}`)]
+  const why = describeProcess(view.observation)
+  if (isGone(view.observation))
+    return [critical('DeadPrimary', name, `primary ${name} is dead: ${why}; ${untilExpelled(known)}`)]
+  if (isFrozen(view.observation, known.limits))
+    return [critical('FrozenPrimary', name, `primary ${name} is frozen: ${why}; ${untilExpelled(known)}`)]
+  return isServing(view, known.limits)
+    ? analyseServing(view, known)
+    : [critical('NoWritablePrimary', name, `primary ${name} takes no writes: ${why}`)]
+}
+
+const heardByGroup = 'the rest of the group hears its server'
+
+function untilExpelled({ group }: Known): string {
+  const others = [...group.members.values()].filter((state) => state === 'ONLINE').length - 1
+  return others < 1
+    ? 'there is no other member that is online'
+    : `${others === 1 ? 'the other member elects' : `the other ${others} members elect`} another one once it is expelled`
+}
+
+function asSecondary(view: InstanceView, { limits }: Known): readonly Analysis[] {
+  if (!isHeard(view)) return [agentUnreachable(view, `; ${heardByGroup}`)]
+  if (isServing(view, limits)) return applying(view)
+  return [missing(view, limits, '; the group has not expelled it yet')]
+}
+
+function applying({ name, observation }: ServingView): readonly Analysis[] {
+  const left = observation.server.group?.applying ?? 0
+  if (left <= maxBacklog) return []
+  const sentence = `${name} has ${counted(left, 'transaction')} to apply; ${counted(maxBacklog, 'transaction')} are allowed, and from 25000 on the group slows its writers down`
+  return [warning('ReplicaLagging', name, sentence)]
+}
+
+function recovering(view: InstanceView, { group, snapshot, limits }: Known): Analysis {
+  const lacks = lackedBy(view, group.primary, snapshot)
+  const own = groupSeenBy(view, limits.frozenMs)
+  const progress =
+    lacks === null
+      ? 'how far it is nobody says'
+      : `it lacks ${counted(lacks, 'transaction')} of primary ${group.primary ?? ''}, and clients are kept out until it has them`
+  const trouble = own === undefined || own.error === '' ? '' : `; ${abbreviated(own.error)}`
+  return warning('GroupMemberRecovering', view.name, `${view.name} recovers from another member: ${progress}${trouble}`)
+}
+
+/** The group waits for it for a while and expels it then. */
+function unreachable(view: InstanceView, { group, limits }: Known): Analysis {
+  const why = isHeard(view)
+    ? isServing(view, limits)
+      ? 'its own agent hears its server'
+      : describeProcess(view.observation)
+    : 'its agent is unreachable as well'
+  const what = `the rest of the group does not hear ${view.name} and expels it unless that ends`
+  return view.name === group.primary
+    ? critical('UnreachablePrimary', view.name, `${what}: ${why}`)
+    : warning('GroupMemberUnreachable', view.name, `${what}: ${why}`)
+}
+
+/** Not in the view of the majority, or there as one that left. */
+function outside(view: InstanceView, state: MemberState | undefined, known: Known): readonly Analysis[] {
+  const errant = isHeard(view) ? analyseErrant(view, known) : []
+  if (!isHeard(view)) return [agentUnreachable(view, '; it is missing in the group')]
+  const isInError = state === 'ERROR' || groupSeenBy(view, known.limits.frozenMs)?.state === 'ERROR'
+  return [isInError ? inError(view) : missing(view, known.limits), ...errant]
+}
+
+function inError(view: HeardView): Analysis {
+  const error = view.observation.server?.group?.error ?? ''
+  const why = error === '' ? 'it was expelled, or lost its majority for long' : abbreviated(error)
+  return warning('GroupMemberError', view.name, `${view.name} left the group with an error: ${why}`)
+}
+
+function missing(view: HeardView, limits: AnalysisInput['limits'], rest = ''): Analysis {
+  const { observation, name } = view
+  const why = isServing(view, limits)
+    ? `its agent: ${observation.converged.sentence}`
+    : `${describeProcess(observation)}${seedingOf(observation)}`
+  return warning('GroupMemberMissing', name, `${name} is missing in the group: ${why}${rest}`)
+}
+
+function agentUnreachable({ name, observation }: InstanceView, rest: string): Analysis {
+  return observation === null
+    ? warning('InstanceUnreachable', name, `the agent of ${name} was never heard by this manager${rest}`)
+    : warning('InstanceUnreachable', name, `the agent of ${name} is unreachable${rest}`)
+}

@@ -1,0 +1,82 @@
+import { holdsOf } from '../snapshot/holdings.ts'
+import type { InstanceName } from '../snapshot/member.ts'
+import type { MemberState } from '../snapshot/observation.ts'
+import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
+import { groupSeenBy, type GroupCondition, type GroupView } from './group-view.ts'
+
+/** A replication group as people are shown it. */
+export interface ShownGroup {
+  readonly name: string
+  readonly condition: GroupCondition
+  /** '' without a majority. */
+  readonly viewId: string
+  readonly primary: InstanceName | null
+  /** Of the members that there are to be. */
+  readonly online: number
+  readonly expected: number
+  /** So many of those that are online may be lost at once, and the rest is still a majority. */
+  readonly mayBeLost: number
+  readonly members: ReadonlyMap<InstanceName, ShownMember>
+}
+
+export interface ShownMember {
+  /** As the majority's view has it; without a majority as its own server has it. Null: nothing is known. */
+  readonly state: MemberState | 'MISSING' | null
+  readonly role: 'PRIMARY' | 'SECONDARY' | null
+  /** Transactions that wait there to be certified, and to be applied. Null: it is not heard. */
+  readonly certifying: number | null
+  readonly applying: number | null
+  /** Transactions of the primary that it lacks while it recovers. Null: it does not recover, or that is not known. */
+  readonly lacks: number | null
+}
+
+export function shownGroup(
+  view: GroupView,
+  snapshot: Snapshot,
+  { name, expected, frozenMs }: { name: string; expected: readonly InstanceName[]; frozenMs: number },
+): ShownGroup {
+  const online = expected.filter((one) => view.members.get(one) === 'ONLINE').length
+  const names = [...new Set([...expected, ...snapshot.instances.map((instance) => instance.name)])]
+  return {
+    name,
+    condition: view.condition,
+    viewId: view.viewId,
+    primary: view.primary,
+    online,
+    expected: expected.length,
+    mayBeLost: mayBeLost(view, online),
+    members: new Map(names.map((one) => [one, shownMember(one, view, { snapshot, frozenMs })])),
+  }
+}
+
+/** The group counts everybody of its view, members that it does not hear among them. */
+function mayBeLost({ members, viewId }: GroupView, online: number): number {
+  const majority = Math.floor(members.size / 2) + 1
+  return viewId === '' ? 0 : Math.max(0, online - majority)
+}
+
+function shownMember(
+  name: InstanceName,
+  view: GroupView,
+  { snapshot, frozenMs }: { readonly snapshot: Snapshot; readonly frozenMs: number },
+): ShownMember {
+  const instance = snapshot.instances.find((one) => one.name === name)
+  const own = instance && groupSeenBy(instance, frozenMs)
+  const state = view.viewId === '' ? (own?.state ?? null) : (view.members.get(name) ?? 'MISSING')
+  return {
+    state,
+    role: state !== 'ONLINE' || view.viewId === '' ? null : name === view.primary ? 'PRIMARY' : 'SECONDARY',
+    certifying: own?.certifying ?? null,
+    applying: own?.applying ?? null,
+    lacks: state === 'RECOVERING' && instance !== undefined ? lackedBy(instance, view.primary, snapshot) : null,
+  }
+}
+
+/** What the primary has executed and this one has not. Null where one of them is not heard. */
+export function lackedBy(one: InstanceView, primary: InstanceName | null, { instances }: Snapshot): number | null {
+  const source = instances.find(({ name }) => name === primary)?.observation
+  const own = one.observation
+  if (!source?.server || !own?.server) return null
+  const has = holdsOf({ promiseReport: null, binlogSet: null, server: { ...own.server, received: '', owned: '' } })
+  return holdsOf(source).subtract(has).count()
+}
