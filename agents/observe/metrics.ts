@@ -1,10 +1,11 @@
-import type { Observation } from '../../topology/snapshot/observation.ts'
+import type { GroupState, MemberState, Observation } from '../../topology/snapshot/observation.ts'
 
 /** The agent's metrics in Prometheus' text format; few and flat, so that no library has to live beside every server. */
 export function agentMetrics(seen: Observation): string {
   const labels = `{cluster="${seen.cluster}",instance="${seen.instance}"}`
   const { server, stored, converged } = seen
-  const values: readonly (readonly [name: string, help: string, value: number | null])[] = [
+  const { group } = server ?? {}
+  const values: readonly Value[] = [
     ['regent_agent_mysqld_running', '1 while mysqld runs', Number(seen.process === 'running')],
     ['regent_agent_ready', '1 while the server does what it is assigned to do', Number(converged.done)],
     ['regent_agent_primary', '1 while assigned primary', Number(stored.assignment?.role === 'primary')],
@@ -21,13 +22,43 @@ export function agentMetrics(seen: Observation): string {
     [
       'regent_agent_semisync_waiting',
       'sessions that wait for an acknowledgement',
-      server?.semiSyncSource.waiting ?? null,
+      group === undefined ? (server?.semiSyncSource.waiting ?? null) : null,
     ],
+    ...groupValues(group),
     ['process_resident_memory_bytes', 'of the agent', process.memoryUsage.rss()],
   ]
-  return values
-    .map(([name, help, value]) =>
-      value === null ? '' : `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name}${labels} ${value}\n`,
-    )
-    .join('')
+  return [
+    ...values.map(([name, help, value]) => (value === null ? '' : gauge(name, help, [[labels, value]]))),
+    group === undefined ? '' : memberStates(labels, group),
+  ].join('')
+}
+
+type Value = readonly [name: string, help: string, value: number | null]
+
+/** In mode `group` alone. */
+function groupValues(group: GroupState | undefined): readonly Value[] {
+  if (group === undefined) return []
+  const { members, certifying, applying, state } = group
+  const isIn = state === 'ONLINE' || state === 'RECOVERING'
+  const heard = members.filter((member) => member.state !== 'UNREACHABLE').length
+  return [
+    ['regent_agent_group_certifying_transactions', 'that wait here to be certified', certifying],
+    ['regent_agent_group_applying_transactions', 'of other members that wait here to be applied', applying],
+    ['regent_agent_group_members', 'members of the group in the view of this one', isIn ? members.length : 0],
+    ['regent_agent_group_members_heard', 'members that this one hears, itself included', isIn ? heard : 0],
+    ['regent_agent_group_majority', '1 while this member hears a majority', Number(isIn && heard * 2 > members.length)],
+  ]
+}
+
+const states: readonly MemberState[] = ['ONLINE', 'RECOVERING', 'OFFLINE', 'ERROR', 'UNREACHABLE']
+
+/** All of them, so that an alert can ask for one that is not. */
+function memberStates(labels: string, { state }: GroupState): string {
+  const rows = states.map((one) => [`${labels.slice(0, -1)},state="${one}"}`, Number(one === state)] as const)
+  return gauge('regent_agent_group_member_state', '1 for the state of this member', rows)
+}
+
+function gauge(name: string, help: string, rows: readonly (readonly [labels: string, value: number])[]): string {
+  const lines = rows.map(([labels, value]) => `${name}${labels} ${value}\n`)
+  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('')}`
 }

@@ -5,12 +5,7 @@ import { analyseWriters } from '../../topology/analysis/analyse-primary.ts'
 import { analyseSeeding } from '../../topology/analysis/analyse-replicas.ts'
 import { analyseServers } from '../../topology/analysis/analyse-servers.ts'
 import { analyseStanding, isIsolated } from '../../topology/analysis/analyse-standing.ts'
-import {
-  critical,
-  warning,
-  type AnalysisInput,
-  type Expected,
-} from '../../topology/analysis/analysis-input.ts'
+import { critical, warning, type AnalysisInput, type Expected } from '../../topology/analysis/analysis-input.ts'
 import type { Analysis } from '../../topology/analysis/analysis.ts'
 import { counted } from '../../src/common/text/words.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
@@ -35,7 +30,9 @@ export function analyseGroup(input: DecisionInput): readonly Analysis[] {
     expected,
     limits: { frozenMs: timings.frozenMs, maxLagSeconds: spec.maxLagSeconds },
   }
-  const standing = [...analyseStanding(within), ...analysePause(input)]
+  // Agents were told of the record's primary.
+  const recorded = { ...within, expected: { ...expected, primary: members[0] ?? null } }
+  const standing = [...analyseStanding(recorded), ...analysePause(input)]
   if (isIsolated(snapshot.instances)) return ranked(standing, expected)
   const findings = [
     ...(record === undefined ? [beforeAnyRecord(snapshot.instances.length)] : analyseView(view, record, within)),

@@ -322,6 +322,7 @@ export const rooms = {
     'src/common/*',
     'src/manager/loop',
     'src/store',
+    'topology/group',
     'topology/snapshot',
   ],
   agents: [

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import type { Analysis } from '../../topology/analysis/analysis.ts'
-import { nullable } from './views.ts'
+import { groupSchema, nullable, type ClusterView } from './views.ts'
 
 /** Why a cluster is as it is: the last decision with its reasons, and what it was decided from. */
 export interface ExplainView {
@@ -10,6 +10,8 @@ export interface ExplainView {
   /** Reasons for what was not chosen or not done, one line each. */
   readonly reasons: readonly string[]
   readonly analyses: readonly Analysis[]
+  /** In mode group alone. */
+  readonly group?: NonNullable<ClusterView['group']>
   /** Null while there is none: before the first primary, or after it was lost. */
   readonly record: ClusterRecord | null
 }
@@ -42,6 +44,15 @@ const recordSchema = Type.Object({
   acks: Type.Integer(),
   acksWanted: Type.Integer(),
   intent: nullable(intentSchema),
+  group: Type.Optional(
+    Type.Object(
+      {
+        name: Type.String({ description: 'group_replication_group_name.' }),
+        forming: Type.Boolean({ description: 'The primary is to form the group, alone; nobody joins before it has.' }),
+      },
+      { description: 'In mode group alone.' },
+    ),
+  ),
 })
 
 export const explainViewSchema = Type.Unsafe<ExplainView>(
@@ -51,6 +62,7 @@ export const explainViewSchema = Type.Unsafe<ExplainView>(
       blocked: Type.Boolean(),
       reasons: Type.Array(Type.String()),
       analyses: Type.Array(analysisSchema),
+      group: Type.Optional(groupSchema),
       record: nullable(recordSchema),
     },
     { $id: 'ExplainView', description: 'Why a cluster is as it is.' },

@@ -30,6 +30,44 @@ const downtimeSchema = Type.Object(
   { description: 'Its trouble is known and expected; absent otherwise.' },
 )
 
+const memberSchema = Type.Object(
+  {
+    state: nullable(
+      Type.Enum(['ONLINE', 'RECOVERING', 'OFFLINE', 'ERROR', 'UNREACHABLE', 'MISSING'], {
+        description:
+          'MEMBER_STATE in the view of the majority; MISSING: not in that view. Without a majority as its own server says; null: nothing is known.',
+      }),
+    ),
+    role: nullable(
+      Type.Enum(['PRIMARY', 'SECONDARY'], { description: 'By the view of the majority; null unless it is ONLINE.' }),
+    ),
+    certifying: nullable(Type.Integer({ description: 'Transactions that wait there to be certified.' })),
+    applying: nullable(Type.Integer({ description: 'Transactions of others that wait there to be applied.' })),
+    lacks: nullable(
+      Type.Integer({ description: 'While it recovers: transactions of the primary that it has not executed.' }),
+    ),
+  },
+  { description: 'Its membership of the replication group. In mode group alone, once there is a record.' },
+)
+
+export const groupSchema = Type.Object(
+  {
+    name: Type.String({ description: 'group_replication_group_name.' }),
+    condition: Type.Enum(['online', 'partial', 'noQuorum', 'outage', 'uncertain', 'splitBrain'], {
+      description:
+        'online: a majority agrees, and each member is ONLINE. partial: somebody is missing. noQuorum: members are there, and none hears a majority. outage: everybody answers, and nobody is in the group. uncertain: nobody who answers is in the group, and somebody does not answer. splitBrain: two groups.',
+    }),
+    viewId: nullable(Type.String({ description: 'VIEW_ID of the majority; null without a majority.' })),
+    primary: nullable(Type.String({ description: 'Instance that the majority calls primary.' })),
+    online: Type.Integer({ description: 'Members that are ONLINE in that view.' }),
+    expected: Type.Integer({ description: 'Members that the record names.' }),
+    mayBeLost: Type.Integer({
+      description: 'So many that are ONLINE may be lost at once, and the rest is still a majority.',
+    }),
+  },
+  { description: 'The replication group. In mode group alone, once there is a record.' },
+)
+
 export const instanceRowSchema = Type.Object(
   {
     name: Type.String(),
@@ -42,7 +80,9 @@ export const instanceRowSchema = Type.Object(
       description: 'The operating system’s view of mysqld; unknown: its agent was never heard.',
     }),
     reachable: Type.Boolean({ description: 'Its agent is heard in time.' }),
-    inSyncSet: Type.Boolean({ description: 'Its acknowledgement counts.' }),
+    inSyncSet: Type.Boolean({
+      description: 'Its acknowledgement counts. In mode group: the record admits it to the group.',
+    }),
     acknowledging: Type.Boolean({ description: 'It follows and acknowledges what it receives, as it was last seen.' }),
     lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
     backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
@@ -54,6 +94,7 @@ export const instanceRowSchema = Type.Object(
     offline: nullable(Type.Boolean({ description: 'offline_mode: clients are refused.' })),
     fenced: Type.Boolean({ description: 'By a person.' }),
     downtime: Type.Optional(downtimeSchema),
+    group: Type.Optional(memberSchema),
     version: nullable(Type.String({ description: 'Of MySQL.' })),
     executed: nullable(Type.String({ description: 'gtid_executed.' })),
     settingsRefused: Type.Optional(
@@ -78,6 +119,7 @@ const clusterFields = {
   sentence: Type.String({ description: 'What Regent does, or why it does nothing.' }),
   blocked: Type.Boolean({ description: 'Something stands still that should not.' }),
   paused: Type.Boolean({ description: 'Nothing is decided automatically.' }),
+  group: Type.Optional(groupSchema),
   instances: Type.Array(refTo(instanceRowSchema)),
 }
 

@@ -55,6 +55,7 @@ describe('A group of three is', () => {
     expect(view).toEqual({
       condition: 'partial',
       primary: 'shop-1',
+      viewId: viewId(5),
       sentence: 'shop-1 is primary of the group, 2 of 3 members online: shop-0 is missing',
     })
     expect([...members]).toEqual([
@@ -127,6 +128,7 @@ describe('A group of three is', () => {
     expect(seen({ 'shop-0': alone, 'shop-1': without0, 'shop-2': without0 })).toEqual({
       condition: 'splitBrain',
       primary: null,
+      viewId: '',
       members: new Map([
         ['shop-1', 'ONLINE'],
         ['shop-2', 'ONLINE'],

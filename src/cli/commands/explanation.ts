@@ -15,6 +15,7 @@ export function renderExplanation(cluster: string, view: ExplainView, paint: Pai
       view.analyses.map((analysis) => `${severity[analysis.severity](analysis.code)}  ${analysis.sentence}`),
     ),
     ...section('why not otherwise', view.reasons),
+    ...section('the group', view.group === undefined ? [] : groupLines(view.group)),
     ...section(
       'the record',
       view.record === null
@@ -28,13 +29,41 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', `${title}:`, ...lines.map((line) => `  ${line}`)]
 }
 
-function recordLines(record: NonNullable<ExplainView['record']>): readonly string[] {
+function recordLines(record: ShownRecord): readonly string[] {
   const acks =
     record.acksWanted === record.acks ? `${record.acks}` : `${record.acks}, being raised to ${record.acksWanted}`
+  const first = `epoch ${record.epoch}, revision ${record.revision}, primary ${record.primary}`
+  if (record.group !== undefined) return [first, ...membersOf(record, record.group)]
   return [
-    `epoch ${record.epoch}, revision ${record.revision}, primary ${record.primary}`,
+    first,
     `sync set: ${record.syncSet.join(', ') || 'nobody'}; a write needs ${acks} of them`,
     ...(record.leaving.length === 0 ? [] : [`leaving the sync set: ${record.leaving.join(', ')}`]),
-    ...(record.intent === null ? [] : [`under way: ${record.intent.kind} to ${record.intent.candidate}`]),
+    ...underWay(record),
+  ]
+}
+
+type ShownRecord = NonNullable<ExplainView['record']>
+
+/** Members, as they are admitted: who is in the group now the group itself says. */
+function membersOf(record: ShownRecord, { name, forming }: NonNullable<ShownRecord['group']>): readonly string[] {
+  return [
+    `admitted beside the primary: ${record.syncSet.join(', ') || 'nobody'}`,
+    ...(record.leaving.length === 0 ? [] : [`leaving the group: ${record.leaving.join(', ')}`]),
+    `group ${name}${forming ? ', to be formed by the primary alone' : ''}`,
+    ...underWay(record),
+  ]
+}
+
+function underWay({ intent }: ShownRecord): readonly string[] {
+  return intent === null ? [] : [`under way: ${intent.kind} to ${intent.candidate}`]
+}
+
+function groupLines(group: NonNullable<ExplainView['group']>): readonly string[] {
+  const { online, expected, mayBeLost, primary, viewId, condition } = group
+  const majority = viewId === null ? 'no view with a majority' : `view ${viewId}, primary ${primary ?? 'nobody'}`
+  const lost = mayBeLost === 0 ? 'none' : String(mayBeLost)
+  return [
+    `${condition}: ${majority}`,
+    `${online} of ${expected} admitted members online; ${lost} of these may be lost at once`,
   ]
 }

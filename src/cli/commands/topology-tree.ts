@@ -1,4 +1,4 @@
-import type { InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
+import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '../../api-contract/views.ts'
 import { describeDowntime } from '../../../failover/judge/downtime.ts'
 import type { Paint } from '../terminal/paint.ts'
 
@@ -23,11 +23,31 @@ export function headline(view: TopologyView, paint: Paint): string {
   const state = view.writable ? paint.green(paint.bold('WRITABLE')) : paint.red(paint.bold('NOT WRITABLE'))
   const primary = view.primary === null ? paint.red('no primary') : `primary ${paint.bold(view.primary)}`
   const sync = view.acksWanted > view.syncSet.length ? paint.red(acknowledgements(view)) : acknowledgements(view)
+  const protection = view.group === undefined ? [sync] : membership(view.group, paint)
   const marks = [
     ...(view.paused ? [paint.yellow('PAUSED')] : []),
     ...(view.durability === 'available' ? [paint.yellow('durability available')] : []),
   ]
-  return [paint.bold(view.name), view.mode, `epoch ${view.epoch}`, state, primary, sync, ...marks].join('  ')
+  return [paint.bold(view.name), view.mode, `epoch ${view.epoch}`, state, primary, ...protection, ...marks].join('  ')
+}
+
+const conditions: Readonly<Record<NonNullable<ClusterView['group']>['condition'], string>> = {
+  online: '',
+  partial: '',
+  noQuorum: 'no majority',
+  outage: 'nobody is in the group',
+  uncertain: 'nobody who answers is in the group',
+  splitBrain: 'TWO GROUPS',
+}
+
+/** `3 of 3 members online, 1 may be lost  view 17640:5`. */
+function membership(group: NonNullable<ClusterView['group']>, paint: Paint): readonly string[] {
+  const wrong = conditions[group.condition]
+  if (wrong !== '') return [paint.red(wrong)]
+  const online = `${group.online} of ${group.expected} ${group.expected === 1 ? 'member' : 'members'} online`
+  const words = `${online}, ${group.mayBeLost === 0 ? 'none' : group.mayBeLost} may be lost`
+  const view = group.viewId === null ? [] : [paint.dim(`view ${group.viewId}`)]
+  return [group.mayBeLost === 0 || group.online < group.expected ? paint.yellow(words) : words, ...view]
 }
 
 function acknowledgements(view: TopologyView): string {
@@ -62,8 +82,23 @@ function placeAll(view: TopologyView): readonly Placed[] {
 
 /** Name, role, state, whether it counts, how far behind it is. */
 function cellsOf({ row, branches }: Placed): readonly string[] {
+  if (row.group !== undefined) return [branches + row.name, ...memberCells(row, row.group)]
   const counts = row.role !== 'replica' ? '' : row.inSyncSet ? 'in sync set' : 'not counted'
   return [branches + row.name, row.role, stateOf(row).words, counts, lagOf(row)]
+}
+
+type Member = NonNullable<InstanceRow['group']>
+
+/** As the group sees it: role, state of the member, and what it has yet to do. */
+function memberCells(row: InstanceRow, member: Member): readonly string[] {
+  const role = member.role === null ? (row.role === 'none' ? 'none' : 'member') : member.role.toLowerCase()
+  return [role, stateOf(row).words, member.state ?? 'unknown', workOf(row, member)]
+}
+
+function workOf(row: InstanceRow, { certifying, applying, lacks, state }: Member): string {
+  if (row.process !== 'running' || !row.reachable || certifying === null || applying === null) return ''
+  if (state === 'RECOVERING') return lacks === null ? '' : `lacks ${lacks}`
+  return state === 'ONLINE' ? `${certifying} to certify, ${applying} to apply` : ''
 }
 
 /** Nothing for a server that does not run: its last words about lag are old. */

@@ -1,6 +1,7 @@
-import { analyse } from '../../../failover/decide.ts'
+import { analyse, modeOf } from '../../../failover/decide.ts'
+import type { ShownGroup } from '../../../topology/group/shown-group.ts'
 import { buildReplicationTree, type ReplicationNode } from '../../../topology/snapshot/replication-tree.ts'
-import { isBehind } from '../../../topology/snapshot/lag.ts'
+import { isBehind, maxBacklog } from '../../../topology/snapshot/lag.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
 import type { Observation, ServerState } from '../../../topology/snapshot/observation.ts'
 import type { InstanceView } from '../../../topology/snapshot/snapshot.ts'
@@ -15,6 +16,7 @@ export function clusterView(input: DecisionInput, decision: Decision | null): Cl
   const { record, spec, notes, snapshot } = input
   const analyses = decision === null ? [] : analyse(input)
   const { epoch, revision, primary, syncSet, acks, acksWanted } = saidBy(record)
+  const group = groupOf(input)
   return {
     name: input.cluster,
     mode: spec.mode,
@@ -29,8 +31,31 @@ export function clusterView(input: DecisionInput, decision: Decision | null): Cl
     sentence: decision?.sentence ?? 'this manager does not lead and has decided nothing',
     blocked: decision?.blocked ?? false,
     paused: notes.paused !== null,
-    instances: snapshot.instances.map((view) => instanceRow(input, analyses, view)),
+    ...(group === undefined ? {} : { group: groupFields(group) }),
+    instances: snapshot.instances.map((view) => ({
+      ...instanceRow(input, analyses, view),
+      ...memberField(group, view),
+    })),
   }
+}
+
+function groupOf(input: DecisionInput): ShownGroup | undefined {
+  return modeOf(input.spec).groupShown?.(input)
+}
+
+/** The replication group for an answer; nothing in a mode that has none. */
+export function groupField(input: DecisionInput): Pick<ClusterView, 'group'> {
+  const group = groupOf(input)
+  return group === undefined ? {} : { group: groupFields(group) }
+}
+
+function groupFields({ members, viewId, ...group }: ShownGroup): NonNullable<ClusterView['group']> {
+  return { ...group, viewId: viewId === '' ? null : viewId }
+}
+
+function memberField(group: ShownGroup | undefined, { name }: InstanceView): Pick<InstanceRow, 'group'> {
+  const member = group?.members.get(name)
+  return member === undefined ? {} : { group: member }
 }
 
 function saidBy(record: ClusterRecord | undefined) {
@@ -41,7 +66,18 @@ function saidBy(record: ClusterRecord | undefined) {
 }
 
 export function topologyView(input: DecisionInput, decision: Decision | null): TopologyView {
-  return { ...clusterView(input, decision), tree: buildReplicationTree(input.snapshot).roots.map(treeNode) }
+  const view = clusterView(input, decision)
+  return { ...view, tree: groupTree(view) ?? buildReplicationTree(input.snapshot).roots.map(treeNode) }
+}
+
+/** Members have no channel from one another: the primary stands above those that are in its view. */
+function groupTree({ group, instances }: ClusterView): readonly TreeNode[] | undefined {
+  const primary = group?.primary ?? null
+  if (primary === null) return undefined
+  const others = instances.filter((row) => row.name !== primary)
+  const isIn = ({ group: member }: InstanceRow) => member?.state === 'ONLINE' || member?.state === 'RECOVERING'
+  const alone = ({ name }: InstanceRow): TreeNode => ({ name, replicas: [] })
+  return [{ name: primary, replicas: others.filter(isIn).map(alone) }, ...others.filter((row) => !isIn(row)).map(alone)]
 }
 
 function treeNode({ instance, followers }: ReplicationNode): TreeNode {
@@ -83,7 +119,8 @@ function downtimeField(input: DecisionInput, { name }: InstanceView): Pick<Insta
 
 function isFurtherBehind({ spec, timings }: DecisionInput, view: InstanceView): boolean {
   const channel = isServing(view, timings) ? view.observation.server?.channel : null
-  return channel != null && isBehind(channel, spec.maxLagSeconds)
+  const applying = view.observation?.server?.group?.applying ?? 0
+  return channel == null ? applying > maxBacklog : isBehind(channel, spec.maxLagSeconds)
 }
 
 function serverFields(
@@ -91,10 +128,10 @@ function serverFields(
 ): Pick<InstanceRow, 'lagSeconds' | 'backlog' | 'readOnly' | 'offline' | 'version' | 'executed'> {
   if (server === null)
     return { lagSeconds: null, backlog: null, readOnly: null, offline: null, version: null, executed: null }
-  const { channel, readOnly, offlineMode, version, executed } = server
+  const { channel, group, readOnly, offlineMode, version, executed } = server
   return {
     lagSeconds: channel?.lagSeconds ?? null,
-    backlog: channel?.backlogTransactions ?? null,
+    backlog: channel?.backlogTransactions ?? group?.applying ?? null,
     readOnly,
     offline: offlineMode,
     version,
@@ -119,7 +156,8 @@ function problemsOf(analyses: Analyses, view: InstanceView): readonly string[] {
         `seeding from ${seen.seedingProgress.donor ?? 'another instance'}: ${seen.seedingProgress.stage} ${seen.seedingProgress.percent} %`,
       ]
     : []
-  const converging = seen.converged.done ? [] : [seen.converged.sentence]
+  const { done, sentence } = seen.converged
+  const converging = done || wrong.some((one) => one.includes(`: ${sentence}`)) ? [] : [sentence]
   const certificate = seen.certificateTrouble === undefined ? [] : [seen.certificateTrouble]
   return [...seeding, ...wrong, ...converging, ...certificate]
 }

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { OrderName } from '../../../failover/protocol/order.ts'
-import type { ClusterView } from '../../api-contract/views.ts'
+import type { ClusterView, InstanceRow } from '../../api-contract/views.ts'
 
 /**
  * What a manager counts and shows to Prometheus. Clusters are given as the manager names them: `shop`, or
@@ -104,6 +104,7 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
     'cluster',
     'instance',
   )
+  const group = groupGauges(gauge)
   const downtime = gauge(
     'regent_instance_downtime',
     '1 while trouble of an instance is expected; absent otherwise.',
@@ -114,14 +115,14 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
 
   return (views, leads) => {
     leader.set(Number(leads))
-    for (const each of [...Object.values(perCluster), role, lag, downtime]) each.reset()
+    for (const each of [...Object.values(perCluster), ...Object.values(group), role, lag, downtime]) each.reset()
     for (const view of views) {
       const cluster = labelsOf(view.name)
       perCluster.epoch.set(cluster, view.epoch)
       perCluster.writable.set(cluster, Number(view.writable))
-      perCluster.syncSet.set(cluster, view.syncSet.length)
-      perCluster.acks.set(cluster, view.acks)
+      showProtection(view, cluster, { ...perCluster, ...group })
       for (const instance of view.instances) {
+        showMember(instance, cluster, group)
         role.set({ ...cluster, instance: instance.name, role: instance.role }, 1)
         // The notes of one that does not lead may be old: an alert would stay silent after a person ended a downtime.
         if (leads && instance.downtime !== undefined) downtime.set({ ...cluster, instance: instance.name }, 1)
@@ -129,4 +130,65 @@ function stateGauges(registry: Registry): ManagerMetrics['collect'] {
       }
     }
   }
+}
+
+type NewGauge = (name: string, help: string, ...labelNames: string[]) => Gauge
+type Labels = ReturnType<typeof labelsOf>
+
+/** Of clusters that are one replication group. */
+function groupGauges(gauge: NewGauge) {
+  return {
+    online: gauge('regent_group_members_online', 'Members that are ONLINE.', 'namespace', 'cluster'),
+    admitted: gauge('regent_group_members', 'Members that the record admits.', 'namespace', 'cluster'),
+    quorum: gauge('regent_group_quorum', '1 while a majority of the group agrees on a view.', 'namespace', 'cluster'),
+    mayBeLost: gauge(
+      'regent_group_may_be_lost',
+      'Members that may be lost at once, and the rest is still a majority.',
+      'namespace',
+      'cluster',
+    ),
+    state: gauge(
+      'regent_group_member_state',
+      '1 for the state that a member has in the view of the majority.',
+      'namespace',
+      'cluster',
+      'instance',
+      'state',
+    ),
+    applying: gauge(
+      'regent_group_member_applying',
+      'Transactions that wait at a member to be applied; absent where it is not heard.',
+      'namespace',
+      'cluster',
+      'instance',
+    ),
+  }
+}
+
+type GroupGauges = ReturnType<typeof groupGauges>
+
+/** A group acknowledges by itself: there is no sync set whose size and acknowledgements an alert may compare. */
+function showProtection(
+  { group, syncSet, acks }: ClusterView,
+  cluster: Labels,
+  gauges: Pick<GroupGauges, 'online' | 'admitted' | 'quorum' | 'mayBeLost'> & {
+    readonly syncSet: Gauge
+    readonly acks: Gauge
+  },
+): void {
+  if (group === undefined) {
+    gauges.syncSet.set(cluster, syncSet.length)
+    gauges.acks.set(cluster, acks)
+    return
+  }
+  gauges.online.set(cluster, group.online)
+  gauges.admitted.set(cluster, group.expected)
+  gauges.quorum.set(cluster, Number(group.viewId !== null))
+  gauges.mayBeLost.set(cluster, group.mayBeLost)
+}
+
+function showMember({ name, group }: InstanceRow, cluster: Labels, { state, applying }: GroupGauges): void {
+  if (group === undefined) return
+  if (group.state !== null) state.set({ ...cluster, instance: name, state: group.state }, 1)
+  if (group.applying !== null) applying.set({ ...cluster, instance: name }, group.applying)
 }

@@ -2,7 +2,7 @@ import { RegentError } from '../../common/errors/errors.ts'
 import { analyse } from '../../../failover/decide.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
 import type { ClusterService } from './cluster-service.ts'
-import { topologyView } from './cluster-views.ts'
+import { groupField, topologyView } from './cluster-views.ts'
 import type { ManagedCluster } from './managed-cluster.ts'
 
 /**
@@ -41,6 +41,7 @@ export function serviceFor(clusters: () => readonly ManagedCluster[], leads: () 
         blocked: decision?.blocked ?? false,
         reasons,
         analyses: decision === null ? [] : analyse(loop.input()),
+        ...groupField(loop.input()),
         record: record ?? null,
       }
     },
