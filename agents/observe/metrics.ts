@@ -1,4 +1,4 @@
-import type { GroupState, MemberState, Observation } from '../../topology/snapshot/observation.ts'
+import type { GroupState, MemberState, Observation, ServerState } from '../../topology/snapshot/observation.ts'
 
 /** The agent's metrics in Prometheus' text format; few and flat, so that no library has to live beside every server. */
 export function agentMetrics(seen: Observation): string {
@@ -19,11 +19,7 @@ export function agentMetrics(seen: Observation): string {
       'received and not applied',
       server?.channel?.backlogTransactions ?? null,
     ],
-    [
-      'regent_agent_semisync_waiting',
-      'sessions that wait for an acknowledgement',
-      group === undefined ? (server?.semiSyncSource.waiting ?? null) : null,
-    ],
+    ...waitingValue(server),
     ...groupValues(group),
     ['process_resident_memory_bytes', 'of the agent', process.memoryUsage.rss()],
   ]
@@ -34,6 +30,12 @@ export function agentMetrics(seen: Observation): string {
 }
 
 type Value = readonly [name: string, help: string, value: number | null]
+
+/** Members of a group have no semi-sync. */
+function waitingValue(server: ServerState | null): readonly Value[] {
+  if (server === null || server.group !== undefined) return []
+  return [['regent_agent_semisync_waiting', 'sessions that wait for an acknowledgement', server.semiSyncSource.waiting]]
+}
 
 /** In mode `group` alone. */
 function groupValues(group: GroupState | undefined): readonly Value[] {

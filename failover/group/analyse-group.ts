@@ -77,20 +77,17 @@ function analyseView(view: GroupView, record: ClusterRecord, within: AnalysisInp
 function analyseCondition(view: GroupView, record: ClusterRecord, within: AnalysisInput): readonly Analysis[] {
   const { condition, sentence } = view
   if (record.group?.forming === true && condition !== 'splitBrain') return [forming(record, within)]
-  switch (condition) {
-    case 'splitBrain':
-      return [critical('GroupSplitBrain', null, sentence)]
-    case 'noQuorum':
-      return [critical('GroupNoQuorum', null, sentence)]
-    case 'outage':
-      return [critical('GroupOutage', null, sentence)]
-    case 'uncertain':
-      return [critical('GroupUncertain', null, sentence)]
-    case 'online':
-    case 'partial':
-      return view.primary === null ? [critical('NoWritablePrimary', null, sentence)] : []
-  }
+  if (condition === 'online' || condition === 'partial')
+    return view.primary === null ? [critical('NoWritablePrimary', null, sentence)] : []
+  return [critical(codes[condition], null, sentence)]
 }
+
+const codes = {
+  splitBrain: 'GroupSplitBrain',
+  noQuorum: 'GroupNoQuorum',
+  outage: 'GroupOutage',
+  uncertain: 'GroupUncertain',
+} as const
 
 function forming({ primary }: ClusterRecord, { snapshot }: AnalysisInput): Analysis {
   const name = instanceOf(primary)

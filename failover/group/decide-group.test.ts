@@ -177,30 +177,33 @@ describe('What is wrong is named', () => {
   })
 
   it('a member that is missing', () => {
-    expect(found(missing)).toEqual(['warning ReplicaNotReplicating shop-2'])
+    expect(found(missing)).toEqual(['warning GroupMemberMissing shop-2'])
   })
 
   it('not to be called for, a member that is expected to be missing', () => {
     const downtimes = [{ instance: 'shop-2', untilWallMs: 2_000_000, reason: 'disk', owner: '' }]
-    expect(found({ ...missing, notes: { downtimes } })).toEqual(['info ReplicaNotReplicating shop-2'])
+    expect(found({ ...missing, notes: { downtimes } })).toEqual(['info GroupMemberMissing shop-2'])
   })
 
   it('a group that takes no writes', () => {
-    expect(found({ sees: nobodyIn })).toEqual(['critical NoWritablePrimary'])
-    expect(found({ sees: nobodyIn, views: { 'shop-2': silent } })).toEqual(['critical NoWritablePrimary'])
+    expect(found({ sees: nobodyIn })).toEqual(['critical GroupOutage'])
+    expect(found({ sees: nobodyIn, views: { 'shop-2': silent } })).toEqual([
+      'critical GroupUncertain',
+      'warning InstanceUnreachable shop-2',
+    ])
   })
 
   it('two groups', () => {
     const alone: GroupShape = { members: { 'shop-0': 'ONLINE' } }
     expect(found({ sees: { 'shop-0': alone, 'shop-1': without0, 'shop-2': without0 } })).toEqual([
-      'critical TwoWritablePrimaries',
+      'critical GroupSplitBrain',
     ])
   })
 
   it('a pause, beside the rest', () => {
     expect(found({ ...missing, notes: { paused: { reason: 'maintenance', wallMs: 0 } } })).toEqual([
-      'warning ReplicaNotReplicating shop-2',
-      'info Paused',
+      'warning GroupMemberMissing shop-2',
+      'warning Paused',
     ])
   })
 })

@@ -166,7 +166,10 @@ function analyseLag({ name, observation }: ServingView, { limits }: AnalysisInpu
 }
 
 /** What a member holds while it is seeded is nobody's. */
-export function analyseErrant({ name, observation }: HeardView, { snapshot, expected }: AnalysisInput): readonly Analysis[] {
+export function analyseErrant(
+  { name, observation }: HeardView,
+  { snapshot, expected }: AnalysisInput,
+): readonly Analysis[] {
   const source = primaryObservation(snapshot.instances, expected.primary)
   if (
     source?.server === null ||

@@ -47,7 +47,7 @@ function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
  */
 function analyseRecord(
   { name, observation }: InstanceView,
-  { epoch, revision, primary, rebuildsRecord = true }: AnalysisInput['expected'],
+  { epoch, revision, primary, rebuildsRecord }: AnalysisInput['expected'],
 ): readonly Analysis[] {
   if (observation === null) return []
   const { promise, revision: stored, assignment } = observation.stored
@@ -75,14 +75,14 @@ function older(
     readonly epoch: number
     readonly revision: number
     readonly knows: string
-    readonly rebuildsRecord: boolean
+    readonly rebuildsRecord: boolean | undefined
   },
 ): Analysis {
   if (revision === 0)
     return critical(
       'RecordLost',
       name,
-      `there is no record, and ${name} acted on one (${knows}): ${rebuildsRecord ? 'the record is rebuilt once all known members have answered' : 'bring the record back'}`,
+      `there is no record, and ${name} acted on one (${knows}): ${rebuildsRecord === false ? 'bring the record back' : 'the record is rebuilt once all known members have answered'}`,
     )
   return critical(
     'RecordFromThePast',

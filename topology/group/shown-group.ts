@@ -1,6 +1,6 @@
 import { holdsOf } from '../snapshot/holdings.ts'
 import type { InstanceName } from '../snapshot/member.ts'
-import type { MemberState } from '../snapshot/observation.ts'
+import type { GroupState, MemberState } from '../snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
 import { groupSeenBy, type GroupCondition, type GroupView } from './group-view.ts'
 
@@ -62,14 +62,28 @@ function shownMember(
 ): ShownMember {
   const instance = snapshot.instances.find((one) => one.name === name)
   const own = instance && groupSeenBy(instance, frozenMs)
-  const state = view.viewId === '' ? (own?.state ?? null) : (view.members.get(name) ?? 'MISSING')
+  const state = stateIn(view, name, own?.state ?? null)
   return {
     state,
-    role: state !== 'ONLINE' || view.viewId === '' ? null : name === view.primary ? 'PRIMARY' : 'SECONDARY',
-    certifying: own?.certifying ?? null,
-    applying: own?.applying ?? null,
+    role: roleIn(view, name, state),
+    ...workOf(own),
     lacks: state === 'RECOVERING' && instance !== undefined ? lackedBy(instance, view.primary, snapshot) : null,
   }
+}
+
+function stateIn({ viewId, members }: GroupView, name: InstanceName, own: MemberState | null): ShownMember['state'] {
+  return viewId === '' ? own : (members.get(name) ?? 'MISSING')
+}
+
+function roleIn({ viewId, primary }: GroupView, name: InstanceName, state: ShownMember['state']): ShownMember['role'] {
+  if (state !== 'ONLINE' || viewId === '') return null
+  return name === primary ? 'PRIMARY' : 'SECONDARY'
+}
+
+function workOf(own: GroupState | undefined): Pick<ShownMember, 'certifying' | 'applying'> {
+  return own === undefined
+    ? { certifying: null, applying: null }
+    : { certifying: own.certifying, applying: own.applying }
 }
 
 /** What the primary has executed and this one has not. Null where one of them is not heard. */
