@@ -20,7 +20,7 @@ async function passOf({ isPrimary = true, fenced = false, space, isClosed = fals
   parts.guards.closed.space = space ?? null
   const group = { name: 'g', does: 'join', consistency: 'EVENTUAL' } as const
   const assignment = { ...(isPrimary ? primaryOfEpoch3 : replicaOfEpoch3), fenced, group }
-  return new Group(parts).next(viewOf(parts, server), assignment)
+  return new Group(parts, () => undefined).next(viewOf(parts, server), assignment)
 }
 
 const stepsOf = ({ steps = [] }: NextPass) => steps.map(({ name }) => name)

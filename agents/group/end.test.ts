@@ -15,7 +15,7 @@ let termination: Termination | undefined
 afterEach(() => termination?.stop())
 
 /** The server of shop-0, which was told to end, as a member of the group. */
-async function ending(sees: GroupShape, { counted = true, leaves = async () => undefined as void } = {}) {
+async function ending(sees: GroupShape, { counted = true, leaves = async (): Promise<void> => undefined } = {}) {
   const server = new ScriptedServer(aServerState(inGroup('shop-0', sees)))
   const stop = async (): Promise<void> => {
     server.calls.push('leave the group')

@@ -1,5 +1,7 @@
 import { describeError } from '../../src/common/errors/errors.ts'
+import type { GroupMember, GroupState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { StoredState } from '../instance/stored-state.ts'
 import { ownMember } from './majority.ts'
 
 /**
@@ -15,16 +17,25 @@ const stopMs = 10_000
 /** Why an instance that was told to end goes on for now; null where its server may go. */
 export function waitsToEnd({ file, observer, process }: Parts, waitedMs: number): string | null {
   const { server } = observer
-  const own = process.state === 'running' && server?.group && ownMember(server.group, server.uuid)
-  if (!server?.group || !own || own.state !== 'ONLINE') return null
-  const others = server.group.members.filter(({ uuid }) => uuid !== server.uuid)
-  if (own.role === 'PRIMARY') {
-    const mostMs = others.some(({ state }) => state === 'ONLINE') ? handOverMs : leaveMs
-    return others.length > 0 && waitedMs < mostMs ? 'the pod ends: it waits for another member to take over' : null
-  }
-  const { assignment } = file.current
-  const counted = assignment?.role === 'replica' && assignment.counted
-  return counted && waitedMs < leaveMs ? 'the pod ends: it waits to be let out of the group' : null
+  if (process.state !== 'running' || !server?.group) return null
+  const own = ownMember(server.group, server.uuid)
+  if (own?.state !== 'ONLINE') return null
+  if (own.role === 'PRIMARY')
+    return waitedMs < handOverWithin(server.group, own)
+      ? 'the pod ends: it waits for another member to take over'
+      : null
+  return counts(file.current) && waitedMs < leaveMs ? 'the pod ends: it waits to be let out of the group' : null
+}
+
+function counts({ assignment }: Pick<StoredState, 'assignment'>): boolean {
+  return assignment?.role === 'replica' && assignment.counted
+}
+
+/** 0 where nobody else is in the group. */
+function handOverWithin({ members }: GroupState, { uuid }: GroupMember): number {
+  const others = members.filter((member) => member.uuid !== uuid)
+  if (others.length === 0) return 0
+  return others.some(({ state }) => state === 'ONLINE') ? handOverMs : leaveMs
 }
 
 /**

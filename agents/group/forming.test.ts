@@ -11,7 +11,7 @@ async function stepsWhere(trustsAssignment: boolean): Promise<readonly string[]>
   const parts = await testParts(new ScriptedServer(server))
   parts.told.trustsAssignment = trustsAssignment
   const group = { name: 'g', does: 'form', consistency: 'EVENTUAL' } as const
-  const { steps = [] } = new Group(parts).next(viewOf(parts, server), { ...primaryOfEpoch3, group })
+  const { steps = [] } = new Group(parts, () => undefined).next(viewOf(parts, server), { ...primaryOfEpoch3, group })
   return steps.map(({ name }) => name)
 }
 

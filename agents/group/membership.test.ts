@@ -51,7 +51,10 @@ async function given(known: Case, port?: GroupPort): Promise<Parts> {
 }
 
 function next(parts: Parts, known: Case): NextPass {
-  return new Group(parts).next(viewOf(parts, (parts.server as ScriptedServer).state), assignmentOf(known))
+  return new Group(parts, () => undefined).next(
+    viewOf(parts, (parts.server as ScriptedServer).state),
+    assignmentOf(known),
+  )
 }
 
 async function decided(known: Case): Promise<NextPass> {
@@ -272,7 +275,8 @@ describe('To join', () => {
     const parts = await given(known, group)
     const peers = [{ ...first!, instance: 'shop-0', host: '10.0.0.9' }, first!, { ...second!, host: '127.24.1.3' }]
     const view = viewOf(parts, (parts.server as ScriptedServer).state)
-    for (const { run } of new Group(parts).next(view, { ...assignmentOf(known), peers }).steps ?? []) await run(parts)
+    for (const { run } of new Group(parts, () => undefined).next(view, { ...assignmentOf(known), peers }).steps ?? [])
+      await run(parts)
     return parts
   }
 
@@ -346,7 +350,7 @@ describe('A switchover that is ordered here', () => {
     }
     const parts = await given({ sees, server: open }, group)
     const order = { ...assignmentOf({}), electUuid: uuidOf('shop-1'), graceMs: 1_000, deadlineMs: 8_000 }
-    await new Group(parts).demote(order)
+    await new Group(parts, () => undefined).demote(order)
     return calls
   }
 

@@ -5,6 +5,7 @@ import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
 import { whyClosed } from '../instance/known.ts'
 import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
+import type { StoredState } from '../instance/stored-state.ts'
 import { hasMajority, ownMember } from './majority.ts'
 import {
   becomeMember,
@@ -97,11 +98,7 @@ function withoutMajority(member: Membership): NextPass {
 function online(view: View, member: Membership): NextPass {
   const { task, assignment, group, state } = member
   if (task.does === 'stayOut') return { steps: [leaveGroup, outdate], next: 'after a look' }
-  const formed = task.does === 'form' && view.stored.formedEpoch < assignment.epoch
-  const store = {
-    ...(formed ? { formedEpoch: assignment.epoch } : {}),
-    ...(view.stored.forgetful ? { forgetful: false } : {}),
-  }
+  const store = whatItKnowsNow(view.stored, member)
   const isPrimary = ownMember(group, state.uuid)?.role === 'PRIMARY'
   // What a guard closes is writing: a secondary writes nothing for clients, and still serves reads.
   const closed = assignment.fenced ? 'fenced by a person' : isPrimary ? whyClosed(view.guards) : null
@@ -112,6 +109,12 @@ function online(view: View, member: Membership): NextPass {
         ? asPrimary(view, member)
         : asSecondary(view, member)
   return Object.keys(store).length === 0 ? pass : { ...pass, store }
+}
+
+/** That it formed the group, where its agent died before that was stored; and what it had forgotten. */
+function whatItKnowsNow({ formedEpoch, forgetful }: StoredState, { task, assignment }: Membership) {
+  const formed = task.does === 'form' && formedEpoch < assignment.epoch
+  return { ...(formed ? { formedEpoch: assignment.epoch } : {}), ...(forgetful ? { forgetful: false } : {}) }
 }
 
 /**

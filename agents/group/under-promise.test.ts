@@ -22,7 +22,7 @@ async function promised(sees: GroupShape, stored: Partial<StoredState> = {}, pro
 }
 
 function decided(parts: Parts) {
-  return new Group(parts).underPromise(viewOf(parts, (parts.server as ScriptedServer).state))
+  return new Group(parts, () => undefined).underPromise(viewOf(parts, (parts.server as ScriptedServer).state))
 }
 
 async function run(parts: Parts): Promise<void> {
@@ -85,9 +85,9 @@ describe('Under a promise, the agent of a group’s member', () => {
 
   it('looks at the server first, and waits for one that says nothing of a group', async () => {
     const { parts, server } = await promised(outsideGroup())
-    expect(new Group(parts).underPromise(viewOf(parts, null))).toEqual({ next: 'after a look' })
+    expect(new Group(parts, () => undefined).underPromise(viewOf(parts, null))).toEqual({ next: 'after a look' })
     const { group: _, ...without } = server.state
-    expect(new Group(parts).underPromise(viewOf(parts, without))).toBeNull()
+    expect(new Group(parts, () => undefined).underPromise(viewOf(parts, without))).toBeNull()
   })
 })
 
@@ -97,7 +97,7 @@ describe('A promise', () => {
   it('of a newer epoch drops what was reported under the one before', async () => {
     const { parts } = await promised(outsideGroup())
     await run(parts)
-    await new Group(parts).promise(order)
+    await new Group(parts, () => undefined).promise(order)
     expect(parts.file.current).toMatchObject({ promise: 5, revision: 13 })
     expect(parts.course.promiseReport).toBeNull()
   })
@@ -105,7 +105,7 @@ describe('A promise', () => {
   it('of the same epoch at a newer revision keeps it', async () => {
     const { parts } = await promised(outsideGroup())
     await run(parts)
-    await new Group(parts).promise({ ...order, epoch: 4 })
+    await new Group(parts, () => undefined).promise({ ...order, epoch: 4 })
     expect(parts.file.current).toMatchObject({ promise: 4, revision: 13 })
     expect(parts.course.promiseReport).not.toBeNull()
   })

@@ -148,13 +148,21 @@ function isOpenFor(record: ClusterRecord, { server, stored, converged, process, 
  */
 export function isFollowing(view: InstanceView | undefined, record: ClusterRecord, timings: Timings): view is LiveView {
   if (!isServing(view, timings)) return false
-  const { stored, server } = view.observation
-  if (record.group !== undefined) return server?.group?.name === record.group.name && server.group.state === 'ONLINE'
+  return record.group === undefined
+    ? followsItsSource(view.observation, record)
+    : isOnlineIn(record.group.name, view.observation)
+}
+
+function isOnlineIn(name: string, { server }: Observation): boolean {
+  return server?.group?.name === name && server.group.state === 'ONLINE'
+}
+
+function followsItsSource({ member, stored, server }: Observation, record: ClusterRecord): boolean {
   const channel = server?.channel
   return (
     stored.assignment?.role === 'replica' &&
     stored.assignment.epoch === record.epoch &&
-    stored.assignment.source === instanceOf(sourceOf(record, view.observation.member)) &&
+    stored.assignment.source === instanceOf(sourceOf(record, member)) &&
     channel?.ioRunning === 'yes' &&
     channel.sqlRunning
   )
