@@ -1,5 +1,6 @@
 import { counted, allOf } from '../../src/common/text/words.ts'
 import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
 import { step, type FlowStep } from './step.ts'
 import { leavers, wantedInstances, type Situation } from '../judge/situation.ts'
@@ -47,6 +48,8 @@ export function planScale(
   mode: Switches,
 ): { readonly steps: readonly string[] } | { readonly refusal: string } {
   const now = wantedInstances(situation)
+  const tooMany = whyTooMany(situation.spec, count)
+  if (tooMany !== undefined) return { refusal: tooMany }
   if (count === now) return { steps: [`there ${now === 1 ? 'is' : 'are'} ${counted(now, 'instance')} already`] }
   if (count > now)
     return {

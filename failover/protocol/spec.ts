@@ -155,3 +155,13 @@ export type InstancePolicy = Static<typeof instancePolicySchema>
 export function acksFor(spec: ClusterSpec, instances: number): number {
   return Math.min(spec.acks ?? Math.floor(instances / 2), instances - 1)
 }
+
+/** A group takes no more (manual, "Group Replication Limitations"). */
+const mostMembers = 9
+
+/** Why there cannot be so many instances in this mode; undefined where there can. */
+export function whyTooMany({ mode }: Pick<ClusterSpec, 'mode'>, instances: number): string | undefined {
+  return mode === 'group' && instances > mostMembers
+    ? `${instances} instances in mode group; allowed is 1 to ${mostMembers}: a MySQL replication group takes no more members`
+    : undefined
+}

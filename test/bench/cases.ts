@@ -34,7 +34,7 @@ async function episodes(
       await sleep(restMs)
       const episode = await runEpisode(cluster, writer, event)
       for (const [what, value] of name === 'rejoin'
-        ? [['back in the sync set', episode.wholeMs] as const]
+        ? [['back, and counted', episode.wholeMs] as const]
         : measured(episode))
         add(what, value)
       told(`${name} ${run}/${runs}: ${Math.round(episode.outageMs)} ms, whole after ${Math.round(episode.wholeMs)} ms`)

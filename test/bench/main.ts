@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { defaultMode, modes, type ModeName } from '../../failover/protocol/mode.ts'
 import { integerFrom } from '../../src/cli/terminal/arguments.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { findMysql } from '../../src/local/packages/mysql-binaries.ts'
@@ -10,12 +11,13 @@ import { describeMachine } from './machine.ts'
 import { markdownTable, replaceMeasured } from './measured-page.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 
-const usage = `npm run bench -- [${benchCases.join('|')} …] [--runs 20] [--instances 3] [--json FILE] [--into PAGE]`
+const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|group] [--runs 20] [--instances 3] [--json FILE] [--into PAGE]`
 
 interface BenchOptions {
   readonly cases: readonly BenchCase[]
   readonly runs: number
   readonly instances: number
+  readonly mode: ModeName
   readonly json: string | undefined
   /** A page whose measured part is replaced. */
   readonly into: string | undefined
@@ -27,6 +29,7 @@ function readOptions(): BenchOptions {
     options: {
       runs: { type: 'string', default: '20' },
       instances: { type: 'string', default: '3' },
+      mode: { type: 'string', default: defaultMode },
       json: { type: 'string' },
       into: { type: 'string' },
     },
@@ -40,25 +43,32 @@ function readOptions(): BenchOptions {
     cases: cases.length === 0 ? benchCases : cases,
     runs: integerFrom(1, 1000)(values.runs),
     instances: integerFrom(2, 9)(values.instances),
+    mode: modeNamed(values.mode),
     json: values.json,
     into: values.into,
   }
 }
 
+function modeNamed(word: string): ModeName {
+  const found = modes.find((name) => name === word)
+  if (found === undefined) throw new Error(`--mode is "${word}": ${usage}`)
+  return found
+}
+
 /** Each case has a cluster of its own, so that none inherits another's history. */
-async function bench({ cases, runs, instances, json, into }: BenchOptions): Promise<void> {
+async function bench({ cases, runs, instances, mode, json, into }: BenchOptions): Promise<void> {
   const machine = describeMachine((await findMysql()).version, 'loopback')
-  console.log(`${machine}\n${instances} instances, one client that writes a new id every 10 ms\n`)
+  console.log(`${machine}\nmode ${mode}, ${instances} instances, one client that writes a new id every 10 ms\n`)
   const results: CaseResult[] = []
   for (const name of cases) {
-    const result = await onItsOwnCluster(name, runs, instances)
+    const result = await onItsOwnCluster(name, { runs, instances, mode })
     results.push(result)
     console.log(tableOf(result))
   }
   if (json !== undefined)
     await writeFile(
       json,
-      `${JSON.stringify({ machine, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
+      `${JSON.stringify({ machine, mode, instances, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
     )
   if (into !== undefined)
     await replaceMeasured(into, [
@@ -67,8 +77,11 @@ async function bench({ cases, runs, instances, json, into }: BenchOptions): Prom
     ])
 }
 
-async function onItsOwnCluster(name: BenchCase, runs: number, instances: number): Promise<CaseResult> {
-  const cluster = await startCluster({ name: 'bench', instances })
+async function onItsOwnCluster(
+  name: BenchCase,
+  { runs, instances, mode }: Pick<BenchOptions, 'runs' | 'instances' | 'mode'>,
+): Promise<CaseResult> {
+  const cluster = await startCluster({ name: 'bench', instances, spec: { mode } })
   try {
     await cluster.whole(instances)
     return await runCase(cluster, name, runs, (line) => process.stderr.write(`  ${line}\n`))

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { defaultMode, modes, type ModeName } from '../../failover/protocol/mode.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { findMysql } from '../../src/local/packages/mysql-binaries.ts'
 import { stateHome } from '../../src/local/folder/state-layout.ts'
@@ -13,15 +14,15 @@ import { draw } from './draw.ts'
 import { screenFor, type Screen } from './screen.ts'
 
 /**
- * `npm run demo [-- --kube] [-- --keep]`: a real cluster of three under a real client's writes loses its primary in
+ * `npm run demo [-- --kube] [-- --mode group] [-- --keep]`: a real cluster of three under a real client's writes loses its primary in
  * four ways, and every acknowledged write is looked for afterwards. Ctrl-C ends it clean. Exits with 1 when anything
  * was lost.
  */
-async function demo(screen: Screen, keep: boolean, interrupted: AbortSignal): Promise<boolean> {
+async function demo(screen: Screen, mode: ModeName, keep: boolean, interrupted: AbortSignal): Promise<boolean> {
   const began = monotonicMs()
   const { version } = await findMysql()
-  screen.print(`Regent: three MySQL ${version} servers, and one client that writes every 10 ms.`, '')
-  const cluster = await started(screen, keep)
+  screen.print(`Regent: three MySQL ${version} servers in mode ${mode}, and one client that writes every 10 ms.`, '')
+  const cluster = await started(screen, mode, keep)
   let kept = false
   try {
     screen.print(`    three servers up after ${((monotonicMs() - began) / 1000).toFixed(1)} s`, '')
@@ -36,9 +37,9 @@ async function demo(screen: Screen, keep: boolean, interrupted: AbortSignal): Pr
   }
 }
 
-function started(screen: Screen, keep: boolean): Promise<TestCluster> {
+function started(screen: Screen, mode: ModeName, keep: boolean): Promise<TestCluster> {
   const progress = (line: string) => screen.live([`    ${line}`], line.replace(/^\s*[\d.]+ s\s*/, ''))
-  const spec = { policies: { 'demo-2': { promotion: 'prefer' as const, priority: 0 } } }
+  const spec = { mode, policies: { 'demo-2': { promotion: 'prefer' as const, priority: 0 } } }
   return startCluster({ name: 'demo', instances: 3, spec, progress, ...(keep && { home: stateHome() }) })
 }
 
@@ -105,11 +106,11 @@ function demoOnKubernetes(keep: boolean): Promise<number> {
   })
 }
 
-async function onThisMachine(keep: boolean): Promise<number> {
+async function onThisMachine(mode: ModeName, keep: boolean): Promise<number> {
   const interrupt = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort())
   try {
-    return (await demo(screenFor(process.stdout, process.env), keep, interrupt.signal)) ? 0 : 1
+    return (await demo(screenFor(process.stdout, process.env), mode, keep, interrupt.signal)) ? 0 : 1
   } catch (error) {
     console.error(interrupt.signal.aborted ? 'interrupted' : describeError(error))
     return interrupt.signal.aborted ? 130 : 1
@@ -118,9 +119,17 @@ async function onThisMachine(keep: boolean): Promise<number> {
 
 try {
   const { values } = parseArgs({
-    options: { kube: { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
+    options: {
+      kube: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+      mode: { type: 'string', default: defaultMode },
+    },
   })
-  process.exit(await (values.kube ? demoOnKubernetes(values.keep) : onThisMachine(values.keep)))
+  const mode = modes.find((name) => name === values.mode)
+  if (mode === undefined) throw new Error(`--mode is "${values.mode}"; allowed is ${modes.join(' or ')}`)
+  if (values.kube && mode !== defaultMode)
+    throw new Error(`the demo on Kubernetes is in mode ${defaultMode} alone; leave --kube or --mode out`)
+  process.exit(await (values.kube ? demoOnKubernetes(values.keep) : onThisMachine(mode, values.keep)))
 } catch (error) {
   console.error(describeError(error))
   process.exit(1)

@@ -26,7 +26,11 @@ export function summary(view: ClusterView): string {
   const down = view.instances
     .filter((row) => !row.reachable || row.process !== 'running')
     .map((row) => `, ${row.name} ${stateOf(row).words}`)
-  return `${view.primary ?? 'nobody'} ${view.writable ? 'takes writes' : 'takes no writes'}, ${view.syncSet.length} of ${view.instances.length - 1} replicas count${down.join('')}`
+  const counts =
+    view.group === undefined
+      ? `${view.syncSet.length} of ${view.instances.length - 1} replicas count`
+      : `${view.group.online} of ${view.instances.length} members online`
+  return `${view.primary ?? 'nobody'} ${view.writable ? 'takes writes' : 'takes no writes'}, ${counts}${down.join('')}`
 }
 
 export type Told = Pick<Episode, 'from' | 'to' | 'outageMs' | 'recovery' | 'wholeMs'>

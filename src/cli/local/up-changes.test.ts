@@ -26,12 +26,23 @@ describe('a second up', () => {
     [{ port: 9600 }, /API on port 9599, not 9600; "regent local down shop" first/],
     [{ durability: 'available' }, /durability strict, not available/],
     [{ acks: 2 }, /the default number of acknowledgements, not 2/],
-    [{ config: 'x' }, /--config would have no effect/],
+    [{ mode: 'group' }, /in mode semisync, not group; a mode cannot change, make a new cluster/],
   ])('is refused when it asks for something else: %j', async (options, message) => {
     expect(await refusal(options, true)).toMatchObject({
       code: 'REGENT_ALREADY_RUNNING',
       message: expect.stringMatching(message) as string,
     })
+  })
+
+  test('is refused with a file, and before that where the file names another mode', async () => {
+    const named = async (text: string, isUp: boolean) => refusal({ config: await fileWith(text) }, isUp)
+    expect(await named('acks: 1', true)).toMatchObject({
+      message: expect.stringContaining('--config would have no effect') as string,
+    })
+    for (const isUp of [true, false])
+      expect(await named('mode: group', isUp)).toMatchObject({
+        message: expect.stringContaining('in mode semisync, not group') as string,
+      })
   })
 
   test('finds its Redis by where it is, and may bring another login to a cluster that is down', async () => {
@@ -47,7 +58,7 @@ describe('a second up', () => {
   })
 
   test('of a cluster that is down may change what takes effect at a start, and nothing else', async () => {
-    expect(await refusal({ port: 9600, durability: 'available', acks: 2, config: 'x' }, false)).toBeUndefined()
+    expect(await refusal({ port: 9600, durability: 'available', acks: 2, config: await fileWith('acks: 2') }, false)).toBeUndefined()
     expect(await refusal({ instances: 5 }, false)).toMatchObject({ code: 'REGENT_REFUSED' })
     expect(await refusal({ hosts: await fileWith('- address: 10.0.0.1') }, false)).toMatchObject({
       code: 'REGENT_REFUSED',

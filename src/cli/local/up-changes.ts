@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { RegentError } from '../../common/errors/errors.ts'
 import type { FoundCluster } from '../../local/clusters/cluster-index.ts'
 import { readHosts } from '../../local/addresses/hosts-file.ts'
+import { readYaml } from '../../local/files/yaml-file.ts'
 import { readSpec } from '../../local/folder/spec-file.ts'
 import { layoutOf } from '../../local/folder/state-layout.ts'
 import { parseRedisAddress } from '../../store/redis-address.ts'
@@ -16,6 +17,7 @@ export async function refuseChanges(found: FoundCluster, options: UpOptions, isU
   const change =
     shapeChange(found, options) ??
     (await hostsChange(found, options)) ??
+    (await modeChange(found, options)) ??
     (isUp ? await settingChange(found, options) : undefined)
   if (change !== undefined)
     throw new RegentError(
@@ -43,6 +45,22 @@ async function hostsChange({ cluster }: FoundCluster, options: UpOptions): Promi
   if (options.hosts === undefined || isDeepStrictEqual(await readHosts(options.hosts, 1), cluster.hosts))
     return undefined
   return 'with other addresses than --hosts names; instances do not move'
+}
+
+/** How data is replicated is decided once: what one mode has acknowledged the other does not know of. */
+async function modeChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
+  const { mode } = await readSpec(layoutOf(dir), cluster.name)
+  const asked = options.mode ?? (await modeIn(options.config))
+  return asked === undefined || asked === mode
+    ? undefined
+    : `in mode ${mode}, not ${asked}; a mode cannot change, make a new cluster and load the data into it`
+}
+
+/** What else such a file says is checked where the file is used. */
+async function modeIn(file: string | undefined): Promise<unknown> {
+  if (file === undefined) return undefined
+  const said: unknown = await readYaml(file, 'the file given with --config')
+  return typeof said === 'object' && said !== null && 'mode' in said ? said.mode : undefined
 }
 
 /** What takes effect when the processes start. */

@@ -113,7 +113,12 @@ async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedC
 async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalCluster): Promise<PreparedCluster> {
   await refuseChanges({ dir, cluster: before }, options, false)
   const stored = await readSpec(layoutOf(dir), name)
-  const said = { instances: stored.instances, acks: options.acks, durability: options.durability }
+  const said = {
+    mode: stored.mode,
+    instances: stored.instances,
+    acks: options.acks,
+    durability: options.durability,
+  }
   const spec = await composeSpec(
     name,
     options.config,

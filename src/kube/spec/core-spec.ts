@@ -1,6 +1,6 @@
 import { RegentError } from '../../common/errors/errors.ts'
 import { complaintAbout } from '../../common/input/schema-complaint.ts'
-import { clusterSpecSchema, type ClusterSpec, type InstancePolicy } from '../../../failover/protocol/spec.ts'
+import { clusterSpecSchema, whyTooMany, type ClusterSpec, type InstancePolicy } from '../../../failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '../../../topology/snapshot/member.ts'
 import type { MySQLClusterSpec } from './spec-schema.ts'
 
@@ -46,7 +46,7 @@ export function coreSpecOf(cluster: string, spec: MySQLClusterSpec): ClusterSpec
     failover: failoverOf(failover),
     policies: policiesOf(cluster, spec),
   }
-  const complaint = complaintAbout(clusterSpecSchema, core)
+  const complaint = complaintAbout(clusterSpecSchema, core) ?? whyTooMany(core, core.instances)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)
   return core
 }

@@ -45,6 +45,7 @@ describe('the spec of a local cluster', () => {
 
   const refusals: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
     ['an empty file', '', /is empty/],
+    ['more members than a group takes', 'mode: group\ninstances: 10', /10 instances in mode group; allowed is 1 to 9/],
     ['only a comment', '# nothing\n', /says nothing/],
     ['bytes that are not UTF-8', Uint8Array.of(0xff, 0xfe, 0x41), /not UTF-8/],
     ['more than 1 MiB', 'a: '.padEnd(1_100_000, 'x'), /larger than 1048576 bytes/],

@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value'
-import { clusterSpecSchema, instancePolicySchema, type ClusterSpec } from '../../../failover/protocol/spec.ts'
+import { clusterSpecSchema, instancePolicySchema, whyTooMany, type ClusterSpec } from '../../../failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '../../../topology/snapshot/member.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import { complaintAbout } from '../../common/input/schema-complaint.ts'
@@ -49,7 +49,10 @@ export async function composeSpec(
  * What each field allows for itself and all of them together do not. Asked of what a person says now, and not of what a
  * cluster runs with already.
  */
-function contradictionIn(name: string, { switchover, policies, instances }: ClusterSpec): string | undefined {
+function contradictionIn(name: string, spec: ClusterSpec): string | undefined {
+  const { switchover, policies, instances } = spec
+  const tooMany = whyTooMany(spec, instances)
+  if (tooMany !== undefined) return tooMany
   const { graceMs, timeoutMs } = switchover
   if (graceMs > timeoutMs)
     return `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
