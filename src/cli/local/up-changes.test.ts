@@ -58,7 +58,9 @@ describe('a second up', () => {
   })
 
   test('of a cluster that is down may change what takes effect at a start, and nothing else', async () => {
-    expect(await refusal({ port: 9600, durability: 'available', acks: 2, config: await fileWith('acks: 2') }, false)).toBeUndefined()
+    expect(
+      await refusal({ port: 9600, durability: 'available', acks: 2, config: await fileWith('acks: 2') }, false),
+    ).toBeUndefined()
     expect(await refusal({ instances: 5 }, false)).toMatchObject({ code: 'REGENT_REFUSED' })
     expect(await refusal({ hosts: await fileWith('- address: 10.0.0.1') }, false)).toMatchObject({
       code: 'REGENT_REFUSED',

@@ -1,5 +1,10 @@
 import { Value } from 'typebox/value'
-import { clusterSpecSchema, instancePolicySchema, whyTooMany, type ClusterSpec } from '../../../failover/protocol/spec.ts'
+import {
+  clusterSpecSchema,
+  instancePolicySchema,
+  whyTooMany,
+  type ClusterSpec,
+} from '../../../failover/protocol/spec.ts'
 import { instanceName, isInstanceOf } from '../../../topology/snapshot/member.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import { complaintAbout } from '../../common/input/schema-complaint.ts'
