@@ -1,0 +1,135 @@
+import { expect, it } from 'vitest'
+import { runEpisode } from '../../support/episode.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+import { Writer } from '../../support/writer.ts'
+
+const shop = withCluster({ spec: { mode: 'group', reseed: 'manual' } })
+const all = ['shop-0', 'shop-1', 'shop-2']
+const nothingLost = { lost: [], duplicated: [], differing: [], instances: 3 }
+
+/** The view as one member shows it: `shop-0 ONLINE PRIMARY`, in order. */
+async function membersSeenBy(instance: string): Promise<readonly string[]> {
+  const { instances } = await shop.current.status()
+  const rows = await shop.current.sql(
+    instance,
+    'select member_host as host, member_state as state, member_role as role from performance_schema.replication_group_members',
+  )
+  return rows
+    .map(({ host, state, role }) => {
+      const name = instances.find((one) => one.host === host)?.name ?? String(host)
+      return `${name} ${String(state)} ${String(role)}`.trim()
+    })
+    .toSorted()
+}
+
+/** What every member of a whole group shows that this instance leads. */
+function ledBy(primary: string): readonly string[] {
+  return all.map((name) => `${name} ONLINE ${name === primary ? 'PRIMARY' : 'SECONDARY'}`)
+}
+
+it('A new cluster is one group: ordinal 0 leads it, and every instance sees the same', async () => {
+  const cluster = shop.current
+  expect(await cluster.whole()).toMatchObject({ primary: 'shop-0', epoch: 1, writable: true })
+  for (const name of all) expect(await membersSeenBy(name)).toEqual(ledBy('shop-0'))
+})
+
+it('A client writes at the primary and nowhere else, and reads what it wrote everywhere', async () => {
+  const cluster = shop.current
+  const as = { user: 'client' } as const
+  await cluster.sql('shop-0', 'create table app.orders (id int primary key)', as)
+  await cluster.sql('shop-0', 'insert into app.orders values (1)', as)
+  for (const secondary of ['shop-1', 'shop-2']) {
+    await expect(cluster.sql(secondary, 'insert into app.orders values (2)', as)).rejects.toMatchObject({ errno: 1290 })
+    await cluster.until(
+      `the row at ${secondary}`,
+      async () => (await cluster.sql(secondary, 'select id from app.orders', as).catch(() => [])).length === 1,
+    )
+  }
+})
+
+it('A primary whose mysqld is killed is replaced by the group, the record follows, and it comes back as a secondary', async () => {
+  const cluster = shop.current
+  const { epoch } = await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const { from, to, outageMs } = await runEpisode(cluster, writer, 'kill')
+  expect(to).not.toBe(from)
+  expect(outageMs).toBeLessThan(20_000)
+  expect(await cluster.view()).toMatchObject({ primary: to, epoch: epoch + 1 })
+  expect((await cluster.status()).primary).toMatchObject({ instance: to, epoch: epoch + 1 })
+  for (const name of all) expect(await membersSeenBy(name)).toEqual(ledBy(to))
+  expect(await writer.check()).toMatchObject(nothingLost)
+})
+
+it('A switchover has the group elect the instance that is named, and loses nothing', async () => {
+  const cluster = shop.current
+  const writer = await Writer.start(cluster)
+  const { from, to, outageMs, recovery } = await runEpisode(cluster, writer, 'switchover')
+  expect(to).not.toBe(from)
+  expect(outageMs).toBeLessThan(2_000)
+  expect(recovery).toMatchObject({ kind: 'switchover', outcome: 'succeeded' })
+  const named = all.find((name) => name !== from && name !== to)!
+  expect(await cluster.switchover({ to: named })).toMatchObject({ done: true })
+  await cluster.whole()
+  for (const name of all) expect(await membersSeenBy(name)).toEqual(ledBy(named))
+  expect(await writer.check()).toMatchObject(nothingLost)
+})
+
+it('A switchover to the primary, to nobody there is, or to one that is away is refused with the reason', async () => {
+  const cluster = shop.current
+  const primary = await cluster.primary()
+  const [away = ''] = await cluster.replicas()
+  await expect(cluster.switchover({ to: primary })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining(`${primary} is the primary already`) as string,
+  })
+  await expect(cluster.switchover({ to: 'shop-7' })).rejects.toMatchObject({
+    message: expect.stringContaining('there is no instance shop-7') as string,
+  })
+  await cluster.fault(away, 'kill')
+  await cluster.until(`${away} has left the view`, async () =>
+    (await membersSeenBy(primary)).every((line) => !line.startsWith(away)),
+  )
+  await expect(cluster.switchover({ to: away })).rejects.toMatchObject({
+    code: 'REGENT_REFUSED',
+    message: expect.stringContaining(away) as string,
+  })
+  await cluster.fault(away, 'start')
+  await cluster.whole()
+})
+
+it('After the loss of every server and agent the group is formed anew once all have answered, in whatever order they start', async () => {
+  const cluster = shop.current
+  const { epoch, primary } = await cluster.whole()
+  const [first = '', second = ''] = await cluster.replicas()
+  const writer = await Writer.start(cluster)
+  await Promise.all(all.map((name) => cluster.fault(name, 'kill')))
+  await cluster.fault(second, 'start')
+  await cluster.fault(first, 'start')
+  const waiting = await cluster.waitFor(
+    `only ${primary} is waited for`,
+    ({ blocked, sentence }) =>
+      blocked && sentence.includes(`${primary} may hold what was acknowledged last and does not answer`),
+  )
+  expect(waiting).toMatchObject({ writable: false, epoch })
+  for (const name of [first, second])
+    await expect(cluster.sql(name, 'insert into app.orders values (3)', { user: 'client' })).rejects.toThrow()
+  await cluster.fault(primary!, 'start')
+  const after = await cluster.whole()
+  expect(after.epoch).toBe(epoch + 1)
+  const [recovery] = await cluster.recoveries()
+  expect(recovery).toMatchObject({ kind: 'failover', outcome: 'succeeded', fromEpoch: epoch, toEpoch: epoch + 1 })
+  await writer.next()
+  for (const name of all) expect(await membersSeenBy(name)).toEqual(ledBy(after.primary!))
+  expect(await writer.check()).toMatchObject(nothingLost)
+})
+
+it('After the loss of every server alone the group is formed anew by itself', async () => {
+  const cluster = shop.current
+  const { epoch } = await cluster.whole()
+  const writer = await Writer.start(cluster)
+  await Promise.all(all.map((name) => cluster.fault(name, 'kill-mysqld')))
+  await cluster.waitFor('the outage is seen', ({ writable }) => !writable, 10_000)
+  expect((await cluster.whole()).epoch).toBe(epoch + 1)
+  await writer.next()
+  expect(await writer.check()).toMatchObject(nothingLost)
+})
