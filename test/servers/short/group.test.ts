@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { byHand } from '../../support/by-hand.ts'
 import { runEpisode } from '../../support/episode.ts'
 import { withCluster } from '../../support/with-cluster.ts'
 import { Writer } from '../../support/writer.ts'
@@ -132,4 +133,25 @@ it('After the loss of every server alone the group is formed anew by itself', as
   expect((await cluster.whole()).epoch).toBe(epoch + 1)
   await writer.next()
   expect(await writer.check()).toMatchObject(nothingLost)
+})
+
+it('A member that took a write of its own outside of the group never joins again, and is named', async () => {
+  const cluster = shop.current
+  const { primary } = await cluster.whole()
+  const [errant = ''] = await cluster.replicas()
+  await cluster.fault(errant, 'freeze-agent')
+  await byHand(
+    cluster,
+    errant,
+    'stop group_replication',
+    'set global super_read_only = off',
+    'set global read_only = off',
+    'insert into app.orders values (99)',
+  )
+  await cluster.fault(errant, 'thaw-agent')
+  await cluster.waitFor(`${errant} is named`, ({ sentence, instances }) =>
+    `${sentence} ${instances.flatMap(({ problems }) => problems).join()}`.includes(`${errant} has 1 errant transaction`),
+  )
+  expect(await membersSeenBy(primary!)).toEqual(ledBy(primary!).filter((line) => !line.startsWith(errant)))
+  expect(await cluster.value(primary!, 'select count(*) from app.orders where id = 99')).toBe('0')
 })
