@@ -47,10 +47,11 @@ export class Group implements Mode {
 
   /** Whoever is to be asked once this mysqld is dead is known, and connected, before. */
   #look(): void {
-    const { observer, process, expulsion } = this.#parts
+    const { observer, process, expulsion, jobs } = this.#parts
     const group = observer.server?.group
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
+    jobs.groupPause = { times: 0, untilMs: 0 }
     expulsion?.know(group)
   }
 

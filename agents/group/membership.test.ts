@@ -11,6 +11,7 @@ import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testPar
 import { told } from '../testing-passes.ts'
 import { Group } from './group.ts'
 import { leadsGroup } from './stage.ts'
+import { pauseBeforeJoining } from './steps.ts'
 
 const open: ServerOverrides = { readOnly: false, superReadOnly: false, offlineMode: false }
 const readable: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: false }
@@ -99,17 +100,30 @@ describe('Outside of the group, a member', () => {
   })
 })
 
+describe('A member that could not join', () => {
+  it('waits before it tries again, longer each time, and at most a minute', async () => {
+    const parts = await given({})
+    const waited = (): number => {
+      pauseBeforeJoining(parts)
+      const pass = next(parts, {})
+      expect(pass.steps ?? []).toEqual([])
+      return typeof pass.next === 'object' ? Math.round(pass.next.afterMs / 100) * 100 : 0
+    }
+    expect(Array.from({ length: 9 }, waited)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000])
+  })
+})
+
 describe('A member', () => {
   it.each<[string, Case, string]>([
     [
       'in error says why, leaves what is left of the group, and is closed',
       { sees: { ...inError, error: 'duplicate key' }, server: readable },
-      'close to everybody; notice GroupMemberInError; leave the group; outdate; leaves the group: duplicate key',
+      'close to everybody; notice GroupMemberInError; leave the group after an error; outdate; leaves the group: duplicate key',
     ],
     [
       'in error without a word was expelled, or alone for long',
       { sees: inError },
-      'notice GroupMemberInError; leave the group; outdate; leaves the group: it was expelled, or lost its majority for long',
+      'notice GroupMemberInError; leave the group after an error; outdate; leaves the group: it was expelled, or lost its majority for long',
     ],
     [
       'that recovers lets nobody in, and says how much is left',

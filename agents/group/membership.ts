@@ -13,6 +13,7 @@ import {
   closeToEverybody,
   joinGroup,
   leaveGroup,
+  leaveInError,
   letReadersIn,
   openAgain,
 } from './steps.ts'
@@ -59,7 +60,10 @@ function outside(view: View, member: Membership): NextPass {
   if (forms && !view.told.trustsAssignment)
     return waits(member, 'outside of the group: it waits to hear whether it is still to form the group')
   const what = forms ? 'forms the group' : 'joins the group'
-  if (isStarting) return waits(member, failure === '' ? what : `${what}; before: ${failure}`)
+  const before = failure === '' ? '' : `; before: ${failure}`
+  if (isStarting) return waits(member, `${what}${before}`)
+  const pauseMs = view.jobs.groupPause.untilMs - view.nowMs
+  if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
   return {
     steps: [joinGroup(member, forms)],
     then: { converged: { revision: assignment.revision, done: false, sentence: what } },
@@ -71,7 +75,12 @@ function outside(view: View, member: Membership): NextPass {
 function inError(member: Membership): NextPass {
   const why = member.group.error === '' ? 'it was expelled, or lost its majority for long' : member.group.error
   return {
-    steps: [...closes(member), notice('GroupMemberInError', `this member left its group: ${why}`), leaveGroup, outdate],
+    steps: [
+      ...closes(member),
+      notice('GroupMemberInError', `this member left its group: ${why}`),
+      leaveInError,
+      outdate,
+    ],
     then: { converged: { revision: member.assignment.revision, done: false, sentence: `leaves the group: ${why}` } },
     next: 'after a look',
   }

@@ -45,6 +45,22 @@ export const becomeMember = step('stop events', async (parts) => {
   changeLife(parts, { stage: { is: 'following', step: 'started', as: 'secondary', sinceMs } })
 })
 
+/** Between two attempts in a row: each changes the view of the whole group. */
+const firstPauseMs = 500
+const longestPauseMs = 60_000
+
+/** It was not a member for long, or could not become one: the next attempt waits, longer each time. */
+export function pauseBeforeJoining({ jobs, world }: Pick<Parts, 'jobs' | 'world'>): void {
+  const { times } = jobs.groupPause
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** times)
+  jobs.groupPause = { times: times + 1, untilMs: world.clock.monotonicMs() + pauseMs }
+}
+
+export const leaveInError = step('leave the group after an error', async (parts) => {
+  pauseBeforeJoining(parts)
+  await groupOf(parts).stop()
+})
+
 export const leaveGroup = step('leave the group', (parts) => groupOf(parts).stop())
 
 /** How long what an earlier life received is applied before a group is formed of it. */
@@ -71,6 +87,7 @@ export function joinGroup({ assignment, task }: Membership, forms: boolean): Ste
         () => '',
         (error: unknown) => {
           const why = describeError(error)
+          pauseBeforeJoining(parts)
           notices.add('GroupNotJoined', `the group was not ${forms ? 'formed' : 'joined'}: ${why}`)
           return why
         },

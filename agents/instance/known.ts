@@ -126,6 +126,8 @@ export interface Jobs {
   startingGroup: Promise<void> | null
   /** Why that failed the last time; '' where it did not. */
   groupFailure: string
+  /** How often in a row it was not a member for long, and until when it does not try again. */
+  groupPause: { readonly times: number; readonly untilMs: number }
   /** The others are asked to remove the member that its dead mysqld was. */
   expelling: Promise<void> | null
 }
@@ -182,6 +184,7 @@ export function nothingKnown(nowMs: number): Known {
       changesPasswords: false,
       startingGroup: null,
       groupFailure: '',
+      groupPause: { times: 0, untilMs: 0 },
       expelling: null,
     },
     pod: { termination: null },
