@@ -49,7 +49,7 @@ export function nextAsMember(view: View, member: Membership): NextPass {
 
 /** Closed for everybody. Then it joins, forms the group, or stays out, as it is told. */
 function outside(view: View, member: Membership): NextPass {
-  const { task, assignment, isStarting, failure } = member
+  const { task, assignment } = member
   const closing = closes(member)
   if (closing.length > 0) return { steps: closing, next: 'after a look' }
   if (task.does === 'stayOut') return waits(member, 'outside of the group: it waits until the record admits it')
@@ -59,10 +59,15 @@ function outside(view: View, member: Membership): NextPass {
   // What is on disk may be from before it formed the group: a volume that went back in time does not know that.
   if (forms && !view.told.trustsAssignment)
     return waits(member, 'outside of the group: it waits to hear whether it is still to form the group')
+  return starts(view, member, forms)
+}
+
+function starts({ jobs, nowMs }: View, member: Membership, forms: boolean): NextPass {
+  const { assignment, isStarting, failure } = member
   const what = forms ? 'forms the group' : 'joins the group'
   const before = failure === '' ? '' : `; before: ${failure}`
   if (isStarting) return waits(member, `${what}${before}`)
-  const pauseMs = view.jobs.groupPause.untilMs - view.nowMs
+  const pauseMs = jobs.groupPause.untilMs - nowMs
   if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
   return {
     steps: [joinGroup(member, forms)],

@@ -14,9 +14,9 @@ import { draw } from './draw.ts'
 import { screenFor, type Screen } from './screen.ts'
 
 /**
- * `npm run demo [-- --kube] [-- --mode group] [-- --keep]`: a real cluster of three under a real client's writes loses its primary in
- * four ways, and every acknowledged write is looked for afterwards. Ctrl-C ends it clean. Exits with 1 when anything
- * was lost.
+ * `npm run demo [-- --kube] [-- --mode group] [-- --keep]`: a real cluster of three under a real client's writes loses
+ * its primary in four ways, and every acknowledged write is looked for afterwards. Ctrl-C ends it clean. Exits with 1
+ * when anything was lost.
  */
 async function demo(screen: Screen, mode: ModeName, keep: boolean, interrupted: AbortSignal): Promise<boolean> {
   const began = monotonicMs()

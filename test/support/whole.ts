@@ -16,8 +16,8 @@ export function whyNotWhole(view: ClusterView): string | undefined {
     row.problems.some((problem) => /does not replicate|^connecting to/.test(problem)),
   )
   if (astray !== undefined) return `${astray.name} does not follow`
-  const apart = view.instances.find((row) => row.group !== undefined && row.group.state !== 'ONLINE')
-  if (apart !== undefined) return `${apart.name} is ${apart.group?.state?.toLowerCase() ?? 'unknown'} in the group`
+  const apart = whoIsApart(view)
+  if (apart !== undefined) return apart
   const wanted = view.instances.length - 1
   if (view.syncSet.length < wanted) return `the sync set has ${view.syncSet.length} of ${wanted}`
   // A replica that has just joined the sync set connects once more, to acknowledge from then on.
@@ -26,4 +26,10 @@ export function whyNotWhole(view: ClusterView): string | undefined {
   )
   if (silent !== undefined) return `${silent.name} does not acknowledge yet`
   return view.acks < view.acksWanted ? `${view.acks} of ${view.acksWanted} acknowledgements` : undefined
+}
+
+/** In mode `group`: who is no member, or none that counts. */
+function whoIsApart({ instances }: ClusterView): string | undefined {
+  const apart = instances.find(({ group }) => group !== undefined && group.state !== 'ONLINE')
+  return apart && `${apart.name} is ${apart.group?.state?.toLowerCase() ?? 'unknown'} in the group`
 }

@@ -57,10 +57,11 @@ async function modeChange({ dir, cluster }: FoundCluster, options: UpOptions): P
 }
 
 /** What else such a file says is checked where the file is used. */
-async function modeIn(file: string | undefined): Promise<unknown> {
+async function modeIn(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
   const said: unknown = await readYaml(file, 'the file given with --config')
-  return typeof said === 'object' && said !== null && 'mode' in said ? said.mode : undefined
+  const mode = typeof said === 'object' && said !== null && 'mode' in said ? said.mode : undefined
+  return typeof mode === 'string' ? mode : undefined
 }
 
 /** What takes effect when the processes start. */
