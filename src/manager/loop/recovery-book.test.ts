@@ -42,6 +42,19 @@ it('An opening that lasts is a step of the recovery, once in an epoch', () => {
   ])
 })
 
+it('A group that is formed anew is a failover that succeeded, also with the primary of before', () => {
+  const outcomeWith = (forming: boolean): string | undefined => {
+    const { clock, random } = virtualWorld()
+    const book = new RecoveryBook(clock, random)
+    const situation = aSituation()
+    const { record } = situation
+    book.begin({ kind: 'failover', sentence: 'an outage', analysis: () => '', record: { ...record, epoch: 0 } })
+    book.committed({ kind: 'commit', next: { ...record, group: { name: 'the group', forming } }, why: 'formed anew' })
+    return book.keep({ ...decide(situation), flow: null }, situation)?.outcome
+  }
+  expect([outcomeWith(true), outcomeWith(false)]).toEqual(['succeeded', 'abandoned'])
+})
+
 describe('A recovery is the answer to', () => {
   const book = () => {
     const { clock, random } = virtualWorld()

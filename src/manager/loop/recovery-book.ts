@@ -41,6 +41,8 @@ export interface EndedRecovery extends Recovery {
 interface Open extends EndedRecovery {
   readonly beganMs: number
   readonly leftOut: number
+  /** A replication group was formed anew: that may end with the primary of before. */
+  readonly formsAnew: boolean
 }
 
 /** The timeline with one more entry. One entry in the middle says how many are left out, since when. */
@@ -105,6 +107,7 @@ export class RecoveryBook {
       timeline: [],
       beganMs: this.#clock.monotonicMs(),
       leftOut: 0,
+      formsAnew: false,
       timedOut: false,
       requests: [],
     }
@@ -142,6 +145,7 @@ export class RecoveryBook {
       ...this.#open,
       sentence: why,
       timedOut,
+      formsAnew: this.#open.formsAnew || record.group?.forming === true,
       ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
     }
   }
@@ -150,7 +154,7 @@ export class RecoveryBook {
   end(outcome: Recovery['outcome'], sentence?: string): EndedRecovery | null {
     if (this.#open === null) return null
     this.note(`ended: ${outcome}`)
-    const { beganMs, leftOut, ...recovery } = this.#open
+    const { beganMs, leftOut, formsAnew, ...recovery } = this.#open
     this.#open = null
     return { ...recovery, outcome, sentence: sentence ?? recovery.sentence }
   }
@@ -180,10 +184,10 @@ function opensLong({ openingMs = 0, stored }: Observation, epoch: number): boole
 }
 
 /** How a recovery ended, once the primary is open: a change of primary either happened or did not. */
-function outcomeOf({ kind, from, to }: Recovery): Recovery['outcome'] {
+function outcomeOf({ kind, from, to, formsAnew }: Open): Recovery['outcome'] {
   const moved = to !== null && to !== from
   if (kind === 'switchover') return moved ? 'succeeded' : 'undone'
-  return kind === 'failover' && !moved ? 'abandoned' : 'succeeded'
+  return kind === 'failover' && !moved && !formsAnew ? 'abandoned' : 'succeeded'
 }
 
 /** The record's primary takes writes and its address is published. */
