@@ -11,6 +11,7 @@ import { FrozenWatch } from './frozen.ts'
 import { hasMajority, ownMember } from './majority.ts'
 import { nextAsMember } from './membership.ts'
 import { underPromise } from './under-promise.ts'
+import { ViewWatch } from './view-watch.ts'
 
 /** Between two looks at who is in the group. */
 const lookMs = 200
@@ -20,6 +21,7 @@ export class Group implements Mode {
   readonly #parts: Parts
   readonly #frozen: FrozenWatch
   readonly #done: () => void
+  readonly #views: ViewWatch
   #timer: Timer | null = null
   /** The mysqld that was seen to be a member last. */
   #memberPid: number | null = null
@@ -28,12 +30,14 @@ export class Group implements Mode {
   constructor(parts: Parts, done: () => void) {
     this.#parts = parts
     this.#frozen = new FrozenWatch(parts)
+    this.#views = new ViewWatch(parts)
     this.#done = done
   }
 
   start(): void {
     const { process, world } = this.#parts
     process.onChange(() => this.#expelTheDead())
+    this.#views.start()
     this.#timer = world.timers.every(lookMs, () => {
       this.#look()
       void this.#lookWhetherFrozen()
@@ -42,6 +46,7 @@ export class Group implements Mode {
 
   stop(): void {
     this.#timer?.cancel()
+    this.#views.stop()
     this.#parts.expulsion?.close()
   }
 

@@ -274,6 +274,7 @@ describe('To join', () => {
     const calls: string[] = []
     let answer: { resolve: () => void; reject: (error: Error) => void } | undefined
     const it: GroupPort = {
+      viewId: async () => '17:3',
       start: (settings: GroupSettings, forms) => {
         calls.push(`${forms ? 'form' : 'join'} ${settings.name} ${settings.consistency} ${settings.seeds.join()}`)
         return new Promise<void>((resolve, reject) => (answer = { resolve, reject }))
@@ -357,6 +358,7 @@ describe('A switchover that is ordered here', () => {
   async function demote(sees: GroupShape): Promise<readonly string[]> {
     const calls: string[] = []
     const group: GroupPort = {
+      viewId: async () => '17:3',
       start: async () => undefined,
       stop: async () => undefined,
       applyReceived: async () => undefined,

@@ -10,6 +10,8 @@ export interface GroupSettings {
 
 /** What the agent can do to its mysqld as a member of a replication group. Rejects as `ServerPort` does. */
 export interface GroupPort {
+  /** `VIEW_ID` of this member: another one whenever somebody came or went. '' outside of a group. */
+  viewId(): Promise<string>
   /** Joins the group, or forms it. Resolves once this server is in a view. Rejects with the plugin's own words. */
   start(settings: GroupSettings, forms: boolean): Promise<void>
   /** Leaves the group. What was received is applied first. No-op outside of a group. Rejects past the deadline. */
