@@ -150,7 +150,9 @@ it('A member that took a write of its own outside of the group never joins again
   )
   await cluster.fault(errant, 'thaw-agent')
   await cluster.waitFor(`${errant} is named`, ({ sentence, instances }) =>
-    `${sentence} ${instances.flatMap(({ problems }) => problems).join()}`.includes(`${errant} has 1 errant transaction`),
+    `${sentence} ${instances.flatMap(({ problems }) => problems).join()}`.includes(
+      `${errant} has 1 errant transaction`,
+    ),
   )
   expect(await membersSeenBy(primary!)).toEqual(ledBy(primary!).filter((line) => !line.startsWith(errant)))
   expect(await cluster.value(primary!, 'select count(*) from app.orders where id = 99')).toBe('0')
