@@ -93,7 +93,10 @@ async function connectionsOf(
   return { certificates, transport: createHttpTransport({ token, tls: known }) }
 }
 
-/** Members speak TLS with each other, with certificates that each mysqld made for itself. */
+/**
+ * Members speak TLS with each other, with certificates that each mysqld made for itself. Loaded in mode `group` alone:
+ * other agents need not keep it in memory.
+ */
 async function expulsionOf({ host, port }: AgentConfig, secret: string, world: World): Promise<ExpulsionPort> {
   const { createExpulsion } = await import('./group/expulsion.ts')
   const password = passwordFor(secret, groupUser)
