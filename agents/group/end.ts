@@ -2,7 +2,7 @@ import { describeError } from '../../src/common/errors/errors.ts'
 import type { GroupMember, GroupState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { ownMember } from './majority.ts'
+import { ownMember } from '../../topology/group/majority.ts'
 
 /**
  * A primary waits so long for the manager to hand it over, which lets transactions end first. A primary that leaves in

@@ -6,7 +6,7 @@ import type { GroupState, ServerState } from '../../topology/snapshot/observatio
 import { whyClosed } from '../instance/known.ts'
 import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { hasMajority, ownMember } from './majority.ts'
+import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import {
   becomeMember,
   becomePrimary,

@@ -240,6 +240,7 @@ export const rooms = {
     'agents/ports',
     'failover/protocol',
     'src/common/*',
+    'topology/group',
     'topology/gtid',
     'topology/snapshot',
   ],

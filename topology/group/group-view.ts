@@ -1,5 +1,6 @@
 import { allOf } from '../../src/common/text/words.ts'
 import type { GroupState, MemberState, Observation } from '../snapshot/observation.ts'
+import { hasMajority } from './majority.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
 
@@ -134,10 +135,6 @@ function groupOf({ process, server, silentMs }: Observation, frozenMs: number): 
 
 function isMember(state: MemberState): boolean {
   return state === 'ONLINE' || state === 'RECOVERING'
-}
-
-function hasMajority({ members }: GroupState): boolean {
-  return members.filter(({ state }) => state !== 'UNREACHABLE').length * 2 > members.length
 }
 
 function membersOf(group: GroupState, instances: readonly InstanceView[]): ReadonlyMap<InstanceName, MemberState> {

@@ -1,4 +1,4 @@
-import type { GroupMember, GroupState } from '../../topology/snapshot/observation.ts'
+import type { GroupMember, GroupState } from '../snapshot/observation.ts'
 
 /** Whether this member still hears a majority of its view: only then anything can be agreed on. */
 export function hasMajority({ members }: Pick<GroupState, 'members'>): boolean {
