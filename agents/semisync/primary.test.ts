@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gtids } from '../../topology/testing.ts'
+import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
+import { gtids, type ServerOverrides } from '../../topology/testing.ts'
 import { leaseLost } from '../guard/lease.ts'
 import { tidyAfterMs } from './opening.ts'
 import { prepareToLead } from './preparation.ts'
@@ -307,6 +308,42 @@ it('a primary that answers and is open needs no leave to start again', async () 
   parts.told.mayRestart = true
   await passAsPrimary(parts, primaryOfEpoch3, server.state)
   expect(parts.told.mayRestart).toBe(false)
+})
+
+describe('an open primary whose acknowledgements another hand switched off before a new assignment came', () => {
+  const off = { enabled: false, acks: 1 }
+  const earlier = { ...primaryOfEpoch3, revision: 9 }
+
+  /** Whether the tail was unsettled, on disk, as acknowledgements were set. */
+  async function doubted(
+    applied: PrimaryAssignment | null,
+    semiSyncSource: NonNullable<ServerOverrides['semiSyncSource']>,
+  ) {
+    const server = new ScriptedServer(aServerState({ openGates: ['shop-1', 'shop-2'], channel: null, semiSyncSource }))
+    const parts = await testParts(server)
+    changeLife(parts, { stage: { ...opened, applied }, markedRevision: 10 })
+    const unsettled: boolean[] = []
+    server.setSemiSyncSource = async () => void unsettled.push(parts.file.current.unsettled)
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
+    return unsettled[0]
+  }
+
+  it.each([
+    ['switched off', off],
+    ['waiting for fewer', { enabled: true, acks: 0 }],
+    ['with another wait point', { enabled: true, acks: 1, intact: false }],
+  ])('doubts its tail before it sets them again: %s', async (_what, semiSyncSource) => {
+    expect(await doubted(earlier, semiSyncSource)).toBe(true)
+  })
+
+  it('doubts its tail, too, where an agent that died had applied something unknown', async () => {
+    expect(await doubted(null, off)).toBe(true)
+  })
+
+  it('doubts nothing where the earlier assignment asked for no acknowledgement, or nobody touched them', async () => {
+    expect(await doubted({ ...earlier, acks: 0 }, off)).toBe(false)
+    expect(await doubted(earlier, { enabled: true, acks: 1 })).toBe(false)
+  })
 })
 
 describe('a primary that closed itself', () => {

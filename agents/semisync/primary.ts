@@ -60,7 +60,11 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
   const { assignment, state } = led
   // Leave to start again was for a server that did not answer.
   const now = { told: { mayRestart: false } }
-  if (leading.applied !== assignment) return { ...assignmentApplied(assignment, state, leading), now }
+  if (leading.applied !== assignment) {
+    const pass = assignmentApplied(assignment, state, leading)
+    const doubts = isLoosened(state, leading.applied ?? assignment) ? [doubt(assignment)] : []
+    return { ...pass, now, steps: [...doubts, ...(pass.steps ?? [])] }
+  }
   const acknowledgements = keepsAcknowledgements(assignment, state)
   const settings = keepsSettings(assignment, state)
   const isDoubted = [...acknowledgements, ...settings].some(({ name }) => name === doubt(assignment).name)
@@ -79,6 +83,12 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
     then: { ...open.then, ...tidied.then },
     next: tidied.next,
   }
+}
+
+/** Another hand let writes through that waited for fewer acknowledgements than `applied` asks for. */
+function isLoosened({ semiSyncSource }: ServerState, { acks }: PrimaryAssignment): boolean {
+  const { enabled, acks: k, intact } = semiSyncSource
+  return acks > 0 && (!enabled || k < acks || !intact)
 }
 
 function keepsGates(assignment: PrimaryAssignment, state: ServerState): readonly Step[] {
