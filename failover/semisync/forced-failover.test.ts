@@ -121,6 +121,29 @@ describe('a forced failover that accepts loss', () => {
     expect(committed(forced(given))).toMatchObject({ epoch: 1, intent: { kind: 'fetch', candidate: shop2 } })
   })
 
+  describe('where only one that forgot something holds what the others lack', () => {
+    const views = { 'shop-2': promised(3), 'shop-3': promised(99, { stored: { forgetful: true } }) }
+    const given: SituationOverrides = { shape: { instances: 4 }, views }
+    const failed = {
+      ...given,
+      failedRequests: new Map([[fetchKey(shop2, shop3), { why: 'not in time', timedOut: true }]]),
+    }
+
+    it('lets another one fetch it', () => {
+      expect(committed(forced(given))).toMatchObject({ epoch: 1, intent: { kind: 'fetch', candidate: shop2 } })
+    })
+
+    it('lets that one lead where the fetch failed, rather than give up what is held', () => {
+      const decision = forced(failed)
+      expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop3 })
+      expect(decision.sentence).toContain('are given up, and so is what shop-3 forgot')
+    })
+
+    it('lets the one lead that a person named', () => {
+      expect(committed(forced(failed, request(true, 'shop-2')))).toMatchObject({ epoch: 2, primary: shop2 })
+    })
+  })
+
   it('waits for one that is heard and whose start is not noted yet, and for nobody who is silent', () => {
     const views = { 'shop-2': promised(97) }
     const decision = forced({ nowMs: 2_199, views })

@@ -70,10 +70,17 @@ function electByForce(situation: Situation, verdict: Verdict, { promised, accept
     return step(`forced failover: nobody can be promoted`, [], { blocked: true, reasons, revisitMs: 1_000 })
   const genuine = promised.filter(({ view }) => isGenuine(view))
   const union = genuine.reduce((all, { holds }) => all.union(holds), winner.holds)
-  return (
-    fetchStep(situation, { promised: genuine, union }, { ...election, winner }) ??
-    commitByForce(situation, verdict, { winner, reasons, promised, union })
-  )
+  const fetch = fetchStep(situation, { promised: genuine, union }, { ...election, winner })
+  if (fetch !== null) return fetch
+  const isMoreHeld = to === null && !winner.holds.contains(union)
+  if (isMoreHeld && accepted.forgetful === undefined && genuine.some(isForgetfulHolderOf(union)))
+    return electByForce(situation, verdict, { promised, accepted: { ...accepted, forgetful: false }, to })
+  return commitByForce(situation, verdict, { winner, reasons, promised, union })
+}
+
+/** What such an instance forgot is given up in any case: better than all that it holds, which nobody could fetch. */
+function isForgetfulHolderOf(union: GtidSet) {
+  return ({ holds, view }: Promised): boolean => view.observation.stored.forgetful && holds.contains(union)
 }
 
 /** What it says that it holds are the transactions of this cluster, and whole. */
@@ -138,7 +145,8 @@ type Accepted = Partial<Record<'forgetful' | 'fromThePast', false>>
 
 /**
  * Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. One
- * that may have forgotten what it acknowledged leads only where nobody of these may lead otherwise.
+ * that may have forgotten what it acknowledged leads only where nobody of these may lead otherwise, or could get what
+ * that one holds.
  */
 export function forcedCandidates(situation: Situation): {
   readonly members: readonly MemberId[]
