@@ -12,9 +12,10 @@ import { isLive, isServing, liveView, viewNamed, type LiveView, type Situation }
 export function whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): string | null {
   const { record } = situation
   if (acceptLoss && isTakenAsItIs(situation, to)) return null
-  if (to === instanceOf(record.primary))
-    return `${to} is the primary that is to be replaced; name another instance, or none`
   const view = viewNamed(situation.snapshot, to)
+  const isReplaced = isLive(view) && view.observation.member !== record.primary
+  if (to === instanceOf(record.primary) && !isReplaced)
+    return `${to} is the primary that is to be replaced; name another instance, or none`
   const silent = whySilent(situation, to, view)
   if (silent !== null || !isLive(view)) return silent
   const unfit = whyUnfit(situation, view.observation.member, view)
@@ -54,13 +55,15 @@ function whyNotByForce(situation: Situation, view: LiveView): string | null {
   return prefixed(view.name, whyUnfit(situation, view.observation.member, asItIs(view, accepted)))
 }
 
-/** Those of the sync set who can promise are enough: nothing needs to be given up. */
-export function isSafePossible({ record, snapshot, timings }: Situation): boolean {
+/** Those of the sync set who can promise are enough, and one of them may lead: nothing needs to be given up. */
+export function isSafePossible(situation: Situation): boolean {
+  const { record, snapshot, timings } = situation
   const quorum = revocationQuorum(record)
   const able = record.syncSet
     .map((member) => liveView(snapshot, member))
     .filter((view) => isServing(view, timings) && !view.observation.stored.forgetful)
-  return quorum !== null && able.length >= quorum
+  const mayLead = able.some((view) => view !== undefined && whyUnfit(situation, view.observation.member, view) === null)
+  return quorum !== null && able.length >= quorum && mayLead
 }
 
 function prefixed(to: InstanceName, unfit: string | null): string | null {

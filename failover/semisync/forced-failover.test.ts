@@ -144,6 +144,22 @@ describe('a forced failover that accepts loss', () => {
     })
   })
 
+  it('gives nothing up that an instance holds which may not lead, where nobody could fetch it, unless a person names who leads', () => {
+    const given: SituationOverrides = {
+      shape: { instances: 4 },
+      spec: { policies: { 'shop-3': never } },
+      views: { 'shop-2': promised(97), 'shop-3': promised(99) },
+      failedRequests: new Map([[fetchKey(shop2, shop3), { why: 'not in time', timedOut: true }]]),
+    }
+    expect(forced(given)).toMatchObject({
+      blocked: true,
+      actions: [],
+      sentence:
+        'no forced failover: shop-2 lacks 2 transactions that others hold who run, and could not fetch them; to give them up, use: regent failover --accept-loss --to shop-2',
+    })
+    expect(committed(forced(given, request(true, 'shop-2')))).toMatchObject({ epoch: 2, primary: shop2 })
+  })
+
   it('waits for one that is heard and whose start is not noted yet, and for nobody who is silent', () => {
     const views = { 'shop-2': promised(97) }
     const decision = forced({ nowMs: 2_199, views })

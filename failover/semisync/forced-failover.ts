@@ -75,7 +75,21 @@ function electByForce(situation: Situation, verdict: Verdict, { promised, accept
   const isMoreHeld = to === null && !winner.holds.contains(union)
   if (isMoreHeld && accepted.forgetful === undefined && genuine.some(isForgetfulHolderOf(union)))
     return electByForce(situation, verdict, { promised, accepted: { ...accepted, forgetful: false }, to })
+  if (isMoreHeld) return refuseToGiveUp(situation, winner, union, election)
   return commitByForce(situation, verdict, { winner, reasons, promised, union })
+}
+
+/** A loss was accepted of what nobody has who runs. To give up more than that, a person names who is to lead. */
+function refuseToGiveUp(
+  { timings }: Situation,
+  { member, holds }: Promised,
+  union: GtidSet,
+  { reasons }: Election,
+): FlowStep {
+  const lacking = counted(union.subtract(holds).count(), 'transaction')
+  const name = instanceOf(member)
+  const sentence = `no forced failover: ${name} lacks ${lacking} that others hold who run, and could not fetch them; to give them up, use: regent failover --accept-loss --to ${name}`
+  return step(sentence, [], { blocked: true, reasons, revisitMs: timings.unreachableMs })
 }
 
 /** What such an instance forgot is given up in any case: better than all that it holds, which nobody could fetch. */

@@ -79,6 +79,8 @@ export class SimulatedCluster {
   readonly excuses = new Excuses()
   /** So many people wait for a failover, whatever is lost. */
   acceptingLoss = 0
+  /** Whom people named who accepted any loss: to give up what others hold, too, where that cannot be fetched. */
+  readonly namedByPeople = new Set<InstanceName>()
   /** Nothing goes wrong from here on. */
   isHealed = false
   readonly weather = new StoreWeather()

@@ -19,8 +19,8 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   if (lost.isEmpty()) return undefined
   cluster.say(`given up: ${lost.toString()}`)
   cluster.excuses.add('accepted', lost)
-  // A person who takes the primary as it is knows that others hold more.
-  if (before.primary === record.primary) return undefined
+  // A person who takes the primary as it is knows that others hold more, and so does a person who named who leads.
+  if (before.primary === record.primary || cluster.namedByPeople.has(elected.name)) return undefined
   const better = cluster.machines.find((machine) => {
     const seen = cluster.observation(machine.name)
     const hasPromised = seen?.promiseReport?.epoch === record.epoch && machine.agentLife?.isDead === false

@@ -19,6 +19,7 @@ export function unfence(cluster: SimulatedCluster, { name }: Machine): void {
 export function failOver(cluster: SimulatedCluster, to: Machine | undefined, acceptLoss: boolean): void {
   const what = `a failover${acceptLoss ? ', whatever is lost' : ''}`
   cluster.acceptingLoss += acceptLoss ? 1 : 0
+  if (acceptLoss && to !== undefined) cluster.namedByPeople.add(to.name)
   void ask(cluster, what, (operations) => operations.failover({ to: to?.name, acceptLoss, dryRun })).then(() =>
     cluster.time.after(underWayMs, () => (cluster.acceptingLoss -= acceptLoss ? 1 : 0)),
   )
