@@ -119,6 +119,14 @@ describe('an agent that is started again right after it opened its primary', () 
     expect(parts.file.current.unsettled).toBe(false)
   })
 
+  it('kills it where the agent before saw that its GTIDs were reset, and died', async () => {
+    const server = new ScriptedServer(aServerState({ ...open, channel: null, semiSyncSource: waiting }))
+    const parts = await testParts(server)
+    await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3, gtidsReset: true })
+    await passAsPrimary(parts, primaryOfEpoch3, server.state)
+    expect(parts.process.state).toBe('dead')
+  })
+
   it('has it on disk that its tail is unsettled before it ends those who may wait, where something is not applied', async () => {
     const received = gtids('shop-1', 9)
     const server = new ScriptedServer(

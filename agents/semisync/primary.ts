@@ -15,6 +15,7 @@ import {
   cutOff,
   doubt,
   forgetApplied,
+  kill,
   letIn,
   restartForCopy,
   runEvents,
@@ -28,7 +29,9 @@ export function nextAsPrimary(view: View, led: Led): NextPass {
   if (isClosedForCopy(assignment, state) && state.semiSyncSource.waiting > 0)
     return { now: { told: { mayRestart: true } }, steps: [restartForCopy], next: 'soon' }
   if (leading?.step === 'open') return keeps(view, led, leading)
-  return isOpenAsPrimary(state) ? takesAsOpen(state) : nextOfOpening(view, led)
+  if (!isOpenAsPrimary(state)) return nextOfOpening(view, led)
+  // The agent that saw that its GTIDs were reset died before the kill.
+  return view.stored.gtidsReset ? { steps: [kill], next: 'when something changes' } : takesAsOpen(state)
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
 import type { Clients } from '../clients.ts'
 import { heldBy } from '../rules.ts'
@@ -21,9 +22,14 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   cluster.excuses.add('accepted', lost)
   // A person who takes the primary as it is knows that others hold more, and so does a person who named who leads.
   if (before.primary === record.primary || cluster.namedByPeople.has(elected.name)) return undefined
+  return keptBetter(cluster, record.epoch, lost)
+}
+
+/** Another one promised as well, and holds what was given up. */
+function keptBetter(cluster: SimulatedCluster, epoch: number, lost: GtidSet): string | undefined {
   const better = cluster.machines.find((machine) => {
     const seen = cluster.observation(machine.name)
-    const hasPromised = seen?.promiseReport?.epoch === record.epoch && machine.agentLife?.isDead === false
+    const hasPromised = seen?.promiseReport?.epoch === epoch && machine.agentLife?.isDead === false
     return hasPromised && !cluster.isElsewhere(seen.member) && lost.intersect(heldBy(machine)).equals(lost)
   })
   return better && `lost: ${better.name} promised and holds ${lost.toString()}, which was given up`
