@@ -68,8 +68,11 @@ export class SimulatedProcess implements ProcessPort {
     return this.#machine.folder === undefined
   }
 
+  /** `mysqld --initialize` ends with the volume that it writes to. */
   async initialise(): Promise<void> {
+    const { mounting } = this.#machine
     await this.#takes(200, 900)
+    if (this.#machine.mounting !== mounting) throw new Error('the volume is gone')
     this.#machine.folders.set('data', new DataFolder('', new Set(this.#ports.everybody)))
   }
 
