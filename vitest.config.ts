@@ -26,6 +26,8 @@ export default defineConfig({
             'test/{bench,campaign,demo,mutations,support}/**/*.test.ts',
           ],
           testTimeout: 30_000,
+          // A process of a busy machine may stand still for a second.
+          expect: { poll: { timeout: 10_000 } },
         },
       },
       { test: { ...real, name: 'real', include: ['test/servers/short/**/*.test.ts'] } },

@@ -5,7 +5,7 @@ import type { Configuration, MemberIdentity } from './messages.ts'
 import { aConfiguration, groupId, PlayedMember } from './testing.ts'
 
 const facts = { versions: ['9.7.4'], singleLeader: false }
-const timings = { openMs: 500, answerMs: 200, beatMs: 20 }
+const timings = { openMs: 500, answerMs: 500, beatMs: 20 }
 let members: [PlayedMember, PlayedMember, PlayedMember]
 let membership: GroupMembership
 

@@ -9,7 +9,7 @@ import { aConfiguration, aMember, answerBody, framedAs, groupId, PlayedMember, t
 const stack = { kind: 'xcom', tls: null } as const
 const { timers } = realWorld
 const open = (address: string) => XcomConnection.open(address, stack, timers, 2_000)
-const timings = { ...removalTimings, stateMs: 200, answerMs: 200, askAgainMs: 60, allMs: 1_500 }
+const timings = { ...removalTimings, stateMs: 1_000, answerMs: 1_000, askAgainMs: 60, allMs: 4_000 }
 const victim = aMember(1)
 
 let survivors: [PlayedMember, PlayedMember]
