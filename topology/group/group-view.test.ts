@@ -166,6 +166,27 @@ describe('Primary is', () => {
     expect(seen(views).primary).toBe(primary)
   })
 
+  it.each([
+    ['has no primary yet', { primary: null }, null],
+    ['has another primary', { primary: 'shop-2' }, 'shop-2'],
+  ] as const)('nobody of a view that is over: the newer one, without the old primary, %s', (_, newer, primary) => {
+    const stale: GroupShape = { viewId: viewId(5), primary: 'shop-0' }
+    const now: GroupShape = { ...without0, ...newer, viewId: viewId(6) }
+    const seenNow = seen({ 'shop-0': stale, 'shop-1': now, 'shop-2': stale })
+    expect(seenNow).toMatchObject({ condition: 'partial', primary, viewId: viewId(6) })
+    expect([...seenNow.members.keys()]).toEqual(['shop-1', 'shop-2'])
+  })
+
+  it.each([
+    ['formed later, whatever the number of its view', '17321234567890123:9', '17321234567890124:1', 'shop-1'],
+    ['of numbers that are compared as numbers', '9321234567890123:9', '17321234567890123:1', 'shop-1'],
+    ['formed later, where that is another one', '17321234567890125:1', '17321234567890124:9', 'shop-0'],
+  ])('whom the group calls so that was %s', (_, old, other, primary) => {
+    const three: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' } }
+    const later: GroupShape = { ...three, viewId: other, primary: 'shop-1' }
+    expect(seen({ 'shop-0': { ...three, viewId: old }, 'shop-1': later, 'shop-2': later }).primary).toBe(primary)
+  })
+
   it('nobody where two members of the same view name two', () => {
     expect(seen({ 'shop-1': { primary: 'shop-1' } })).toMatchObject({
       primary: null,

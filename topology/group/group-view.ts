@@ -17,9 +17,9 @@ export interface GroupView {
   readonly condition: GroupCondition
   /** The member that the majority calls primary; null where there is none. */
   readonly primary: InstanceName | null
-  /** Everybody of the majority's view, by instance; without a majority, of the largest view. */
+  /** Everybody of the majority's newest view, by instance; without a majority, of the largest view. */
   readonly members: ReadonlyMap<InstanceName, MemberState>
-  /** Of the newest view of the majority; '' without a majority. */
+  /** Of that view; '' without a majority. */
   readonly viewId: string
   readonly sentence: string
 }
@@ -44,7 +44,7 @@ export function groupView(
   })
   const seen = witnesses.map((witness) => ({ witness, members: membersOf(witness.group, instances) }))
   const agreeing = seen.filter(({ witness }) => hasMajority(witness.group))
-  const [first, ...others] = agreeing.toSorted((a, b) => b.members.size - a.members.size)
+  const [first, ...others] = agreeing.toSorted(newestFirst)
   if (first === undefined)
     return withoutMajority(
       instances,
@@ -61,7 +61,7 @@ export function groupView(
       sentence: `two groups: ${allOf([...first.members.keys()])}, and ${allOf([...apart.members.keys()])}. Nothing is done; a person decides whose writes count`,
     }
   return withMajority(
-    agreeing.map(({ witness }) => witness),
+    agreeing.map(({ witness }) => witness).filter(({ group }) => group.viewId === first.witness.group.viewId),
     first.members,
     { instances, expected },
   )
@@ -73,7 +73,7 @@ function withMajority(
   { instances, expected }: { instances: readonly InstanceView[]; expected: readonly InstanceName[] },
 ): GroupView {
   const primary = primaryBy(witnesses, instances)
-  const viewId = newestViewId(witnesses)
+  const viewId = witnesses[0]?.group.viewId ?? ''
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
   const size = `${expected.length - missing.length} of ${expected.length} members online`
   const leads = primary === null ? 'the group has no primary at this moment' : `${primary} is primary of the group`
@@ -82,26 +82,39 @@ function withMajority(
   return { condition: 'partial', primary, members, viewId, sentence: `${leads}, ${size}: ${allOf(states)}` }
 }
 
-/** The newest view counts: a member that has not heard of it yet still names the one before. */
+/** Of the newest view alone: a member that has not heard of it yet still names whom the view before made primary. */
 function primaryBy(witnesses: readonly Witness[], instances: readonly InstanceView[]): InstanceName | null {
   const named = witnesses.flatMap(({ group }) => {
     const primary = group.members.find(({ role, state }) => role === 'PRIMARY' && state === 'ONLINE')
-    const name = primary && nameAt(primary, instances)
-    return name === undefined ? [] : [{ name, view: viewNumber(group.viewId) }]
+    return (primary && nameAt(primary, instances)) ?? []
   })
-  const newest = Math.max(...named.map(({ view }) => view))
-  const [first, ...others] = new Set(named.filter(({ view }) => view === newest).map(({ name }) => name))
+  const [first, ...others] = new Set(named)
   return first === undefined || others.length > 0 ? null : first
 }
 
-function newestViewId(witnesses: readonly Witness[]): string {
-  const [newest] = witnesses.map(({ group }) => group.viewId).toSorted((a, b) => viewNumber(b) - viewNumber(a))
-  return newest ?? ''
+interface Seen {
+  readonly witness: Witness
+  readonly members: ReadonlyMap<InstanceName, MemberState>
 }
 
-/** `VIEW_ID` is `<fixed>:<number>`; the number grows with each view. */
-function viewNumber(viewId: string): number {
-  return Number(viewId.slice(viewId.lastIndexOf(':') + 1)) || 0
+/** Of two that call themselves the same view the larger one comes first. */
+function newestFirst(a: Seen, b: Seen): number {
+  return compareViews(b.witness.group.viewId, a.witness.group.viewId) || b.members.size - a.members.size
+}
+
+/**
+ * `VIEW_ID` is `<fixed>:<number>`. `fixed` is the time at which the group was formed (100 ns); the number grows with
+ * each view of that group.
+ */
+function compareViews(one: string, other: string): number {
+  const [a, b] = [partsOf(one), partsOf(other)]
+  const difference = a.fixed === b.fixed ? a.number - b.number : a.fixed - b.fixed
+  return difference === 0n ? 0 : difference > 0n ? 1 : -1
+}
+
+function partsOf(viewId: string): { readonly fixed: bigint; readonly number: bigint } {
+  const [, fixed = '0', number = '0'] = /^(\d+):(\d+)$/.exec(viewId) ?? []
+  return { fixed: BigInt(fixed), number: BigInt(number) }
 }
 
 function withoutMajority(
