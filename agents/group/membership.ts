@@ -70,7 +70,7 @@ function starts({ jobs, nowMs }: View, member: Membership, forms: boolean): Next
   const pauseMs = jobs.groupPause.untilMs - nowMs
   if (pauseMs > 0) return { ...waits(member, `${what} after a pause${before}`), next: { afterMs: pauseMs } }
   return {
-    steps: [joinGroup(member, forms)],
+    steps: [joinGroup(member.assignment, member.task, forms)],
     then: { converged: { revision: assignment.revision, done: false, sentence: what } },
     next: 'when something changes',
   }

@@ -1,10 +1,10 @@
 import { groupAddress } from '../../failover/protocol/group-address.ts'
+import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { changeLife } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import { step, type Step } from '../instance/pass.ts'
 import type { GroupPort } from '../ports/group.ts'
-import type { Membership } from './membership.ts'
 import { leadsGroup } from './stage.ts'
 
 /** Steps of a member. What each one is for is told where the steps are decided (`membership.ts`). */
@@ -67,7 +67,7 @@ export const leaveGroup = step('leave the group', (parts) => groupOf(parts).stop
 const applyMs = 60_000
 
 /** A start takes until this server is in a view: it goes on in the background, and is begun once. */
-export function joinGroup({ assignment, task }: Membership, forms: boolean): Step {
+export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolean): Step {
   return step(forms ? 'form the group' : 'join the group', async (parts) => {
     const { jobs, config, notices, file } = parts
     const others = assignment.peers.filter(({ instance }) => instance !== config.instance)
