@@ -5,7 +5,7 @@ import type { Parts } from '../instance/parts.ts'
 
 /**
  * Puts managed settings right that somebody changed while the server runs. A primary on which durability was in doubt
- * meanwhile says so before that (`agents/semisync/primary.ts`).
+ * meanwhile says so before that (`agents/semisync/put-right.ts`).
  */
 export async function keepSettings(parts: Parts, state: ServerState): Promise<void> {
   const { changedSettings: changed = [] } = state

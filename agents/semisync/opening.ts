@@ -12,6 +12,7 @@ import {
   lockOut,
   prepareToOpen,
 } from './primary-steps.ts'
+import { putsRight } from './put-right.ts'
 import { keepMarked, whyNotOpen, type Led } from './standing.ts'
 
 /** Clients come back and the first replica connects in this time: what nobody waits for is not done beside that. */
@@ -85,12 +86,16 @@ function applies({ state }: Led, leading: Leading): NextPass {
 function setsGates({ assignment, state }: Led, leading: Leading): NextPass {
   const { revision } = assignment
   return {
-    steps: prepareToOpen(assignment, state.channel !== null && !leading.wasPrepared),
+    steps: [
+      ...prepareToOpen(assignment, state.channel !== null && !leading.wasPrepared),
+      ...(leading.inPlace ? [outdate] : []),
+    ],
     then: {
       life: { stage: { ...leading, step: 'gated', applied: assignment } },
       converged: { revision, done: false, sentence: 'gates and acknowledgements are set' },
     },
-    next: 'at once',
+    // What differs after this look was changed by another hand.
+    next: leading.inPlace ? 'after a look' : 'at once',
   }
 }
 
@@ -105,18 +110,7 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
       next: 'when something changes',
     }
   const why = whyNotOpen(view, assignment, state)
-  if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) {
-    const sentence =
-      why === null
-        ? `offline until ${counted(acks, 'replica')} ${acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
-        : `closed: ${why}`
-    return {
-      // The server waits for replicas: another one would wait for them too.
-      now: { course: { openingSince: null }, converged: { sentence } },
-      steps: keepMarked(view, led),
-      next: 'when something changes',
-    }
-  }
+  if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) return awaitsMarker(view, led, why)
   return {
     steps: [...(why === null ? [letIn] : []), outdate, ...keepMarked(view, led)],
     then: {
@@ -126,5 +120,25 @@ function opens(view: View, led: Led, leading: Leading): NextPass {
       converged: { revision, done: true, sentence: `primary of epoch ${epoch}` },
     },
     next: { afterMs: tidyAfterMs },
+  }
+}
+
+/**
+ * Offline until a marker proves what recovery committed. A hand may switch acknowledgements off meanwhile: a marker
+ * returns then, and proves nothing.
+ */
+function awaitsMarker(view: View, led: Led, why: string | null): NextPass {
+  const { assignment, state } = led
+  const { acks } = assignment
+  const { steps, isDoubted } = putsRight(assignment, state)
+  const sentence =
+    why === null
+      ? `offline until ${counted(acks, 'replica')} ${acks === 1 ? 'acknowledges' : 'acknowledge'} a marker`
+      : `closed: ${why}`
+  return {
+    // The server waits for replicas: another one would wait for them too.
+    now: { course: { openingSince: null }, converged: { sentence } },
+    steps: [...steps, ...(steps.length > 0 ? [outdate] : []), ...keepMarked(view, led, isDoubted)],
+    next: 'when something changes',
   }
 }

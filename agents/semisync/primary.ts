@@ -1,25 +1,11 @@
 import type { PrimaryAssignment } from '../../failover/protocol/order.ts'
-import { restsDurabilityOn } from '../../failover/protocol/runtime-settings.ts'
-import { counted } from '../../src/common/text/words.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
-import { keepSettings } from '../guard/managed-settings.ts'
 import { leadingOf, type Leading } from '../instance/life.ts'
-import { notice, outdate, step, type NextPass, type Step, type View } from '../instance/pass.ts'
-import { sentenceAbout, strangersAmong } from './acknowledgers.ts'
+import { notice, outdate, type NextPass, type View } from '../instance/pass.ts'
 import { nextOfOpening } from './opening.ts'
-import {
-  assignmentApplied,
-  changeAcknowledgements,
-  changeGates,
-  cutOff,
-  doubt,
-  forgetApplied,
-  kill,
-  letIn,
-  restartForCopy,
-  runEvents,
-} from './primary-steps.ts'
+import { assignmentApplied, doubt, forgetApplied, kill, letIn, restartForCopy, runEvents } from './primary-steps.ts'
+import { putsRight } from './put-right.ts'
 import { closes, isClosedForCopy, keepMarked, whyNotOpen, type Led } from './standing.ts'
 
 /** The next pass towards being the primary of this assignment. Pure. */
@@ -68,18 +54,14 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
     const doubts = isLoosened(state, leading.applied ?? assignment) ? [doubt(assignment)] : []
     return { ...pass, now, steps: [...doubts, ...(pass.steps ?? [])] }
   }
-  const acknowledgements = keepsAcknowledgements(assignment, state)
-  const settings = keepsSettings(assignment, state)
-  const isDoubted = [...acknowledgements, ...settings].some(({ name }) => name === doubt(assignment).name)
+  const putRight = putsRight(assignment, state)
   const tidied = tidiesUp(view, state, leading)
   const open = keepsOpen(view, assignment, state)
   return {
     now,
     steps: [
-      ...keepsGates(assignment, state),
-      ...acknowledgements,
-      ...settings,
-      ...keepMarked(view, led, isDoubted),
+      ...putRight.steps,
+      ...keepMarked(view, led, putRight.isDoubted),
       ...(open.steps ?? []),
       ...(tidied.steps ?? []),
     ],
@@ -92,51 +74,6 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
 function isLoosened({ semiSyncSource }: ServerState, { acks }: PrimaryAssignment): boolean {
   const { enabled, acks: k, intact } = semiSyncSource
   return acks > 0 && (!enabled || k < acks || !intact)
-}
-
-function keepsGates(assignment: PrimaryAssignment, state: ServerState): readonly Step[] {
-  const wanted = [...assignment.counted, ...assignment.catchingUp].toSorted()
-  if (wanted.join() === state.openGates.toSorted().join()) return []
-  const was = state.openGates.join(', ') || 'nobody'
-  return [
-    notice(
-      'GatesSet',
-      `replication accounts are unlocked for ${wanted.join(', ') || 'nobody'} again (by another hand they were for ${was})`,
-    ),
-    ...changeGates(wanted, state),
-  ]
-}
-
-function keepsAcknowledgements(assignment: PrimaryAssignment, state: ServerState): readonly Step[] {
-  const { acks } = assignment
-  const { enabled, acks: k, intact } = state.semiSyncSource
-  const inForce = enabled ? k : 0
-  const isLoose = acks > 0 && !intact
-  const was = isLoose ? 'its time-out, wait point or wait_no_replica was changed' : `it was ${inForce}`
-  const again = `writes wait for ${counted(acks, 'acknowledgement')} again (by another hand ${was})`
-  const strangers = strangersAmong(state.dumpThreads, assignment)
-  return [
-    ...(inForce !== acks || isLoose
-      ? [doubt(assignment), changeAcknowledgements(acks), notice('AcknowledgementsSet', again)]
-      : []),
-    ...(strangers.length > 0
-      ? [
-          doubt(assignment),
-          notice('StrangerAcknowledges', sentenceAbout(strangers, assignment)),
-          cutOff(strangers.map(({ threadId }) => threadId)),
-        ]
-      : []),
-  ]
-}
-
-/** On disk that the tail is in doubt, before anything is put right. */
-function keepsSettings(assignment: PrimaryAssignment, state: ServerState): readonly Step[] {
-  const { changedSettings: changed = [] } = state
-  if (changed.length === 0) return []
-  return [
-    ...(changed.some(({ name }) => restsDurabilityOn(name)) ? [doubt(assignment)] : []),
-    step('put settings right', (parts) => keepSettings(parts, state)),
-  ]
 }
 
 function keepsOpen(view: View, assignment: PrimaryAssignment, state: ServerState): Pick<NextPass, 'steps' | 'then'> {

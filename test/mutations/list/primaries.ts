@@ -12,8 +12,8 @@ export const primaries: readonly Mutation[] = [
     rule: 'A primary that starts again in place stays offline until a marker is acknowledged.',
     heading: 'Starting again in place',
     file: 'agents/semisync/opening.ts',
-    find: 'if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) {',
-    replace: 'if (leading.inPlace && acks < 0) {',
+    find: 'if (leading.inPlace && acks > 0 && view.life.markedRevision < revision) return',
+    replace: 'if (leading.inPlace && acks < 0) return',
     family: 'restarts',
   },
   {
