@@ -3,6 +3,7 @@ import type { Analyses, Decision } from '../protocol/decision.ts'
 import type { SwitchoverIntent } from '../protocol/record.ts'
 import type { ShownGroup } from '../../topology/group/shown-group.ts'
 import type { DecisionInput, LiveView, Situation } from '../judge/situation.ts'
+import type { Verdict } from '../judge/verdict.ts'
 import type { FlowStep } from './step.ts'
 
 /** Who would take over, or why nobody can. */
@@ -39,10 +40,17 @@ export interface Mode extends Switches {
   analyse(input: DecisionInput): Analyses
   /** The replication group as people are shown it. Absent in a mode that has none. */
   groupShown?(input: DecisionInput): ShownGroup | undefined
+  /** What is known of the primary: a person's failover is refused while all is well. */
+  judge(situation: Situation): Verdict
   /** What a failover does, step by step, for a dry run. */
   stepsOfFailover(situation: Situation, to: InstanceName | null): readonly string[]
   /** Why a failover to this instance cannot end with that instance as primary; null where a failover may. */
   whyNeverTo(situation: Situation, to: InstanceName, acceptLoss: boolean): string | null
+  /**
+   * What a failover that accepts loss would give up, as far as it is known, in words, for a dry run. Absent: what
+   * silent and dead members hold.
+   */
+  lossOfFailover?(situation: Situation, to: InstanceName | null): string
   /** Whether a failover needs to give nothing up, as far as that is known before anybody promised. */
   isSafePossible(situation: Situation): boolean
   /** What it means to let `to` lead a cluster without a record, whatever others hold; or why that cannot be. */

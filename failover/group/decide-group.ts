@@ -1,6 +1,6 @@
 import { groupView, type GroupView } from '../../topology/group/group-view.ts'
 import { shownGroup, type ShownGroup } from '../../topology/group/shown-group.ts'
-import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import { instanceOf } from '../../topology/snapshot/member.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
@@ -11,13 +11,14 @@ import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
 import { liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
+import { judgePrimary, type Verdict } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
 import { membershipStep } from './membership.ts'
-import { rebootStep, stepsOfReboot, whyNoReboot } from './reboot.ts'
+import { lossOfReboot, rebootStep, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts'
 
 /** What Regent decides and plans for a cluster that is one MySQL replication group. */
@@ -27,14 +28,19 @@ export const group: Mode = {
   groupShown,
   planSwitchover,
   beginSwitchover,
+  judge,
   stepsOfFailover: stepsOfReboot,
-  whyNeverTo,
+  whyNeverTo: whyNeverForms,
+  lossOfFailover: lossOfReboot,
   isSafePossible: (situation) => whyNoReboot(situation) === null,
   planForcedBootstrap,
 }
 
-function whyNeverTo(situation: Situation, to: InstanceName): string | null {
-  return situation.snapshot.instances.some(({ name }) => name === to) ? null : `there is no instance ${to}`
+/** A primary whose server runs is of no use without a majority. */
+function judge(situation: Situation): Verdict {
+  const { primary, sentence } = viewOf(situation)
+  if (primary !== null && situation.record.group?.forming !== true) return judgePrimary(situation)
+  return { kind: 'unknown', sentence, witnesses: [], revisitMs: null }
 }
 
 /**

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { gtids, type ViewOverrides } from '../../topology/testing.ts'
 import { groupName, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
-import { decide } from '../decide.ts'
+import { decide, modeOf } from '../decide.ts'
+import { isWell } from '../judge/verdict.ts'
 import { committed, memberElsewhere, ordersOf, shop0, shop1, shop2 } from '../testing.ts'
-import { stepsOfReboot, whyNoReboot } from './reboot.ts'
+import { lossOfReboot, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { aGroupSituation, groupRecord, nobodyIn, revision, tasksIn, type GroupSituation } from './testing-group.ts'
 
 const silent = { reachable: false } as const
@@ -25,6 +26,13 @@ function after(given: GroupSituation = {}) {
   return decide(aGroupSituation({ sees: nobodyIn, ...given }))
 }
 
+/** shop-0 alone holds the last of 100 transactions, shop-1 two of its own, shop-2 neither. */
+const own = `${gtids('shop-0', 99)},${gtids('shop-1', 2)}`
+const divergent = {
+  'shop-0': promised(100),
+  'shop-1': promised(99, { promiseReport: { epoch: 2, holds: own, executed: own, asPrimary: false } }),
+  'shop-2': promised(99),
+}
 const allPromised = { 'shop-0': promised(100), 'shop-1': promised(100), 'shop-2': promised(100) }
 
 describe('After a full outage', () => {
@@ -77,13 +85,11 @@ describe('After a full outage', () => {
     expect(committed(after({ views: { ...allPromised, 'shop-0': promised(99) } })).primary).toBe(shop1)
   })
 
-  it('nobody leads where each lacks something, and each is named with what it lacks', () => {
-    const other = gtids('shop-1', 2)
-    const errant = promised(100, { promiseReport: { epoch: 2, holds: other, executed: other, asPrimary: false } })
-    const decision = after({ views: { ...allPromised, 'shop-1': errant } })
+  it('nobody leads where each lacks something: what each alone holds is said, and how a person decides', () => {
+    const decision = after({ views: divergent })
     expect(decision).toMatchObject({ actions: [], blocked: true })
     expect(decision.sentence).toBe(
-      'no member holds everything that the others hold (shop-0 lacks 2, shop-1 lacks 100, shop-2 lacks 2 transactions): a person decides whose to give up',
+      'no member holds everything that the others hold: shop-0 alone holds 1 transaction and lacks 2, shop-1 alone holds 2 transactions and lacks 1 and shop-2 alone holds 0 transactions and lacks 3. A person decides who leads, and gives up what that one lacks: regent failover --accept-loss --to <instance>',
     )
   })
 
@@ -115,7 +121,7 @@ describe('Where a member that the record names does not answer', () => {
   it('it is named, and nobody is asked for anything', () => {
     const decision = after({ views: { 'shop-2': silent } })
     expect(decision.sentence).toBe(
-      'nobody who answers is in the group, and nothing is known of shop-2. shop-2 may hold what was acknowledged last and does not answer: bring it back, or give up what only it may hold: regent failover shop --accept-loss',
+      'nobody who answers is in the group, and nothing is known of shop-2. shop-2 may hold what was acknowledged last and does not answer: bring it back, or give up what only it may hold: regent failover --accept-loss',
     )
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.actions.filter(({ kind }) => kind !== 'assign')).toEqual([])
@@ -153,10 +159,60 @@ describe('Where a member that the record names does not answer', () => {
     ])
   })
 
-  it('the member that a person names leads, but only with everything that those who answer hold', () => {
+  it('the member that a person names leads where it holds everything that those who answer hold', () => {
     expect(committed(after({ views, ...forced(true, 'shop-1') })).primary).toBe(shop1)
+  })
+
+  it('one that lacks something leads only where loss is accepted: what others hold is named, and they are left out', () => {
     const behind = { ...views, 'shop-1': promised(99) }
-    expect(after({ views: behind, ...forced(true, 'shop-1') })).toMatchObject({ actions: [], blocked: true })
+    expect(committed(after({ views: behind, ...forced(true) })).primary).toBe(shop0)
+    const decision = after({ views: behind, ...forced(true, 'shop-1') })
+    expect(committed(decision)).toMatchObject({ primary: shop1, syncSet: [] })
+    expect(decision.sentence).toBe(
+      'shop-1 forms the group anew: a person chose its 99 transactions; given up: 1 transaction of shop-0 and what only shop-2 may hold',
+    )
+  })
+})
+
+describe('Where members each hold something that the others lack', () => {
+  it('a person who accepts loss and names nobody is told whom to choose from', () => {
+    expect(after({ views: divergent, ...forced(true) })).toMatchObject({
+      actions: [],
+      blocked: true,
+      sentence: expect.stringContaining('shop-1 alone holds 2 transactions and lacks 1') as string,
+    })
+  })
+
+  it('a person who names somebody without accepting loss is told what would be given up', () => {
+    const decision = after({ views: divergent, ...forced(false, 'shop-0') })
+    expect(decision).toMatchObject({ actions: [], blocked: true })
+    expect(decision.sentence).toBe(
+      'shop-0 lacks 2 transactions that others hold: to give them up, use: regent failover --accept-loss --to shop-0',
+    )
+  })
+
+  it('the one that a person names leads a group of another name, and those that hold more are no members of it', () => {
+    const decision = after({ views: divergent, ...forced(true, 'shop-0') })
+    expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop0, syncSet: [shop2], group: { forming: true } })
+    expect(committed(decision).group?.name).not.toBe(groupName)
+    expect(decision.sentence).toBe(
+      'shop-0 forms the group anew: a person chose its 100 transactions; given up: 2 transactions of shop-1',
+    )
+  })
+
+  it('nobody leads by a person’s word before everybody who answers was compared', () => {
+    const views = { ...divergent, 'shop-2': {} }
+    expect(ordersOf(after({ views, ...forced(true, 'shop-0') }))).toEqual(['promise shop-2 2@5'])
+  })
+
+  it('what a choice would give up is known beforehand', () => {
+    const situation = aGroupSituation({ sees: nobodyIn, views: { ...divergent, 'shop-2': silent } })
+    expect(lossOfReboot(situation, 'shop-0')).toBe(
+      '2 transactions of shop-1 and what only shop-2 may hold would be given up',
+    )
+    expect(lossOfReboot(aGroupSituation({ sees: nobodyIn, views: allPromised }), null)).toBe(
+      'nothing that is known of would be given up',
+    )
   })
 })
 
@@ -214,4 +270,29 @@ it('What a reboot does, and why it cannot be without loss, is said beforehand', 
   ])
   expect(whyNoReboot(aGroupSituation())).toBeNull()
   expect(whyNoReboot(aGroupSituation({ views: { 'shop-1': silent } }))).toBe('shop-1 does not answer')
+})
+
+it('Who cannot form the group anew, whatever is given up, is said beforehand', () => {
+  const situation = aGroupSituation({ record: { syncSet: [shop1] }, views: { 'shop-1': silent } })
+  expect(whyNeverForms(situation, 'shop-0')).toBeNull()
+  expect(whyNeverForms(situation, 'shop-1')).toBe('shop-1 does not answer')
+  expect(whyNeverForms(situation, 'shop-2')).toBe('shop-2 is no member of the group that the record names')
+  expect(whyNeverForms(situation, 'shop-7')).toBe('there is no instance shop-7')
+})
+
+describe('A person’s failover', () => {
+  const judged = (given: GroupSituation) => {
+    const situation = aGroupSituation(given)
+    return isWell(modeOf(situation.spec).judge(situation))
+  }
+
+  it('is for a group without a majority, also where the server of its primary runs', () => {
+    expect(judged({ sees: nobodyIn })).toBe(false)
+    expect(judged({ record: groupRecord(true) })).toBe(false)
+  })
+
+  it('is for nobody while the group has a primary that is well', () => {
+    expect(judged({})).toBe(true)
+    expect(judged({ views: { 'shop-0': { process: 'dead' } } })).toBe(false)
+  })
 })

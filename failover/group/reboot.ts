@@ -1,14 +1,13 @@
 import type { GroupView } from '../../topology/group/group-view.ts'
-import { GtidSet } from '../../topology/gtid/gtid-set.ts'
-import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
-import { allOf, counted } from '../../src/common/text/words.ts'
+import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
+import { allOf } from '../../src/common/text/words.ts'
 import { orderFor } from '../flows/assignments.ts'
 import { step, type FlowStep } from '../flows/step.ts'
-import { promisedBy, type Promised } from '../judge/promised.ts'
+import { promisedBy } from '../judge/promised.ts'
 import { liveView, type Situation } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
-import { assignmentOrders, groupNameFor } from './assignments.ts'
+import { assignmentOrders } from './assignments.ts'
+import { formAnew, lossBy } from './forming-anew.ts'
 
 /** Everybody who may hold what was acknowledged: the record never names fewer than may have been members. */
 function everybody({ record }: Situation): readonly MemberId[] {
@@ -41,7 +40,7 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
       missing.map((member) => promiseAction(situation, member, next)),
       { flow: 'failover', blocked: true, revisitMs: 1_000 },
     )
-  return formAnew(situation, promised, { accepted, to: forced?.to ?? null })
+  return formAnew(situation, promised, { accepted, acceptLoss: forced?.acceptLoss === true, to: forced?.to ?? null })
 }
 
 function silentMembers(situation: Situation): readonly MemberId[] {
@@ -50,60 +49,12 @@ function silentMembers(situation: Situation): readonly MemberId[] {
 
 function waitForSilent(situation: Situation, view: GroupView, silent: readonly MemberId[]): FlowStep {
   const names = allOf(silent.map(instanceOf))
-  const advice = `bring ${silent.length === 1 ? 'it' : 'them'} back, or give up what only ${silent.length === 1 ? 'it' : 'they'} may hold: regent failover ${situation.cluster} --accept-loss`
+  const advice = `bring ${silent.length === 1 ? 'it' : 'them'} back, or give up what only ${silent.length === 1 ? 'it' : 'they'} may hold: regent failover --accept-loss`
   return step(
     `${view.sentence}. ${names} may hold what was acknowledged last and ${silent.length === 1 ? 'does' : 'do'} not answer: ${advice}`,
     assignmentOrders(situation),
     { blocked: true, revisitMs: 1_000 },
   )
-}
-
-/** The present primary is preferred, then the lowest ordinal. */
-function formAnew(
-  situation: Situation,
-  promised: readonly Promised[],
-  { accepted, to }: { accepted: readonly MemberId[]; to: InstanceName | null },
-): FlowStep {
-  const { record } = situation
-  const union = promised.reduce((all, { holds }) => all.union(holds), GtidSet.empty)
-  const [leader] = promised
-    .filter(({ holds, member }) => holds.contains(union) && (to === null || instanceOf(member) === to))
-    .toSorted((a, b) => rank(situation, a.member) - rank(situation, b.member))
-  if (leader === undefined || record.group === undefined) {
-    const each = promised.map(({ member, holds }) => `${instanceOf(member)} lacks ${union.subtract(holds).count()}`)
-    return step(
-      `no member holds everything that the others hold (${each.join(', ')} transactions): a person decides whose to give up`,
-      [],
-      { blocked: true, revisitMs: 1_000 },
-    )
-  }
-  const name = instanceOf(leader.member)
-  const given = accepted.length === 0 ? '' : `; given up: what only ${allOf(accepted.map(instanceOf))} may hold`
-  const why = `${name} forms the group anew: it holds all ${counted(union.count(), 'transaction')} of ${allOf(promised.map(({ member }) => instanceOf(member)))}${given}`
-  const next: ClusterRecord = {
-    ...record,
-    epoch: record.epoch + 1,
-    revision: record.revision + 1,
-    primary: leader.member,
-    // They hold nothing that the leader has not, and are all there is where the leader is lost before they joined.
-    syncSet: promised.map(({ member }) => member).filter((member) => member !== leader.member),
-    leaving: [],
-    intent: null,
-    group: { name: accepted.length === 0 ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
-  }
-  return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
-}
-
-/**
- * Members name their transactions by the group. What was given up would have the names of what the group does next, and
- * nobody could tell the two apart: such a group has another name.
- */
-function nameAfterLoss({ cluster, record }: Situation, leader: MemberId): string {
-  return groupNameFor(cluster, `${leader} ${record.epoch + 1}`)
-}
-
-function rank({ record }: Situation, member: MemberId): number {
-  return member === record.primary ? -1 : ordinalOf(instanceOf(member))
 }
 
 function promiseAction(situation: Situation, member: MemberId, epoch: number): Action {
@@ -117,7 +68,25 @@ function promiseAction(situation: Situation, member: MemberId, epoch: number): A
 /** Why the group cannot be formed anew without giving anything up; null where it can. */
 export function whyNoReboot(situation: Situation): string | null {
   const silent = silentMembers(situation)
-  return silent.length === 0 ? null : `${allOf(silent.map(instanceOf))} does not answer`
+  return silent.length === 0
+    ? null
+    : `${allOf(silent.map(instanceOf))} ${silent.length === 1 ? 'does' : 'do'} not answer`
+}
+
+/** Why this instance cannot form the group anew, whatever a person gives up; null where it may. */
+export function whyNeverForms(situation: Situation, to: InstanceName): string | null {
+  if (!situation.snapshot.instances.some(({ name }) => name === to)) return `there is no instance ${to}`
+  const member = everybody(situation).find((one) => instanceOf(one) === to)
+  if (member === undefined) return `${to} is no member of the group that the record names`
+  return liveView(situation.snapshot, member) === undefined ? `${to} does not answer` : null
+}
+
+/** What a person would give up, as far as it is known, in words. */
+export function lossOfReboot(situation: Situation, to: InstanceName | null): string {
+  const promised = everybody(situation).flatMap(
+    (member) => promisedBy(situation, member, situation.record.epoch + 1) ?? [],
+  )
+  return lossBy(promised, { accepted: silentMembers(situation), acceptLoss: true, to })
 }
 
 export function stepsOfReboot(situation: Situation): readonly string[] {

@@ -44,6 +44,7 @@ export const semisync: Mode = {
   analyse: analyseSemisync,
   planSwitchover,
   beginSwitchover,
+  judge: judgePrimary,
   stepsOfFailover,
   whyNeverTo,
   isSafePossible,

@@ -108,14 +108,14 @@ export class Operations {
     const situation = this.#situation()
     if (request.to !== undefined) this.#mustExist(situation, request.to)
     this.#mustBeAlone('failover', request, situation)
-    const verdict = judgePrimary(situation)
+    const verdict = modeOf(situation.spec).judge(situation)
     if (isWell(verdict)) throw this.#refusal(request, `no failover: ${verdict.sentence}; use a switchover`)
     const { to = null, acceptLoss, dryRun } = request
     const past = to === null ? undefined : viewNamed(situation.snapshot, to)?.past
     if (past !== undefined) return this.#vouchFor(past, request)
     this.#mustLeadTo(situation, request)
     if (dryRun) {
-      const loss = acceptLoss ? `; writes that only ${this.#missing(situation)} hold would be given up` : ''
+      const loss = acceptLoss ? `; ${this.#lossOf(situation, to)}` : ''
       const sentence = `would fail over: ${verdict.sentence}${loss}`
       return { done: false, dryRun, sentence, plan: modeOf(situation.spec).stepsOfFailover(situation, to) }
     }
@@ -372,6 +372,11 @@ export class Operations {
     const known = snapshot.instances.map(({ name }) => name)
     if (!known.includes(instance))
       throw new RegentError('REGENT_NOT_FOUND', `there is no instance ${instance}; there are ${known.join(', ')}`)
+  }
+
+  #lossOf(situation: Situation, to: InstanceName | null): string {
+    const known = modeOf(situation.spec).lossOfFailover?.(situation, to)
+    return known ?? `writes that only ${this.#missing(situation)} hold would be given up`
   }
 
   #missing(situation: Situation): string {
