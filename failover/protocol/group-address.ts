@@ -7,7 +7,11 @@ export function groupHost(host: string): string {
   return host.startsWith('127.') ? '127.0.0.1' : host
 }
 
-/** `host:port` as `group_replication_local_address` and `group_replication_group_seeds` want it. */
+/**
+ * `host:port` as `group_replication_local_address` and `group_replication_group_seeds` want it; an address of IPv6 in
+ * brackets.
+ */
 export function groupAddress({ host, port }: { readonly host: string; readonly port: number }): string {
-  return `${groupHost(host)}:${port}`
+  const named = groupHost(host)
+  return named.includes(':') ? `[${named}]:${port}` : `${named}:${port}`
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aSnapshot, type ViewOverrides } from '../testing.ts'
+import { aSnapshot, uuidOf, type ServerOverrides, type ViewOverrides } from '../testing.ts'
 import { groupName, groupViews, outsideGroup, viewId, type GroupShape } from '../testing-group.ts'
 import { groupView } from './group-view.ts'
 
@@ -232,6 +232,27 @@ describe('Of the group nothing is said by a server', () => {
     expect(
       seen({ 'shop-2': joining }, { 'shop-0': { reachable: false }, 'shop-1': { reachable: false } }),
     ).toMatchObject({ condition: 'partial', primary: 'shop-0' })
+  })
+})
+
+describe('A member is', () => {
+  const elsewhere: ServerOverrides = { uuid: uuidOf('shop-9') }
+
+  it('the instance of its server, at whatever address that is by now', () => {
+    const snapshot = aSnapshot(groupViews({ 'shop-0': out, 'shop-1': without0, 'shop-2': without0 }))
+    const moved = snapshot.instances.map((view) => (view.name === 'shop-2' ? { ...view, host: '127.24.1.77' } : view))
+    const { members } = groupView({ instances: moved }, { name: groupName, expected: ['shop-1', 'shop-2'], frozenMs })
+    expect([...members.keys()]).toEqual(['shop-1', 'shop-2'])
+  })
+
+  it('nobody whose server is another one, though it has the address now', () => {
+    const { members } = seen({ 'shop-1': out }, { 'shop-1': { server: elsewhere } })
+    expect([...members.keys()]).toEqual(['shop-0', '127.24.1.2:3306', 'shop-2'])
+  })
+
+  it('the instance at its address where nothing is known of the server there', () => {
+    const { members } = seen({}, { 'shop-1': { process: 'dead', server: null } })
+    expect([...members.keys()]).toEqual(['shop-0', 'shop-1', 'shop-2'])
   })
 })
 

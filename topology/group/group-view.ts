@@ -1,5 +1,5 @@
 import { allOf } from '../../src/common/text/words.ts'
-import type { GroupState, MemberState, Observation } from '../snapshot/observation.ts'
+import type { GroupMember, GroupState, MemberState, Observation } from '../snapshot/observation.ts'
 import { hasMajority } from './majority.ts'
 import type { InstanceName } from '../snapshot/member.ts'
 import type { InstanceView, Snapshot } from '../snapshot/snapshot.ts'
@@ -86,7 +86,7 @@ function withMajority(
 function primaryBy(witnesses: readonly Witness[], instances: readonly InstanceView[]): InstanceName | null {
   const named = witnesses.flatMap(({ group }) => {
     const primary = group.members.find(({ role, state }) => role === 'PRIMARY' && state === 'ONLINE')
-    return (primary && nameAt(primary, instances)) ?? []
+    return (primary && nameOf(primary, instances)) ?? []
   })
   const [first, ...others] = new Set(named)
   return first === undefined || others.length > 0 ? null : first
@@ -152,11 +152,17 @@ function isMember(state: MemberState): boolean {
 
 function membersOf(group: GroupState, instances: readonly InstanceView[]): ReadonlyMap<InstanceName, MemberState> {
   return new Map(
-    group.members.map((member) => [nameAt(member, instances) ?? `${member.host}:${member.port}`, member.state]),
+    group.members.map((member) => [nameOf(member, instances) ?? `${member.host}:${member.port}`, member.state]),
   )
 }
 
-/** The instance at a member's address. */
-function nameAt({ host, port }: { host: string; port: number }, instances: readonly InstanceView[]) {
-  return instances.find((view) => view.host === host && view.port === port)?.name
+/**
+ * The instance that a member is, by its server. One that came back at another address is the same as the member that
+ * the group has not expelled yet; and what is now at the address of a member that is gone may be another instance. The
+ * address tells where nothing is known of the server.
+ */
+function nameOf({ uuid, host, port }: GroupMember, instances: readonly InstanceView[]): InstanceName | undefined {
+  const uuidOf = ({ observation }: InstanceView) => observation?.server?.uuid
+  const isThere = (view: InstanceView) => view.host === host && view.port === port && uuidOf(view) === undefined
+  return (instances.find((view) => uuidOf(view) === uuid) ?? instances.find(isThere))?.name
 }
