@@ -13,6 +13,7 @@ import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { describeDowntime, downtimesAt } from '../judge/downtime.ts'
 import { wantedInstances, type DecisionInput } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
+import { costOfSize } from '../protocol/spec.ts'
 import { analyseMembers } from './analyse-members.ts'
 
 /** What is wrong with a cluster that is one replication group, the worst first. */
@@ -120,14 +121,9 @@ function analyseForgetful({ name, observation }: InstanceView): readonly Analysi
   ]
 }
 
-/** With `2n` members a majority is one more than with `2n - 1`, and as few may be lost. */
 function analyseSize(input: DecisionInput): readonly Analysis[] {
   const wanted = wantedInstances(input)
   if (wanted === 1) return [warning('NotProtected', null, 'there is only one instance: what it loses is lost')]
-  if (wanted % 2 === 1) return []
-  const cost =
-    wanted === 2
-      ? 'when one of 2 members is lost the other is no majority, and writes wait for a person or for that member: use 3'
-      : `${wanted} members outlive the loss of ${wanted / 2 - 1} at once, no more than ${wanted - 1} do, and each write waits for one more of them: use ${wanted - 1} or ${wanted + 1}`
-  return [warning('GroupEvenSize', null, cost)]
+  const cost = costOfSize(input.spec, wanted)
+  return cost === undefined ? [] : [warning('GroupEvenSize', null, cost)]
 }

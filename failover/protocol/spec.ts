@@ -156,6 +156,25 @@ export function acksFor(spec: ClusterSpec, instances: number): number {
   return Math.min(spec.acks ?? Math.floor(instances / 2), instances - 1)
 }
 
+/**
+ * Whether replicas acknowledge, so that `acks` and `durability` say something. In mode group a majority of the group
+ * acknowledges, whatever they say.
+ */
+export function countsAcks({ mode }: Pick<ClusterSpec, 'mode'>): boolean {
+  return mode !== 'group'
+}
+
+/**
+ * What an even number of instances costs in this mode; undefined where it costs nothing. With `2n` members a majority
+ * is one more than with `2n - 1`, and as few may be lost.
+ */
+export function costOfSize({ mode }: Pick<ClusterSpec, 'mode'>, instances: number): string | undefined {
+  if (mode !== 'group' || instances % 2 === 1) return undefined
+  return instances === 2
+    ? 'when one of 2 members is lost the other is no majority, and writes wait for a person or for that member: use 3'
+    : `${instances} members outlive the loss of ${instances / 2 - 1} at once, no more than ${instances - 1} do, and each write waits for one more of them: use ${instances - 1} or ${instances + 1}`
+}
+
 /** A group takes no more (manual, "Group Replication Limitations"). */
 const mostMembers = 9
 

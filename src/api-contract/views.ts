@@ -83,7 +83,10 @@ export const instanceRowSchema = Type.Object(
     inSyncSet: Type.Boolean({
       description: 'Its acknowledgement counts. In mode group: the record admits it to the group.',
     }),
-    acknowledging: Type.Boolean({ description: 'It follows and acknowledges what it receives, as it was last seen.' }),
+    acknowledging: Type.Boolean({
+      description:
+        'It follows and acknowledges what it receives, as it was last seen. In mode group: it is heard and ONLINE.',
+    }),
     lagSeconds: nullable(Type.Number({ description: 'Null when idle or unknown.' })),
     backlog: nullable(Type.Integer({ description: 'Transactions received and not yet applied.' })),
     behind: Type.Boolean({

@@ -67,6 +67,7 @@ onApiServer('The status subresource', (api) => {
       executed: 'a:1-5',
       lagSeconds: null,
       inSyncSet: false,
+      member: 'ONLINE',
       reason: 'it leads',
     }
     const status = {
@@ -81,6 +82,10 @@ onApiServer('The status subresource', (api) => {
         sentence: 'no action',
         replicas: 3,
         ready: 3,
+      },
+      group: {
+        ...{ summary: '2 of 2 ONLINE, none may be lost', name: 'g', condition: 'online', viewId: '17:5' },
+        ...{ online: 2, expected: 2, mayBeLost: 0 },
       },
       instances: [instance, { ...instance, name: 'shop-1', role: 'replica', lagSeconds: 0.25, inSyncSet: true }],
       selector: 'regent.dev/cluster=shop',

@@ -282,6 +282,10 @@ onApiServer('The custom resource definition', (api) => {
       epoch: 7,
       syncSet: ['shop-0', 'shop-2'],
       sentence: 'no action: primary shop-1 is healthy',
+      group: {
+        ...{ summary: '3 of 3 ONLINE, 1 may be lost', name: 'g', condition: 'online' },
+        ...{ online: 3, expected: 3, mayBeLost: 1 },
+      },
     }
     await api.client.patch(mysqlClusters, key(), { status }, { subresource: 'status' })
     const { body } = await ask(api.access, { path: path(), accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' })
@@ -295,6 +299,7 @@ onApiServer('The custom resource definition', (api) => {
       'Primary',
       'Epoch',
       'Instances',
+      'Group',
       '(Sync set)',
       'Status',
       'Observed',
@@ -307,6 +312,7 @@ onApiServer('The custom resource definition', (api) => {
         'shop-1',
         7,
         3,
+        '3 of 3 ONLINE, 1 may be lost',
         '["shop-0","shop-2"]',
         'no action: primary shop-1 is healthy',
         expect.stringMatching(/^\d+[smhd]/),

@@ -40,6 +40,12 @@ describe('a new cluster', () => {
       'spec.acks is 3; allowed is less than spec.instances, 3: only replicas acknowledge',
     ],
     [
+      'more members than a group takes',
+      { mode: 'group', instances: 10 },
+      'REGENT_BAD_REQUEST',
+      'spec of shop: 10 instances in mode group; allowed is 1 to 9: a MySQL replication group takes no more members',
+    ],
+    [
       'strangers as primary',
       { primary: { never: ['mall-1'] } },
       'REGENT_BAD_REQUEST',
@@ -272,6 +278,19 @@ describe('a scale-in', () => {
     ).toContainEqual(['REGENT_BAD_REQUEST', expect.stringContaining('spec.acks is 2')])
   })
 
+  it('is refused where those that stay are no majority of the group, though the record admits them', () => {
+    const members = ['ONLINE', 'RECOVERING', 'MISSING', 'ONLINE', 'ONLINE']
+    const known = status(1, 2, 3, 4)
+    const instances = known.instances?.map((one, ordinal) => ({ ...one, member: members[ordinal] ?? '' })) ?? []
+    const before = five({ ...known, instances }, { mode: 'group' })
+    expect(refusalsOf(aCluster({ ...safe, mode: 'group', instances: 3 }), before)).toEqual([
+      [
+        'REGENT_REFUSED',
+        'spec.instances is 3; of those that would stay shop-0 takes part, and durability needs 2: bring back shop-1, shop-2 first',
+      ],
+    ])
+  })
+
   it('is left to the controller where nothing is known of the instances', () => {
     expect(refusalsOf(aCluster({ ...safe, instances: 3 }), five(undefined))).toEqual([])
   })
@@ -286,7 +305,10 @@ describe('what is legal and dangerous', () => {
     [{ instances: 1 }, 'spec.instances is 1: nothing protects the data'],
     [{ instances: 2 }, 'spec.instances is 2: when one is lost writes wait'],
     [{ instances: 2, durability: 'available' }, 'writes go on unprotected'],
-    [{ acks: 0 }, 'spec.acks is 0'],
+    [{ acks: 0 }, 'spec.acks is 0: a failover may lose'],
+    [{ mode: 'group', instances: 2 }, 'spec.instances is 2: when one of 2 members is lost the other is no majority'],
+    [{ mode: 'group', instances: 4 }, 'spec.instances is 4: 4 members outlive the loss of 1 at once'],
+    [{ mode: 'group', acks: 0 }, 'spec.acks is 0, without effect in mode group'],
     [{ agentResources: { limits: { cpu: '100m' } } }, 'spec.agentResources.limits.cpu is set'],
     [{ image: 'mysql' }, 'spec.image "mysql" names no version'],
     [{ image: 'mysql:latest' }, 'names no version'],

@@ -5,7 +5,7 @@ import { codeOf, describeError, RegentError } from '../../common/errors/errors.t
 import { oldestVersion } from '../../common/mysql/mysql-version.ts'
 import { complaintAbout } from '../../common/input/schema-complaint.ts'
 import { canonicalName, checkServerSettings } from '../../../failover/protocol/server-settings.ts'
-import { acksFor } from '../../../failover/protocol/spec.ts'
+import { acksFor, costOfSize, countsAcks } from '../../../failover/protocol/spec.ts'
 import { instanceName } from '../../../topology/snapshot/member.ts'
 import { coreSpecOf } from '../spec/core-spec.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
@@ -250,23 +250,33 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
   const staying = Array.from({ length: spec.instances }, (_, ordinal) => instanceName(metadata.name, ordinal))
   const sound = instances
     .filter(({ name, inSyncSet }) => staying.includes(name) && (inSyncSet || name === primary))
+    .filter(({ member = 'ONLINE' }) => member === 'ONLINE')
     .map(({ name }) => name)
   const needed = acksFor(coreSpecOf(metadata.name, spec), spec.instances) + 1
   if (sound.length >= needed) return
   const missing = staying.filter((name) => !sound.includes(name)).join(', ')
   yield refusal(
     'REGENT_REFUSED',
-    `spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || 'none'} takes part, and durability needs ${needed}: bring back ${missing} first, or lower spec.acks`,
+    `spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || 'none'} takes part, and durability needs ${needed}: bring back ${missing} first${countsAcks(spec) ? ', or lower spec.acks' : ''}`,
   )
 }
 
 function warningsAbout({ spec }: MySQLCluster): readonly string[] {
   const { instances, acks, image = '', volumes, agentResources, pod, switchover, durability } = spec
   const whenLost = durability === 'strict' ? 'writes wait until it is back' : 'writes go on unprotected'
+  const cost = costOfSize(spec, instances)
   const warnings: readonly (readonly [boolean, string])[] = [
     [instances === 1, 'spec.instances is 1: nothing protects the data, and there is nobody to fail over to'],
-    [instances === 2, `spec.instances is 2: when one is lost ${whenLost}; use 3`],
-    [instances > 1 && acks === 0, 'spec.acks is 0: a failover may lose writes that clients saw acknowledged'],
+    [cost === undefined && instances === 2, `spec.instances is 2: when one is lost ${whenLost}; use 3`],
+    [cost !== undefined, `spec.instances is ${instances}: ${cost}`],
+    [
+      !countsAcks(spec) && typeof acks === 'number',
+      `spec.acks is ${acks}, without effect in mode ${spec.mode}: a majority of the group acknowledges`,
+    ],
+    [
+      instances > 1 && countsAcks(spec) && acks === 0,
+      'spec.acks is 0: a failover may lose writes that clients saw acknowledged',
+    ],
     [
       limitOf(agentResources, 'cpu') !== undefined,
       'spec.agentResources.limits.cpu is set: an agent that is throttled notices late and fails over late',

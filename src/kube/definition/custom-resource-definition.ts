@@ -7,7 +7,7 @@ import { structuralSchema } from './structural-schema.ts'
  * Grows with every change of the schema. A manager refuses to start beside an older one: what it writes would be
  * pruned.
  */
-export const schemaRevision = 3
+export const schemaRevision = 4
 export const schemaRevisionAnnotation = 'regent.dev/schema-revision'
 
 const columns = [
@@ -15,6 +15,7 @@ const columns = [
   { name: 'Primary', type: 'string', jsonPath: '.status.primary' },
   { name: 'Epoch', type: 'integer', jsonPath: '.status.epoch' },
   { name: 'Instances', type: 'integer', jsonPath: '.spec.instances' },
+  { name: 'Group', type: 'string', jsonPath: '.status.group.summary' },
   { name: 'Sync set', type: 'string', jsonPath: '.status.syncSet', priority: 1 },
   { name: 'Status', type: 'string', jsonPath: '.status.sentence' },
   // Where nobody renews it, nobody stands for what the others say.

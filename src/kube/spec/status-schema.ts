@@ -36,9 +36,25 @@ const instance = Type.Object({
       description: 'How far it is behind the primary; null where that is not known.',
     }),
   ),
-  inSyncSet: Type.Boolean({ description: 'Whether its acknowledgements count.' }),
+  inSyncSet: Type.Boolean({
+    description: 'Whether its acknowledgements count. In mode group: whether the record admits it to the group.',
+  }),
+  member: text('MEMBER_STATE in the view of the majority, or MISSING. In mode group alone.'),
   reason: text('Why it is not in the sync set, or not ready.'),
 })
+
+const group = Type.Object(
+  {
+    summary: Type.String({ description: 'Members that are ONLINE, and how many may be lost; or why there are none.' }),
+    name: Type.String({ description: 'group_replication_group_name.' }),
+    condition: Type.String({ description: 'One of online, partial, noQuorum, outage, uncertain, splitBrain.' }),
+    viewId: text('VIEW_ID of the majority.'),
+    online: Type.Integer({ description: 'Members that are ONLINE in that view.' }),
+    expected: Type.Integer({ description: 'Members that the record names.' }),
+    mayBeLost: Type.Integer({ description: 'So many may be lost at once, and the rest is still a majority.' }),
+  },
+  { description: 'The replication group, as the majority sees it. In mode group alone.' },
+)
 
 export const mysqlClusterStatusSchema = Type.Object(
   {
@@ -65,6 +81,7 @@ export const mysqlClusterStatusSchema = Type.Object(
     syncSet: Type.Optional(Type.Array(Type.String(), { description: 'Replicas whose acknowledgements count.' })),
     acks: Type.Optional(Type.Integer({ description: 'Acknowledgements that a write waits for.' })),
     sentence: text('What Regent does or declines to do, and why.'),
+    group: Type.Optional(group),
     instances: Type.Optional(
       Type.Array(instance, {
         description: 'Each instance as it is.',

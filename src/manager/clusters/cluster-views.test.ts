@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { aGroupSituation } from '../../../failover/group/testing-group.ts'
 import { decide } from '../../../failover/decide.ts'
 import { aSituation, deadServer } from '../../../failover/testing.ts'
 import { clusterView } from './cluster-views.ts'
@@ -22,4 +23,16 @@ it('An instance in downtime is shown with until when, by whom and why, and with 
   const [, , unexpected] = shown(1_060_000)
   expect(unexpected).not.toHaveProperty('downtime')
   expect(unexpected?.problems[0]).toMatch(/^replica shop-2 is dead: [^(]*$/)
+})
+
+it('A member of a replication group acknowledges while it is heard and ONLINE', () => {
+  const shown = (views: Parameters<typeof aGroupSituation>[0]) => {
+    const situation = aGroupSituation(views)
+    return clusterView(situation, decide(situation)).instances.map((row) => row.acknowledging)
+  }
+  const recovering = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE', 'shop-2': 'RECOVERING' } } as const
+  const all = { 'shop-0': recovering, 'shop-1': recovering, 'shop-2': recovering }
+  expect(shown({})).toEqual([true, true, true])
+  expect(shown({ sees: all })).toEqual([true, true, false])
+  expect(shown({ views: { 'shop-1': { reachable: false } } })).toEqual([true, false, true])
 })

@@ -34,7 +34,7 @@ export function clusterView(input: DecisionInput, decision: Decision | null): Cl
     ...(group === undefined ? {} : { group: groupFields(group) }),
     instances: snapshot.instances.map((view) => ({
       ...instanceRow(input, analyses, view),
-      ...memberField(group, view),
+      ...memberFields(group, view),
     })),
   }
 }
@@ -53,9 +53,13 @@ function groupFields({ members, viewId, ...group }: ShownGroup): NonNullable<Clu
   return { ...group, viewId: viewId === '' ? null : viewId }
 }
 
-function memberField(group: ShownGroup | undefined, { name }: InstanceView): Pick<InstanceRow, 'group'> {
+/** A member that is ONLINE receives all that the group agrees on: that acknowledges. */
+function memberFields(
+  group: ShownGroup | undefined,
+  { name, reachable }: InstanceView,
+): Partial<Pick<InstanceRow, 'group' | 'acknowledging'>> {
   const member = group?.members.get(name)
-  return member === undefined ? {} : { group: member }
+  return member === undefined ? {} : { group: member, acknowledging: reachable && member.state === 'ONLINE' }
 }
 
 function saidBy(record: ClusterRecord | undefined) {

@@ -66,6 +66,21 @@ describe('a rolling update', () => {
     ])
   })
 
+  it('waits for a member of a group until it is ONLINE there, and not for an acknowledgement', () => {
+    const member = (state: 'ONLINE' | 'RECOVERING') => ({
+      inSyncSet: true,
+      acknowledging: state === 'ONLINE',
+      group: { state, role: null, certifying: 0, applying: 0, lacks: null },
+    })
+    const pods = [outdated(0), outdated(1), updated(2)]
+    const online = member('ONLINE')
+    expect(step(pods, { instances: [aRow(0, online), aRow(1, online), aRow(2, member('RECOVERING'))] })).toEqual([
+      undefined,
+      'rolling update waits: shop-2 is not back in the group; 2 of 3 pods are not as the spec says',
+    ])
+    expect(step(pods, { instances: [aRow(0, online), aRow(1, online), aRow(2, online)] })[0]).toBe('shop-1')
+  })
+
   it('waits for the pod of one that was restarted: until it is ready, agents may still speak of the one before', () => {
     expect(step([outdated(0), outdated(1), updated(2, { ready: false })])).toEqual([
       undefined,

@@ -77,7 +77,8 @@ function whyNotNow(
   if (refusing?.settingsRefused !== undefined) return refusesSettings(refusing.name, refusing.settingsRefused)
   const late = view.instances.find(({ name }) => !names.has(name) && !isBack(view, pods, name))
   if (late === undefined) return ''
-  if (!takesPart(view, late)) return `${late.name} is not back in the sync set`
+  if (!takesPart(view, late))
+    return `${late.name} is not back in the ${late.group === undefined ? 'sync set' : 'group'}`
   return acknowledges(view, late) ? `the pod of ${late.name} is not ready` : `${late.name} does not acknowledge yet`
 }
 

@@ -55,6 +55,60 @@ describe('a status', () => {
   })
 })
 
+describe('the status of a replication group', () => {
+  const member = (state: 'ONLINE' | 'RECOVERING' | 'MISSING') => ({
+    group: { state, role: null, certifying: 0, applying: 0, lacks: null },
+  })
+  const group = {
+    ...{ name: 'a-group', condition: 'partial' as const, viewId: '17:5', primary: 'shop-0' },
+    ...{ online: 2, expected: 3, mayBeLost: 0 },
+  }
+  const partial = aView({
+    mode: 'group',
+    group,
+    instances: [aRow(0, member('ONLINE')), aRow(1, member('ONLINE')), aRow(2, member('RECOVERING'))],
+    sentence: 'no action: shop-0 is primary of the group, 2 of 3 members online: shop-2 is recovering',
+  })
+
+  it('shows the view of the majority, and each member', () => {
+    const status = statusWith({ view: partial })
+    expect(status.group).toEqual({
+      ...{ summary: '2 of 3 ONLINE, none may be lost', name: 'a-group', condition: 'partial', viewId: '17:5' },
+      ...{ online: 2, expected: 3, mayBeLost: 0 },
+    })
+    expect(status.instances?.map(({ name, member: state }) => [name, state])).toEqual([
+      ['shop-0', 'ONLINE'],
+      ['shop-1', 'ONLINE'],
+      ['shop-2', 'RECOVERING'],
+    ])
+  })
+
+  it('does not count a member that is not ONLINE, though the record admits it', () => {
+    const status = statusWith({ view: partial })
+    expect(status.ready).toBe(2)
+    expect(conditionsOf(status)).toMatchObject({
+      Ready: 'False NotWhole: the sentence',
+      Degraded: expect.stringMatching(/^True InstancesMissing: shop-2 does not take part; /) as string,
+    })
+  })
+
+  it.each([
+    ['noQuorum', 'no majority'],
+    ['outage', 'nobody is in the group'],
+    ['uncertain', 'nobody who answers is in the group'],
+    ['splitBrain', 'two groups'],
+  ] as const)('says in a word that there is no majority: %s', (condition, summary) => {
+    const view = aView({ group: { ...group, condition, viewId: null }, writable: false })
+    expect(statusWith({ view }).group).toMatchObject({ summary, condition })
+    expect(statusWith({ view }).group).not.toHaveProperty('viewId')
+  })
+
+  it('is not there where there is no group', () => {
+    expect(statusWith({})).not.toHaveProperty('group')
+    expect(statusWith({}).instances?.[0]).not.toHaveProperty('member')
+  })
+})
+
 describe('the conditions of a cluster', () => {
   it.each<[string, Partial<StatusInput>, Readonly<Record<string, string>>]>([
     [

@@ -38,6 +38,7 @@ export function statusOf(input: StatusInput): MySQLClusterStatus {
     syncSet: [...view.syncSet],
     acks: view.acks,
     sentence: view.sentence,
+    ...groupOf(view),
     instances: view.instances.map((row) => instanceOf(row, nodes.get(row.name))),
     replicas: view.instances.length,
     ready: view.instances.filter((row) => takesPart(view, row)).length,
@@ -83,7 +84,7 @@ function told(
 }
 
 function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MySQLClusterStatus['instances']>[number] {
-  const { name, role, version, executed, lagSeconds, inSyncSet, problems } = row
+  const { name, role, version, executed, lagSeconds, inSyncSet, problems, group } = row
   return {
     name,
     role,
@@ -92,13 +93,37 @@ function instanceOf(row: InstanceRow, node: string | undefined): NonNullable<MyS
     ...(node !== undefined && { node }),
     ...(version !== null && { version }),
     ...(executed !== null && { executed }),
+    ...(group !== undefined && group.state !== null && { member: group.state }),
     ...(problems.length > 0 && { reason: problems.join('; ') }),
   }
 }
 
-/** It leads, or its acknowledgement counts. */
+/** It leads, or its acknowledgement counts. A member of a replication group is one that the group counts on. */
 export function takesPart(view: ClusterView, row: InstanceRow): boolean {
-  return row.reachable && row.process === 'running' && (row.inSyncSet || (row.name === view.primary && view.writable))
+  const isIn = row.group === undefined || row.group.state === 'ONLINE'
+  const counts = row.inSyncSet || (row.name === view.primary && view.writable)
+  return row.reachable && row.process === 'running' && isIn && counts
+}
+
+const withoutMajority = {
+  noQuorum: 'no majority',
+  outage: 'nobody is in the group',
+  uncertain: 'nobody who answers is in the group',
+  splitBrain: 'two groups',
+} as const
+
+/** `3 of 3 ONLINE, 1 may be lost`. */
+function summaryOf({ condition, online, expected, mayBeLost }: NonNullable<ClusterView['group']>): string {
+  return condition === 'online' || condition === 'partial'
+    ? `${online} of ${expected} ONLINE, ${mayBeLost === 0 ? 'none' : mayBeLost} may be lost`
+    : withoutMajority[condition]
+}
+
+function groupOf({ group }: ClusterView): Pick<MySQLClusterStatus, 'group'> {
+  if (group === undefined) return {}
+  const { name, condition, online, expected, mayBeLost, viewId } = group
+  const summary = summaryOf(group)
+  return { group: { summary, name, condition, online, expected, mayBeLost, ...(viewId !== null && { viewId }) } }
 }
 
 function conditionsOf({ cluster, view, update, progress: { trouble }, distrust }: StatusInput): Conditions {
