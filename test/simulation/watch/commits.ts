@@ -28,7 +28,7 @@ export function wrongCommit(step: Step): string | undefined {
   return isSame ? undefined : 'the same primary goes on in another epoch with another sync set or k'
 }
 
-function wrongChange({ cluster, before, after }: Step): string | undefined {
+function wrongChange({ cluster, words, before, after }: Step): string | undefined {
   const dropped = before.syncSet.find((member) => !after.syncSet.includes(member) && !before.leaving.includes(member))
   if (dropped !== undefined) return `${instanceOf(dropped)} is dropped before it was leaving`
   const primary = machineOf(cluster, after.primary)
@@ -36,7 +36,8 @@ function wrongChange({ cluster, before, after }: Step): string | undefined {
     return `writes need ${after.acks} acknowledgements by the record, and ${primary.name} waits for fewer`
   for (const member of after.syncSet) {
     if (before.syncSet.includes(member) || cluster.isElsewhere(member)) continue
-    const errant = heldBy(machineOf(cluster, member)).subtract(heldBy(primary))
+    const machine = machineOf(cluster, member)
+    const errant = heldBy(machine).subtract(heldBy(primary)).subtract(words.byHand.unknownOf(machine))
     if (!errant.isEmpty()) return `${instanceOf(member)} joins with ${shown(errant)}, which the primary lacks`
   }
   return undefined

@@ -13,6 +13,11 @@ export function heldBy({ folder }: Machine): GtidSet {
   return heldIn(folder)
 }
 
+/** Written by people who need no open server: no client heard OK for these. */
+export function byHandIn(folder: DataFolder | undefined): GtidSet {
+  return [...(folder?.byHand ?? [])].reduce((all, { gtid }) => all.union(gtid), GtidSet.empty)
+}
+
 /** What a power cut leaves of that for sure. */
 export function durableIn(folder: DataFolder | undefined): GtidSet {
   if (folder === undefined) return GtidSet.empty

@@ -7,8 +7,9 @@ import type { Observation, PromiseReport } from '../../../topology/snapshot/obse
 import type { Machine } from '../machine.ts'
 import type { Mysqld } from '../mysqld/mysqld.ts'
 import { cluster as clusterName, type SimulatedCluster } from '../simulated-cluster.ts'
-import { durableIn, heldBy, shown } from './held.ts'
+import { byHandIn, durableIn, heldBy, shown } from './held.ts'
 import { OnDisk } from './on-disk.ts'
+import { WrittenByHand } from './written-by-hand.ts'
 
 /** A report under a promise, by somebody who remembers everything. */
 export interface Given {
@@ -23,11 +24,13 @@ export interface Given {
 export class Words {
   readonly #cluster: SimulatedCluster
   readonly onDisk = new OnDisk()
+  readonly byHand: WrittenByHand
   readonly #promised = new Map<MemberId, { readonly promise: number; readonly revision: number }>()
   readonly #given = new Map<string, Given>()
 
   constructor(cluster: SimulatedCluster) {
     this.#cluster = cluster
+    this.byHand = new WrittenByHand(cluster)
   }
 
   given(member: MemberId, epoch: number): Given | undefined {
@@ -43,6 +46,7 @@ export class Words {
       this.#hidesWhatMayBeAcknowledged(machine, said) ??
       this.#hidesWhatItForgot(machine, said)
     this.#note(said)
+    this.byHand.hear(machine, said)
     return wrong && `${said.instance} ${wrong}`
   }
 
@@ -147,8 +151,8 @@ function isOpenOrWaits({ readOnly, superReadOnly, offline, waiting, isOpenByHand
 function namesWrongly(machine: Machine, { asPrimary, holds }: PromiseReport): string | undefined {
   const named = parseGtidSet(holds)
   const more = heldBy(machine).subtract(named)
-  // A hand may write on a replica at any time.
-  const unnamed = asPrimary ? more : more.withoutSource(machine.folder?.uuid ?? '')
+  // A hand may write on a replica at any time, and on a primary once it was demoted.
+  const unnamed = asPrimary ? more.subtract(byHandIn(machine.folder)) : more.withoutSource(machine.folder?.uuid ?? '')
   if (!unnamed.isEmpty()) return `reports less than it holds: ${shown(unnamed)}`
   const unsafe = named.subtract(durableIn(machine.folder)).subtract(machine.thrownAway)
   return unsafe.isEmpty() ? undefined : `reports what is not on its disk: ${shown(unsafe)}`
