@@ -68,10 +68,10 @@ export class SimulatedProcess implements ProcessPort {
     return this.#machine.folder === undefined
   }
 
-  /** `mysqld --initialize` ends with the volume that it writes to. */
+  /** The agent moves what `mysqld --initialize` wrote into its place: one that died moves nothing. */
   async initialise(): Promise<void> {
     const { mounting } = this.#machine
-    await this.#takes(200, 900)
+    await this.#life.hear(this.#takes(200, 900))
     if (this.#machine.mounting !== mounting) throw new Error('the volume is gone')
     this.#machine.folders.set('data', new DataFolder('', new Set(this.#ports.everybody)))
   }
