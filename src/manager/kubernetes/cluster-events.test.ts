@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Happening } from '../../controller-runtime/events/event-correlator.ts'
+import { realWorld } from '../../common/ports/real-world.ts'
+import { EventCorrelator, type Happening } from '../../controller-runtime/events/event-correlator.ts'
 import { testingInformer } from '../../controller-runtime/testing-informer.ts'
 import { aCluster } from '../../kube/testing.ts'
 import type { Recovery } from '../../../failover/protocol/notes.ts'
-import { ClusterEvents } from './cluster-events.ts'
+import { ClusterEvents, eventLimits } from './cluster-events.ts'
 
 const key = { namespace: 'shops', name: 'shop' }
 const well = { blocked: false, sentence: 'no action: primary shop-0 is healthy' }
@@ -158,6 +159,16 @@ describe('the Events of a cluster', () => {
       'Normal PasswordRotationWaits RotatePasswords: the cluster takes no writes now',
       'Normal PasswordRotationChanged RotatePasswords: Secrets have them',
     ])
+  })
+
+  it('tell the story of each recovery, also of many in a row', () => {
+    const { events: all, happenings } = events()
+    for (let epoch = 2; epoch < 42; epoch++)
+      all.ended(key, aRecovery({ id: `r${epoch}`, outcome: 'succeeded', sentence: `shop-1 leads epoch ${epoch}` }))
+    const correlator = new EventCorrelator(realWorld.clock, eventLimits)
+    const notes = happenings.map((happening) => correlator.observe(happening)?.happening.note)
+    expect(new Set(notes).size).toBe(40)
+    expect(notes.join()).not.toContain('combined from similar')
   })
 
   it('are about the cluster, so that describe shows them', () => {

@@ -1,5 +1,9 @@
 import type { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
-import type { Happening } from '../../controller-runtime/events/event-correlator.ts'
+import {
+  defaultLimits,
+  type CorrelatorLimits,
+  type Happening,
+} from '../../controller-runtime/events/event-correlator.ts'
 import type { InformerPort } from '../../controller-runtime/informers/informer-port.ts'
 import { keyText, type ObjectKey } from '../../controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from '../../kube/spec/mysql-cluster.ts'
@@ -32,6 +36,12 @@ const ends: Readonly<Record<Recovery['outcome'], string>> = {
 interface Decided extends Pick<Decision, 'blocked' | 'sentence'> {
   readonly analyses?: Analyses
 }
+
+/**
+ * An autoscaler that is refused asks again every 15 s, and a cluster that flaps has two Events each time: neither keeps
+ * the next recovery from being told. And each recovery has a story of its own: the eleventh in a row, too.
+ */
+export const eventLimits: CorrelatorLimits = { ...defaultLimits, similar: 100, burst: 100, refillMs: 10_000 }
 
 /** Of `events.k8s.io/v1`, in bytes: the API server refuses a longer note. */
 const longestNote = 1_024

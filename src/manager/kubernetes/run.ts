@@ -8,7 +8,6 @@ import type { World } from '../../common/ports/ports.ts'
 import { realWorld } from '../../common/ports/real-world.ts'
 import { aborted, toldToStop } from '../../common/process/signals.ts'
 import { regentVersion } from '../../common/version.ts'
-import { defaultLimits } from '../../controller-runtime/events/event-correlator.ts'
 import { EventRecorder } from '../../controller-runtime/events/event-recorder.ts'
 import { createKubeClient } from '../../controller-runtime/client/http-kube-client.ts'
 import { InformerSet } from '../../controller-runtime/informers/informer-set.ts'
@@ -38,7 +37,7 @@ import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { profilingServer } from '../servers/profiling.ts'
 import { serviceFor } from '../clusters/service.ts'
 import { webhookServer } from '../servers/webhook.ts'
-import { ClusterEvents } from './cluster-events.ts'
+import { ClusterEvents, eventLimits } from './cluster-events.ts'
 import { ClusterSet } from './cluster-set.ts'
 import { createControllers, ours, type ClusterControllers } from './controllers.ts'
 import { KubeLeader } from './kube-leader.ts'
@@ -50,12 +49,6 @@ const eventsSettleMs = 1_000
  * looked at so often. Of a change of what is decided it is at once.
  */
 const sameAgainMs = 2_000
-/**
- * An autoscaler that is refused asks again every 15 s, and a cluster that flaps has two Events each time: neither keeps
- * the next recovery from being told.
- */
-const eventLimits = { ...defaultLimits, burst: 100, refillMs: 10_000 }
-
 /**
  * Runs a manager on Kubernetes until SIGTERM or SIGINT: a loop for every `MySQLCluster`, their objects kept in step,
  * the API served. Primaries stay writable without it.
