@@ -21,9 +21,11 @@ export function createExpulsion({ host, port, stack, world }: ExpulsionOptions):
   let known = ''
   return {
     know({ members, viewId }) {
-      if (viewId === known) return
-      known = viewId
       const seeds = membersBeside(own, members)
+      // A member that has recovered is asked from then on, and the view stays as it is.
+      const now = [viewId, ...seeds].join(' ')
+      if (now === known) return
+      known = now
       const facts = { versions: members.map(({ version }) => version), singleLeader: false }
       // Asked again at the next look.
       if (seeds.length > 0) membership.refresh(seeds, facts).catch(() => (known = ''))
