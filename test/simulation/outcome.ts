@@ -3,6 +3,7 @@ import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { unionOf } from '../../topology/snapshot/holdings.ts'
 import { instanceOf } from '../../topology/snapshot/member.ts'
 import type { Clients } from './clients.ts'
+import { whatIsMissingInGroup } from './group/outcome.ts'
 import type { Machine } from './machine.ts'
 import { isBeyondPeople, notesOf } from './operations/after-healing.ts'
 import type { SimulatedCluster } from './simulated-cluster.ts'
@@ -22,9 +23,10 @@ export function lacksAcknowledged({ name, folder }: Machine, { acknowledged }: C
 
 /** What keeps the cluster from being whole; undefined for nothing. */
 export function whatIsMissing(cluster: SimulatedCluster): string | undefined {
-  const { record } = cluster
+  const { record, groups } = cluster
   if (record === undefined) return 'there is no record'
-  return whyNoWrites(cluster, record) ?? whyNotAtRest(cluster, record)
+  const missing = whyNoWrites(cluster, record) ?? whyNotAtRest(cluster, record)
+  return missing ?? (groups === null ? undefined : whatIsMissingInGroup(cluster, groups))
 }
 
 function whyNoWrites(cluster: SimulatedCluster, record: ClusterRecord): string | undefined {

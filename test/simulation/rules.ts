@@ -4,6 +4,7 @@ import { parseNotes } from '../../src/store/wire.ts'
 import { GtidSet, parseGtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import type { Clients } from './clients.ts'
+import { whatBreaksInGroup } from './group/rules.ts'
 import type { Machine } from './machine.ts'
 import { cluster as clusterName, type SimulatedCluster } from './simulated-cluster.ts'
 
@@ -30,7 +31,8 @@ export function whatBreaks(
   cluster: SimulatedCluster,
   { acknowledged }: Pick<Clients, 'acknowledged'>,
 ): string | undefined {
-  const { record } = cluster
+  const { record, groups } = cluster
+  if (groups !== null) return whatBreaksInGroup(cluster, groups, { acknowledged })
   if (record === undefined) return undefined
   const scene = {
     cluster,

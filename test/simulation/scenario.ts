@@ -125,6 +125,8 @@ export class Scenario {
     const write: { gtid: GtidSet; answer: Write['answer'] } = { gtid: GtidSet.empty, answer: 'waits' }
     const written = mysqld.commitNew(false, (answer, { gtid }) => {
       write.answer = answer
+      // A group names what is written once the group has agreed.
+      write.gtid = gtid
       if (answer === 'ok') this.acknowledged = this.acknowledged.union(gtid)
       if (answer === 'unproven') this.unproven = this.unproven.union(gtid)
     })

@@ -17,6 +17,10 @@ import { RecordedCells } from './recorded-cells.ts'
 import type { DataFolder } from './mysqld/data-folder.ts'
 import { SimulatedProcess } from './mysqld/process-port.ts'
 import { SimulatedServer } from './mysqld/server-port.ts'
+import { Groups } from './group/groups.ts'
+import { simulatedExpulsion } from './group/expulsion-port.ts'
+import { simulatedGroupPort } from './group/group-port.ts'
+import type { Member } from './group/member.ts'
 import { simulatedVolume } from './mysqld/volume-port.ts'
 import { HeldLetters } from './held-letters.ts'
 import { Network } from './network.ts'
@@ -51,6 +55,8 @@ export type Happening =
   | { readonly kind: 'answered'; readonly path: string; readonly order: unknown; readonly answer: unknown }
   /** Clients are sent somewhere else. */
   | { readonly kind: 'routed'; readonly route: PrimaryRoute }
+  /** A server has formed a replication group. */
+  | { readonly kind: 'formed'; readonly machine: Machine; readonly member: Member }
   /** mysqld starts. */
   | { readonly kind: 'started'; readonly machine: Machine }
   /** One data folder takes the place of another, for good. */
@@ -84,6 +90,8 @@ export class SimulatedCluster {
   /** Nothing goes wrong from here on. */
   isHealed = false
   readonly weather = new StoreWeather()
+  /** In mode `group` alone. */
+  readonly groups: Groups | null
   readonly #listeners = new Set<(happening: Happening) => void>()
 
   constructor({ seed, instances, spec, trace }: ClusterOptions) {
@@ -93,6 +101,7 @@ export class SimulatedCluster {
     this.network = new Network(this.random.fork())
     this.#trace = trace
     this.spec = { ...(Value.Default(clusterSpecSchema, {}) as ClusterSpec), instances, ...spec }
+    this.groups = this.spec.mode === 'group' ? this.#makeGroups() : null
     this.platform = new SimulatedPlatform(instances, {
       cluster,
       time: this.time,
@@ -109,6 +118,19 @@ export class SimulatedCluster {
     this.managerClocks = [clock, { ...clock }]
     for (const machine of this.machines) machine.onMysqldChange(() => this.#sayHowMysqldIs(machine))
     this.cells.committed = (before, record) => this.#happened({ kind: 'committed', before, record })
+  }
+
+  #makeGroups(): Groups {
+    return new Groups({
+      time: this.time,
+      random: this.random.fork(),
+      network: this.network,
+      machines: () => this.machines,
+      formed: (member) => {
+        this.say(`${member.name} has formed a group`)
+        this.#happened({ kind: 'formed', machine: this.machine(member.name), member })
+      },
+    })
   }
 
   /** Calls `listener` for all that happens until the returned function is called. */
@@ -135,7 +157,10 @@ export class SimulatedCluster {
         return machine && { instance: machine.name, mysqld: machine.mysqld }
       },
     })
-    machine.started = () => this.#happened({ kind: 'started', machine })
+    machine.started = () => {
+      this.groups?.started(machine)
+      this.#happened({ kind: 'started', machine })
+    }
     machine.gaveUp = (gone, instead) => this.#happened({ kind: 'gaveUp', machine, gone, instead })
     machine.cut = (tail) => this.#happened({ kind: 'cut', machine, tail })
     return machine
@@ -232,7 +257,8 @@ export class SimulatedCluster {
       random,
       everybody: this.machines.map(({ name }) => name),
     })
-    const server: ServerPort = new SimulatedServer(machine, {
+    const { groups } = this
+    const server = new SimulatedServer(machine, {
       time,
       random,
       machineAt: (host, from) => {
@@ -245,12 +271,14 @@ export class SimulatedCluster {
         this.say(`${one.name} is open`)
         this.#happened({ kind: 'opened', machine: one })
       },
+      ...(groups && { groupOf: (one) => groups.pluginOf(one)?.shown() ?? {} }),
     })
+    if (groups !== null) server.group = life.port(simulatedGroupPort(server.statement, groups))
     const { bootNumber, mounting } = machine
     const start = startOf(machine)
     this.say(`the agent of ${machine.name} starts`)
     const creating = Agent.create({
-      config: anAgentConfig({ instance: machine.name, host: machine.host }),
+      config: anAgentConfig({ instance: machine.name, host: machine.host, mode: this.spec.mode }),
       timings: this.timings,
       world: life.world,
       transport: life.port(simulatedTransport(machine.name, this.#transportPorts())),
@@ -266,7 +294,8 @@ export class SimulatedCluster {
       stateFile: 'state',
       replicationPassword: 'secret',
       process: life.port(process),
-      server: life.port(server),
+      server: life.port<ServerPort>(server),
+      ...(groups && { expulsion: life.port(simulatedExpulsion(machine, groups)) }),
       volume: life.port(simulatedVolume(machine, takes)),
       log: (sentence) => this.say(`  ${machine.name} notes: ${sentence}`),
     })

@@ -20,6 +20,18 @@ export interface Dump {
   readonly notify: () => void
 }
 
+/** A plugin that has others agree on what sessions of this server commit. */
+export interface GroupCommits {
+  /** This server is a member: a commit is the group's matter. */
+  readonly takesCommits: boolean
+  readonly waiting: number
+  readonly hasForeignSessions: boolean
+  commit(commits: readonly Commit[]): void
+  kill(which: (commit: Commit) => boolean): void
+  /** The server is told to stop in order. */
+  serverStops(): void
+}
+
 /** Of a session that ended before its transaction was in the binlog. */
 const unwritten: Transaction = { uuid: '', gtid: GtidSet.empty }
 
@@ -56,6 +68,8 @@ export class Mysqld {
   /** Somebody switched acknowledgements off who is not the agent. */
   isLooseByHand = false
   dumps: readonly Dump[] = []
+  /** In mode `group` alone. */
+  group: GroupCommits | null = null
   #isClosing = false
   /** Behind a lock: nothing of these is in the binlog yet. */
   #heldBack: readonly (readonly Commit[])[] = []
@@ -115,6 +129,7 @@ export class Mysqld {
   stopInOrder(takesMs = this.#random.between(50, 800)): void {
     if (!this.isUp) return
     this.isStopping = true
+    this.group?.serverStops()
     this.#giveUpUnproven()
     this.#time.after(takesMs, () => this.die())
   }
@@ -138,7 +153,7 @@ export class Mysqld {
 
   /** Of the sessions that wait for an acknowledgement the server counts the one that leads its group. */
   get waiting(): number {
-    return this.semiSyncSource.waits ? 1 : 0
+    return (this.semiSyncSource.waits ? 1 : 0) + (this.group?.waiting ?? 0)
   }
 
   /** Clients that wait and could still be told OK. */
@@ -148,6 +163,7 @@ export class Mysqld {
 
   /** Also those that were killed: they stay until they need not wait any more. */
   get hasForeignSessions(): boolean {
+    if (this.group?.hasForeignSessions === true) return true
     return this.semiSyncSource.hasForeignSessions || this.#heldBack.flat().some(({ isOwn }) => !isOwn)
   }
 
@@ -187,6 +203,10 @@ export class Mysqld {
   commitTogether(commits: readonly Commit[]): readonly Transaction[] {
     if (this.#holdsUpCommits) {
       this.#heldBack = [...this.#heldBack, commits]
+      return []
+    }
+    if (this.group?.takesCommits === true) {
+      this.group.commit(commits)
       return []
     }
     const written = commits.map(({ isOwn }) => this.#write(isOwn))
@@ -243,6 +263,7 @@ export class Mysqld {
 
   #kill(which: (commit: Commit) => boolean): void {
     this.semiSyncSource.kill(which)
+    this.group?.kill(which)
     const doomed = this.#heldBack.flat().filter(which)
     this.#heldBack = this.#heldBack.map((commits) => commits.filter((commit) => !which(commit)))
     for (const { answer } of doomed) answer('lost', unwritten)
@@ -289,6 +310,26 @@ export class Mysqld {
 
   disconnect(dump: Dump): void {
     this.dumps = this.dumps.filter((other) => other !== dump)
+  }
+
+  /** The channel of a group has no source: what the group sent is applied. */
+  startGroupApplier(): void {
+    this.applierRuns = true
+    this.apply()
+  }
+
+  /** A group made it primary. */
+  openByGroup(): void {
+    this.readOnly = this.superReadOnly = false
+  }
+
+  /** It is no primary of its group; or out of its group by an error, and answers nobody. */
+  closeByGroup(toEverybody: boolean): void {
+    this.readOnly = this.superReadOnly = true
+    this.isOpenByHand = false
+    if (!toEverybody) return
+    this.offline = true
+    this.killForeignSessions()
   }
 
   startApplier(): void {

@@ -1,3 +1,4 @@
+import type { GroupPort } from '../../../agents/ports/group.ts'
 import type { ServerPort } from '../../../agents/ports/server.ts'
 import { replicationUser } from '../../../agents/ports/server.ts'
 import { RegentError } from '../../../src/common/errors/errors.ts'
@@ -18,6 +19,8 @@ interface Ports {
   readonly machineAt: (host: string, from: InstanceName) => Machine | undefined
   /** A server lets clients in from now on. */
   readonly opened: (machine: Machine) => void
+  /** What a server shows of its replication group. In mode `group` alone. */
+  readonly groupOf?: (server: Mysqld) => Pick<ServerState, 'group'>
 }
 
 const queryMs = 800
@@ -31,6 +34,8 @@ const cloneMs = 300_000
 
 /** A machine's mysqld as its agent's connections see the server. */
 export class SimulatedServer implements ServerPort {
+  /** In mode `group` alone. */
+  group?: GroupPort
   readonly #machine: Machine
   readonly #ports: Ports
   #connectedTo: Mysqld | null = null
@@ -42,6 +47,9 @@ export class SimulatedServer implements ServerPort {
     this.#machine = machine
     this.#ports = ports
   }
+
+  /** One statement of a port beside this one. */
+  readonly statement = <T>(act: (server: Mysqld) => T): Promise<T> => this.#ask(act)
 
   readState = (): Promise<ServerState> => this.#ask((server) => this.#stateOf(server))
 
@@ -354,6 +362,7 @@ export class SimulatedServer implements ServerPort {
       binlogNumber: 1,
       foreignTables: [],
       persisted: [],
+      ...this.#ports.groupOf?.(server),
     }
   }
 }

@@ -1,0 +1,75 @@
+import type { Member } from './member.ts'
+import { withoutMembers } from './member.ts'
+import type { GroupPorts } from './ports.ts'
+
+const tickMs = 1_000
+/** A constant of XCom. `group_replication_member_expel_timeout` = 0 adds nothing to it. */
+const silentMs = 5_000
+/** `group_replication_unreachable_majority_timeout`. */
+const unreachableMajorityMs = 20_000
+
+/** Which of the others a member has heard lately. The first that is heard has silent ones removed. */
+export class Detector {
+  readonly #own: Member
+  readonly #ports: GroupPorts
+  readonly #heardAtMs = new Map<Member, number>()
+  #suspects: readonly Member[] = []
+  #aloneSinceMs: number | null = null
+
+  constructor(own: Member, ports: GroupPorts) {
+    this.#own = own
+    this.#ports = ports
+  }
+
+  begin(): void {
+    this.sees(this.#own.agreed.seats)
+    this.#ports.time.after(this.#ports.random.between(0, tickMs), () => this.#tick())
+  }
+
+  /** From now on these are listened to; who is new, as if heard at this moment. */
+  sees(seats: readonly Member[]): void {
+    const { nowMs } = this.#ports.time
+    const known = new Map(this.#heardAtMs)
+    this.#heardAtMs.clear()
+    for (const seat of seats) this.#heardAtMs.set(seat, known.get(seat) ?? nowMs)
+  }
+
+  /** After a pause of the whole server nothing is known of the time between. */
+  forgive(): void {
+    for (const seat of this.#heardAtMs.keys()) this.#heardAtMs.set(seat, this.#ports.time.nowMs)
+  }
+
+  isSuspect(seat: Member): boolean {
+    return this.#suspects.includes(seat)
+  }
+
+  #tick(): void {
+    if (!this.#own.isThere) return
+    this.#ports.time.after(tickMs, () => this.#tick())
+    if (!this.#own.runs) return
+    this.#listen()
+    this.#own.findOutWhetherRemoved()
+    const { seats } = this.#own.agreed
+    if (this.#suspects.length * 2 >= seats.length) return this.#isAlone()
+    this.#aloneSinceMs = null
+    const first = seats.find((seat) => !this.isSuspect(seat))
+    if (this.#suspects.length > 0 && first === this.#own) this.#own.change(withoutMembers(this.#suspects))
+  }
+
+  #listen(): void {
+    const { nowMs } = this.#ports.time
+    const { seats } = this.#own.agreed
+    for (const seat of seats) if (this.#isHeard(seat)) this.#heardAtMs.set(seat, nowMs)
+    this.#suspects = seats.filter((seat) => nowMs - (this.#heardAtMs.get(seat) ?? nowMs) >= silentMs)
+  }
+
+  #isHeard(seat: Member): boolean {
+    return seat === this.#own || (seat.runs && this.#ports.network.reaches(seat.name, this.#own.name))
+  }
+
+  #isAlone(): void {
+    const { nowMs } = this.#ports.time
+    this.#aloneSinceMs ??= nowMs
+    if (nowMs - this.#aloneSinceMs >= unreachableMajorityMs) this.#own.fail('')
+  }
+}

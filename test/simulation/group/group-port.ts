@@ -1,0 +1,40 @@
+import type { GroupPort } from '../../../agents/ports/group.ts'
+import { RegentError } from '../../../src/common/errors/errors.ts'
+import type { Mysqld } from '../mysqld/mysqld.ts'
+import type { Groups } from './groups.ts'
+import type { GroupPlugin } from './plugin.ts'
+
+/** One statement, there and back, as `SimulatedServer` sends it. */
+export type Ask = <T>(act: (server: Mysqld) => T) => Promise<T>
+
+const stopMs = 60_000
+
+/** What an agent does to its mysqld as a member of a group. */
+export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
+  const plugin = (): Promise<GroupPlugin> => ask((server) => pluginOf(server, groups))
+  /** A statement that lasts. Its server may end meanwhile. */
+  async function lasting<T>(act: (of: GroupPlugin) => Promise<T>): Promise<T> {
+    const of = await plugin()
+    const ended = new Promise<never>((_, reject) => {
+      of.mysqld.onChange(() => {
+        if (of.mysqld.state === 'dead') reject(new RegentError('REGENT_SERVER_DOWN', 'mysqld ended'))
+      })
+    })
+    const result = await Promise.race([act(of), ended])
+    await ask(() => undefined)
+    return result
+  }
+  return {
+    viewId: async () => (await plugin()).viewId,
+    start: (settings, forms) => lasting((of) => of.start(settings, forms)),
+    stop: (deadlineMs = stopMs) => lasting((of) => of.stop(deadlineMs)),
+    electPrimary: (uuid, limits) => lasting((of) => of.electPrimary(uuid, limits)),
+    applyReceived: () => ask((server) => server.startGroupApplier()),
+  }
+}
+
+function pluginOf(server: Mysqld, groups: Groups): GroupPlugin {
+  const found = groups.pluginOf(server)
+  if (found === undefined) throw new Error('every mysqld of mode group has the plugin')
+  return found
+}
