@@ -83,6 +83,11 @@ export function unsparedMembers(situation: Situation, primary: LiveView): readon
   })
 }
 
+/** It cannot follow as it is. Where the sync set cannot spare it, it is copied beside what it has. */
+export function needsCopy(situation: Situation, view: LiveView, primary: LiveView): boolean {
+  return !view.observation.stored.seeding && whyReseed(situation, view, primary) !== null
+}
+
 /**
  * It acts on this revision, in which it counts or does not: before it knows that it does not, its agent refuses to give
  * up what it has. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.

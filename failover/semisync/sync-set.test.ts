@@ -49,6 +49,13 @@ const errant: ViewOverrides = { server: { executed: `${gtids('shop-0', 100)},${g
 const ahead: ViewOverrides = { server: { executed: gtids('shop-0', 100), owned: `${uuidOf('shop-0')}:101` } }
 const caughtUp: ViewOverrides = { server: { received: gtids('shop-0', 101) } }
 const two = { spec: { acks: 2 } }
+/** `shop-1` lives on another volume and counts twice; `shop-2` must be copied, and the others cannot be k. */
+const oldShop1 = 'shop-1@old'
+const unspared: SituationOverrides = {
+  ...two,
+  record: { syncSet: [shop2, oldShop1, shop1], acks: 2 },
+  views: { 'shop-2': { ...gone, ...errant } },
+}
 
 describe('the next change of the record', () => {
   const cases: Readonly<
@@ -185,6 +192,25 @@ describe('the next change of the record', () => {
       { acks: 1 },
       'writes now need one acknowledgement',
     ],
+    'begins to remove who lost its volume before one that is brought back by a copy, where the others cannot be k': [
+      unspared,
+      { leaving: [oldShop1] },
+      'shop-1 is to leave',
+    ],
+    'keeps a leaver that must be copied, where too few others could acknowledge the marker of its leaving': [
+      { ...unspared, record: { ...unspared.record, leaving: [shop2] } },
+      { syncSet: [shop2, oldShop1, shop1], leaving: [] },
+      'shop-2 cannot be spared and stays in the sync set',
+    ],
+    'keeps a leaver that must be copied, where the only other one has not followed for long': [
+      {
+        record: { leaving: [shop2] },
+        strayingSince: new Map([['shop-1', -5_000]]),
+        views: { 'shop-1': gone, 'shop-2': { ...gone, ...errant } },
+      },
+      { leaving: [] },
+      'shop-2 cannot be spared and stays in the sync set',
+    ],
     'lowers k with durability available, loudly': [
       {
         spec: { durability: 'available' },
@@ -295,6 +321,14 @@ describe('nothing changes', () => {
     'for k with S smaller than k before so many hold everything': {
       record: { syncSet: [shop1], acks: 2 },
       views: { 'shop-0': ahead, 'shop-2': gone },
+    },
+    'for a member that must be copied, while the only other one does not follow': {
+      views: { 'shop-1': gone, 'shop-2': errant },
+    },
+    'for a leaver that must be copied, while the only other one is perhaps just connecting again': {
+      record: { leaving: [shop2] },
+      strayingSince: new Map([['shop-1', 1_000]]),
+      views: { 'shop-1': gone, 'shop-2': { ...gone, ...errant } },
     },
     'for k with durability strict': {
       record: { syncSet: [shop2] },

@@ -3,6 +3,7 @@ import { eachOf } from '../../src/common/text/words.ts'
 import { instanceOf, type MemberId } from '../../topology/snapshot/member.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { step, type FlowStep } from '../flows/step.ts'
+import { needsCopy } from '../judge/seeding-plan.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
 import {
   departing,
@@ -60,15 +61,38 @@ function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefi
   return change(situation, `writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
 }
 
-function cancelLeaving(situation: Situation): FlowStep | undefined {
-  const { record, timings } = situation
-  const back = record.leaving.find(
-    (member) => isFollowing(viewOf(situation.snapshot, member), record, timings) && !mustLeave(situation, member),
-  )
+function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record, snapshot, timings } = situation
+  const follows = (member: MemberId): boolean =>
+    isFollowing(viewOf(snapshot, member), record, timings) && !mustLeave(situation, member)
+  const isNeeded = (member: MemberId): boolean =>
+    isCopiedInItsPlace(situation, member, primary) &&
+    leftWithout(situation, member, (other) => mayFollow(situation, other)) < mostAcks(record)
+  const back = record.leaving.find((member) => follows(member) || isNeeded(member))
   if (back === undefined) return undefined
-  return change(situation, `${instanceOf(back)} follows again and stays in the sync set`, {
+  const why = follows(back) ? 'follows again' : 'cannot be spared'
+  return change(situation, `${instanceOf(back)} ${why} and stays in the sync set`, {
     leaving: record.leaving.filter((member) => member !== back),
   })
+}
+
+/**
+ * It is brought back by a copy that takes the place of what it has, as long as it is not leaving
+ * (docs/why/decisions/0011).
+ */
+function isCopiedInItsPlace(situation: Situation, member: MemberId, primary: LiveView): boolean {
+  const view = liveView(situation.snapshot, member)
+  return view !== undefined && needsCopy(situation, view, primary)
+}
+
+/** Its volume is there, and if it does not follow, it may be connecting again. */
+function mayFollow(situation: Situation, member: MemberId): boolean {
+  return viewOf(situation.snapshot, member) !== undefined && !hasStrayedLong(situation, member)
+}
+
+/** How many others could acknowledge the marker that `member` needs to leave. */
+function leftWithout({ record }: Situation, member: MemberId, may: (other: MemberId) => boolean): number {
+  return countedMembers(record).filter((other) => other !== member && may(other)).length
 }
 
 function finishLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
@@ -182,14 +206,27 @@ function isSmallerThanK({ syncSet, acks }: ClusterRecord): boolean {
   return syncSet.length < acks
 }
 
-function beginLeaving(situation: Situation): FlowStep | undefined {
-  const { record } = situation
+/**
+ * One that is brought back by a copy begins to leave only where k others follow: the marker of its leaving would wait
+ * for the copy, and the copy for the end of its leaving.
+ */
+function beginLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
+  const { record, snapshot, timings } = situation
   const small = isSmallerThanK(record)
   if (record.leaving.length > 0 || (!small && record.syncSet.length - 1 < mostAcks(record))) return undefined
   const isDue = (member: MemberId): boolean =>
     mustLeave(situation, member) || (!small && hasStrayedLong(situation, member))
+  const follows = (other: MemberId): boolean => isFollowing(viewOf(snapshot, other), record, timings)
+  const waitsForItsCopy = (member: MemberId): boolean =>
+    !small &&
+    isCopiedInItsPlace(situation, member, primary) &&
+    leftWithout(situation, member, follows) < mostAcks(record)
   const due = countedMembers(record).find(
-    (member) => isFirstOfItsInstance(record, member) && isDue(member) && !isNeededYet(situation, member),
+    (member) =>
+      isFirstOfItsInstance(record, member) &&
+      isDue(member) &&
+      !isNeededYet(situation, member) &&
+      !waitsForItsCopy(member),
   )
   if (due === undefined) return undefined
   return change(
