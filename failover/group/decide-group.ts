@@ -10,7 +10,7 @@ import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
-import { liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
+import { leavers, liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
 import { judgePrimary, type Verdict } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
@@ -173,10 +173,17 @@ function wishes(situation: Situation, view: GroupView): FlowStep | undefined {
   const primary = liveView(situation.snapshot, situation.record.primary)
   return (
     handOverStep(situation, group) ??
+    moveAwayStep(situation) ??
     membershipStep(situation, view) ??
     besides(scalingStep(situation, group), primary && reseedStep(situation, primary)) ??
     handOverWaits(situation, group)
   )
+}
+
+/** A primary that is to go hands over before anybody leaves: a change of the view would hold the election up. */
+function moveAwayStep(situation: Situation): FlowStep | undefined {
+  const goes = leavers(situation).includes(instanceOf(situation.record.primary))
+  return goes && !('refusal' in planSwitchover(situation, null)) ? scalingStep(situation, group) : undefined
 }
 
 function steady(situation: Situation, view: GroupView, prefix = ''): FlowStep {

@@ -130,6 +130,8 @@ describe('Who is to go', () => {
       published: { epoch: 1, instance: 'shop-2', host: '127.24.1.3', port: 3306 },
     }
     expect(committed(after(given)).intent).toMatchObject({ candidate: shop0, reason: 'scale-in to 2: shop-2 is to go' })
+    const two = committed(after({ ...given, notes: { instances: 1 } }))
+    expect(two).toMatchObject({ intent: { candidate: shop0 }, leaving: [] })
   })
 })
 
