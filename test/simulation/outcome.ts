@@ -62,7 +62,8 @@ export function whyStuck(cluster: SimulatedCluster): string | undefined {
 /** What is lost once all replicas have applied what they can. */
 export function lostInTheEnd(cluster: SimulatedCluster, clients: Clients): string | undefined {
   if (isBeyondPeople(cluster)) return undefined
-  const lacking = cluster.machines.map((machine) => lacksAcknowledged(machine, clients))
+  const judged = cluster.machines.filter((machine) => !cluster.unseenResets.has(machine))
+  const lacking = judged.map((machine) => lacksAcknowledged(machine, clients))
   return lacking.find((one) => one !== undefined) ?? lostSilently(cluster, clients)
 }
 

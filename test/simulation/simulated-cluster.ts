@@ -30,6 +30,7 @@ import { SimulatedPlatform } from './simulated-platform.ts'
 import { SimulatedManager } from './simulated-manager.ts'
 import { StoreWeather } from './simulated-store.ts'
 import { simulatedTransport, type Listening, type TransportPorts } from './transport.ts'
+import { UnseenResets } from './unseen-resets.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 export const cluster = 'shop'
@@ -83,6 +84,7 @@ export class SimulatedCluster {
   /** Managers keep a lease in their store by one machine's clock. Their wall clocks may differ. */
   readonly managerClocks: readonly MachineClock[]
   readonly excuses = new Excuses()
+  readonly unseenResets = new UnseenResets()
   /** So many people wait for a failover, whatever is lost. */
   acceptingLoss = 0
   /** Whom people named who accepted any loss: to give up what others hold, too, where that cannot be fetched. */

@@ -1,3 +1,4 @@
+import { parseGtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { instanceOf } from '../../../topology/snapshot/member.ts'
 import type { Machine } from '../machine.ts'
 import { heldBy } from '../rules.ts'
@@ -63,7 +64,9 @@ export const hands: FaultTable = {
   'somebody resets the GTIDs of a replica': [
     1,
     (cluster, machine) => {
-      if (!leads(cluster, machine) && isSpare(cluster, machine)) machine.forgetGtids()
+      if (!machine.mysqld?.isUp || leads(cluster, machine) || !isSpare(cluster, machine)) return
+      cluster.unseenResets.add(machine, parseGtidSet(cluster.observation(machine.name)?.server?.executed ?? ''))
+      machine.forgetGtids()
     },
   ],
   'somebody holds a global read lock, or the backup lock': [

@@ -47,6 +47,7 @@ export class Words {
       this.#hidesWhatItForgot(machine, said)
     this.#note(said)
     this.byHand.hear(machine, said)
+    if (this.onDisk.of(machine)?.gtidsReset === true) this.#cluster.unseenResets.stored(machine)
     return wrong && `${said.instance} ${wrong}`
   }
 
