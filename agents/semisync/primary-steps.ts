@@ -109,15 +109,27 @@ export function changeGates(open: readonly InstanceName[], { superReadOnly }: Se
 
 /**
  * A new assignment is applied as a whole, and the server looked at again: what differs after that was changed by
- * another hand.
+ * another hand. So was what differs before from the assignment that was in force.
  */
 export function assignmentApplied(assignment: PrimaryAssignment, state: ServerState, leading: Leading): NextPass {
   const { counted, catchingUp, acks, revision } = assignment
+  const isDoubted = isLoosened(state, leading.applied ?? assignment)
   return {
-    steps: [...changeGates([...counted, ...catchingUp], state), changeAcknowledgements(acks), outdate],
+    steps: [
+      ...(isDoubted ? [doubt(assignment)] : []),
+      ...changeGates([...counted, ...catchingUp], state),
+      changeAcknowledgements(acks),
+      outdate,
+    ],
     then: { life: { stage: { ...leading, applied: assignment } }, converged: { revision } },
     next: 'after a look',
   }
+}
+
+/** Another hand let writes through that waited for fewer acknowledgements than `applied` asks for. */
+function isLoosened({ semiSyncSource }: ServerState, { acks }: PrimaryAssignment): boolean {
+  const { enabled, acks: k, intact } = semiSyncSource
+  return acks > 0 && (!enabled || k < acks || !intact)
 }
 
 /** One that takes its time to go holds up neither this pass nor the orders behind it. */

@@ -4,7 +4,7 @@ import type { ServerState } from '../../topology/snapshot/observation.ts'
 import { leadingOf, type Leading } from '../instance/life.ts'
 import { notice, outdate, type NextPass, type View } from '../instance/pass.ts'
 import { nextOfOpening } from './opening.ts'
-import { assignmentApplied, doubt, forgetApplied, kill, letIn, restartForCopy, runEvents } from './primary-steps.ts'
+import { assignmentApplied, forgetApplied, kill, letIn, restartForCopy, runEvents } from './primary-steps.ts'
 import { putsRight } from './put-right.ts'
 import { closes, isClosedForCopy, keepMarked, whyNotOpen, type Led } from './standing.ts'
 
@@ -51,8 +51,7 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
   const now = { told: { mayRestart: false } }
   if (leading.applied !== assignment) {
     const pass = assignmentApplied(assignment, state, leading)
-    const doubts = isLoosened(state, leading.applied ?? assignment) ? [doubt(assignment)] : []
-    return { ...pass, now, steps: [...doubts, ...(pass.steps ?? [])] }
+    return { ...pass, now }
   }
   const putRight = putsRight(assignment, state)
   const tidied = tidiesUp(view, state, leading)
@@ -68,12 +67,6 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
     then: { ...open.then, ...tidied.then },
     next: tidied.next,
   }
-}
-
-/** Another hand let writes through that waited for fewer acknowledgements than `applied` asks for. */
-function isLoosened({ semiSyncSource }: ServerState, { acks }: PrimaryAssignment): boolean {
-  const { enabled, acks: k, intact } = semiSyncSource
-  return acks > 0 && (!enabled || k < acks || !intact)
 }
 
 function keepsOpen(view: View, assignment: PrimaryAssignment, state: ServerState): Pick<NextPass, 'steps' | 'then'> {

@@ -14,13 +14,17 @@ const asAssigned: ServerOverrides = {
   semiSyncSource: { enabled: true, acks: 1 },
 }
 
-/** Nobody acknowledges its markers. */
+/** Waits for acknowledgements as it is told to; nobody acknowledges its markers. */
 class UnheardServer extends ScriptedServer {
+  override setSemiSyncSource = async (acks: number): Promise<void> => {
+    this.calls.push(`semiSyncSource ${acks}`)
+    this.state = { ...this.state, semiSyncSource: { ...this.state.semiSyncSource, enabled: true, intact: true, acks } }
+  }
   override readonly writeMarker = (): Promise<void> => new Promise(() => void this.calls.push('marker'))
 }
 
 /** Started again in place: it waits for its marker. Resolves to what the next pass does, where this was changed. */
-async function whatIsDone(byHand: ServerOverrides) {
+async function whatIsDone(byHand: ServerOverrides, assignment = primaryOfEpoch3) {
   const server = new UnheardServer(aServerState(asAssigned))
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
@@ -30,7 +34,7 @@ async function whatIsDone(byHand: ServerOverrides) {
   expect(lifeOf(parts).stage).toMatchObject({ step: 'gated', inPlace: true })
   const first = server.calls.splice(0)
   server.state = aServerState({ ...asAssigned, ...byHand })
-  await passAsPrimary(parts, primaryOfEpoch3, server.state, markers)
+  await passAsPrimary(parts, assignment, server.state, markers)
   return { parts, first, then: server.calls }
 }
 
@@ -48,6 +52,12 @@ describe('A primary that is offline until a marker is acknowledged', () => {
       expect(parts.course.converged.sentence).toBe('offline until 1 replica acknowledges a marker')
     },
   )
+
+  it('doubts that, too, where a new assignment sets them before anybody saw the hand', async () => {
+    const [off, newer] = [{ semiSyncSource: { enabled: false, acks: 1 } }, { ...primaryOfEpoch3, revision: 11 }]
+    expect((await whatIsDone(off, newer)).parts.file.current.unsettled).toBe(true)
+    expect((await whatIsDone({}, newer)).parts.file.current.unsettled).toBe(false)
+  })
 
   it('opens the gates again that a hand closed, and doubts nothing', async () => {
     const { parts, then } = await whatIsDone({ openGates: ['shop-1'] })
