@@ -23,7 +23,7 @@ const other = row({
   role: 'SECONDARY',
 })
 const stats = row({ viewId: '17321:5', certifying: 2, applying: 7 })
-const facts = row({ name: 'a-group', received: 'aaaa:1-3,\nbbbb:1', error: '' })
+const facts = row({ name: 'a-group', received: 'aaaa:1-3,\nbbbb:1', applierError: null, connectionError: null })
 
 describe('What a server says of its group', () => {
   it('is its own state, its view, and everybody of the view', () => {
@@ -55,7 +55,7 @@ describe('What a server says of its group', () => {
 
   it('is OFFLINE, with nobody, where the group was never started', () => {
     const never = row({ isOwn: 0, uuid: '', host: '', port: null, state: 'OFFLINE', role: '', version: '' })
-    expect(groupFrom([[never], [], [row({ name: '', received: null, error: '' })]])).toEqual({
+    expect(groupFrom([[never], [], [row({ name: '', received: null })]])).toEqual({
       name: '',
       state: 'OFFLINE',
       viewId: '',
@@ -75,8 +75,13 @@ describe('What a server says of its group', () => {
     expect(groupFrom([[other], [stats], [facts]]).state).toBe('OFFLINE')
   })
 
-  it('names what its channels reported as an error', () => {
-    expect(groupFrom([[own], [stats], [row({ ...facts, error: 'duplicate key' })]]).error).toBe('duplicate key')
+  it('names what its channels reported as an error, and whether applying stopped at that', () => {
+    const stateOf = (more: Row) => groupFrom([[own], [stats], [row({ ...facts, ...more })]])
+    const cannotApply = { error: 'duplicate key', applierError: 'duplicate key' }
+    expect(stateOf({ applierError: 'duplicate key', connectionError: 'lost' })).toMatchObject(cannotApply)
+    const cannotConnect = stateOf({ connectionError: 'the donor refused' })
+    expect(cannotConnect).toMatchObject({ error: 'the donor refused' })
+    expect(cannotConnect).not.toHaveProperty('applierError')
   })
 
   it('holds what the group has sent, without white space', () => {

@@ -17,14 +17,15 @@ export const groupStatements = [
     FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid`,
   `SELECT @@global.group_replication_group_name AS name,
     (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
-    COALESCE((SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1),
-      (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1), '') AS error`,
+    (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
+    (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
 ] as const
 
 /** @param rows what the server answered to `groupStatements`, in that order */
 export function groupFrom(rows: readonly (readonly Row[])[]): GroupState {
   const [members = [], [stats] = [undefined], [facts] = [undefined]] = rows
   const own = members.find((row) => numberOf(row, 'isOwn') === 1)
+  const applierError = textOf(facts, 'applierError')
   return {
     name: textOf(facts, 'name'),
     state: own === undefined ? 'OFFLINE' : stateIn(own),
@@ -32,7 +33,8 @@ export function groupFrom(rows: readonly (readonly Row[])[]): GroupState {
     members: members.filter((row) => textOf(row, 'uuid') !== '').map(memberIn),
     certifying: numberOf(stats, 'certifying'),
     applying: numberOf(stats, 'applying'),
-    error: textOf(facts, 'error'),
+    error: applierError || textOf(facts, 'connectionError'),
+    ...(applierError === '' ? {} : { applierError }),
   }
 }
 

@@ -11,6 +11,9 @@ const all = gtids('shop-0', 100)
 const errant: ViewOverrides = { server: { executed: `${all},${gtids('shop-2', 3)}` } }
 const told = { epoch: 1, revision, role: 'replica', fenced: false, source: 'shop-0' } as const
 
+/** It was no member for ten seconds. */
+const strayed = { nowMs: 60_000, strayingSince: new Map([['shop-2', 50_000]]) }
+
 /** shop-2 is in no group, looks like `view`, and is a member by the record or not. */
 function decided(view: ViewOverrides, { named, ...more }: GroupSituation & { named: boolean }) {
   const assignment = {
@@ -44,6 +47,11 @@ const reasons: Readonly<Record<string, readonly [why: string, view: ViewOverride
     'is empty and lacks 100 transactions',
     { server: { executed: '', received: '' } },
     { spec: { cloneAboveTransactions: 50 } },
+  ],
+  'stopped at something that it cannot apply': [
+    'cannot apply what it receives (duplicate key)',
+    {},
+    { ...strayed, sees: { 'shop-2': outsideGroup({ error: 'duplicate key', applierError: 'duplicate key' }) } },
   ],
 }
 
@@ -107,6 +115,20 @@ describe('A member by the record that is in no view', () => {
 
   it('stays one where it only has to join', () => {
     expect(asMember({}).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+  })
+
+  it.each<[string, GroupSituation]>([
+    ['did not reach a donor', { ...strayed, sees: { 'shop-2': outsideGroup({ error: 'the donor refused' }) } }],
+    [
+      'stopped at something a moment ago: it may be applied at the next attempt',
+      {
+        nowMs: 60_000,
+        strayingSince: new Map([['shop-2', 58_000]]),
+        sees: { 'shop-2': outsideGroup({ applierError: 'x' }) },
+      },
+    ],
+  ])('stays one where it %s', (_, more) => {
+    expect(asMember({}, more).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
   })
 
   it('stays one while the primary does not answer: nobody knows what that one holds', () => {

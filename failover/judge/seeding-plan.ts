@@ -199,7 +199,8 @@ export function copiesDue(situation: Situation, primary: LiveView | undefined): 
 /** What its applier stopped at; '' while it may go on by itself. */
 function brokenApplier({ nowMs, strayingSince }: Situation, { name, observation }: LiveView): string {
   const strayedMs = nowMs - (strayingSince.get(name) ?? nowMs)
-  return strayedMs > brokenMs ? (observation.server?.channel?.sqlError ?? '') : ''
+  const { channel, group } = observation.server ?? {}
+  return strayedMs > brokenMs ? channel?.sqlError || group?.applierError || '' : ''
 }
 
 /**

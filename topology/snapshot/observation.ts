@@ -120,6 +120,8 @@ export interface GroupState {
   readonly applying: number
   /** What the channels of the group reported last as an error; '' for nothing. */
   readonly error: string
+  /** That of it at which applying stopped: the data here is not what the group's is. Absent for none. */
+  readonly applierError?: string
 }
 
 export interface GroupMember {

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { byHand } from '../../support/by-hand.ts'
+import { archivesOf } from '../../support/instance-files.ts'
+import { withCluster } from '../../support/with-cluster.ts'
+
+const shop = withCluster({ spec: { mode: 'group' } })
+const all = ['shop-0', 'shop-1', 'shop-2']
+const wholeMs = 150_000
+
+/** Statements of somebody who gets at a server while its agent stands still. */
+async function behindItsAgent(instance: string, ...statements: readonly string[]): Promise<void> {
+  const cluster = shop.current
+  await cluster.fault(instance, 'freeze-agent')
+  await byHand(cluster, instance, 'set global super_read_only = off', 'set global read_only = off', ...statements)
+  await cluster.fault(instance, 'thaw-agent')
+}
+
+async function rowsAt(instance: string): Promise<readonly number[]> {
+  return (await shop.current.sql(instance, 'select id from app.rows order by id')).map(({ id }) => Number(id))
+}
+
+it('A member that cannot apply what the group has agreed on leaves the record, is seeded again and comes back', async () => {
+  const cluster = shop.current
+  const { primary } = await cluster.whole()
+  const broken = (await cluster.replicas())[0]!
+  await cluster.sql(primary!, 'create table app.rows (id int primary key)', { user: 'client' })
+  await cluster.until('all have the table', async () => (await Promise.all(all.map(rowsAt))).length === 3)
+  await behindItsAgent(broken, 'set sql_log_bin = 0', 'insert into app.rows values (5)')
+  await cluster.sql(primary!, 'insert into app.rows values (5)', { user: 'client' })
+  const { sentence } = await cluster.waitFor(
+    `${broken} is to be seeded`,
+    (view) => view.sentence.includes(`${broken} cannot apply what it receives`),
+    90_000,
+  )
+  console.log(sentence)
+  await cluster.whole(3, wholeMs)
+  await cluster.sql(primary!, 'insert into app.rows values (6)', { user: 'client' })
+  await cluster.until(`${broken} has it`, async () => (await rowsAt(broken)).includes(6))
+  expect(await rowsAt(broken)).toEqual([5, 6])
+}, 400_000)
+
+it('A member with transactions of its own is archived and seeded again', async () => {
+  const cluster = shop.current
+  const { primary } = await cluster.whole(3, wholeMs)
+  const errant = (await cluster.replicas())[0]!
+  await behindItsAgent(
+    errant,
+    'stop group_replication',
+    'set global super_read_only = off',
+    'insert into app.rows values (99)',
+  )
+  await cluster.waitFor(
+    `${errant} is to be seeded`,
+    ({ sentence }) => sentence.includes(`${errant} has 1 errant transaction`),
+    90_000,
+  )
+  await cluster.whole(3, wholeMs)
+  expect(await rowsAt(errant)).toEqual(await rowsAt(primary!))
+  expect(await archivesOf(cluster, errant)).not.toEqual([])
+}, 400_000)
