@@ -343,6 +343,24 @@ describe('To join', () => {
     expect(parts.file.current.formedEpoch).toBe(3)
   })
 
+  it('whoever formed the group has looked at its server since before that is on disk', async () => {
+    const { it: group, answered } = port()
+    const parts = await begins({ does: 'form', server: { ...closed, received: '' } }, group)
+    const formedAtLooks: number[] = []
+    const refresh = parts.observer.refresh.bind(parts.observer)
+    parts.observer.refresh = async () => {
+      formedAtLooks.push(parts.file.current.formedEpoch)
+      if (formedAtLooks.length === 1) throw new Error('it does not answer yet')
+      return refresh()
+    }
+    const starting = parts.jobs.startingGroup
+    await new Promise((resolve) => setImmediate(resolve))
+    answered()?.resolve()
+    await starting
+    expect(formedAtLooks.slice(0, 2)).toEqual([0, 0])
+    expect(parts.file.current.formedEpoch).toBe(3)
+  })
+
   it('what an earlier life received is applied before a group is formed of it', async () => {
     const { it: group, calls } = port()
     const received = gtids('shop-0', 104)

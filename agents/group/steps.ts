@@ -79,8 +79,10 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
     const start = async (): Promise<void> => {
       if (forms) await applyReceived(parts)
       await groupOf(parts).start(settings, forms)
-      // On disk before anybody hears that the group is there: in this epoch it is never formed again.
-      if (forms) await file.update({ formedEpoch: assignment.epoch })
+      if (!forms) return
+      await lookAgain(parts)
+      // On disk before anybody may join: in this epoch it is never formed again.
+      await file.update({ formedEpoch: assignment.epoch })
     }
     jobs.startingGroup ??= start()
       .then(
@@ -100,6 +102,23 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
         void parts.observer.refresh().catch(() => undefined)
       })
   })
+}
+
+const looksAtMost = 10
+
+/**
+ * Whoever is shown to have formed the group is shown in that group. With an older look beside it nobody would be in the
+ * group, and the group would be formed anew.
+ */
+async function lookAgain({ observer, process }: Parts): Promise<void> {
+  observer.outdate()
+  for (let looks = 0; looks < looksAtMost && process.state === 'running'; looks++) {
+    const answered = await observer.refresh().then(
+      () => true,
+      () => false,
+    )
+    if (answered) return
+  }
 }
 
 async function applyReceived(parts: Parts): Promise<void> {

@@ -3,6 +3,7 @@ import { gtids, type ViewOverrides } from '../../topology/testing.ts'
 import { groupName, outsideGroup, type GroupShape } from '../../topology/testing-group.ts'
 import { decide, modeOf } from '../decide.ts'
 import { isWell } from '../judge/verdict.ts'
+import type { Action } from '../protocol/decision.ts'
 import { committed, memberElsewhere, ordersOf, shop0, shop1, shop2 } from '../testing.ts'
 import { lossOfReboot, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { aGroupSituation, groupRecord, nobodyIn, revision, tasksIn, type GroupSituation } from './testing-group.ts'
@@ -213,6 +214,83 @@ describe('Where members each hold something that the others lack', () => {
     expect(lossOfReboot(aGroupSituation({ sees: nobodyIn, views: allPromised }), null)).toBe(
       'nothing that is known of would be given up',
     )
+  })
+})
+
+describe('A server that stands still', () => {
+  const last: GroupShape = {}
+  const still = (silentMs: number, more: ViewOverrides = {}) => ({ 'shop-1': { silentMs, ...more } })
+  const sees = { ...nobodyIn, 'shop-1': last }
+
+  it('and was a member by its last word is waited for: nobody is asked to leave the group', () => {
+    const decision = after({ sees, views: still(2_000) })
+    expect(ordersOf(decision).filter((order) => order.startsWith('promise'))).toEqual([])
+    expect(decision).toMatchObject({
+      blocked: true,
+      sentence:
+        'no instance is in the group; shop-1 was a member and does not answer at this moment: the group is formed anew where that lasts 10 s',
+    })
+  })
+
+  it('so it is where every server of one machine stands still', () => {
+    const views = { 'shop-0': { silentMs: 2_000 }, 'shop-1': { silentMs: 2_000 }, 'shop-2': { silentMs: 2_000 } }
+    expect(after({ sees: {}, views })).toMatchObject({ actions: [], blocked: true })
+  })
+
+  it.each<[string, GroupSituation]>([
+    ['for too long', { sees, views: still(10_000) }],
+    ['and was outside of the group by its last word', { views: still(2_000) }],
+    ['and has died since', { sees, views: still(2_000, { process: 'dead' }) }],
+    ['and has promised already', { sees, views: still(2_000, { stored: { promise: 2 } }) }],
+    ['while a person asks for a failover', { sees, views: still(2_000), ...forced(false) }],
+  ])('is not waited for where it does so %s', (_, given) => {
+    expect(ordersOf(after(given))).toContain('promise shop-1 2@5')
+  })
+})
+
+describe('No group is formed beside another one that may live', () => {
+  const names = ['shop-0', 'shop-1', 'shop-2'] as const
+  const out = () => outsideGroup()
+  const whole = (): GroupShape => ({})
+  const alone = (name: string): GroupShape => ({
+    members: Object.fromEntries(names.map((one) => [one, one === name ? 'ONLINE' : 'UNREACHABLE'])),
+  })
+  /** What an instance may be while the group has no majority that is seen, and whether it is proven to be outside. */
+  const states: Readonly<Record<string, { view: ViewOverrides; seen: (name: string) => GroupShape; isOut: boolean }>> =
+    {
+      'promised outside': { view: promised(100), seen: out, isOut: true },
+      'promised, without a report': { view: { stored: { promise: 2 } }, seen: out, isOut: false },
+      'promised before the record changed': {
+        view: promised(100, { stored: { revision: revision - 1 } }),
+        seen: out,
+        isOut: false,
+      },
+      'outside, and not asked yet': { view: {}, seen: out, isOut: false },
+      'its server is dead': { view: { process: 'dead', server: null }, seen: out, isOut: false },
+      silent: { view: silent, seen: whole, isOut: false },
+      'a member that hears nobody else': { view: {}, seen: alone, isOut: false },
+      'a member that stands still': { view: { silentMs: 2_000 }, seen: whole, isOut: false },
+    }
+  const kinds = Object.keys(states)
+  const cases = kinds.flatMap((a) => kinds.flatMap((b) => kinds.map((c) => [a, b, c] as const)))
+
+  const decidedFor = (of: readonly string[], asked: GroupSituation) => {
+    const each = names.map((name, at) => [name, states[of[at] ?? '']!] as const)
+    const views = Object.fromEntries(each.map(([name, { view }]) => [name, view]))
+    const sees = Object.fromEntries(each.map(([name, { seen }]) => [name, seen(name)]))
+    return decide(aGroupSituation({ sees, views, ...asked }))
+  }
+  const forms = ({ actions }: { actions: readonly Action[] }) => actions.some(({ kind }) => kind === 'commit')
+
+  it('whatever each of three is: only with all of them outside, under a promise that counts', () => {
+    const formed = cases.filter((of) => forms(decidedFor(of, {})))
+    expect(formed).toEqual([['promised outside', 'promised outside', 'promised outside']])
+  })
+
+  it('a person may give up silent ones alone: whoever answers is outside first', () => {
+    const formed = cases.filter((of) => forms(decidedFor(of, forced(true))))
+    expect(formed.filter((of) => of.some((one) => one !== 'silent' && states[one]?.isOut !== true))).toEqual([])
+    expect(formed.length).toBeGreaterThan(1)
   })
 })
 

@@ -1,10 +1,11 @@
 import type { GroupView } from '../../topology/group/group-view.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
+import type { Observation } from '../../topology/snapshot/observation.ts'
 import { allOf } from '../../src/common/text/words.ts'
 import { orderFor } from '../flows/assignments.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import { promisedBy } from '../judge/promised.ts'
-import { liveView, type Situation } from '../judge/situation.ts'
+import { liveView, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Action } from '../protocol/decision.ts'
 import { assignmentOrders } from './assignments.ts'
 import { formAnew, lossBy } from './forming-anew.ts'
@@ -21,16 +22,11 @@ function everybody({ record }: Situation): readonly MemberId[] {
  */
 export function rebootStep(situation: Situation, view: GroupView): FlowStep {
   const forced = situation.requests.find((request) => request.kind === 'failover')
-  const { record, notes } = situation
-  const next = record.epoch + 1
   const silent = silentMembers(situation)
-  const accepted = forced?.acceptLoss === true ? silent : []
-  if (silent.length > accepted.length) return waitForSilent(situation, view, silent)
-  if (notes.paused !== null && forced === undefined)
-    return step(`${view.sentence}, but the cluster is paused: ${notes.paused.reason}`, assignmentOrders(situation), {
-      blocked: true,
-      revisitMs: 1_000,
-    })
+  if (silent.length > 0 && forced?.acceptLoss !== true) return waitForSilent(situation, view, silent)
+  const waits = forced === undefined ? waitsFor(situation, view) : undefined
+  if (waits !== undefined) return waits
+  const next = situation.record.epoch + 1
   const asked = everybody(situation).filter((member) => !silent.includes(member))
   const promised = asked.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const missing = asked.filter((member) => !promised.some((one) => one.member === member))
@@ -40,11 +36,51 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
       missing.map((member) => promiseAction(situation, member, next)),
       { flow: 'failover', blocked: true, revisitMs: 1_000 },
     )
-  return formAnew(situation, promised, { accepted, acceptLoss: forced?.acceptLoss === true, to: forced?.to ?? null })
+  const choice = { accepted: silent, acceptLoss: forced?.acceptLoss === true, to: forced?.to ?? null }
+  return formAnew(situation, promised, choice)
+}
+
+/** A person who asks for a failover does not wait for these. */
+function waitsFor(situation: Situation, view: GroupView): FlowStep | undefined {
+  const { paused } = situation.notes
+  const stalled = stalledMembers(situation)
+  if (stalled.length > 0) return waitForStalled(situation, view, stalled)
+  if (paused === null) return undefined
+  const sentence = `${view.sentence}, but the cluster is paused: ${paused.reason}`
+  return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 1_000 })
 }
 
 function silentMembers(situation: Situation): readonly MemberId[] {
   return everybody(situation).filter((member) => liveView(situation.snapshot, member) === undefined)
+}
+
+/**
+ * A server that stands still for less is waited for: where a whole machine stands still the group goes on a moment
+ * later, and to form it anew would end every server.
+ */
+const stalledMs = 10_000
+
+/** Members by their last word, whose servers do not answer at this moment. */
+function stalledMembers(situation: Situation): readonly LiveView[] {
+  const { record, snapshot, timings } = situation
+  return everybody(situation)
+    .flatMap((member) => liveView(snapshot, member) ?? [])
+    .filter(({ observation }) => {
+      const { silentMs, stored } = observation
+      const isSilent = silentMs >= timings.frozenMs && silentMs < stalledMs
+      return isSilent && wasMember(observation) && stored.promise <= record.epoch
+    })
+}
+
+function wasMember({ process, server }: Observation): boolean {
+  const isUp = process === 'running' || process === 'stopped'
+  return isUp && (server?.group?.state === 'ONLINE' || server?.group?.state === 'RECOVERING')
+}
+
+function waitForStalled(situation: Situation, view: GroupView, stalled: readonly LiveView[]): FlowStep {
+  const names = allOf(stalled.map(({ name }) => name))
+  const sentence = `${view.sentence}; ${names} ${stalled.length === 1 ? 'was a member and does' : 'were members and do'} not answer at this moment: the group is formed anew where that lasts ${stalledMs / 1_000} s`
+  return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 500 })
 }
 
 function waitForSilent(situation: Situation, view: GroupView, silent: readonly MemberId[]): FlowStep {
