@@ -18,6 +18,7 @@ export const toy: Mode = {
   analyse: () => [],
   planSwitchover: () => ({ refusal: never }),
   beginSwitchover: () => step(never),
+  judge: () => ({ kind: 'unknown', sentence: never, witnesses: [], revisitMs: null }),
   stepsOfFailover: () => [],
   whyNeverTo: () => never,
   isSafePossible: () => false,
