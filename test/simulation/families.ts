@@ -1,4 +1,8 @@
+import { groupFamilies } from './group/families.ts'
+
 export interface Shape {
+  /** How the cluster replicates; semisync unless given. */
+  readonly mode?: 'group'
   readonly kinds: readonly string[]
   /** Sizes of clusters, as often as named. */
   readonly instances: readonly number[]
@@ -122,6 +126,7 @@ export const families = {
     instances: [2, 3, 3, 4],
     lastsMs: 12_000,
   },
+  ...groupFamilies,
   managers: {
     kinds: [
       'both managers believe that they lead',

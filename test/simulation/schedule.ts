@@ -3,6 +3,7 @@ import { Clients } from './clients.ts'
 import { shapeOf, type Family, type Shape } from './families.ts'
 import { drawKinds, strike } from './faults/draw.ts'
 import { heal, slowDown } from './faults/heal.ts'
+import { GroupWatch } from './group/watch.ts'
 import { giveUp } from './operations/accepted-loss.ts'
 import { lacksAcknowledged, lostInTheEnd, primaryOf, violationIn, whatIsMissing, whyStuck } from './outcome.ts'
 import { whatBreaks } from './rules.ts'
@@ -41,6 +42,8 @@ const beginsMs = 20_000
 /** Once nothing is broken any more, clients go on for so long, and then everything is whole within the other time. */
 const healedMs = 1_500
 const wholeMs = 90_000
+/** A start that finds nobody gives up after a minute, and the next one waits for up to another. */
+const groupWholeMs = 300_000
 /** Until replicas have applied what came last: one that lost its connection notices that after 5 s. */
 const appliedMs = 20_000
 
@@ -70,7 +73,8 @@ export async function play(seed: number, options: PlayOptions = {}): Promise<Out
 
 /** Looks at the rules at each step that matters, and in between. Tells which one was broken first. */
 function watchRules(cluster: SimulatedCluster, clients: Clients): () => string | undefined {
-  const watch = new Watch(cluster, clients)
+  const { groups } = cluster
+  const watch = groups === null ? new Watch(cluster, clients) : new GroupWatch(cluster, groups, clients)
   let broken: string | undefined
   cluster.onHappening((happening) => {
     broken ??= giveUp(cluster, clients, happening)
@@ -126,7 +130,7 @@ async function healed(
   clients.slowDown()
   await time.runUntil(endMs + healedMs, isOver)
   clients.stop()
-  await time.runUntil(endMs + wholeMs, () => isOver() || whatIsMissing(cluster) === undefined)
+  await time.runUntil(endMs + (cluster.groups === null ? wholeMs : groupWholeMs), () => isOver() || whatIsMissing(cluster) === undefined)
   const found = violation() ?? whyStuck(cluster)
   if (found !== undefined) return found
   const lost = (): string | undefined => lostInTheEnd(cluster, clients)
@@ -141,6 +145,7 @@ function drawShape(random: SeededRandom, shape: Partial<Shape>): Pick<ClusterOpt
   return {
     instances,
     spec: {
+      ...(shape.mode === undefined ? {} : { mode: shape.mode }),
       acks: random.chance(0.3) ? random.below(instances) : null,
       ...(shape.acks === undefined ? {} : { acks: shape.acks }),
       durability: random.pick(['strict', 'strict', 'available']),

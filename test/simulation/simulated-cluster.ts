@@ -1,5 +1,6 @@
 import { Agent } from '../../agents/agent.ts'
 import { anAgentConfig } from '../../agents/testing.ts'
+import { instancesOf } from '../../agents/instance/accounts.ts'
 import type { Medium } from '../../agents/instance/medium.ts'
 import type { ServerPort } from '../../agents/ports/server.ts'
 import type { ClusterRecord } from '../../failover/protocol/record.ts'
@@ -257,7 +258,7 @@ export class SimulatedCluster {
     const process = new SimulatedProcess(machine, life, {
       time,
       random,
-      everybody: this.machines.map(({ name }) => name),
+      everybody: this.groups === null ? this.machines.map(({ name }) => name) : instancesOf(cluster),
     })
     const { groups } = this
     const server = new SimulatedServer(machine, {

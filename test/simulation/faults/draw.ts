@@ -1,6 +1,7 @@
 import { operatorCommands } from '../operations/people.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
+import { groupFaults } from '../group/faults.ts'
 import { aimedFaults } from './aimed.ts'
 import { clockFaults } from './clocks.ts'
 import { diskFaults } from './disk-writes.ts'
@@ -23,6 +24,7 @@ const table: FaultTable = {
   ...operatorCommands,
   ...hands,
   ...togetherFaults,
+  ...groupFaults,
 }
 
 const names = Object.entries(table).flatMap(([name, [weight]]) => Array.from({ length: weight }, () => name))

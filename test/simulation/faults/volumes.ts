@@ -1,3 +1,4 @@
+import type { Groups } from '../group/groups.ts'
 import { emptyVolume, type Machine, type VolumeSnapshot } from '../machine.ts'
 import { notesOf } from '../operations/after-healing.ts'
 import type { SeededRandom } from '../seeded-random.ts'
@@ -8,9 +9,16 @@ import { restartAgent, strikeLater, type FaultTable } from './fault.ts'
  * Whether what is acknowledged survives the loss of one volume: k others have what the primary has. A second loss is
  * one too many in a schedule, whatever Regent does.
  */
-function canSpareOne({ record, machines }: SimulatedCluster): boolean {
+function canSpareOne({ record, machines, groups }: SimulatedCluster): boolean {
   const isFirst = machines.every(({ goneMember }) => goneMember === undefined)
+  if (groups !== null) return isFirst && groupSparesOne(groups, machines)
   return isFirst && record !== undefined && record.acks > 0 && record.syncSet.length >= record.acks
+}
+
+/** Every other member has executed all that its group agreed on: nothing is in one memory alone. */
+function groupSparesOne(groups: Groups, machines: readonly Machine[]): boolean {
+  const members = machines.map((machine) => groups.memberAt(machine))
+  return machines.length > 1 && members.every((member) => member?.isOnline === true && member.hearsMajority())
 }
 
 function putBack(cluster: SimulatedCluster, machine: Machine, volume: VolumeSnapshot, random: SeededRandom): void {

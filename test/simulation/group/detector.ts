@@ -43,6 +43,11 @@ export class Detector {
     return this.#suspects.includes(seat)
   }
 
+  /** It hears no majority, as far as it knows. */
+  get isAlone(): boolean {
+    return this.#suspects.length * 2 >= this.#own.agreed.seats.length
+  }
+
   #tick(): void {
     if (!this.#own.isThere) return
     this.#ports.time.after(tickMs, () => this.#tick())
@@ -50,7 +55,7 @@ export class Detector {
     this.#listen()
     this.#own.findOutWhetherRemoved()
     const { seats } = this.#own.agreed
-    if (this.#suspects.length * 2 >= seats.length) return this.#isAlone()
+    if (this.isAlone) return this.#waitForOthers()
     this.#aloneSinceMs = null
     const first = seats.find((seat) => !this.isSuspect(seat))
     if (this.#suspects.length > 0 && first === this.#own) this.#own.change(withoutMembers(this.#suspects))
@@ -67,7 +72,7 @@ export class Detector {
     return seat === this.#own || (seat.runs && this.#ports.network.reaches(seat.name, this.#own.name))
   }
 
-  #isAlone(): void {
+  #waitForOthers(): void {
     const { nowMs } = this.#ports.time
     this.#aloneSinceMs ??= nowMs
     if (nowMs - this.#aloneSinceMs >= unreachableMajorityMs) this.#own.fail('')

@@ -12,9 +12,15 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   if (happening.kind !== 'committed' || cluster.acceptingLoss === 0) return undefined
   const { before, record } = happening
   if (before === undefined || before.epoch === record.epoch) return undefined
+  // Whom a group elects holds what the group agreed on. Where a group is formed anew something may be given up.
+  if (cluster.groups !== null && record.group?.forming !== true) return undefined
   cluster.excuses.isLossAccepted = true
   if (before.acks === 0 && before.primary !== record.primary)
     cluster.excuses.deposed.set(instanceOf(before.primary), record.epoch)
+  // The others may go on without the one that forms a group, until they hear of that.
+  if (cluster.groups !== null)
+    for (const member of before.syncSet)
+      if (member !== record.primary) cluster.excuses.deposed.set(instanceOf(member), record.epoch)
   const elected = cluster.machine(instanceOf(record.primary))
   const lost = clients.acknowledged.subtract(heldBy(elected))
   if (lost.isEmpty()) return undefined

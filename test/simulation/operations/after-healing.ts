@@ -18,8 +18,8 @@ export function notesOf({ cells }: SimulatedCluster): ClusterNotes | undefined {
  * even by force (`failover/semisync/unfit-members.test.ts`). Regent says who must come back, and the volume never does.
  */
 export function isBeyondPeople(cluster: SimulatedCluster): boolean {
-  const { record, machines } = cluster
-  if (record === undefined || !cluster.isElsewhere(record.primary)) return false
+  const { record, machines, groups } = cluster
+  if (groups !== null || record === undefined || !cluster.isElsewhere(record.primary)) return false
   const others = machines.filter(({ name }) => name !== instanceOf(record.primary))
   return others.every((machine) => cluster.mayForget(machine) || machine.goneMember !== undefined)
 }

@@ -1,0 +1,54 @@
+import type { Shape } from '../families.ts'
+
+const falls = [
+  'the primary falls, and others are struck at their steps',
+  'the primary falls, and so does the elected one',
+]
+const askedFor = 'a switchover is asked for'
+const struck = 'a switchover is asked for, and others are struck at their steps'
+const outages = ['everybody loses power', 'all servers are killed', 'a majority loses power']
+const splits = ['the group is split', 'a member is cut off from the others']
+const mode = 'group'
+
+/** Faults that befall one replication group, and the groups where that matters. */
+export const groupFamilies = {
+  /** Everything that may befall a group. */
+  group: {
+    mode,
+    kinds: [
+      ...[...falls, ...outages, ...splits, askedFor, struck],
+      ...['mysqld is killed', 'the agent dies', 'agent and mysqld die', 'the machine crashes', 'mysqld freezes'],
+      ...['the agent freezes', 'the machine is paused', 'a stranger stops mysqld', 'a manager dies'],
+      ...['a manager freezes', 'the applier stands still', 'the network is cut', 'the network is slow'],
+      ...['no manager reaches the primary, and somebody dies at a disk write', 'the agent dies at a disk write'],
+      ...['both managers believe that they lead', 'requests reach the store late', 'somebody else writes the record'],
+      ...['answers of the store are late or lost', 'somebody is struck at a step', 'the manager is struck at a step'],
+      ...['the volume is lost', 'the volume goes back in time', 'the volume is mounted again', 'a clock drifts'],
+      ...['a failover is asked for', 'a failover with loss is asked for', 'the cluster is paused for a while'],
+      ...['somebody is fenced for a while', 'the cluster is scaled', 'an instance is replaced'],
+      ...['a pod is told to end', 'the primary is cut off for longer than a lease'],
+    ],
+    instances: [1, 2, 3, 3, 3, 3, 3, 4, 5],
+  },
+  groupFailovers: { mode, kinds: [...falls, 'mysqld is killed', 'the machine crashes'], instances: [3, 3, 5] },
+  groupOutages: {
+    mode,
+    kinds: [...outages, ...outages, 'the agent dies', 'the agent dies at a disk write', 'the manager is struck at a step'],
+    instances: [2, 3, 3, 4, 5],
+    lastsMs: 12_000,
+  },
+  groupSplits: { mode, kinds: [...splits, ...splits, 'a manager dies'], instances: [3, 3, 4, 5], lastsMs: 25_000 },
+  groupSwitchovers: { mode, kinds: [struck, askedFor, 'the network is slow'], instances: [3, 3, 5] },
+  groupMembers: {
+    mode,
+    kinds: ['the cluster is scaled', 'an instance is replaced', 'a pod is told to end', 'the volume is lost', ...outages],
+    instances: [3, 3, 4],
+    lastsMs: 12_000,
+  },
+  groupVolumes: {
+    mode,
+    kinds: ['the volume goes back in time', 'the volume is lost', 'the agent dies', ...outages, ...falls],
+    instances: [3, 3, 4],
+    lastsMs: 12_000,
+  },
+} as const satisfies Readonly<Record<string, Shape>>
