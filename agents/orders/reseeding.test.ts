@@ -65,6 +65,17 @@ describe('a seeding', () => {
     await expect.poll(() => shown).toEqual(['copying 0', 'file copy 0', 'file copy 40', 'file copy 90'])
   })
 
+  it('says that it has ended, and that it has failed, also where nothing else is new', async () => {
+    for (const how of ['ends', 'fails'] as const) {
+      const { parts, server } = await seedingOf(common)
+      server.cloneInto = () => (how === 'ends' ? Promise.resolve() : Promise.reject(new Error('no donor')))
+      const shown: unknown[] = []
+      const changed = () => void shown.push(parts.copying.progress?.stage ?? how)
+      await new Seeding({ ...parts, changed }, converger).begin(order)
+      await expect.poll(() => shown.at(-1)).toBe(how)
+    }
+  })
+
   it('archives also what was written after the order was given, and while the copy was made', async () => {
     const { server, seeding, archived, ended, parts } = await seedingOf(`${own(1, 3)},${common}`)
     await seeding.begin(order)

@@ -55,6 +55,7 @@ export class Seeding {
       copying.progress = null
       this.#noteFailure(order, error)
       this.#converger.wake()
+      this.#parts.changed()
     })
   }
 
@@ -141,6 +142,8 @@ export class Seeding {
     course.promiseReport = null
     notices.add('Seeded', `seeded from ${order.donor.instance}`)
     this.#converger.wake()
+    // Of a server that waits to be admitted nothing else is new.
+    this.#parts.changed()
     await pruneArchives(this.#parts, this.#archived.splice(0))
   }
 
