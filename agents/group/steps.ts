@@ -61,7 +61,13 @@ export const leaveInError = step('leave the group after an error', async (parts)
   await groupOf(parts).stop()
 })
 
-export const leaveGroup = step('leave the group', (parts) => groupOf(parts).stop())
+/**
+ * Where no majority agrees on that, the stop never ends, and meanwhile this member neither closes nor promises: what is
+ * left to do then follows from the state of its group.
+ */
+const leaveMs = 3_000
+
+export const leaveGroup = step('leave the group', (parts) => groupOf(parts).stop(leaveMs))
 
 /** How long what an earlier life received is applied before a group is formed of it. */
 const applyMs = 60_000
