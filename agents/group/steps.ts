@@ -103,6 +103,7 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
       .then((failure) => {
         jobs.groupFailure = failure
         jobs.startingGroup = null
+        parts.changed()
         parts.observer.outdate()
         // What the group made of this server is seen by a look alone.
         void parts.observer.refresh().catch(() => undefined)

@@ -37,6 +37,7 @@ export class ObservationBuilder {
       copying,
       doubts,
       told,
+      jobs,
       pod,
       contact,
       notices,
@@ -84,6 +85,7 @@ export class ObservationBuilder {
       ...openingFor(this.#parts, nowMs),
       ...(file.current.forgetful && told.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
       heardForgetful: observer.isFresh ? told.heardForgetful : {},
+      ...(jobs.startingGroup === null ? {} : { joinsGroup: true }),
       ...(pod.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === ''
         ? {}

@@ -81,7 +81,25 @@ describe('Who is to go', () => {
     notes: { instances: 2 },
     record: { leaving: [shop2] },
     sees: { 'shop-0': two, 'shop-1': two, 'shop-2': outsideGroup() },
+    views: { 'shop-2': { stored: staysOut('shop-2') } },
   }
+
+  it('is not dropped before its agent has stored that it is to stay out', () => {
+    expect(commits({ ...left, views: {} })).toEqual([])
+  })
+
+  it('is not dropped while it joins by what it was told before', () => {
+    const joins = { stored: staysOut('shop-2'), joinsGroup: true } as const
+    expect(commits({ ...left, views: { 'shop-2': joins } })).toEqual([])
+    const sees = { ...left.sees, 'shop-2': { members: { 'shop-2': 'RECOVERING' as const } } }
+    expect(commits({ ...left, sees })).toEqual([])
+  })
+
+  it('is not dropped while it is silent, unless it is taken away', () => {
+    const views = { 'shop-2': { reachable: false } }
+    expect(namesOf(committed(after({ ...left, views })).leaving)).toBe('')
+    expect(commits({ ...left, notes: {}, views })).toEqual([])
+  })
 
   it('is dropped once it is in no view', () => {
     const next = committed(after(left))
@@ -134,6 +152,10 @@ describe('Who is to go', () => {
     expect(two).toMatchObject({ intent: { candidate: shop0 }, leaving: [] })
   })
 })
+
+function staysOut(name: string) {
+  return storedAs(name, { assignment: { ...storedAs(name).assignment!, groupDoes: 'stayOut', counted: false } })
+}
 
 function told(role: 'primary' | 'replica') {
   return { ...storedAs('shop-1').assignment!, role }

@@ -7,6 +7,7 @@ import {
   departing,
   isFenced,
   isServing,
+  leavers,
   liveView,
   liveViews,
   viewOf,
@@ -30,17 +31,31 @@ function change(situation: Situation, why: string, fields: Partial<ClusterRecord
 }
 
 /**
- * It is in no view any more, the primary's own among them, and the primary has on its disk, executed, all that the
- * group has received.
+ * It is in no view any more, the primary's own among them, it will not come back by what it was told before, and the
+ * primary has on its disk, executed, all that the group has received.
  */
 function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefined {
   const { record } = situation
-  const gone = record.leaving.find((member) => !view.members.has(instanceOf(member)) || isElsewhere(situation, member))
+  const gone = record.leaving.find(
+    (member) => isElsewhere(situation, member) || (!view.members.has(instanceOf(member)) && staysOut(situation, member)),
+  )
   if (gone === undefined || !hasExecutedAll(situation)) return undefined
   return change(situation, `${instanceOf(gone)} left the group; the primary has executed all that the group received`, {
     syncSet: record.syncSet.filter((member) => member !== gone),
     leaving: record.leaving.filter((member) => member !== gone),
   })
+}
+
+/**
+ * Its agent has stored that it is to stay out, and does not join at this moment by what it was told before. One that is
+ * silent may still be joining, unless it is taken away for good.
+ */
+function staysOut(situation: Situation, member: MemberId): boolean {
+  const view = liveView(situation.snapshot, member)
+  if (view === undefined) return leavers(situation).includes(instanceOf(member))
+  const { joinsGroup, stored, server } = view.observation
+  const isOut = server?.group === undefined || server.group.state === 'OFFLINE' || server.group.state === 'ERROR'
+  return isOut && joinsGroup !== true && stored.assignment?.groupDoes === 'stayOut'
 }
 
 /** What the primary said lately: what it said before may be of a view in which the leaver was. */

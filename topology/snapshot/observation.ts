@@ -279,6 +279,8 @@ export interface Observation {
   readonly seedingProgress: { readonly stage: string; readonly percent: number; readonly donor?: InstanceName } | null
   /** Copies that failed since it was last seeded, one entry for each donor. Absent for none, and from older agents. */
   readonly seedingFailures?: readonly SeedingFailure[]
+  /** Its server is just joining, or forming, a replication group. Absent for no. */
+  readonly joinsGroup?: true
   /** It was told to end: it hands over, leaves the sync set, and its server stops. Absent for no. */
   readonly terminating?: true
   /**
