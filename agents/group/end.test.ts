@@ -91,6 +91,13 @@ describe('A member of a group whose pod ends', () => {
     )
   })
 
+  it('that hears no majority only stops: nobody could agree that it leaves', async () => {
+    const lost: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'UNREACHABLE' }, primary: 'shop-1' }
+    const { server } = await ending(lost, { counted: false })
+    await looks(() => server.calls.includes('shutdown'))
+    expect(server.calls).toEqual(['shutdown'])
+  })
+
   it('that has left already only stops', async () => {
     const { server } = await ending(outsideGroup({ primary: 'shop-1' }))
     await looks(() => server.calls.includes('shutdown'))

@@ -2,7 +2,7 @@ import { describeError } from '../../src/common/errors/errors.ts'
 import type { GroupMember, GroupState } from '../../topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
-import { ownMember } from '../../topology/group/majority.ts'
+import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 
 /**
  * A primary waits so long for the manager to hand it over, which lets transactions end first. A primary that leaves in
@@ -43,8 +43,9 @@ function handOverWithin({ members }: GroupState, { uuid }: GroupMember): number 
  * is stopped all the same.
  */
 export async function leaveBeforeEnd({ server, observer, notices }: Parts): Promise<void> {
-  const state = observer.server?.group?.state ?? 'OFFLINE'
-  if (state === 'OFFLINE') return
+  const group = observer.server?.group
+  // Nobody is there who could agree that it leaves.
+  if (group === undefined || group.state === 'OFFLINE' || !hasMajority(group)) return
   try {
     await server.group?.stop(stopMs)
   } catch (error) {
