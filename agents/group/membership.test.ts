@@ -372,16 +372,6 @@ describe('To join', () => {
   })
 })
 
-describe('To leave', () => {
-  it('a member that is not to be one waits for its group for seconds only: it may be asked for a promise', async () => {
-    const deadlines: (number | undefined)[] = []
-    const group = { stop: async (deadlineMs?: number) => void deadlines.push(deadlineMs) } as GroupPort
-    const parts = await given({ does: 'stayOut', sees: led1, server: readable }, group)
-    for (const { run } of next(parts, { does: 'stayOut' }).steps ?? []) await run(parts)
-    expect(deadlines).toEqual([3_000])
-  })
-})
-
 describe('A switchover that is ordered here', () => {
   async function demote(sees: GroupShape): Promise<readonly string[]> {
     const calls: string[] = []

@@ -102,9 +102,10 @@ export function joinGroup(assignment: Assignment, task: GroupTask, forms: boolea
       )
       .then((failure) => {
         jobs.groupFailure = failure
+        // What was seen before shows a server that is in no group.
+        parts.observer.outdate()
         jobs.startingGroup = null
         parts.changed()
-        parts.observer.outdate()
         // What the group made of this server is seen by a look alone.
         void parts.observer.refresh().catch(() => undefined)
       })

@@ -37,7 +37,6 @@ export class ObservationBuilder {
       copying,
       doubts,
       told,
-      jobs,
       pod,
       contact,
       notices,
@@ -85,7 +84,7 @@ export class ObservationBuilder {
       ...openingFor(this.#parts, nowMs),
       ...(file.current.forgetful && told.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
       heardForgetful: observer.isFresh ? told.heardForgetful : {},
-      ...(jobs.startingGroup === null ? {} : { joinsGroup: true }),
+      ...(mayBeJoining(this.#parts) ? { joinsGroup: true } : {}),
       ...(pod.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === ''
         ? {}
@@ -162,4 +161,9 @@ export function holdsText({ observer, course, file }: Parts): string | null {
     binlogSet: course.binlogSet,
   }
   return Object.values(seen).every((one) => one === null) ? null : holdsOf(seen).toString()
+}
+
+/** What a start made of its server is shown by a look that began after the start. */
+function mayBeJoining({ jobs, observer }: Parts): boolean {
+  return jobs.startingGroup !== null || (observer.server?.group !== undefined && !observer.isFresh)
 }
