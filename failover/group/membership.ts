@@ -37,7 +37,8 @@ function change(situation: Situation, why: string, fields: Partial<ClusterRecord
 function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefined {
   const { record } = situation
   const gone = record.leaving.find(
-    (member) => isElsewhere(situation, member) || (!view.members.has(instanceOf(member)) && staysOut(situation, member)),
+    (member) =>
+      isElsewhere(situation, member) || (!view.members.has(instanceOf(member)) && staysOut(situation, member)),
   )
   if (gone === undefined || !hasExecutedAll(situation)) return undefined
   return change(situation, `${instanceOf(gone)} left the group; the primary has executed all that the group received`, {

@@ -33,7 +33,13 @@ export const groupFamilies = {
   groupFailovers: { mode, kinds: [...falls, 'mysqld is killed', 'the machine crashes'], instances: [3, 3, 5] },
   groupOutages: {
     mode,
-    kinds: [...outages, ...outages, 'the agent dies', 'the agent dies at a disk write', 'the manager is struck at a step'],
+    kinds: [
+      ...outages,
+      ...outages,
+      'the agent dies',
+      'the agent dies at a disk write',
+      'the manager is struck at a step',
+    ],
     instances: [2, 3, 3, 4, 5],
     lastsMs: 12_000,
   },
@@ -41,7 +47,13 @@ export const groupFamilies = {
   groupSwitchovers: { mode, kinds: [struck, askedFor, 'the network is slow'], instances: [3, 3, 5] },
   groupMembers: {
     mode,
-    kinds: ['the cluster is scaled', 'an instance is replaced', 'a pod is told to end', 'the volume is lost', ...outages],
+    kinds: [
+      'the cluster is scaled',
+      'an instance is replaced',
+      'a pod is told to end',
+      'the volume is lost',
+      ...outages,
+    ],
     instances: [3, 3, 4],
     lastsMs: 12_000,
   },

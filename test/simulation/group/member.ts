@@ -147,7 +147,7 @@ export class Member {
       const entry = this.ledger.entries[this.position]
       const before = this.agreed
       if (entry === undefined || !entry.after.seats.includes(this)) return
-      if (!this.hearsMajority(before.seats) && !this.hearsMajority(entry.after.seats))
+      if (![before, entry.after, this.ledger.now].some(({ seats }) => this.hearsMajority(seats)))
         return void this.#ports.time.after(deliverAgainMs, () => this.#take(() => this.#advance(upTo)))
       this.position += 1
       this.#deliver(entry, before)

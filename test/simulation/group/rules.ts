@@ -1,5 +1,7 @@
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
 import type { GtidSet } from '../../../topology/gtid/gtid-set.ts'
+import { ordinalOf } from '../../../topology/snapshot/member.ts'
+import { notesOf } from '../operations/after-healing.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
 import type { Groups } from './groups.ts'
 import type { Ledger } from './ledger.ts'
@@ -54,5 +56,7 @@ function namesFewer(cluster: SimulatedCluster, { now: { seats } }: Ledger): stri
 
 function isNamed(cluster: SimulatedCluster, { primary, syncSet }: ClusterRecord, { name }: Member): boolean {
   const member = cluster.observation(name)?.member
-  return member === undefined || member === primary || syncSet.includes(member)
+  if (member === undefined || member === primary || syncSet.includes(member)) return true
+  // A person takes it away, and nobody hears whether it still joins.
+  return ordinalOf(name) >= (notesOf(cluster)?.instances ?? cluster.spec.instances)
 }

@@ -55,8 +55,7 @@ export class GroupWatch {
       }
       case 'committed':
         this.#primaries.set(happening.record.epoch, happening.record.primary)
-        if (happening.before !== undefined)
-          this.#found('commit', this.#wrongCommit(happening.before, happening.record))
+        if (happening.before !== undefined) this.#found('commit', this.#wrongCommit(happening.before, happening.record))
         return
       case 'formed':
         return this.#found('forming', this.#wronglyFormed(happening.machine, happening.member.ledger))
@@ -89,7 +88,9 @@ export class GroupWatch {
       )
       return isElected ? undefined : `${name} is primary by the record, and no group elected it`
     }
-    const silent = membersOf(before).find((member) => (this.#words.given(member, after.epoch)?.revision ?? -1) < before.revision)
+    const silent = membersOf(before).find(
+      (member) => (this.#words.given(member, after.epoch)?.revision ?? -1) < before.revision,
+    )
     return silent && `a group is to be formed anew, and ${instanceOf(silent)} has not promised epoch ${after.epoch}`
   }
 
@@ -111,7 +112,8 @@ export class GroupWatch {
   /** All that anybody holds who may have been a member, and all that clients were told. */
   #lacks(machine: Machine): string | undefined {
     const { record, machines, excuses, acceptingLoss } = this.#cluster
-    const names = record === undefined || record.epoch === 1 ? machines.map(({ name }) => name) : membersOf(record).map(instanceOf)
+    const names =
+      record === undefined || record.epoch === 1 ? machines.map(({ name }) => name) : membersOf(record).map(instanceOf)
     const isForced = excuses.isLossAccepted || acceptingLoss > 0
     const others = isForced ? [] : machines.filter(({ name }) => names.includes(name) && !this.#isAnother(name))
     const held = others.reduce((all, other) => all.union(heldBy(other)), GtidSet.empty)

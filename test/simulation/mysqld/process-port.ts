@@ -23,7 +23,7 @@ export class SimulatedProcess implements ProcessPort {
   #pid: number | null = null
   #changedAtMs: number
   #lookEveryMs = 10
-  #changed: () => void = () => undefined
+  readonly #onChange: (() => void)[] = []
 
   constructor(machine: Machine, life: ProcessLife, ports: Ports) {
     this.#machine = machine
@@ -57,7 +57,7 @@ export class SimulatedProcess implements ProcessPort {
   }
 
   onChange(changed: () => void): void {
-    this.#changed = changed
+    this.#onChange.push(changed)
   }
 
   lookEvery(ms: number): void {
@@ -96,7 +96,7 @@ export class SimulatedProcess implements ProcessPort {
     this.#state = state
     this.#pid = pid
     this.#changedAtMs = this.#life.world.clock.monotonicMs()
-    this.#changed()
+    for (const changed of this.#onChange) changed()
   }
 
   #takes(leastMs: number, mostMs: number): Promise<void> {
