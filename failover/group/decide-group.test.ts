@@ -48,6 +48,19 @@ describe('A group that is well', () => {
     })
   })
 
+  it('goes on in the epoch that somebody promised for a group that was to be formed anew, and need not be', () => {
+    const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }
+    const sees = { 'shop-0': two, 'shop-1': two, 'shop-2': outsideGroup() }
+    const decision = after({ views: { 'shop-2': { stored: { promise: 2 } } }, sees })
+    expect(committed(decision)).toMatchObject({
+      epoch: 2,
+      revision: revision + 1,
+      primary: shop0,
+      syncSet: [shop1, shop2],
+    })
+    expect(decision.sentence).toBe('the group goes on with shop-0 in epoch 2, which shop-2 promised')
+  })
+
   it('that misses a member says so, and looks again', () => {
     const views = { 'shop-2': silent }
     const two: GroupShape = { members: { 'shop-0': 'ONLINE', 'shop-1': 'ONLINE' } }

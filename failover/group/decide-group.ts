@@ -10,7 +10,8 @@ import { renounceOrders } from '../flows/renouncing.ts'
 import { reseedStep } from '../flows/reseeding.ts'
 import { scalingStep } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../flows/step.ts'
-import { leavers, liveView, type DecisionInput, type Situation } from '../judge/situation.ts'
+import { allOf } from '../../src/common/text/words.ts'
+import { leavers, liveView, liveViews, type DecisionInput, type Situation } from '../judge/situation.ts'
 import { judgePrimary, type Verdict } from '../judge/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import type { ClusterRecord, SwitchoverIntent } from '../protocol/record.ts'
@@ -151,10 +152,26 @@ function standingStep(situation: Situation, view: GroupView): FlowStep {
   const asked = askedSwitchover(situation)
   if (asked !== undefined) return asked
   if (notes.paused !== null) return steady(situation, view, `paused: ${notes.paused.reason}; `)
+  const taken = takeBackPromises(situation)
+  if (taken !== undefined) return taken
   const wish = isToldOf(situation) ? wishes(situation, view) : undefined
   if (wish === undefined) return steady(situation, view)
   const commits = wish.actions.some(({ kind }) => kind === 'commit')
   return commits ? wish : { ...wish, actions: [...wish.actions, ...assignmentsBeside(situation, wish)] }
+}
+
+/**
+ * Somebody promised a later epoch, for a group that was to be formed anew, and the group is there all the same: whoever
+ * promised obeys nobody of this epoch. The same primary goes on in the epoch that was promised.
+ */
+function takeBackPromises({ record, snapshot }: Situation): FlowStep | undefined {
+  const promised = liveViews(snapshot).filter(
+    ({ past, observation }) => past === undefined && observation.stored.promise > record.epoch,
+  )
+  if (promised.length === 0) return undefined
+  const epoch = Math.max(...promised.map(({ observation }) => observation.stored.promise))
+  const why = `the group goes on with ${instanceOf(record.primary)} in epoch ${epoch}, which ${allOf(promised.map(({ name }) => name))} promised`
+  return step(why, [{ kind: 'commit', why, next: { ...record, epoch, revision: record.revision + 1 } }])
 }
 
 /** The primary acts on this revision: what is asked of others goes on from what it knows. */
