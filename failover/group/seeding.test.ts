@@ -138,7 +138,9 @@ describe('A member by the record that is in no view', () => {
 })
 
 it('A leaver is dropped only by what the primary says now, which is of a view without the leaver', () => {
-  const given = (silentMs: number) => asMember({}, { record: { leaving: [shop2] }, views: { 'shop-0': { silentMs } } })
+  const assignment = { ...storedAs('shop-2').assignment!, groupDoes: 'stayOut' as const }
+  const out = { stored: storedAs('shop-2', { assignment }) }
+  const given = (silentMs: number) => asMember(out, { record: { leaving: [shop2] }, views: { 'shop-0': { silentMs } } })
   expect(committed(given(0)).syncSet).toEqual([shop1])
   expect(given(60_000).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
 })
