@@ -12,6 +12,8 @@ const help = `Plays clusters in memory: shipped agents and managers on simulated
     npm run simulate -- --replay S [--only 0,3]     one schedule, told line by line; only these of its faults
     npm run simulate -- --alike --replay S          …, where all machines are equally fast
     npm run simulate -- --family F --replay S       …, of the faults of one family (test/simulation/families.ts)
+    npm run simulate -- --family F --seeds N        N schedules of that family
+    npm run simulate -- --mode group                the same as --family group: replication groups, of all their faults
     npm run simulate -- --workers W                 W at once (default: one for each processor)
 
 A schedule that breaks a rule is cut down to the faults that matter, told, and the exit code is 1.`
@@ -19,12 +21,20 @@ A schedule that breaks a rule is cut down to the faults that matter, told, and t
 /** What a schedule makes is gone soon: a large young generation is collected seldom, and little of that is alive. */
 const resourceLimits = { maxYoungGenerationSizeMb: 128 }
 
+/** What one worker plays. */
+interface Share {
+  readonly first: number
+  readonly step: number
+  readonly end: number
+  readonly family: Family | undefined
+}
+
 interface Played extends Outcome {
   readonly seed: number
 }
 
 if (isMainThread) process.exitCode = await main()
-else await work(workerData as { readonly first: number; readonly step: number; readonly end: number })
+else await work(workerData as Share)
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -35,6 +45,7 @@ async function main(): Promise<number> {
       only: { type: 'string' },
       alike: { type: 'boolean', default: false },
       family: { type: 'string' },
+      mode: { type: 'string' },
       workers: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -43,15 +54,13 @@ async function main(): Promise<number> {
     console.log(help)
     return 0
   }
+  const family = familyIn(values.family ?? (values.mode === 'semisync' ? undefined : values.mode))
   if (values.replay !== undefined)
-    return replay(numberIn('replay', values.replay), values.only, {
-      alike: values.alike,
-      family: familyIn(values.family),
-    })
+    return replay(numberIn('replay', values.replay), values.only, { alike: values.alike, family })
   const count = numberIn('seeds', values.seeds)
   const first = values.seed === undefined ? Math.floor(Math.random() * 1_000_000_000) : numberIn('seed', values.seed)
   const workers = values.workers === undefined ? availableParallelism() : numberIn('workers', values.workers)
-  return simulate(first, count, Math.max(1, workers))
+  return simulate({ first, count, family }, Math.max(1, workers))
 }
 
 function numberIn(option: string, text: string): number {
@@ -71,7 +80,10 @@ async function replay(seed: number, only: string | undefined, how: PlayOptions =
   return violation === undefined ? 0 : 1
 }
 
-async function simulate(first: number, count: number, workers: number): Promise<number> {
+async function simulate(
+  { first, count, family }: { first: number; count: number; family: Family | undefined },
+  workers: number,
+): Promise<number> {
   const beganMs = performance.now()
   const seconds = (): number => (performance.now() - beganMs) / 1_000
   console.log(`${count} schedules, seeds ${first} to ${first + count - 1}, ${workers} at once`)
@@ -94,7 +106,7 @@ async function simulate(first: number, count: number, workers: number): Promise<
   }
   await Promise.all(
     Array.from({ length: workers }, (_, at) =>
-      inWorker({ first: first + at, step: workers, end: first + count }, heard),
+      inWorker({ first: first + at, step: workers, end: first + count, family }, heard),
     ),
   )
   clearInterval(telling)
@@ -103,14 +115,15 @@ async function simulate(first: number, count: number, workers: number): Promise<
   const one = broken.toSorted((a, b) => a.faults - b.faults)[0]
   if (one === undefined) return 0
   console.log(`\nCutting seed ${one.seed} down: which of its ${one.faults} faults matter?`)
-  const only = (await shortest(one.seed, one)).join(',')
+  const only = (await shortest(one.seed, one, { family })).join(',')
   console.log(`These matter: ${only}. What happens then (── a fault, ══ the rule that is broken):\n`)
-  await replay(one.seed, only)
-  console.log(`\nAgain: npm run simulate -- --replay ${one.seed} --only ${only}`)
+  await replay(one.seed, only, { family })
+  const which = family === undefined ? '' : ` --family ${family}`
+  console.log(`\nAgain: npm run simulate --${which} --replay ${one.seed} --only ${only}`)
   return 1
 }
 
-function inWorker(data: { first: number; step: number; end: number }, heard: (played: Played) => void): Promise<void> {
+function inWorker(data: Share, heard: (played: Played) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: data, resourceLimits })
     worker.on('message', heard)
@@ -119,9 +132,9 @@ function inWorker(data: { first: number; step: number; end: number }, heard: (pl
   })
 }
 
-async function work({ first, step, end }: { first: number; step: number; end: number }): Promise<void> {
+async function work({ first, step, end, family }: Share): Promise<void> {
   for (let seed = first; seed < end; seed += step) {
-    const outcome = await play(seed).catch((error: unknown): Outcome => {
+    const outcome = await play(seed, { family }).catch((error: unknown): Outcome => {
       const violation = `crashed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
       return { violation, acknowledged: 0, events: 0, faults: 0 }
     })

@@ -130,7 +130,10 @@ async function healed(
   clients.slowDown()
   await time.runUntil(endMs + healedMs, isOver)
   clients.stop()
-  await time.runUntil(endMs + (cluster.groups === null ? wholeMs : groupWholeMs), () => isOver() || whatIsMissing(cluster) === undefined)
+  await time.runUntil(
+    endMs + (cluster.groups === null ? wholeMs : groupWholeMs),
+    () => isOver() || whatIsMissing(cluster) === undefined,
+  )
   const found = violation() ?? whyStuck(cluster)
   if (found !== undefined) return found
   const lost = (): string | undefined => lostInTheEnd(cluster, clients)
