@@ -15,11 +15,14 @@ let termination: Termination | undefined
 afterEach(() => termination?.stop())
 
 /** The server of shop-0, which was told to end, as a member of the group. */
-async function ending(sees: GroupShape, { counted = true, leaves = async (): Promise<void> => undefined } = {}) {
+async function ending(
+  sees: GroupShape,
+  { counted = true, leaves = async (_?: number): Promise<void> => undefined } = {},
+) {
   const server = new ScriptedServer(aServerState(inGroup('shop-0', sees)))
-  const stop = async (): Promise<void> => {
+  const stop = async (deadlineMs?: number): Promise<void> => {
     server.calls.push('leave the group')
-    await leaves()
+    await leaves(deadlineMs)
     server.state = aServerState(inGroup('shop-0', outsideGroup()))
   }
   const never = async (): Promise<void> => Promise.reject(new Error('not in this test'))
@@ -83,11 +86,12 @@ describe('A member of a group whose pod ends', () => {
   })
 
   it('stops also where it cannot leave: without a majority no view comes that is without it', async () => {
-    const leaves = async (): Promise<void> => Promise.reject(new Error('no answer within 10000 ms'))
+    const leaves = async (deadlineMs?: number): Promise<void> =>
+      Promise.reject(new Error(`no answer within ${deadlineMs} ms`))
     const { parts, server } = await ending({ primary: 'shop-1' }, { counted: false, leaves })
     await looks(() => server.calls.includes('shutdown'))
     expect(parts.notices.list.at(-1)?.sentence).toBe(
-      'the member stops without having left its group: no answer within 10000 ms',
+      'the member stops without having left its group: no answer within 4000 ms',
     )
   })
 

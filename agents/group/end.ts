@@ -11,8 +11,11 @@ import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 const handOverMs = 20_000
 /** So long a member waits to be let out of the record, and a primary for members that are just joining. */
 const leaveMs = 5_000
-/** The plugin waits for a view without this member, which does not come where there is no majority. */
-const stopMs = 10_000
+/**
+ * The plugin waits for a view without this member, which does not come where there is no majority. Meanwhile the agent
+ * neither closes its server nor promises anything.
+ */
+const stopMs = 4_000
 
 /** Why an instance that was told to end goes on for now; null where its server may go. */
 export function waitsToEnd({ file, observer, process }: Parts, waitedMs: number): string | null {
