@@ -14,11 +14,10 @@ import {
 let termination: Termination | undefined
 afterEach(() => termination?.stop())
 
+const atOnce: (deadlineMs?: number) => Promise<void> = async () => undefined
+
 /** The server of shop-0, which was told to end, as a member of the group. */
-async function ending(
-  sees: GroupShape,
-  { counted = true, leaves = async (_?: number): Promise<void> => undefined } = {},
-) {
+async function ending(sees: GroupShape, { counted = true, leaves = atOnce } = {}) {
   const server = new ScriptedServer(aServerState(inGroup('shop-0', sees)))
   const stop = async (deadlineMs?: number): Promise<void> => {
     server.calls.push('leave the group')

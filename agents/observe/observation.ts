@@ -84,7 +84,7 @@ export class ObservationBuilder {
       ...openingFor(this.#parts, nowMs),
       ...(file.current.forgetful && told.catchUpTo === null ? { forgetfulAs: forgetfulAs(this.#parts) } : {}),
       heardForgetful: observer.isFresh ? told.heardForgetful : {},
-      ...(mayBeJoining(this.#parts) ? { joinsGroup: true } : {}),
+      ...joiningOf(this.#parts),
       ...(pod.termination === null ? {} : { terminating: true }),
       ...(clientCertificate === null || clientCertificate.trouble === ''
         ? {}
@@ -164,6 +164,7 @@ export function holdsText({ observer, course, file }: Parts): string | null {
 }
 
 /** What a start made of its server is shown by a look that began after the start. */
-function mayBeJoining({ jobs, observer }: Parts): boolean {
-  return jobs.startingGroup !== null || (observer.server?.group !== undefined && !observer.isFresh)
+function joiningOf({ jobs, observer }: Parts): Pick<Observation, 'joinsGroup'> {
+  const isUnseen = observer.server?.group !== undefined && !observer.isFresh
+  return jobs.startingGroup !== null || isUnseen ? { joinsGroup: true } : {}
 }

@@ -1,4 +1,5 @@
 import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import type { PrimaryRoute } from '../../../src/common/ports/platform.ts'
 import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
 import type { Observation } from '../../../topology/snapshot/observation.ts'
@@ -6,7 +7,7 @@ import type { Machine } from '../machine.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
 import { wronglyGivenUp, type Told } from '../watch/destroyed.ts'
 import { heldBy, shown } from '../watch/held.ts'
-import { observationIn, wronglyObeyed } from '../watch/obeyed.ts'
+import { observationIn, wronglyObeyed, type Answered } from '../watch/obeyed.ts'
 import { Standing } from '../watch/standing.ts'
 import { Words } from '../watch/words.ts'
 import type { Groups } from './groups.ts'
@@ -47,29 +48,38 @@ export class GroupWatch {
     switch (happening.kind) {
       case 'said':
         return this.#hear(happening.machine, happening.observation)
-      case 'answered': {
-        this.#found('order', wronglyObeyed(this.#cluster, happening))
-        const observation = observationIn(happening)
-        if (observation !== undefined) this.#hear(this.#cluster.machine(observation.instance), observation)
-        return
-      }
+      case 'answered':
+        return this.#answered(happening)
       case 'committed':
-        this.#primaries.set(happening.record.epoch, happening.record.primary)
-        if (happening.before !== undefined) this.#found('commit', this.#wrongCommit(happening.before, happening.record))
-        return
+        return this.#committed(happening.before, happening.record)
       case 'formed':
         return this.#found('forming', this.#wronglyFormed(happening.machine, happening.member.ledger))
-      case 'routed': {
-        const primary = this.#primaries.get(happening.route.epoch)
-        const isRight = primary !== undefined && instanceOf(primary) === happening.route.instance
-        return this.#found('route', isRight ? undefined : `clients are sent to ${happening.route.instance}`)
-      }
+      case 'routed':
+        return this.#found('route', this.#wrongRoute(happening.route))
       case 'gaveUp':
         return this.#found('data', wronglyGivenUp(this.#cluster, happening))
       case 'cut':
         return this.#found('data', `${happening.machine.name} cuts off what its group had agreed on`)
       default:
     }
+  }
+
+  #answered(answered: Answered): void {
+    this.#found('order', wronglyObeyed(this.#cluster, answered))
+    const observation = observationIn(answered)
+    if (observation !== undefined) this.#hear(this.#cluster.machine(observation.instance), observation)
+  }
+
+  #committed(before: ClusterRecord | undefined, after: ClusterRecord): void {
+    this.#primaries.set(after.epoch, after.primary)
+    if (before !== undefined) this.#found('commit', this.#wrongCommit(before, after))
+  }
+
+  #wrongRoute({ epoch, instance }: PrimaryRoute): string | undefined {
+    const primary = this.#primaries.get(epoch)
+    return primary !== undefined && instanceOf(primary) === instance
+      ? undefined
+      : `clients are sent to ${instance} of epoch ${epoch}, whose primary is ${primary ?? 'nobody yet'}`
   }
 
   #hear(machine: Machine, observation: Observation): void {
@@ -95,18 +105,19 @@ export class GroupWatch {
   }
 
   #wronglyFormed(machine: Machine, ledger: Ledger): string | undefined {
-    const { record } = this.#cluster
-    const disk = this.#words.onDisk.of(machine)
-    const epoch = disk?.assignment?.epoch ?? 0
+    const { epoch, formedEpoch } = this.#storedBy(machine)
     const earlier = this.#formed.get(epoch)
     this.#formed.set(epoch, ledger)
-    if (this.#cluster.excuses.isLossAccepted) return this.#lacks(machine)
-    const isTold = record?.epoch === epoch && record.primary === this.#cluster.observation(machine.name)?.member
-    if (!isTold || record.group?.forming !== true)
+    const member = this.#cluster.observation(machine.name)?.member
+    if (!this.#cluster.excuses.isLossAccepted && !isToForm(this.#cluster.record, epoch, member))
       return `${machine.name} forms a group of epoch ${epoch}, and the record does not say so`
-    if ((disk?.formedEpoch ?? 0) >= epoch || (earlier?.entries.length ?? 0) > 1)
-      return `${machine.name} forms the group of epoch ${epoch} again`
-    return this.#lacks(machine)
+    const isAgain = formedEpoch >= epoch || (earlier !== undefined && earlier.entries.length > 1)
+    return isAgain ? `${machine.name} forms the group of epoch ${epoch} again` : this.#lacks(machine)
+  }
+
+  #storedBy(machine: Machine): { readonly epoch: number; readonly formedEpoch: number } {
+    const disk = this.#words.onDisk.of(machine)
+    return { epoch: disk?.assignment?.epoch ?? 0, formedEpoch: disk?.formedEpoch ?? 0 }
   }
 
   /** All that anybody holds who may have been a member, and all that clients were told. */
@@ -131,21 +142,29 @@ export class GroupWatch {
   #openWithoutMajority(): string | undefined {
     const { machines, time } = this.#cluster
     for (const machine of machines) {
-      const member = this.#groups.memberAt(machine)
-      const isAlone = member?.runs === true && member.detector.isAlone && machine.agentLife?.runs === true
-      if (!isAlone || machine.mysqld?.offline !== false) this.#aloneSince.delete(machine)
-      else {
-        const since = this.#aloneSince.get(machine) ?? time.nowMs
-        this.#aloneSince.set(machine, since)
-        if (time.nowMs - since > closedWithinMs) return `${machine.name} hears no majority and lets clients in`
-      }
+      const since = this.#letsInAlone(machine)
+        ? Math.min(this.#aloneSince.get(machine) ?? Infinity, time.nowMs)
+        : Infinity
+      this.#aloneSince.set(machine, since)
+      if (time.nowMs - since > closedWithinMs) return `${machine.name} hears no majority and lets clients in`
     }
     return undefined
+  }
+
+  /** Its agent runs, and could close it. */
+  #letsInAlone(machine: Machine): boolean {
+    const member = this.#groups.memberAt(machine)
+    const hearsNobody = member?.runs === true && member.detector.isAlone
+    return hearsNobody && machine.agentLife?.runs === true && machine.mysqld?.offline === false
   }
 
   #found(what: string, wrong: string | undefined): void {
     if (wrong !== undefined) this.broken ??= `${what}: ${wrong}`
   }
+}
+
+function isToForm(record: ClusterRecord | undefined, epoch: number, member: MemberId | undefined): boolean {
+  return record?.epoch === epoch && record.primary === member && record.group?.forming === true
 }
 
 function membersOf({ primary, syncSet }: ClusterRecord): readonly MemberId[] {

@@ -1,5 +1,6 @@
 import type { GtidSet } from '../../../topology/gtid/gtid-set.ts'
-import { instanceOf } from '../../../topology/snapshot/member.ts'
+import type { ClusterRecord } from '../../../failover/protocol/record.ts'
+import { instanceOf, type MemberId } from '../../../topology/snapshot/member.ts'
 import type { Clients } from '../clients.ts'
 import { heldBy } from '../rules.ts'
 import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
@@ -11,16 +12,10 @@ import type { Happening, SimulatedCluster } from '../simulated-cluster.ts'
 export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: Happening): string | undefined {
   if (happening.kind !== 'committed' || cluster.acceptingLoss === 0) return undefined
   const { before, record } = happening
-  if (before === undefined || before.epoch === record.epoch) return undefined
-  // Whom a group elects holds what the group agreed on. Where a group is formed anew something may be given up.
-  if (cluster.groups !== null && record.group?.forming !== true) return undefined
+  if (before === undefined || !mayGiveUp(cluster, before, record)) return undefined
   cluster.excuses.isLossAccepted = true
-  if (before.acks === 0 && before.primary !== record.primary)
-    cluster.excuses.deposed.set(instanceOf(before.primary), record.epoch)
-  // The others may go on without the one that forms a group, until they hear of that.
-  if (cluster.groups !== null)
-    for (const member of before.syncSet)
-      if (member !== record.primary) cluster.excuses.deposed.set(instanceOf(member), record.epoch)
+  for (const member of deposedBy(cluster, before))
+    if (member !== record.primary) cluster.excuses.deposed.set(instanceOf(member), record.epoch)
   const elected = cluster.machine(instanceOf(record.primary))
   const lost = clients.acknowledged.subtract(heldBy(elected))
   if (lost.isEmpty()) return undefined
@@ -29,6 +24,16 @@ export function giveUp(cluster: SimulatedCluster, clients: Clients, happening: H
   // A person who takes the primary as it is knows that others hold more, and so does a person who named who leads.
   if (before.primary === record.primary || cluster.namedByPeople.has(elected.name)) return undefined
   return keptBetter(cluster, record.epoch, lost)
+}
+
+/** Whom a group elects holds what the group agreed on. Where a group is formed anew something may be given up. */
+function mayGiveUp({ groups }: SimulatedCluster, before: ClusterRecord, { epoch, group }: ClusterRecord): boolean {
+  return before.epoch !== epoch && (groups === null || group?.forming === true)
+}
+
+/** Without the one that leads from now on the others of a group may go on, until they hear of that. */
+function deposedBy({ groups }: SimulatedCluster, { primary, syncSet, acks }: ClusterRecord): readonly MemberId[] {
+  return [...(acks === 0 ? [primary] : []), ...(groups === null ? [] : syncSet)]
 }
 
 /** Another one promised as well, and holds what was given up. */
