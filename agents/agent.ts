@@ -9,6 +9,7 @@ import {
   type LeaseConfirmation,
   type LeaseVoteRequest,
   type OrderAnswer,
+  type ExpelOrder,
   type PasswordsOrder,
   type PromiseOrder,
   type RenounceOrder,
@@ -234,6 +235,7 @@ export class Agent implements AgentHandlers {
       [agentRoutes.fetch, order<FetchOrder>('fetch', (body) => orders.fetch(body))],
       [agentRoutes.reseed, order<ReseedOrder>('reseed', (body) => orders.reseed(body))],
       [agentRoutes.renounce, order<RenounceOrder>('renounce', (body) => orders.renounce(body))],
+      [agentRoutes.expel, order<ExpelOrder>('expel', (body) => orders.expel(body))],
       [agentRoutes.passwords, order<PasswordsOrder>('passwords', (body) => orders.passwords(body))],
       [
         agentRoutes.lease,

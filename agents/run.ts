@@ -58,7 +58,7 @@ export async function runAgent(config: AgentConfig): Promise<void> {
     process: createMysqldProcess(config, world),
     server: createSqlServer(config, { world, secret, queryDeadlineMs: timings.queryDeadlineMs }),
     volume: createVolume(config, () => world.clock.wallMs()),
-    ...(config.mode === 'group' ? { expulsion: await expulsionOf(config, secret, world) } : {}),
+    ...(config.mode === 'group' ? { expulsion: await expulsionOf(secret, world) } : {}),
     log: (sentence) => log.info(sentence),
     certificateFolders: certificateFoldersOf(config),
     termination: launcher,
@@ -97,11 +97,11 @@ async function connectionsOf(
  * Members speak TLS with each other, with certificates that each mysqld made for itself. Loaded in mode `group` alone:
  * other agents need not keep it in memory.
  */
-async function expulsionOf({ host, port }: AgentConfig, secret: string, world: World): Promise<ExpulsionPort> {
+async function expulsionOf(secret: string, world: World): Promise<ExpulsionPort> {
   const { createExpulsion } = await import('./group/expulsion.ts')
   const password = passwordFor(secret, groupUser)
   const stack = { kind: 'mysql', user: groupUser, password, tls: { ca: '', name: null } } as const
-  return createExpulsion({ host, port, stack, world })
+  return createExpulsion({ stack, world })
 }
 
 function requireTimings(timings: Timings): void {

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { orderVersion, type ExpelOrder } from '../../failover/protocol/order.ts'
+import { silentMemberMs } from '../../failover/protocol/timings.ts'
+import { memberOf } from '../../topology/testing.ts'
 import type { GroupState } from '../../topology/snapshot/observation.ts'
 import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { Group } from './group.ts'
@@ -30,14 +33,15 @@ async function aMember(group: GroupState = online) {
   const asked: string[] = []
   const expulsion = {
     know: ({ viewId }: GroupState) => void asked.push(`know ${viewId}`),
-    expel: async () => (asked.push('expel'), 'The removal was accepted.'),
+    silence: new Map<string, number>(),
+    expel: async (address: string) => (asked.push(`expel ${address}`), 'The removal was accepted.'),
     close: () => undefined,
   }
   await parts.observer.refresh()
   const mode = new Group({ ...parts, expulsion }, () => undefined)
   mode.start()
   await parts.world.timers.sleep(250)
-  return { parts, process, asked, mode }
+  return { parts, process, asked, mode, expulsion }
 }
 
 describe('A member of a group whose mysqld dies', () => {
@@ -46,7 +50,7 @@ describe('A member of a group whose mysqld dies', () => {
     for (const state of ['exiting', 'dead'] as const) process.become(state)
     await parts.world.timers.sleep(1)
     mode.stop()
-    expect(asked).toEqual(['know 17:3', 'expel'])
+    expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:3306'])
     expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
   })
 
@@ -62,5 +66,39 @@ describe('A member of a group whose mysqld dies', () => {
     process.become('dead')
     mode.stop()
     expect(asked).toEqual([])
+  })
+})
+
+describe('A member that is told that another one is silent', () => {
+  const silent = { instance: 'shop-1', host: '127.24.1.2', port: 10_001, agent: '127.24.1.2:9400' }
+  const order: ExpelOrder = {
+    ...{ version: orderVersion, cluster: 'shop', member: memberOf('shop-0'), epoch: 3, revision: 10 },
+    silent,
+  }
+
+  it('has the others remove it, where this agent does not hear it either, and says what became of that', async () => {
+    const { parts, asked, mode, expulsion } = await aMember()
+    expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings))
+    mode.expel(order)
+    await parts.world.timers.sleep(1)
+    mode.stop()
+    expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001'])
+    expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
+  })
+
+  it('refuses where this agent hears it, or knows of no such member', async () => {
+    const { parts, asked, mode, expulsion } = await aMember()
+    const refusal = (message: RegExp) =>
+      expect.objectContaining({
+        code: 'REGENT_ORDER_NOT_ALLOWED',
+        message: expect.stringMatching(message) as string,
+      }) as Error
+    expect(() => mode.expel(order)).toThrow(
+      refusal(/shop-1 is not removed from the group: this agent knows of no member at 127\.0\.0\.1:10001/),
+    )
+    expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings) - 1)
+    expect(() => mode.expel(order)).toThrow(refusal(/its server is silent for 1199 ms, and 1200 ms say something/))
+    mode.stop()
+    expect(asked).toEqual(['know 17:3'])
   })
 })

@@ -1,5 +1,6 @@
 import { describeError, RegentError } from '../../src/common/errors/errors.ts'
-import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
+import { groupAddress } from '../../failover/protocol/group-address.ts'
+import type { Assignment, DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
 import type { Mode } from '../instance/mode.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
@@ -10,6 +11,7 @@ import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FrozenWatch } from './frozen.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import { nextAsMember } from './membership.ts'
+import { beginToExpel } from './silent-member.ts'
 import { underPromise } from './under-promise.ts'
 import { ViewWatch } from './view-watch.ts'
 
@@ -70,12 +72,12 @@ export class Group implements Mode {
 
   /** The kernel has ended this mysqld: the group need not wait for its member. */
   #expelTheDead(): void {
-    const { process, expulsion, notices, jobs } = this.#parts
+    const { process, expulsion, notices, jobs, config } = this.#parts
     const isDead = process.state === 'dead' || process.state === 'exiting'
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
     this.#memberPid = null
     if (expulsion === undefined) return
-    jobs.expelling = expulsion.expel().then((sentence) => {
+    jobs.expelling = expulsion.expel(groupAddress(config)).then((sentence) => {
       notices.add('GroupMemberExpelled', sentence)
       jobs.expelling = null
       this.#done()
@@ -122,6 +124,10 @@ export class Group implements Mode {
     await server.group?.electPrimary(electUuid, { graceMs, deadlineMs })
     observer.outdate()
     await observer.refresh()
+  }
+
+  expel(order: ExpelOrder): void {
+    beginToExpel(this.#parts, order)
   }
 
   async stepDown(): Promise<void> {}

@@ -1,4 +1,4 @@
-import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
+import type { Assignment, DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
 import type { NextPass, View } from './pass.ts'
 import type { StoredState } from './stored-state.ts'
 
@@ -31,6 +31,11 @@ export interface Mode extends Decider {
   prepareToLead(): Promise<void>
   /** The first half of a switchover, at the primary. Undone where it fails before the promise, which is an error. */
   demote(order: DemoteOrder): Promise<void>
+  /**
+   * Has a replication group remove a member that nobody hears. Begins; the removal goes on in the background, and its
+   * end is noticed. Throws `REGENT_ORDER_NOT_ALLOWED` where this agent hears that member, or is in no such group.
+   */
+  expel(order: ExpelOrder): void
   /** Another one leads: what this server does as primary of an earlier epoch ends. */
   stepDown(): Promise<void>
   /**

@@ -9,6 +9,8 @@ import {
 } from '../../topology/snapshot/observation.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'
+import { groupAddress } from '../../failover/protocol/group-address.ts'
+import { silentMemberMs } from '../../failover/protocol/timings.ts'
 import type { Lease } from '../guard/lease.ts'
 import type { Parts } from '../instance/parts.ts'
 import { summaryOf } from '../instance/stored-state.ts'
@@ -91,6 +93,7 @@ export class ObservationBuilder {
         : { certificateTrouble: clientCertificate.trouble }),
       ...(process.settingsRefused ? { settingsRefused: process.settingsRefused } : {}),
       peers: [...contact.peersHeard].map(([instance, atMs]) => ({ instance, heardMsAgo: nowMs - atMs })),
+      ...silentFor(this.#parts),
       notices: notices.list,
     }
   }
@@ -140,6 +143,14 @@ export class ObservationBuilder {
     const unseen = counted === true && !told.trustsAssignment
     return unseen || (told.sourceHolds === null && tailInDoubt)
   }
+}
+
+function silentFor({ expulsion, timings, file }: Parts): Pick<Observation, 'silentMembers'> {
+  const silence = expulsion?.silence
+  if (silence === undefined) return {}
+  const peers = file.current.assignment?.peers ?? []
+  const silent = peers.filter((peer) => (silence.get(groupAddress(peer)) ?? 0) >= silentMemberMs(timings))
+  return silent.length === 0 ? {} : { silentMembers: silent.map(({ instance }) => instance) }
 }
 
 /** Of this epoch: what was left of an earlier one says nothing. */

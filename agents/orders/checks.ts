@@ -2,6 +2,7 @@ import { RegentError } from '../../src/common/errors/errors.ts'
 import type {
   Assignment,
   DemoteOrder,
+  ExpelOrder,
   FetchOrder,
   OrderName,
   PasswordsOrder,
@@ -15,7 +16,7 @@ import type { StoredState } from '../instance/stored-state.ts'
 
 /** Any order that carries an epoch and a revision. */
 export type AnyOrder =
-  Assignment | PromiseOrder | DemoteOrder | FetchOrder | PasswordsOrder | RenounceOrder | ReseedOrder
+  Assignment | PromiseOrder | DemoteOrder | ExpelOrder | FetchOrder | PasswordsOrder | RenounceOrder | ReseedOrder
 
 /** What the checks look at. */
 export interface OrderState {
@@ -98,6 +99,8 @@ function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonl
       return renounceChecks(order as RenounceOrder, state)
     case 'passwords':
       return passwordsChecks(order, state)
+    case 'expel':
+      return expelChecks(order, state)
     case 'lease':
     case 'word':
       return []
@@ -176,6 +179,14 @@ function passwordsChecks(order: AnyOrder, { stored, process }: OrderState): read
   return [
     [stored.assignment?.role !== 'primary', 'it is no primary'],
     [stored.assignment?.epoch !== order.epoch, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
+    [process !== 'running', `mysqld is ${process}`],
+  ]
+}
+
+/** Whether the member is silent is looked at when it is done (`Mode.expel`). */
+function expelChecks(order: AnyOrder, { stored, process }: OrderState): readonly Check[] {
+  return [
+    [stored.assignment?.epoch !== order.epoch, `it acts on epoch ${stored.assignment?.epoch ?? 0}`],
     [process !== 'running', `mysqld is ${process}`],
   ]
 }

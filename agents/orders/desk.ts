@@ -1,6 +1,7 @@
 import type {
   Assignment,
   DemoteOrder,
+  ExpelOrder,
   FetchOrder,
   LeaderWord,
   LeaseConfirmation,
@@ -123,6 +124,11 @@ export class Orders {
    */
   passwords(order: PasswordsOrder): Promise<readonly Step[]> {
     return this.#obey('passwords', order, async () => beginPasswords(this.#parts, order))
+  }
+
+  /** Begins; the removal goes on in the background, since the group takes its time, and shows in a notice. */
+  expel(order: ExpelOrder): Promise<readonly Step[]> {
+    return this.#obey('expel', order, async () => this.#converger.mode.expel(order))
   }
 
   confirmLease(order: LeaseConfirmation): void {

@@ -87,6 +87,7 @@ const schemas = {
     generation: { type: 'string', pattern: '^[0-9a-f]{0,64}$' },
     old: { enum: ['kept', 'discarded'] },
   }),
+  expel: message({ silent: endpoint }),
   lease: message({ question: { type: 'integer', minimum: 0 }, forgetful }, ['forgetful']),
   word: message({ forgetful }, ['forgetful']),
   leaseVote: exactObject({

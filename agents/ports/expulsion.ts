@@ -1,13 +1,16 @@
 import type { GroupState } from '../../topology/snapshot/observation.ts'
 
-/** Has the other members of a replication group remove the member of this instance, once its mysqld is dead. */
+/** Has the others of a replication group remove a member that is dead, or that nobody hears. */
 export interface ExpulsionPort {
-  /** Who is in the group now, as this server shows it. Connections are kept to the others; nothing waits for that. */
+  /** Who is in the group now, as this server shows it. Connections are kept to all; nothing waits for that. */
   know(group: GroupState): void
+  /** By `groupAddress`: for how many milliseconds each member has answered nothing. Only members that are known. */
+  readonly silence: ReadonlyMap<string, number>
   /**
-   * mysqld is dead: the others agree on the removal of its member. Resolves to what became of that, in a sentence.
-   * Never rejects. The group's own time-outs remove whoever is not removed so.
+   * The others agree on the removal of the member at this address (`groupAddress`). Whether that member is dead or
+   * unheard is the caller's knowledge. Resolves to what became of that, in a sentence. Never rejects. The group's own
+   * time-outs remove whoever is not removed so.
    */
-  expel(): Promise<string>
+  expel(address: string): Promise<string>
   close(): void
 }

@@ -1,5 +1,6 @@
 import type { Timer } from '../../src/common/ports/ports.ts'
-import type { Assignment, DemoteOrder, PromiseOrder } from '../../failover/protocol/order.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
+import type { Assignment, DemoteOrder, ExpelOrder, PromiseOrder } from '../../failover/protocol/order.ts'
 import type { Mode } from '../instance/mode.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -68,6 +69,13 @@ export class Semisync implements Mode {
 
   demote(order: DemoteOrder): Promise<void> {
     return demote(this.#parts, order)
+  }
+
+  expel({ silent }: ExpelOrder): void {
+    throw new RegentError(
+      'REGENT_ORDER_NOT_ALLOWED',
+      `${silent.instance} is not removed from a group: this instance is in none`,
+    )
   }
 
   stepDown(): Promise<void> {

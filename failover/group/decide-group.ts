@@ -20,6 +20,7 @@ import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
 import { membershipStep } from './membership.ts'
 import { lossOfReboot, rebootStep, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
+import { expulsionOfSilent } from './silent-member.ts'
 import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts'
 
 /** What Regent decides and plans for a cluster that is one MySQL replication group. */
@@ -57,11 +58,19 @@ function decideGroup(input: DecisionInput): FlowStep {
   if (doubtful !== null) return doubtful
   const view = viewOf(situation)
   const flow = groupFlow(situation, view)
+  const expulsion = expulsionOfSilent(situation, view)
   // Only while the group has a majority: else one that went back in time may be among all there is.
   const renounced = view.primary === null ? [] : renounceOrders(situation)
   return {
     ...flow,
-    actions: [...routeActions(situation), ...renounced, ...flow.actions, ...passwordsOrders(situation)],
+    sentence: expulsion === undefined ? flow.sentence : `${expulsion.sentence}; ${flow.sentence}`,
+    actions: [
+      ...routeActions(situation),
+      ...renounced,
+      ...(expulsion?.actions ?? []),
+      ...flow.actions,
+      ...passwordsOrders(situation),
+    ],
   }
 }
 

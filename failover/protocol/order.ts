@@ -182,6 +182,14 @@ export interface PasswordsWish {
   readonly old: 'kept' | 'discarded'
 }
 
+/**
+ * Has the replication group remove a member that nobody hears, before the group gives that member up by itself. An
+ * agent that hears the member refuses.
+ */
+export interface ExpelOrder extends OrderBase {
+  readonly silent: Endpoint
+}
+
 /** The manager confirms the epoch, from a record read begun after the question arrived. */
 export interface LeaseConfirmation extends OrderBase {
   readonly question: number
@@ -217,7 +225,7 @@ export interface LeaseVote {
 }
 
 export type OrderName =
-  'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'passwords' | 'lease' | 'word'
+  'assign' | 'promise' | 'demote' | 'fetch' | 'reseed' | 'renounce' | 'passwords' | 'expel' | 'lease' | 'word'
 
 /** Routes of the agent's HTTP interface. Orders are POSTed; each answers an `OrderAnswer`. */
 export const agentRoutes = {
@@ -229,6 +237,7 @@ export const agentRoutes = {
   reseed: '/v1/reseed',
   renounce: '/v1/renounce',
   passwords: '/v1/passwords',
+  expel: '/v1/expel',
   lease: '/v1/lease',
   word: '/v1/word',
   leaseVote: '/v1/lease-vote',

@@ -116,6 +116,11 @@ export function silentPeersMs({ leaseRenewMs }: Pick<Timings, 'leaseRenewMs'>): 
   return leaseRenewMs * 1.5
 }
 
+/** A member of a replication group that has answered nothing for so long is silent. The group itself waits for 5 s. */
+export function silentMemberMs({ unreachableMs }: Pick<Timings, 'unreachableMs'>): number {
+  return unreachableMs
+}
+
 /** The first contradiction in these timings as a sentence, or undefined. */
 export function contradictionIn(timings: Timings): string | undefined {
   const rules: readonly (readonly [boolean, string])[] = [

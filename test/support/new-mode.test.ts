@@ -37,6 +37,7 @@ export class Toy implements Mode {
   prepareToLead = (): Promise<void> => Promise.resolve()
   demote = (): Promise<void> => Promise.resolve()
   stepDown = (): Promise<void> => Promise.resolve()
+  expel = (): void => undefined
   waitsToEnd = (): string | null => null
   isKilledAtEnd = (): boolean => false
   leave = (): Promise<void> => Promise.resolve()

@@ -312,6 +312,11 @@ export interface Observation {
   readonly settingsRefused?: string
   /** Peers this agent heard from within the last lease interval, and milliseconds since it last heard from each. */
   readonly peers: readonly { readonly instance: InstanceName; readonly heardMsAgo: number | null }[]
+  /**
+   * Members of its replication group whose servers have answered this agent nothing for `silentMemberMs`. Absent for
+   * none, and from older agents.
+   */
+  readonly silentMembers?: readonly InstanceName[]
   /** Things put right or noticed since the agent started, newest last, at most 20. */
   readonly notices: readonly Notice[]
 }

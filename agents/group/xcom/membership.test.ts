@@ -12,18 +12,14 @@ let membership: GroupMembership
 beforeEach(async () => {
   members = [await PlayedMember.start(), await PlayedMember.start(), await PlayedMember.start()]
   tellAll(configurationOf(members))
-  membership = membershipOf(members[0].address)
+  const { clock, timers } = realWorld
+  membership = new GroupMembership({ stack: () => ({ kind: 'xcom', tls: null }), clock, timers }, timings)
 })
 
 afterEach(async () => {
   membership.close()
   for (const member of members) await member.stop()
 })
-
-function membershipOf(own: string | null): GroupMembership {
-  const { clock, timers } = realWorld
-  return new GroupMembership({ own, stack: () => ({ kind: 'xcom', tls: null }), clock, timers }, timings)
-}
 
 const identityOf = ({ address }: PlayedMember): MemberIdentity => ({ address, incarnation: `1${address.slice(-5)}` })
 
@@ -48,18 +44,27 @@ describe('The members of a group', () => {
     expect(members.map((member) => count(member, 'snapshot'))).toEqual([0, 1, 0])
     expect(membership.identityOf(third.address)).toEqual(identityOf(third))
     expect(membership.identityOf('127.0.0.1:1')).toBeNull()
-    await expect.poll(() => [first.open, third.open]).toEqual([0, 1])
+    await expect.poll(() => [second.open, third.open]).toEqual([1, 1])
     expect(members.map((member) => count(member, 'snapshot'))).toEqual([0, 1, 0])
   })
 
-  it('have one connection each, but for the agent’s own; a witness has one to everybody', async () => {
-    await membership.refresh([members[0].address], facts)
-    await expect.poll(connected).toEqual(addresses(members.slice(1)))
-    await expect.poll(() => members.map(({ open }) => open)).toEqual([0, 1, 1])
-    membership.close()
-    membership = membershipOf(null)
+  it('have one connection each', async () => {
     await membership.refresh([members[0].address], facts)
     await expect.poll(connected).toEqual(addresses(members))
+    await expect.poll(() => members.map(({ open }) => open)).toEqual([1, 1, 1])
+  })
+
+  it('are silent for as long as they answer nothing, on whatever connection, and not any more once they do', async () => {
+    await membership.refresh([members[0].address], facts)
+    await expect.poll(connected).toEqual(addresses(members))
+    const [first, second, third] = members.map(({ address }) => () => membership.silence.get(address) ?? Number.NaN)
+    members[1].answer = () => null
+    await members[2].stop()
+    await expect.poll(() => Math.min(second!(), third!())).toBeGreaterThan(700)
+    await expect.poll(first!).toBeLessThan(100)
+    members[1].answer = (question) => members[1].usual(question)
+    await expect.poll(second!).toBeLessThan(100)
+    expect(third!()).toBeGreaterThan(700)
   })
 
   it('are asked how far they are again and again, and connected to again after they were lost', async () => {
@@ -67,13 +72,13 @@ describe('The members of a group', () => {
     await expect.poll(() => count(members[1], 'state')).toBeGreaterThan(3)
     members[1].cut()
     await expect.poll(() => members[1].connections).toBe(2)
-    await expect.poll(connected).toEqual(addresses(members.slice(1)))
+    await expect.poll(connected).toEqual(addresses(members))
     expect(count(members[1], 'snapshot')).toBe(0)
   })
 
   it('that do not answer are left, and asked on another connection', async () => {
     await membership.refresh([members[0].address], facts)
-    await expect.poll(connected).toEqual(addresses(members.slice(1)))
+    await expect.poll(connected).toEqual(addresses(members))
     members[2].answer = (question) => (question === 'state' ? null : members[2].usual(question))
     await expect.poll(() => members[2].connections).toBeGreaterThan(2)
     expect(members[1].connections).toBe(1)
@@ -81,14 +86,14 @@ describe('The members of a group', () => {
 
   it('that went are left alone, those that came are connected to', async () => {
     await membership.refresh([members[0].address], facts)
-    await expect.poll(connected).toEqual(addresses(members.slice(1)))
+    await expect.poll(connected).toEqual(addresses(members))
     tellAll(configurationOf(members), configurationOf(members.slice(0, 2), 90n))
     await membership.refresh([members[0].address], facts)
-    await expect.poll(connected).toEqual(addresses(members.slice(1, 2)))
+    await expect.poll(connected).toEqual(addresses(members.slice(0, 2)))
     await expect.poll(() => members[2].open).toBe(0)
     tellAll(configurationOf(members, 120n))
     await membership.refresh([members[0].address], facts)
-    await expect.poll(connected).toEqual(addresses(members.slice(1)))
+    await expect.poll(connected).toEqual(addresses(members))
     expect(members[1].connections).toBe(1)
   })
 

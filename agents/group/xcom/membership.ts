@@ -7,11 +7,6 @@ import type { Through } from './removal.ts'
 import type { XcomStack } from './stream.ts'
 
 export interface MembershipOptions {
-  /**
-   * The address in the group of the member whose removal this agent asks for: its own mysqld. No connection to it is
-   * kept. Null for a witness, which keeps one to everybody.
-   */
-  readonly own: string | null
   /** As it is configured now: passwords and certificates change. */
   readonly stack: () => XcomStack
   readonly clock: Clock
@@ -31,11 +26,11 @@ export interface MembershipTimings {
 /**
  * A member that does not answer within `answerMs` is asked on a new connection: a busy XCom was seen to need a second.
  */
-export const membershipTimings: MembershipTimings = { openMs: 3_000, answerMs: 3_000, beatMs: 1_000 }
+export const membershipTimings: MembershipTimings = { openMs: 3_000, answerMs: 3_000, beatMs: 300 }
 
 /**
- * Who is in the group, read once per change of it, and one open connection to every other member. XCom takes a new one
- * every 100 ms only, and a login takes time too: after a death there is none.
+ * Who is in the group, read once per change of it, and one open connection to every member. XCom takes a new one every
+ * 100 ms only, and a login takes time too: after a death there is none.
  */
 export class GroupMembership implements Through {
   readonly asked: MemberIdentity[] = []
@@ -58,6 +53,15 @@ export class GroupMembership implements Through {
 
   get connections(): readonly XcomConnection[] {
     return [...this.#lines.values()].map((line) => line.connection).filter((connection) => connection !== null)
+  }
+
+  /**
+   * By address: for how many milliseconds a member has answered nothing that it was asked, 0 where nothing is open. A
+   * time in which this agent itself stood still does not count.
+   */
+  get silence(): ReadonlyMap<string, number> {
+    const nowMs = this.#options.clock.monotonicMs()
+    return new Map([...this.#lines].map(([address, line]) => [address, line.silentMs(nowMs)]))
   }
 
   /** Who is at this address in the group as it was read last. */
@@ -127,7 +131,7 @@ export class GroupMembership implements Through {
   }
 
   #keepLines({ configuration: { members } }: KnownGroup): void {
-    const wanted = new Set(members.map(({ address }) => address).filter((address) => address !== this.#options.own))
+    const wanted = new Set(members.map(({ address }) => address))
     for (const [address, line] of this.#lines) {
       if (wanted.has(address)) continue
       line.close()
@@ -135,38 +139,55 @@ export class GroupMembership implements Through {
     }
     for (const address of wanted) {
       if (this.#lines.has(address)) continue
-      const line = new Line(() => this.open(address), this.#timings.answerMs)
+      const line = new Line(() => this.open(address), this.#timings)
       this.#lines.set(address, line)
-      line.beat()
+      line.beat(this.#options.clock.monotonicMs())
     }
     this.#beat ??= this.#options.timers.every(this.#timings.beatMs, () => {
-      for (const line of this.#lines.values()) line.beat()
+      for (const line of this.#lines.values()) line.beat(this.#options.clock.monotonicMs())
     })
   }
 }
 
+/** Beats that come so many times later than they should say that this agent stood still. */
+const lateBeats = 3
+
 /** One member: the connection to it, opened again after it was lost. */
 class Line {
   readonly #open: () => Promise<XcomConnection>
-  readonly #answerMs: number
+  readonly #timings: MembershipTimings
   #connection: XcomConnection | null = null
   #isOpening = false
   #isClosed = false
+  #beatMs: number | null = null
+  /** When the oldest question was asked, or the connection looked for, that has no answer; null for none. */
+  #unansweredMs: number | null = null
 
-  constructor(open: () => Promise<XcomConnection>, answerMs: number) {
+  constructor(open: () => Promise<XcomConnection>, timings: MembershipTimings) {
     this.#open = open
-    this.#answerMs = answerMs
+    this.#timings = timings
   }
 
   get connection(): XcomConnection | null {
     return this.#connection?.isOpen === true ? this.#connection : null
   }
 
+  silentMs(nowMs: number): number {
+    return this.#unansweredMs === null ? 0 : nowMs - this.#unansweredMs
+  }
+
   /** Asks on the connection, so that both sides know of its end; opens one where there is none. */
-  beat(): void {
+  beat(nowMs: number): void {
+    const stoodStill = this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs
+    this.#beatMs = nowMs
+    this.#unansweredMs = stoodStill ? nowMs : (this.#unansweredMs ?? nowMs)
     const { connection } = this
     // A question without an answer ends the connection, and the next beat opens another.
-    if (connection !== null) connection.state(this.#answerMs).catch(() => undefined)
+    if (connection !== null)
+      connection.state(this.#timings.answerMs).then(
+        () => (this.#unansweredMs = null),
+        () => undefined,
+      )
     else if (!this.#isOpening) void this.#openAgain()
   }
 
@@ -180,6 +201,7 @@ class Line {
     // A member that is not there is no failure of this agent; the next beat tries again.
     const connection = await this.#open().catch(() => null)
     this.#isOpening = false
+    if (connection !== null) this.#unansweredMs = null
     if (this.#isClosed) connection?.close()
     else this.#connection = connection
   }

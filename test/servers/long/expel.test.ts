@@ -34,16 +34,15 @@ async function stopGroup(): Promise<void> {
   await group?.remove()
 }
 
-/** What the agent of a member keeps: connections to the others; or to all of them, as a witness of any death. */
-async function membershipOf(member: BareMember, keepsTo: 'others' | 'all' = 'others'): Promise<GroupMembership> {
+/** What the agent of a member keeps: connections to all. */
+async function membershipOf(member: BareMember): Promise<GroupMembership> {
   const { clock, timers } = realWorld
-  const own = keepsTo === 'others' ? member.address : null
-  const membership = new GroupMembership({ own, stack: () => stack, clock, timers })
+  const membership = new GroupMembership({ stack: () => stack, clock, timers })
   memberships.push(membership)
   const told = await group.told(member)
   const facts = { versions: told.map(({ version }) => version), singleLeader: false }
   const { configuration } = await membership.refresh([member.address], facts)
-  const wanted = configuration.members.length - (own === null ? 0 : 1)
+  const wanted = configuration.members.length
   await until(() => membership.connections.length === wanted, `${wanted} connections are open`)
   return membership
 }
@@ -177,7 +176,7 @@ describe('A group that speaks over the servers’ own ports, with TLS', () => {
     const { clock, timers } = realWorld
     const asking = (more: Partial<XcomStack & { kind: 'mysql' }>) => {
       const other = { ...stack, ...more } as XcomStack
-      const membership = new GroupMembership({ own: null, stack: () => other, clock, timers })
+      const membership = new GroupMembership({ stack: () => other, clock, timers })
       return membership.refresh([address], { versions: [], singleLeader: false })
     }
     await expect(asking({ user: 'client', password: 'a third password of tests only' })).rejects.toThrow(
@@ -213,7 +212,7 @@ describe('A group that speaks over the servers’ own ports, with TLS', () => {
     const victim = await memberAt(1)
     await makePrimary(victim)
     const [one, other] = othersThan(victim) as [BareMember, BareMember]
-    const asking = [await membershipOf(victim), await membershipOf(one, 'all'), await membershipOf(other, 'all')]
+    const asking = [await membershipOf(victim), await membershipOf(one), await membershipOf(other)]
     const removals = await killAndRemove(victim, asking)
     expect(removals.map(({ removed }) => removed)).toContain('accepted')
     for (const removal of removals)

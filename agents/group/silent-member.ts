@@ -1,0 +1,28 @@
+import { groupAddress } from '../../failover/protocol/group-address.ts'
+import type { ExpelOrder } from '../../failover/protocol/order.ts'
+import { silentMemberMs } from '../../failover/protocol/timings.ts'
+import { RegentError } from '../../src/common/errors/errors.ts'
+import { lasting } from '../../src/common/text/words.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { ExpulsionPort } from '../ports/expulsion.ts'
+
+/**
+ * Has the group remove a member that nobody hears: a machine without power, or cut off. Such a member may live, and
+ * loses nothing by that: without the others it agrees on no write, and the group would give it up in the same way 5 s
+ * later. So the word of those who do not hear it is enough, and no proof of its death is asked for.
+ */
+export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
+  const { expulsion, notices } = parts
+  const address = groupAddress(silent)
+  const why = whyHeard(parts, expulsion, address)
+  if (why !== null || expulsion === undefined)
+    throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `${silent.instance} is not removed from the group: ${why}`)
+  void expulsion.expel(address).then((sentence) => notices.add('GroupMemberExpelled', sentence))
+}
+
+function whyHeard({ timings }: Parts, expulsion: ExpulsionPort | undefined, address: string): string | null {
+  const silentMs = expulsion?.silence.get(address)
+  if (silentMs === undefined) return `this agent knows of no member at ${address}`
+  const enoughMs = silentMemberMs(timings)
+  return silentMs < enoughMs ? `its server is silent ${lasting(silentMs)}, and ${enoughMs} ms say something` : null
+}
