@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import type { TestCluster } from '../../support/cluster.ts'
 import { monotonicMs } from '../../support/monotonic.ts'
@@ -27,6 +27,7 @@ describe.skipIf(whyNot !== undefined)('A group on a network that is cut', () => 
   })
   // Registered before the cluster's own, so that it runs after it.
   afterAll(() => made?.remove())
+  afterEach(() => made?.mend())
   const shop = withCluster({ flags: ['--hosts', hosts], spec: { mode: 'group', reseed: 'manual' } })
 
   const network = (): Namespaces => {
@@ -69,7 +70,7 @@ describe.skipIf(whyNot !== undefined)('A group on a network that is cut', () => 
     const [secondary = ''] = await cluster.replicas()
     const writer = await client(cluster)
     await network().isolate(secondary)
-    const view = await cluster.waitFor('it has left', ({ syncSet }) => !syncSet.includes(secondary), 30_000)
+    const view = await cluster.waitFor('it has left', ({ sentence }) => sentence.includes('is missing'), 30_000)
     expect(view).toMatchObject({ primary: before.primary, epoch: before.epoch })
     await writer.next()
     await network().mend()
