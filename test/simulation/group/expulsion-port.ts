@@ -60,6 +60,8 @@ export function simulatedExpulsion(machine: Machine, groups: Groups): ExpulsionP
       own = member
       known = { ledger: member.ledger, seats: member.agreed.seats }
     },
+    // All have one address here, that of loopback: nobody is told to remove another one's member.
+    silence: new Map(),
     expel,
     close: () => undefined,
   }
