@@ -3,7 +3,8 @@ import { orderVersion, type ExpelOrder } from '../../failover/protocol/order.ts'
 import { silentMemberMs } from '../../failover/protocol/timings.ts'
 import { memberOf } from '../../topology/testing.ts'
 import type { GroupState } from '../../topology/snapshot/observation.ts'
-import { aServerState, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
+import { silentMembers } from '../instance/silent-members.ts'
+import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { Group } from './group.ts'
 
 const online: GroupState = {
@@ -38,10 +39,11 @@ async function aMember(group: GroupState = online) {
     close: () => undefined,
   }
   await parts.observer.refresh()
-  const mode = new Group({ ...parts, expulsion }, () => undefined)
+  const changes: number[] = []
+  const mode = new Group({ ...parts, expulsion, changed: () => void changes.push(1) }, () => undefined)
   mode.start()
   await parts.world.timers.sleep(250)
-  return { parts, process, asked, mode, expulsion }
+  return { parts, process, asked, mode, expulsion, changes }
 }
 
 describe('A member of a group whose mysqld dies', () => {
@@ -84,6 +86,19 @@ describe('A member that is told that another one is silent', () => {
     mode.stop()
     expect(asked).toEqual(['know 17:3', 'expel 127.0.0.1:10001'])
     expect(parts.notices.list).toMatchObject([{ code: 'GroupMemberExpelled', sentence: 'The removal was accepted.' }])
+  })
+
+  it('tells its manager as soon as it calls another one silent, and once', async () => {
+    const { parts, mode, expulsion, changes } = await aMember()
+    const peers = [{ ...silent, instance: 'shop-2', port: 10_002 }, silent]
+    await parts.file.update({ assignment: { ...primaryOfEpoch3, peers } })
+    const before = changes.length
+    expulsion.silence.set('127.0.0.1:10001', silentMemberMs(parts.timings))
+    await expect.poll(() => changes.length).toBe(before + 1)
+    await parts.world.timers.sleep(500)
+    mode.stop()
+    expect(changes).toHaveLength(before + 1)
+    expect(silentMembers({ ...parts, expulsion })).toEqual(['shop-1'])
   })
 
   it('refuses where this agent hears it, or knows of no such member', async () => {

@@ -7,6 +7,7 @@ import type { StoredState } from '../instance/stored-state.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 import type { Timer } from '../../src/common/ports/ports.ts'
 import type { ServerState } from '../../topology/snapshot/observation.ts'
+import { silentMembers } from '../instance/silent-members.ts'
 import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FrozenWatch } from './frozen.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
@@ -25,6 +26,8 @@ export class Group implements Mode {
   readonly #done: () => void
   readonly #views: ViewWatch
   #timer: Timer | null = null
+  /** Whom this agent has called silent last. */
+  #silent = ''
   /** The mysqld that was seen to be a member last. */
   #memberPid: number | null = null
 
@@ -42,6 +45,7 @@ export class Group implements Mode {
     this.#views.start()
     this.#timer = world.timers.every(lookMs, () => {
       this.#look()
+      this.#tellWhoIsSilent()
       void this.#lookWhetherFrozen()
     })
   }
@@ -60,6 +64,14 @@ export class Group implements Mode {
     this.#memberPid = process.pid
     jobs.groupPause = { times: 0, untilMs: 0 }
     expulsion?.know(group)
+  }
+
+  /** Nothing else of this instance changes when another member falls silent. */
+  #tellWhoIsSilent(): void {
+    const silent = silentMembers(this.#parts).join()
+    if (silent === this.#silent) return
+    this.#silent = silent
+    this.#parts.changed()
   }
 
   async #lookWhetherFrozen(): Promise<void> {

@@ -9,10 +9,9 @@ import {
 } from '../../topology/snapshot/observation.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { forgetfulAs } from '../doubts/forgetful.ts'
-import { groupAddress } from '../../failover/protocol/group-address.ts'
-import { silentMemberMs } from '../../failover/protocol/timings.ts'
 import type { Lease } from '../guard/lease.ts'
 import type { Parts } from '../instance/parts.ts'
+import { silentMembers } from '../instance/silent-members.ts'
 import { summaryOf } from '../instance/stored-state.ts'
 
 /** Builds what is sent to the manager from what the agent knows now. Reads nothing. */
@@ -145,12 +144,9 @@ export class ObservationBuilder {
   }
 }
 
-function silentFor({ expulsion, timings, file }: Parts): Pick<Observation, 'silentMembers'> {
-  const silence = expulsion?.silence
-  if (silence === undefined) return {}
-  const peers = file.current.assignment?.peers ?? []
-  const silent = peers.filter((peer) => (silence.get(groupAddress(peer)) ?? 0) >= silentMemberMs(timings))
-  return silent.length === 0 ? {} : { silentMembers: silent.map(({ instance }) => instance) }
+function silentFor(parts: Parts): Pick<Observation, 'silentMembers'> {
+  const silent = silentMembers(parts)
+  return silent.length === 0 ? {} : { silentMembers: silent }
 }
 
 /** Of this epoch: what was left of an earlier one says nothing. */

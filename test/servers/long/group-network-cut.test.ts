@@ -79,30 +79,6 @@ describe.skipIf(whyNot !== undefined)('A group on a network that is cut', () => 
     expect(await writer.check()).toMatchObject(nothingLost)
   })
 
-  it('without any majority takes no write and answers no read, and goes on by itself once its members hear each other', async () => {
-    const cluster = shop.current
-    await cluster.whole()
-    const from = await cluster.primary()
-    const outside = await client(cluster)
-    const inside = await Promise.all(instances.map((name) => clientAt(cluster, name)))
-    for (const [at, name] of instances.entries())
-      for (const other of instances.slice(at + 1)) await network().cut(name, other)
-    const silentMs = monotonicMs()
-    const primarysOwn = inside[instances.indexOf(from)]!
-    await cluster.until('the clients of the primary are turned away', async () => isTurnedAway(primarysOwn), 20_000)
-    await cluster.waitFor('nothing is writable', ({ writable }) => !writable, 20_000)
-    await sleep(3_000)
-    await network().mend()
-    const mendedMs = monotonicMs()
-    await outside.next(undefined, { deadlineMs: 60_000 })
-    console.log(
-      `    nobody heard anybody: writes went on ${Math.round(monotonicMs() - mendedMs)} ms after that was mended`,
-    )
-    await cluster.whole()
-    for (const one of inside) expect(one.begunSince(silentMs).filter((write) => write.ackedMs < mendedMs)).toEqual([])
-    for (const each of [outside, ...inside]) expect(await each.check()).toMatchObject(nothingLost)
-  })
-
   it('does not mind a manager that reaches nobody, and that manager does nothing', async () => {
     const cluster = shop.current
     const before = await cluster.whole()
