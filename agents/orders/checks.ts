@@ -84,27 +84,21 @@ export function requireAddressee(
 }
 
 function checksFor(name: OrderName, order: AnyOrder, state: OrderState): readonly Check[] {
-  switch (name) {
-    case 'promise':
-      return promiseChecks(order, state)
-    case 'demote':
-      return demoteChecks(order, state)
-    case 'assign':
-      return assignChecks(order as Assignment, state)
-    case 'fetch':
-      return fetchChecks(order, state)
-    case 'reseed':
-      return reseedChecks(order as ReseedOrder, state)
-    case 'renounce':
-      return renounceChecks(order as RenounceOrder, state)
-    case 'passwords':
-      return passwordsChecks(order, state)
-    case 'expel':
-      return expelChecks(order, state)
-    case 'lease':
-    case 'word':
-      return []
-  }
+  return checksOf[name](order as never, state)
+}
+
+/** Each is given the order of its name. */
+const checksOf: Readonly<Record<OrderName, (order: never, state: OrderState) => readonly Check[]>> = {
+  promise: promiseChecks,
+  demote: demoteChecks,
+  assign: assignChecks,
+  fetch: fetchChecks,
+  reseed: reseedChecks,
+  renounce: renounceChecks,
+  passwords: passwordsChecks,
+  expel: expelChecks,
+  lease: () => [],
+  word: () => [],
 }
 
 /** The promise is smaller, or equal and everything is still stopped. */
