@@ -57,7 +57,11 @@ describe('The members of a group', () => {
   it('are silent for as long as they answer nothing, on whatever connection, and not any more once they do', async () => {
     await membership.refresh([members[0].address], facts)
     await expect.poll(connected).toEqual(addresses(members))
-    const [first, second, third] = members.map(({ address }) => () => membership.silence.get(address) ?? Number.NaN)
+    const [first, second, third] = members.map(
+      ({ address }) =>
+        () =>
+          membership.silence.get(address) ?? Number.NaN,
+    )
     members[1].answer = () => null
     await members[2].stop()
     await expect.poll(() => Math.min(second!(), third!())).toBeGreaterThan(200)
