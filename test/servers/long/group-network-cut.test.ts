@@ -79,6 +79,31 @@ describe.skipIf(whyNot !== undefined)('A group on a network that is cut', () => 
     expect(await writer.check()).toMatchObject(nothingLost)
   })
 
+  it('without any majority takes no write and answers no read, and goes on by itself once its members hear each other', async () => {
+    const cluster = shop.current
+    await cluster.whole()
+    const from = await cluster.primary()
+    const outside = await client(cluster)
+    const beside = await clientAt(cluster, from)
+    for (const [at, name] of instances.entries())
+      for (const other of instances.slice(at + 1)) await network().cut(name, other)
+    const silentMs = monotonicMs()
+    await cluster.until('the clients of the primary are turned away', async () => isTurnedAway(beside), 20_000)
+    await cluster.waitFor('nothing is writable', ({ writable }) => !writable, 20_000)
+    for (const name of instances)
+      await expect(cluster.sql(name, 'select 1 from dual', { user: 'client' }), name).rejects.toThrow()
+    await network().mend()
+    const mendedMs = monotonicMs()
+    await outside.next(undefined, { deadlineMs: 60_000 })
+    console.log(
+      `    nobody heard anybody: writes went on ${Math.round(monotonicMs() - mendedMs)} ms after that was mended`,
+    )
+    await cluster.whole()
+    for (const one of [outside, beside])
+      expect(one.begunSince(silentMs).filter(({ ackedMs }) => ackedMs < mendedMs)).toEqual([])
+    for (const each of [outside, beside]) expect(await each.check()).toMatchObject(nothingLost)
+  })
+
   it('does not mind a manager that reaches nobody, and that manager does nothing', async () => {
     const cluster = shop.current
     const before = await cluster.whole()
