@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts'
 import { decisions } from './decisions.ts'
+import { groups } from './groups.ts'
 import { managers } from './managers.ts'
 import { primaries } from './primaries.ts'
 import { promises } from './promises.ts'
@@ -13,4 +14,5 @@ export const mutations: readonly Mutation[] = [
   ...replicas,
   ...decisions,
   ...managers,
+  ...groups,
 ]
