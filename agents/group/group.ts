@@ -40,7 +40,8 @@ export class Group implements Mode {
   }
 
   start(): void {
-    const { process, world } = this.#parts
+    const { process, world, jobs } = this.#parts
+    jobs.mayBeStartingGroup = process.state !== 'dead' && process.state !== 'absent'
     process.onChange(() => this.#expelTheDead())
     this.#views.start()
     this.#timer = world.timers.every(lookMs, () => {
@@ -63,6 +64,7 @@ export class Group implements Mode {
     if (group?.state !== 'ONLINE' || process.state !== 'running') return
     this.#memberPid = process.pid
     jobs.groupPause = { times: 0, untilMs: 0 }
+    jobs.mayBeStartingGroup = false
     expulsion?.know(group)
   }
 
@@ -86,6 +88,7 @@ export class Group implements Mode {
   #expelTheDead(): void {
     const { process, expulsion, notices, jobs, config } = this.#parts
     const isDead = process.state === 'dead' || process.state === 'exiting'
+    if (isDead) jobs.mayBeStartingGroup = false
     if (!isDead || this.#memberPid === null || this.#memberPid !== process.pid) return
     this.#memberPid = null
     if (expulsion === undefined) return

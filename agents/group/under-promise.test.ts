@@ -51,6 +51,16 @@ describe('Under a promise, the agent of a group’s member', () => {
     expect(parts.course.promiseReport).toBeNull()
   })
 
+  it('whose server is older than the agent kills it too: the agent before may have had it join', async () => {
+    const { parts, process } = await promised(outsideGroup())
+    const mode = new Group(parts, () => undefined)
+    mode.start()
+    mode.stop()
+    await run(parts)
+    expect(process.state).toBe('dead')
+    expect(parts.course.promiseReport).toBeNull()
+  })
+
   it('outside of the group reports all that is held, applied or not, with its relay logs on disk', async () => {
     const { parts, synced } = await promised(outsideGroup())
     await run(parts)

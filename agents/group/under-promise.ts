@@ -12,7 +12,7 @@ export function underPromise(view: View): NextPass | null {
   if (course.promiseReport?.epoch === epoch || process !== 'running') return null
   if (server?.group === undefined) return view.looked ? null : { next: 'after a look' }
   const steps =
-    server.group.state === 'OFFLINE' && view.jobs.startingGroup === null
+    server.group.state === 'OFFLINE' && view.jobs.startingGroup === null && !view.jobs.mayBeStartingGroup
       ? [reportHeld(epoch, stored.seeding)]
       : [step('leave at once', ({ process: mysqld }) => mysqld.kill())]
   const sentence = `outside of every group under the promise of epoch ${epoch}`

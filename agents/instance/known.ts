@@ -124,6 +124,8 @@ export interface Jobs {
   changesPasswords: boolean
   /** The replication group is being joined or formed. */
   startingGroup: Promise<void> | null
+  /** mysqld is older than this run: an agent that died may have had it join a group, which may still be under way. */
+  mayBeStartingGroup: boolean
   /** Why that failed the last time; '' where it did not. */
   groupFailure: string
   /** How often in a row it was not a member for long, and until when it does not try again. */
@@ -183,6 +185,7 @@ export function nothingKnown(nowMs: number): Known {
       cuttingOff: null,
       changesPasswords: false,
       startingGroup: null,
+      mayBeStartingGroup: false,
       groupFailure: '',
       groupPause: { times: 0, untilMs: 0 },
       expelling: null,

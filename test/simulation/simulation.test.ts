@@ -31,9 +31,11 @@ const ofGroups = [1, 2, 3, 5, 8, 13]
 /**
  * - 5, 103: a member was dropped from the record while it joined by what it was told before.
  * - 101: nobody heard that a seeding had ended, and the instance was never admitted.
+ * - 169: an agent said what its server holds while that server joined a group, as the agent before had told it.
  * - 25: a member that was to leave without a majority neither closed nor promised.
  */
 const foundInGroups: [Family, number][] = [
+  ['groupOutages', 169],
   ['groupMembers', 5],
   ['groupMembers', 103],
   ['groupVolumes', 101],
