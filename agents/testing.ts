@@ -126,8 +126,7 @@ export class ScriptedServer implements ServerPort {
   readonly waitReceived: ServerPort['waitReceived'] = async (set) => this.calls.push(`waitReceived ${set}`) > 0
   readonly setSemiSyncReplica: ServerPort['setSemiSyncReplica'] = async (on) =>
     void this.calls.push(`semiSyncReplica ${on ? 'on' : 'off'}`)
-  setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) =>
-    void this.calls.push(`semiSyncSource ${acks}`)
+  setSemiSyncSource: ServerPort['setSemiSyncSource'] = async (acks) => void this.calls.push(`semiSyncSource ${acks}`)
   setGates: ServerPort['setGates'] = async (open) => void this.calls.push(`gates ${open.join(',')}`)
   killDumpThreads: ServerPort['killDumpThreads'] = async () => (this.calls.push('killDumpThreads'), [])
   waitSessionsGone: ServerPort['waitSessionsGone'] = async () => undefined

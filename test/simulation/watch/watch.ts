@@ -27,7 +27,10 @@ export class Watch {
     this.#words = new Words(cluster)
     this.#openings = new Openings(cluster, this.#words.onDisk)
     this.#standing = new Standing(cluster)
-    cluster.onHappening((happening) => this.#see(happening))
+    cluster.onHappening((happening) => {
+      // A replication group has rules of its own (`group/watch.ts`).
+      if (happening.kind !== 'formed') this.#see(happening)
+    })
   }
 
   /** The record has changed, or some time has passed. */
@@ -35,7 +38,7 @@ export class Watch {
     this.#found('standing', this.#standing.look())
   }
 
-  #see(happening: Happening): void {
+  #see(happening: Exclude<Happening, { kind: 'formed' }>): void {
     switch (happening.kind) {
       case 'said':
         return this.#found('word', this.#words.hear(happening.machine, happening.observation))
