@@ -49,10 +49,7 @@ function keeps(view: View, led: Led, leading: Leading): NextPass {
   const { assignment, state } = led
   // Leave to start again was for a server that did not answer.
   const now = { told: { mayRestart: false } }
-  if (leading.applied !== assignment) {
-    const pass = assignmentApplied(assignment, state, leading)
-    return { ...pass, now }
-  }
+  if (leading.applied !== assignment) return { ...assignmentApplied(assignment, state, leading), now }
   const putRight = putsRight(assignment, state)
   const tidied = tidiesUp(view, state, leading)
   const open = keepsOpen(view, assignment, state)

@@ -56,8 +56,8 @@ export class GroupMembership implements Through {
   }
 
   /**
-   * By address: for how many milliseconds a member has answered nothing that it was asked, 0 where nothing is open. A
-   * time in which this agent itself stood still does not count.
+   * By address: for how many milliseconds a member has answered nothing, neither a question nor an attempt to connect;
+   * 0 for one that answered last. A time in which this agent itself stood still does not count.
    */
   get silence(): ReadonlyMap<string, number> {
     const nowMs = this.#options.clock.monotonicMs()
