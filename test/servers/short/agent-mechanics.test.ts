@@ -187,8 +187,9 @@ describe('a source whose acknowledgements have stopped', () => {
     await source.server.killDumpThreads(() => false)
     const client = await source.session('client', 'app')
     const waiting = client.query('INSERT INTO t VALUES (100)')
-    await until(async () => (await source.server.waitingSessions()) === 1, 'a session waits')
-    expect((await source.server.readState()).semiSyncSource).toMatchObject({ waiting: 1 })
+    const counted = async () => (await source.server.readState()).semiSyncSource.waiting
+    await until(async () => (await counted()) === 1, 'a session waits: its GTID is owned a moment before')
+    expect(await source.server.waitingSessions()).toBe(1)
     expect(await source.server.probeWrite(500)).toEqual({ result: 'ok', detail: '' })
 
     await expect(source.server.setReadOnly('closed', 300)).rejects.toMatchObject({ code: 'REGENT_SERVER_TIMEOUT' })
