@@ -41,6 +41,11 @@ const foundInGroups: [Family, number][] = [
   ['groupVolumes', 101],
   ['groupMembers', 25],
 ]
+/** Where the simulated group was wrong: a write was not counted again in a smaller view. */
+const ofTheGroupsWorld: [Family, number][] = [
+  ['groupMembers', 131],
+  ['groupMembers', 296],
+]
 const fresh = Array.from({ length: 6 }, () => Math.floor(Math.random() * 1_000_000_000))
 
 describe('A simulated cluster that suffers and is healed', () => {
@@ -72,7 +77,7 @@ describe('A simulated cluster that suffers and is healed', () => {
     60_000,
   )
 
-  it.each<[Family, number]>(foundInGroups)(
+  it.each<[Family, number]>([...foundInGroups, ...ofTheGroupsWorld])(
     'loses nothing where a replication group once broke a rule: npm run simulate -- --family %s --replay %i',
     async (family, seed) => {
       expect((await play(seed, { family })).violation).toBeUndefined()

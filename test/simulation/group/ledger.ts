@@ -82,8 +82,12 @@ export class Ledger {
   received(proposal: Proposal, by: Member): void {
     if (!this.#pending.has(proposal)) return
     proposal.received.add(by)
+    this.#count(proposal)
+  }
+
+  #count(proposal: Proposal): void {
     const { seats } = this.now
-    if (!isMajority(proposal.received, seats)) return
+    if (!this.#pending.has(proposal) || !isMajority(proposal.received, seats)) return
     this.#pending.delete(proposal)
     // Who was removed meanwhile has no say any more.
     if (seats.includes(proposal.by)) this.#agree(proposal)
@@ -147,6 +151,8 @@ export class Ledger {
     })
     for (const gone of before.seats) if (!next.seats.includes(gone)) gone.removed()
     this.#tell()
+    // Of fewer members a majority may have received by now what was not agreed on before.
+    for (const proposal of [...this.#pending]) this.#count(proposal)
   }
 
   #tell(): void {
