@@ -18,7 +18,12 @@ const restMs = 1_000
 /** Runs one case on a cluster that is whole. */
 export function runCase(cluster: TestCluster, name: BenchCase, runs: number, told: Told): Promise<CaseResult> {
   if (name === 'agent') return idle(cluster)
-  return episodes(cluster, name, { runs, told, event: name === 'rejoin' ? 'kill' : name })
+  return episodes(cluster, name, { runs, told, event: eventOf(name) })
+}
+
+/** What happens in a case: a primary that is to come back is killed. */
+export function eventOf(name: Exclude<BenchCase, 'agent'>): Event {
+  return name === 'rejoin' ? 'kill' : name
 }
 
 async function episodes(
@@ -34,7 +39,10 @@ async function episodes(
       await sleep(restMs)
       const episode = await runEpisode(cluster, writer, event)
       for (const [what, value] of name === 'rejoin'
-        ? [['back, and counted', episode.wholeMs] as const]
+        ? ([
+            ['back, and counted', episode.wholeMs],
+            ['longest pause of writes meanwhile', episode.stallMs],
+          ] as const)
         : measured(episode))
         add(what, value)
       told(`${name} ${run}/${runs}: ${Math.round(episode.outageMs)} ms, whole after ${Math.round(episode.wholeMs)} ms`)

@@ -6,12 +6,14 @@ describe('the words after npm run bench:kube', () => {
     expect(kubeBenchOf([])).toEqual({
       what: 'cases',
       cases: kubeCases,
+      mode: 'semisync',
       runs: 20,
       restless: false,
       json: '.cache/bench-kube.json',
     })
-    expect(kubeBenchOf(['kill', '--runs', '3', 'create', '--restless'])).toMatchObject({
+    expect(kubeBenchOf(['kill', '--runs', '3', 'create', '--mode', 'group', '--restless'])).toMatchObject({
       cases: ['kill', 'create'],
+      mode: 'group',
       runs: 3,
       restless: true,
     })
@@ -35,6 +37,7 @@ describe('the words after npm run bench:kube', () => {
     [['killl'], /^"killl" is no benchmark/],
     [['kill', 'clusters'], /^"clusters" is no benchmark/],
     [['kill', '--runs', 'many'], /^--runs: "many" is no such number\. Allowed is an integer from 1 to 1000\./],
+    [['kill', '--mode', 'galera'], /^--mode: "galera" is no mode\. Allowed is semisync, group\./],
     [['kill', '--runs', '0'], /^--runs: "0"/],
     [['kill', '--counts', '3'], /Unknown option '--counts'/],
     [['clusters', 'kill'], /Unexpected argument 'kill'/],

@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { defaultMode, modes, type ModeName } from '../../failover/protocol/mode.ts'
 import { integerFrom } from '../../src/cli/terminal/arguments.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { episodes, type EpisodeName } from './kube-episodes.ts'
@@ -19,16 +20,18 @@ export interface ClustersOptions {
 
 export interface CasesOptions {
   readonly cases: readonly KubeCase[]
+  readonly mode: ModeName
   readonly runs: number
   readonly restless: boolean
   readonly json: string
 }
 
-export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--runs 20] [--restless] [--json .cache/bench-kube.json]
+export const kubeBenchUsage = `usage: npm run bench:kube -- [CASE …] [--mode semisync|group] [--runs 20] [--restless] [--json .cache/bench-kube.json]
        npm run bench:kube -- clusters [--counts 1,10,100,300] [--runs 20] [--json .cache/bench-clusters.json]
 
   CASE        ${kubeCases.join(', ')}; all of them unless said.
               On a cluster of three nodes that this makes and ends, or on the one that REGENT_E2E_KUBECONFIG names
+  --mode      how the cluster replicates
   clusters    one manager with so many clusters, whose agents are simulated; no nodes
   --runs      how often each is measured, 1 to 1000
   --restless  another Service changes all the time
@@ -63,6 +66,7 @@ export function casesOptionsOf(words: readonly string[]): CasesOptions {
   const { values, positionals } = parsed(words, {
     allowPositionals: true,
     options: {
+      mode: { type: 'string', default: defaultMode },
       runs: { type: 'string', default: '20' },
       restless: { type: 'boolean', default: false },
       json: { type: 'string', default: '.cache/bench-kube.json' },
@@ -70,7 +74,7 @@ export function casesOptionsOf(words: readonly string[]): CasesOptions {
   })
   const { restless, json } = values
   const cases = positionals.length === 0 ? kubeCases : positionals.map(caseNamed)
-  return { cases, runs: numberIn('--runs', values.runs), restless, json }
+  return { cases, mode: modeNamed(values.mode), runs: numberIn('--runs', values.runs), restless, json }
 }
 
 function parsed<const Config extends ParseArgsConfig>(words: readonly string[], config: Config) {
@@ -83,6 +87,12 @@ function numberIn(option: string, text: string): number {
   } catch (error) {
     throw new Error(`${option}: "${text}" is no such number. ${describeError(error)}`, { cause: error })
   }
+}
+
+export function modeNamed(word: string): ModeName {
+  const found = modes.find((one) => one === word)
+  if (found === undefined) throw new Error(`--mode: "${word}" is no mode. Allowed is ${modes.join(', ')}.`)
+  return found
 }
 
 function caseNamed(word: string): KubeCase {

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../src/common/errors/errors.ts'
+import { defaultMode } from '../../failover/protocol/mode.ts'
 import { KubeCluster } from '../e2e/kube-cluster.ts'
 import { namesOf } from '../../src/kube/names/names.ts'
 import { isOwnCluster } from '../e2e/own-cluster.ts'
@@ -93,12 +94,12 @@ async function runEpisode({ cluster, writer, proxy }: Watched, name: EpisodeName
 }
 
 /** From the first word about a cluster that is not there to its first acknowledged write, through its Service. */
-async function measureCreation(runs: number): Promise<CaseResult> {
+async function measureCreation({ mode, runs }: CasesOptions): Promise<CaseResult> {
   const samples: number[] = []
   for (let run = 1; run <= runs; run++) {
     const cluster = await KubeCluster.at('bench', `fresh-${run}`)
     const atMs = monotonicMs()
-    await cluster.ensure()
+    await cluster.ensure({ mode })
     await cluster.until(
       () => 'a primary',
       () => cluster.primary(),
@@ -134,17 +135,22 @@ async function machineOf(cluster: KubeCluster): Promise<string> {
   return describeMachine(instances[0]?.version ?? '', nodes)
 }
 
-async function bench({ cases, runs, restless: isRestless, json }: CasesOptions): Promise<void> {
-  const cluster = await KubeCluster.at('demo', 'demo')
-  await cluster.ensure()
+async function bench(options: CasesOptions): Promise<void> {
+  const { cases, mode, runs, restless: isRestless, json } = options
+  const cluster = await KubeCluster.at('demo', mode === defaultMode ? 'demo' : mode)
+  // Nothing runs beside what is measured.
+  if (cluster.name !== 'demo' && isOwnCluster) await cluster.kubectl('delete', 'mysql', 'demo', '--timeout', '120s')
+  await cluster.ensure({ mode })
   await cluster.whole(3, 180_000)
   const machine = await machineOf(cluster)
-  console.log(`${machine}\n3 instances, one client that writes a new id every 10 ms through the Service\n`)
+  console.log(
+    `${machine}\nmode ${mode}, 3 instances, one client that writes a new id every 10 ms through the Service\n`,
+  )
   if (isRestless) console.log(`another Service changes every ${restlessEveryMs} ms\n`)
   const restless = isRestless ? await RestlessService.start(cluster) : undefined
   const results: CaseResult[] = []
   for (const name of cases.filter(canRunHere)) {
-    const result = await (name === 'create' ? measureCreation(runs) : measure(cluster, name, runs))
+    const result = await (name === 'create' ? measureCreation(options) : measure(cluster, name, runs))
     results.push(result)
     console.log(tableOf(result))
   }
@@ -152,7 +158,7 @@ async function bench({ cases, runs, restless: isRestless, json }: CasesOptions):
   await mkdir(dirname(json), { recursive: true })
   await writeFile(
     json,
-    `${JSON.stringify({ machine, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
+    `${JSON.stringify({ machine, mode, at: new Date().toISOString(), cases: results.map(asJson) }, null, 2)}\n`,
   )
   console.log(`every value: ${json}`)
 }

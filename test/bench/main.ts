@@ -1,23 +1,27 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { defaultMode, modes, type ModeName } from '../../failover/protocol/mode.ts'
+import { defaultMode, type ModeName } from '../../failover/protocol/mode.ts'
 import { integerFrom } from '../../src/cli/terminal/arguments.ts'
 import { describeError } from '../../src/common/errors/errors.ts'
 import { findMysql } from '../../src/local/packages/mysql-binaries.ts'
 import { startCluster } from '../support/cluster.ts'
 import { diagnose } from '../support/diagnosis.ts'
-import { benchCases, runCase, type BenchCase } from './cases.ts'
+import { measureBareGroup } from './bare-group.ts'
+import { benchCases, eventOf, runCase, type BenchCase } from './cases.ts'
+import { modeNamed } from './kube-arguments.ts'
 import { describeMachine } from './machine.ts'
 import { markdownTable, replaceMeasured } from './measured-page.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 
-const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|group] [--runs 20] [--instances 3] [--json FILE] [--into PAGE]`
+const usage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|group] [--runs 20] [--instances 3] [--bare 5] [--json FILE] [--into PAGE]`
 
 interface BenchOptions {
   readonly cases: readonly BenchCase[]
   readonly runs: number
   readonly instances: number
   readonly mode: ModeName
+  /** In mode `group`: runs of a group of the same settings without Regent, beside the others; 0 leaves them out. */
+  readonly bare: number
   readonly json: string | undefined
   /** A page whose measured part is replaced. */
   readonly into: string | undefined
@@ -30,6 +34,7 @@ function readOptions(): BenchOptions {
       runs: { type: 'string', default: '20' },
       instances: { type: 'string', default: '3' },
       mode: { type: 'string', default: defaultMode },
+      bare: { type: 'string', default: '5' },
       json: { type: 'string' },
       into: { type: 'string' },
     },
@@ -44,26 +49,25 @@ function readOptions(): BenchOptions {
     runs: integerFrom(1, 1000)(values.runs),
     instances: integerFrom(2, 9)(values.instances),
     mode: modeNamed(values.mode),
+    bare: integerFrom(0, 1000)(values.bare),
     json: values.json,
     into: values.into,
   }
 }
 
-function modeNamed(word: string): ModeName {
-  const found = modes.find((name) => name === word)
-  if (found === undefined) throw new Error(`--mode is "${word}": ${usage}`)
-  return found
-}
+const told = (line: string) => process.stderr.write(`  ${line}\n`)
 
 /** Each case has a cluster of its own, so that none inherits another's history. */
-async function bench({ cases, runs, instances, mode, json, into }: BenchOptions): Promise<void> {
+async function bench({ cases, runs, instances, mode, bare, json, into }: BenchOptions): Promise<void> {
   const machine = describeMachine((await findMysql()).version, 'loopback')
   console.log(`${machine}\nmode ${mode}, ${instances} instances, one client that writes a new id every 10 ms\n`)
   const results: CaseResult[] = []
   for (const name of cases) {
-    const result = await onItsOwnCluster(name, { runs, instances, mode })
-    results.push(result)
-    console.log(tableOf(result))
+    const measured = [await onItsOwnCluster(name, { runs, instances, mode })]
+    if (mode === 'group' && bare > 0 && name !== 'agent')
+      measured.push(await measureBareGroup({ name, event: eventOf(name), runs: bare, instances, told }))
+    results.push(...measured)
+    for (const result of measured) console.log(tableOf(result))
   }
   if (json !== undefined)
     await writeFile(
@@ -84,7 +88,7 @@ async function onItsOwnCluster(
   const cluster = await startCluster({ name: 'bench', instances, spec: { mode } })
   try {
     await cluster.whole(instances)
-    return await runCase(cluster, name, runs, (line) => process.stderr.write(`  ${line}\n`))
+    return await runCase(cluster, name, runs, told)
   } catch (error) {
     process.stderr.write(`${(await diagnose(cluster)).join('\n')}\n`)
     throw error

@@ -55,8 +55,13 @@ export class BareGroup {
     this.#folder = parts.folder
   }
 
-  /** Starts `count` servers on the ports from `firstPort` on, and brings them into a group. */
-  static async start(firstPort: number, count: number, stack: GroupStack = 'mysql'): Promise<BareGroup> {
+  /** Starts `count` servers on the ports from `firstPort` on, with these options too, and brings them into a group. */
+  static async start(
+    firstPort: number,
+    count: number,
+    stack: GroupStack = 'mysql',
+    more: readonly string[] = [],
+  ): Promise<BareGroup> {
     const folder = await mkdtemp(join(tmpdir(), 'regent-group-'))
     const ca = await writeCertificates(folder)
     const members: BareMember[] = []
@@ -66,7 +71,7 @@ export class BareGroup {
       members.push({ server, host, port, address, root: undefined as unknown as Connection })
     }
     const seeds = members.map(({ address }) => address).join(',')
-    const group = new BareGroup({ members, ca, options: groupOptions(folder, seeds, stack), folder })
+    const group = new BareGroup({ members, ca, options: [...groupOptions(folder, seeds, stack), ...more], folder })
     try {
       for (const member of members) await group.boot(member)
       for (const member of members) await prepare(member)

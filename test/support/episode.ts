@@ -1,6 +1,7 @@
 import type { Recovery } from '../../failover/protocol/notes.ts'
 import { lastingMs, type TestCluster } from './cluster.ts'
 import { monotonicMs } from './monotonic.ts'
+import { longestPause } from './outage.ts'
 import type { Writer } from './writer.ts'
 import type { Acknowledged } from './writer-wire.ts'
 
@@ -23,13 +24,15 @@ export interface Episode {
   readonly recovery: Recovery
   /** From the event until every instance was back and counted. */
   readonly wholeMs: number
+  /** The longest pause of writes from the first write after the event until then. */
+  readonly stallMs: number
 }
 
 /** Makes it happen to a cluster that is whole, under a writer's load, and waits until the cluster is whole again. */
 export async function runEpisode(cluster: TestCluster, writer: Writer, event: Event): Promise<Episode> {
   const from = await cluster.primary()
   const { instances } = await cluster.view()
-  const { atMs, outageMs, letInMs } =
+  const { atMs, outageMs, letInMs, firstMs } =
     event === 'switchover' ? await switchedOver(cluster, writer) : await failedOver(cluster, writer, from, event)
   const wallMs = wallAt(atMs)
   const recovery = await recoverySince(cluster, wallMs)
@@ -44,6 +47,10 @@ export async function runEpisode(cluster: TestCluster, writer: Writer, event: Ev
     noticedMs: recovery.startedWallMs - wallMs,
     recovery,
     wholeMs,
+    stallMs: longestPause(
+      writer.report.acknowledged.filter(({ ackedMs }) => ackedMs >= firstMs),
+      firstMs,
+    ).pauseMs,
   }
 }
 
@@ -51,6 +58,8 @@ interface Outage {
   readonly atMs: number
   readonly outageMs: number
   readonly letInMs: number
+  /** When the first write on the new primary was acknowledged. */
+  readonly firstMs: number
 }
 
 async function switchedOver(cluster: TestCluster, writer: Writer): Promise<Outage> {
@@ -58,7 +67,12 @@ async function switchedOver(cluster: TestCluster, writer: Writer): Promise<Outag
   const before = writer.lastBefore(atMs)
   await cluster.switchover()
   const first = await writer.next(atMs, { ...(before && { notBy: before.host }) })
-  return { atMs, outageMs: writer.longestPause(atMs).pauseMs, letInMs: letInMs(writer, first, atMs) }
+  return {
+    atMs,
+    outageMs: writer.longestPause(atMs).pauseMs,
+    letInMs: letInMs(writer, first, atMs),
+    firstMs: first.ackedMs,
+  }
 }
 
 async function failedOver(
@@ -70,7 +84,7 @@ async function failedOver(
   const { host } = await cluster.instance(primary)
   const atMs = await cluster.fault(primary, event === 'kill' ? 'kill-mysqld' : 'freeze-mysqld')
   const first = await writer.next(atMs, { notBy: host })
-  return { atMs, outageMs: first.ackedMs - atMs, letInMs: letInMs(writer, first, atMs) }
+  return { atMs, outageMs: first.ackedMs - atMs, letInMs: letInMs(writer, first, atMs), firstMs: first.ackedMs }
 }
 
 function letInMs(writer: Writer, { host, beganMs }: Acknowledged, atMs: number): number {

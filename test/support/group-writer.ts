@@ -38,6 +38,12 @@ export class GroupWriter {
     }
   }
 
+  /** The longest time between two acknowledged writes one after the other, both at or after `sinceMs`. */
+  longestPauseMs(sinceMs: number): number {
+    const times = this.acknowledged.map(({ ackedMs }) => ackedMs).filter((ms) => ms >= sinceMs)
+    return Math.max(0, ...times.map((ms, at) => ms - (times[at - 1] ?? ms)))
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#running

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { serverSettings, type ServerFacts } from '../../failover/protocol/server-settings.ts'
+import { until } from '../support/bare-instance.ts'
+import { BareGroup, type BareMember } from '../support/bare-group.ts'
+import { GroupWriter } from '../support/group-writer.ts'
+import { removeTemplate, rows } from '../support/lone-server.ts'
+import { monotonicMs } from '../support/monotonic.ts'
+import type { Event } from '../support/episode.ts'
+import type { CaseResult } from './report.ts'
+
+export interface BareCase {
+  readonly name: string
+  readonly event: Event
+  readonly runs: number
+  readonly instances: number
+  readonly told: (line: string) => void
+}
+
+const firstPort = 24_500
+const restMs = 1_000
+const frozenMs = 10_000
+const outage = 'outage seen by the client'
+const back = 'back, and counted'
+const stall = 'longest pause of writes meanwhile'
+
+/**
+ * A group of servers with Regent’s settings of the group and nobody to watch over them: what the group does by itself.
+ * A member that went is started again here, as an operator would, once another one leads.
+ */
+export async function measureBareGroup({ name, event, runs, instances, told }: BareCase): Promise<CaseResult> {
+  const group = await BareGroup.start(firstPort, instances, 'mysql', groupSettings())
+  const writer = new GroupWriter(group.members)
+  const samples = new Map<string, number[]>()
+  try {
+    for (let run = 1; run <= runs; run++) {
+      await sleep(restMs)
+      const values = await (event === 'switchover' ? handOver(group, writer) : lose(group, writer, event))
+      for (const [what, value] of Object.entries(values)) samples.set(what, [...(samples.get(what) ?? []), value])
+      told(`${name}, bare group ${run}/${runs}: ${describeValues(values)}`)
+    }
+    await writer.stop()
+    const lost = await lostOf(group, writer)
+    return { name: `${name}, bare group`, unit: 'ms', samples, lost, acknowledged: writer.acknowledged.length }
+  } finally {
+    await writer.stop()
+    await group.remove()
+    await removeTemplate()
+  }
+}
+
+/** What Regent sets of a group, but for where it speaks and to whom. */
+function groupSettings(): readonly string[] {
+  const facts = { mode: 'group', host: '', port: 0 } as ServerFacts
+  return serverSettings.flatMap(({ name, value }) => {
+    if (!name.startsWith('group_replication_') || name === 'group_replication_local_address') return []
+    const text = typeof value === 'function' ? value(facts) : value
+    return text === undefined ? [] : [`--loose-${name.replaceAll('_', '-')}=${text}`]
+  })
+}
+
+type Values = Readonly<Record<string, number>>
+
+async function handOver(group: BareGroup, writer: GroupWriter): Promise<Values> {
+  const from = await primaryOf(group)
+  const to = group.members.find((member) => member !== from) as BareMember
+  const { ackedMs } = await writer.next(monotonicMs())
+  await to.root.query('select group_replication_set_as_primary(@@server_uuid)')
+  await writer.next(monotonicMs(), from)
+  return { [outage]: writer.longestPauseMs(ackedMs) }
+}
+
+async function lose(group: BareGroup, writer: GroupWriter, event: 'kill' | 'freeze'): Promise<Values> {
+  const victim = await primaryOf(group)
+  await writer.next(monotonicMs())
+  const atMs = monotonicMs()
+  victim.server.signal(event === 'kill' ? 'SIGKILL' : 'SIGSTOP')
+  const first = await writer.next(atMs, victim)
+  if (event === 'freeze') {
+    await sleep(Math.max(0, atMs + frozenMs - monotonicMs()))
+    await victim.server.kill()
+  }
+  await victim.server.ended()
+  const endedMs = monotonicMs()
+  await group.boot(victim)
+  await group.join(victim)
+  return {
+    [outage]: first.ackedMs - atMs,
+    [back]: monotonicMs() - endedMs,
+    [stall]: writer.longestPauseMs(endedMs),
+  }
+}
+
+async function primaryOf(group: BareGroup): Promise<BareMember> {
+  let primary: BareMember | undefined
+  await until(async () => {
+    const [member] = await group.online()
+    primary = member && (await group.primary(member))
+    return primary !== undefined
+  }, 'the group has a primary')
+  return primary as BareMember
+}
+
+/** How many acknowledged writes the primary does not have. */
+async function lostOf(group: BareGroup, writer: GroupWriter): Promise<number> {
+  const { root } = await primaryOf(group)
+  const ids = new Set((await rows<{ id: number }>(root, 'select id from app.writes')).map(({ id }) => id))
+  return writer.acknowledged.filter(({ id }) => !ids.has(id)).length
+}
+
+function describeValues(values: Values): string {
+  return Object.entries(values)
+    .map(([what, value]) => `${what} ${Math.round(value)} ms`)
+    .join(', ')
+}
