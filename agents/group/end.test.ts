@@ -61,6 +61,22 @@ describe('A member of a group whose pod ends', () => {
     expect(process.state).toBe('running')
   })
 
+  it('as primary waits for nobody where all others run a higher version: none of them is elected before it has left', async () => {
+    const { server } = await ending({ versions: { 'shop-0': '8.4.6' } })
+    await looks(() => server.calls.includes('shutdown'))
+    expect(server.calls).toEqual(['leave the group', 'shutdown'])
+  })
+
+  it('as primary waits where one of the others runs its version, and for one of them that still recovers', async () => {
+    const versions = { 'shop-0': '8.4.6', 'shop-1': '8.4.6' }
+    for (const members of [undefined, { 'shop-0': 'ONLINE', 'shop-1': 'RECOVERING', 'shop-2': 'ONLINE' } as const]) {
+      const { parts, server } = await ending({ versions, ...(members && { members }) })
+      await looks(() => parts.course.converged.sentence === 'the pod ends: it waits for another member to take over')
+      expect(server.calls).toEqual([])
+      termination?.stop()
+    }
+  })
+
   it('as the only member waits for nobody', async () => {
     const { server } = await ending({ members: { 'shop-0': 'ONLINE' } })
     await looks(() => server.calls.includes('shutdown'))

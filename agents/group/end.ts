@@ -3,6 +3,7 @@ import type { GroupMember, GroupState } from '../../topology/snapshot/observatio
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
+import { compareVersions, mayLead } from '../../topology/group/versions.ts'
 
 /**
  * A primary waits so long for the manager to hand it over, which lets transactions end first. A primary that leaves in
@@ -34,11 +35,15 @@ function counts({ assignment }: Pick<StoredState, 'assignment'>): boolean {
   return assignment?.role === 'replica' && assignment.counted
 }
 
-/** 0 where nobody else is in the group. */
-function handOverWithin({ members }: GroupState, { uuid }: GroupMember): number {
-  const others = members.filter((member) => member.uuid !== uuid)
-  if (others.length === 0) return 0
-  return others.some(({ state }) => state === 'ONLINE') ? handOverMs : leaveMs
+/** 0 where nobody else is in the group, or nobody of the others can be made primary before this one has left. */
+function handOverWithin({ members }: GroupState, own: GroupMember): number {
+  const others = members.filter(({ uuid }) => uuid !== own.uuid)
+  const versions = members.map(({ version }) => version).filter((version) => version !== '')
+  const able = others.filter(({ state, version }) => state === 'ONLINE' && mayLead(version, versions))
+  if (able.length > 0) return handOverMs
+  // The lowest version leads: where all others are higher the group elects one of them once this one has left.
+  const follows = others.some(({ state, version }) => state !== 'ONLINE' && compareVersions(version, own.version) <= 0)
+  return follows ? leaveMs : 0
 }
 
 /**

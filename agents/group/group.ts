@@ -12,6 +12,7 @@ import { leaveBeforeEnd, waitsToEnd } from './end.ts'
 import { FrozenWatch } from './frozen.ts'
 import { hasMajority, ownMember } from '../../topology/group/majority.ts'
 import { nextAsMember } from './membership.ts'
+import { ProtocolWatch } from './protocol-watch.ts'
 import { beginToExpel } from './silent-member.ts'
 import { underPromise } from './under-promise.ts'
 import { ViewWatch } from './view-watch.ts'
@@ -23,6 +24,7 @@ const lookMs = 200
 export class Group implements Mode {
   readonly #parts: Parts
   readonly #frozen: FrozenWatch
+  readonly #protocol: ProtocolWatch
   readonly #done: () => void
   readonly #views: ViewWatch
   #timer: Timer | null = null
@@ -35,6 +37,7 @@ export class Group implements Mode {
   constructor(parts: Parts, done: () => void) {
     this.#parts = parts
     this.#frozen = new FrozenWatch(parts)
+    this.#protocol = new ProtocolWatch(parts)
     this.#views = new ViewWatch(parts)
     this.#done = done
   }
@@ -48,6 +51,7 @@ export class Group implements Mode {
       this.#look()
       this.#tellWhoIsSilent()
       void this.#lookWhetherFrozen()
+      void this.#protocol.look()
     })
   }
 

@@ -76,7 +76,7 @@ describe('Outside of the group, a member', () => {
       { server: { ...closed, superReadOnly: false } },
       'close to everybody',
     ],
-    ['that is not admitted waits', { does: 'stayOut' }, 'outside of the group: it waits until the record admits it'],
+    ['that is not admitted waits', { does: 'stayOut' }, 'outside of the group: it waits until it is admitted'],
     ['that is admitted joins', {}, 'join the group; joins the group'],
     ['that is to form the group forms it', { does: 'form' }, 'form the group; forms the group'],
     [
@@ -282,6 +282,9 @@ describe('To join', () => {
       stop: async () => void calls.push('stop'),
       electPrimary: async (uuid) => void calls.push(`elect ${uuid}`),
       applyReceived: async () => void calls.push('apply received'),
+      setConsistency: async (consistency) => void calls.push(`consistency ${consistency}`),
+      protocol: async () => '8.0.27',
+      setProtocol: async () => undefined,
     }
     return { it, calls, answered: () => answer }
   }
@@ -380,6 +383,9 @@ describe('A switchover that is ordered here', () => {
       start: async () => undefined,
       stop: async () => undefined,
       applyReceived: async () => undefined,
+      setConsistency: async () => undefined,
+      protocol: async () => '8.0.27',
+      setProtocol: async () => undefined,
       electPrimary: async (uuid, { graceMs, deadlineMs }) => void calls.push(`${uuid} ${graceMs} ${deadlineMs}`),
     }
     const parts = await given({ sees, server: open }, group)

@@ -3,6 +3,7 @@ import type { Assignment, GroupTask } from '../../failover/protocol/order.ts'
 import { isLeadingGroup, isMemberAs } from './stage.ts'
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import { keepSettings } from '../guard/managed-settings.ts'
 import { whyClosed } from '../instance/known.ts'
 import { notice, outdate, rest, step, type NextPass, type Step, type View } from '../instance/pass.ts'
 import type { StoredState } from '../instance/stored-state.ts'
@@ -16,6 +17,7 @@ import {
   leaveInError,
   letReadersIn,
   openAgain,
+  setConsistency,
 } from './steps.ts'
 
 /** A member of a replication group, what it is told, and what its server says. */
@@ -52,7 +54,7 @@ function outside(view: View, member: Membership): NextPass {
   const { task, assignment } = member
   const closing = closes(member)
   if (closing.length > 0) return { steps: closing, next: 'after a look' }
-  if (task.does === 'stayOut') return waits(member, 'outside of the group: it waits until the record admits it')
+  if (task.does === 'stayOut') return waits(member, 'outside of the group: it waits until it is admitted')
   // A removal goes by address once it is accepted: come back too soon, the new member would be removed.
   if (view.jobs.expelling !== null) return waits(member, 'the others remove the member that was here before')
   const forms = task.does === 'form' && view.stored.formedEpoch < assignment.epoch
@@ -122,7 +124,17 @@ function online(view: View, member: Membership): NextPass {
       : isPrimary
         ? asPrimary(view, member)
         : asSecondary(view, member)
-  return Object.keys(store).length === 0 ? pass : { ...pass, store }
+  const putRight = { ...pass, steps: [...settingsOf(member), ...(pass.steps ?? [])] }
+  return Object.keys(store).length === 0 ? putRight : { ...putRight, store }
+}
+
+/** What somebody changed while the server runs, and what the spec says otherwise since this server joined. */
+function settingsOf({ state, group, task }: Membership): readonly Step[] {
+  const { consistency = task.consistency } = group
+  return [
+    ...(state.changedSettings?.length ? [step('put settings right', (parts) => keepSettings(parts, state))] : []),
+    ...(consistency === task.consistency ? [] : [setConsistency(task.consistency), outdate]),
+  ]
 }
 
 /** That it formed the group, where its agent died before that was stored; and what it had forgotten. */

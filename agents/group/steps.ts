@@ -69,6 +69,14 @@ const leaveMs = 3_000
 
 export const leaveGroup = step('leave the group', (parts) => groupOf(parts).stop(leaveMs))
 
+/** The spec says another one since this server joined. */
+export function setConsistency(consistency: string): Step {
+  return step('set the consistency', async (parts) => {
+    await groupOf(parts).setConsistency(consistency)
+    parts.notices.add('ConsistencySet', `group_replication_consistency is ${consistency} for sessions that begin now`)
+  })
+}
+
 /** How long what an earlier life received is applied before a group is formed of it. */
 const applyMs = 60_000
 

@@ -69,6 +69,12 @@ it('Every setting that is watched is managed, and its value is the one of the co
   expect(runtimeSettings.filter((name) => !managedSettings.includes(name))).toEqual([])
   expect(Object.fromEntries(wanted)).toMatchObject({ server_id: '3', sync_binlog: '1', gtid_mode: 'ON' })
   expect(wanted.has('require_secure_transport')).toBe(false)
+  expect([...wanted.keys()].filter((name) => name.startsWith('group_replication_'))).toEqual([])
+  const asMember = wantedAtRuntime({ ...config, ...volumeLayout(config.volume), mode: 'group' })
+  expect(Object.fromEntries(asMember)).toMatchObject({
+    group_replication_exit_state_action: 'OFFLINE_MODE',
+    group_replication_member_expel_timeout: '0',
+  })
   expect([isSameValue('1', 'ON'), isSameValue('OFF', 'ON'), isSameValue('crc32', 'CRC32')]).toEqual([true, false, true])
 })
 
@@ -86,6 +92,15 @@ it('All settings that safety rests on and that a running server takes are watche
     'replica_preserve_commit_order',
     'replica_net_timeout',
     'require_secure_transport',
+    'group_replication_start_on_boot',
+    'group_replication_exit_state_action',
+    'group_replication_unreachable_majority_timeout',
+    'group_replication_member_expel_timeout',
+    'group_replication_autorejoin_tries',
+    'group_replication_components_stop_timeout',
+    'group_replication_message_cache_size',
+    'group_replication_clone_threshold',
+    'group_replication_recovery_reconnect_interval',
   ]
   expect(runtimeSettings.toSorted()).toEqual([...durability, ...others].sort())
   expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual(durability.toSorted())

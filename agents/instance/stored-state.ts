@@ -236,8 +236,9 @@ export function summaryOf(stored: StoredState): StoredSummary {
 function summaryOfAssignment(assignment: Assignment): NonNullable<StoredSummary['assignment']> {
   const { epoch, revision, role, fenced, peers } = assignment
   const addresses = Object.fromEntries(peers.map(({ instance, agent }) => [instance, agent]))
-  const groupDoes = assignment.group === undefined ? {} : { groupDoes: assignment.group.does }
-  const common = { epoch, revision, role, fenced, addresses, ...groupDoes }
+  const { group } = assignment
+  const task = group === undefined ? {} : { groupDoes: group.does, groupConsistency: group.consistency }
+  const common = { epoch, revision, role, fenced, addresses, ...task }
   if (assignment.role === 'replica')
     return {
       ...common,

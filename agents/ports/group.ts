@@ -21,6 +21,12 @@ export interface GroupPort {
    * Rejects past the deadline, and where the group refuses: then the primary stays.
    */
   electPrimary(uuid: string, limits: { readonly graceMs: number; readonly deadlineMs: number }): Promise<void>
+  /** Takes effect in sessions that begin from now on. */
+  setConsistency(consistency: string): Promise<void>
+  /** The first version that speaks what this group speaks. Rejects where this server is no member with a majority. */
+  protocol(): Promise<string>
+  /** Has the group speak another protocol. Rejects past the deadline, and where the group refuses. */
+  setProtocol(version: string, deadlineMs: number): Promise<void>
   /** Applies what an earlier life of this server received and did not apply. Outside of a group alone. */
   applyReceived(): Promise<void>
 }

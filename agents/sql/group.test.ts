@@ -23,12 +23,19 @@ const other = row({
   role: 'SECONDARY',
 })
 const stats = row({ viewId: '17321:5', certifying: 2, applying: 7 })
-const facts = row({ name: 'a-group', received: 'aaaa:1-3,\nbbbb:1', applierError: null, connectionError: null })
+const facts = row({
+  name: 'a-group',
+  consistency: 'AFTER',
+  received: 'aaaa:1-3,\nbbbb:1',
+  applierError: null,
+  connectionError: null,
+})
 
 describe('What a server says of its group', () => {
   it('is its own state, its view, and everybody of the view', () => {
     expect(groupFrom([[own, other], [stats], [facts]])).toEqual({
       name: 'a-group',
+      consistency: 'AFTER',
       state: 'ONLINE',
       viewId: '17321:5',
       members: [
@@ -55,8 +62,9 @@ describe('What a server says of its group', () => {
 
   it('is OFFLINE, with nobody, where the group was never started', () => {
     const never = row({ isOwn: 0, uuid: '', host: '', port: null, state: 'OFFLINE', role: '', version: '' })
-    expect(groupFrom([[never], [], [row({ name: '', received: null })]])).toEqual({
+    expect(groupFrom([[never], [], [row({ name: '', consistency: 'EVENTUAL', received: null })]])).toEqual({
       name: '',
+      consistency: 'EVENTUAL',
       state: 'OFFLINE',
       viewId: '',
       members: [],
@@ -145,6 +153,18 @@ describe('A member', () => {
     const { told, group } = scripted()
     await group.stop()
     expect(told).toEqual(['STOP GROUP_REPLICATION'])
+  })
+
+  it('takes another consistency while it runs', async () => {
+    const { told, group } = scripted()
+    await group.setConsistency('AFTER')
+    expect(told).toEqual(["SET GLOBAL group_replication_consistency = 'AFTER'"])
+  })
+
+  it('has the group speak another protocol, with a deadline', async () => {
+    const { told, group } = scripted()
+    await group.setProtocol('8.0.27', 20_000)
+    expect(told).toEqual(["SELECT group_replication_set_communication_protocol('8.0.27') within 20000"])
   })
 
   it('applies what an earlier life received, without a receiver', async () => {

@@ -15,7 +15,7 @@ export const groupStatements = [
     MEMBER_VERSION AS version FROM performance_schema.replication_group_members`,
   `SELECT VIEW_ID AS viewId, COUNT_TRANSACTIONS_IN_QUEUE AS certifying, COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE AS applying
     FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid`,
-  `SELECT @@global.group_replication_group_name AS name,
+  `SELECT @@global.group_replication_group_name AS name, @@global.group_replication_consistency AS consistency,
     (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
     (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
@@ -28,6 +28,7 @@ export function groupFrom(rows: readonly (readonly Row[])[]): GroupState {
   const applierError = textOf(facts, 'applierError')
   return {
     name: textOf(facts, 'name'),
+    consistency: textOf(facts, 'consistency'),
     state: own === undefined ? 'OFFLINE' : stateIn(own),
     viewId: textOf(stats, 'viewId'),
     members: members.filter((row) => textOf(row, 'uuid') !== '').map(memberIn),
@@ -118,6 +119,19 @@ export class GroupSql implements GroupPort {
     const [row] = await this.#sql.read('SELECT @@version AS version')
     const statement = dialectOf(textOf(row, 'version')).electPrimary(literal(uuid), Math.ceil(graceMs / 1_000))
     await this.#sql.change(statement, deadlineMs)
+  }
+
+  async setConsistency(consistency: string): Promise<void> {
+    await this.#sql.change(`SET GLOBAL group_replication_consistency = ${literal(consistency)}`)
+  }
+
+  async protocol(): Promise<string> {
+    const [row] = await this.#sql.read('SELECT group_replication_get_communication_protocol() AS protocol')
+    return textOf(row, 'protocol')
+  }
+
+  async setProtocol(version: string, deadlineMs: number): Promise<void> {
+    await this.#sql.change(`SELECT group_replication_set_communication_protocol(${literal(version)})`, deadlineMs)
   }
 
   async applyReceived(): Promise<void> {

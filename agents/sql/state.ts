@@ -1,6 +1,6 @@
 import { unappliedOf } from '../../topology/snapshot/holdings.ts'
 import { instanceName } from '../../topology/snapshot/member.ts'
-import { isSameValue, runtimeSettings, type RuntimeSetting } from '../../failover/protocol/runtime-settings.ts'
+import { isSameValue, type RuntimeSetting } from '../../failover/protocol/runtime-settings.ts'
 import type { ChangedSetting, ServerState } from '../../topology/snapshot/observation.ts'
 import { replicationUserPrefix } from '../ports/server.ts'
 import { channelFrom, channelStatements, type ChannelPulse } from './channel.ts'
@@ -13,12 +13,14 @@ import { flagOf, gtidsOf, numberOf, textOf, type Sql } from './statements.ts'
 import type { Row } from './connection.ts'
 import { dumpThreadsIn, dumpThreadsStatement } from './sessions.ts'
 
-const variables = `SELECT @@server_uuid AS uuid, @@version AS version, @@global.read_only AS readOnly, @@global.super_read_only AS superReadOnly,
+const variables = (
+  settings: Iterable<string>,
+) => `SELECT @@server_uuid AS uuid, @@version AS version, @@global.read_only AS readOnly, @@global.super_read_only AS superReadOnly,
   @@global.offline_mode AS offlineMode, @@global.gtid_executed AS executed, @@global.gtid_purged AS purged,
   @@global.rpl_semi_sync_source_timeout >= 31536000000 AND @@global.rpl_semi_sync_source_wait_no_replica = 1
     AND @@global.rpl_semi_sync_source_wait_point = 'AFTER_SYNC' AS intact,
   @@global.rpl_semi_sync_source_enabled AS semiSync, @@global.rpl_semi_sync_source_wait_for_replica_count AS acks,
-  ${runtimeSettings.map((name) => `@@global.${name} AS ${name}`).join(', ')}`
+  ${[...settings].map((name) => `@@global.${name} AS ${name}`).join(', ')}`
 
 const statuses = `SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM performance_schema.global_status
   WHERE VARIABLE_NAME IN ('Rpl_semi_sync_source_wait_sessions', 'Rpl_semi_sync_source_no_tx', 'Rpl_semi_sync_replica_status', 'Threads_running')
@@ -43,6 +45,7 @@ export class StateReader {
   readonly #persisted: PersistedSettings
   readonly #pulse: ChannelPulse
   readonly #wanted: Wanted
+  readonly #variables: string
   readonly #hasGroup: boolean
   #foreignTables: ForeignTables | null = null
   #showBinlog: string | null = null
@@ -64,6 +67,7 @@ export class StateReader {
     this.#persisted = persisted
     this.#pulse = pulse
     this.#wanted = wanted
+    this.#variables = variables(wanted.keys())
     this.#hasGroup = hasGroup
   }
 
@@ -87,7 +91,7 @@ export class StateReader {
     const asked = [
       ...channelStatements,
       ownedStatement,
-      variables,
+      this.#variables,
       statuses,
       dumpThreadsStatement,
       accounts,

@@ -91,6 +91,16 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
       'GroupMemberUnreachable warning shop-0: the rest of the group does not hear shop-0 and expels it unless that ends: its agent is unreachable as well',
     ],
   },
+  'a member runs a lower version than the group': {
+    given: {
+      sees: { ...all(without1), 'shop-1': outsideGroup() },
+      views: { 'shop-1': { server: { version: '9.6.0' } } },
+    },
+    findings: [
+      'GroupMemberMissing warning shop-1: shop-1 is missing in the group, blocked by version: it runs MySQL 9.6.0, and no member runs less than 9.7.4. A lower version does not join a higher group: update shop-1',
+      'MixedVersions warning shop-1: shop-1 runs MySQL 9.6 and follows primary shop-0 of 9.7: MySQL does not support an older replica of a newer source; update shop-1',
+    ],
+  },
   'a member left with an error': {
     given: { sees: { ...all(without1), 'shop-1': outsideGroup({ state: 'ERROR', error: 'Duplicate entry' }) } },
     findings: ['GroupMemberError warning shop-1: shop-1 left the group with an error: Duplicate entry'],

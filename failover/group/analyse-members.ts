@@ -19,6 +19,7 @@ import type { MemberState } from '../../topology/snapshot/observation.ts'
 import type { InstanceView } from '../../topology/snapshot/snapshot.ts'
 import { abbreviated, counted } from '../../src/common/text/words.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
+import { lowestIfBlocked } from './blocked-by-version.ts'
 
 interface Known extends AnalysisInput {
   readonly group: GroupView
@@ -121,7 +122,16 @@ function outside(view: InstanceView, state: MemberState | undefined, known: Know
   const errant = isHeard(view) ? analyseErrant(view, known) : []
   if (!isHeard(view)) return [agentUnreachable(view, '; it is missing in the group')]
   const isInError = state === 'ERROR' || groupSeenBy(view, known.limits.frozenMs)?.state === 'ERROR'
-  return [isInError ? inError(view) : missing(view, known.limits), ...errant]
+  return [isInError ? inError(view) : (blocked(view, known) ?? missing(view, known.limits)), ...errant]
+}
+
+function blocked(view: HeardView, { group, snapshot, limits }: Known): Analysis | undefined {
+  const primary = snapshot.instances.find(({ name }) => name === group.primary)
+  const lowest = primary === undefined ? null : lowestIfBlocked(view, primary, limits.frozenMs)
+  if (lowest === null) return undefined
+  const own = view.observation.server?.version ?? ''
+  const sentence = `${view.name} is missing in the group, blocked by version: it runs MySQL ${own}, and no member runs less than ${lowest}. A lower version does not join a higher group: update ${view.name}`
+  return warning('GroupMemberMissing', view.name, sentence)
 }
 
 function inError(view: HeardView): Analysis {

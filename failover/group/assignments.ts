@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
+import { instanceOf, type InstanceName } from '../../topology/snapshot/member.ts'
+import type { StoredSummary } from '../../topology/snapshot/observation.ts'
 import { orderFor, peersOf } from '../flows/assignments.ts'
 import {
   endpointOf,
@@ -14,6 +15,7 @@ import {
 import type { Action } from '../protocol/decision.ts'
 import type { Assignment, GroupTask } from '../protocol/order.ts'
 import { countedMembers, type ClusterRecord } from '../protocol/record.ts'
+import { lowestIfBlocked } from './blocked-by-version.ts'
 
 /**
  * The name of a group: a UUID that is made of the cluster's name and of who forms the group, and when where that is not
@@ -49,13 +51,15 @@ function assignmentFor(situation: Situation, view: LiveView): Assignment | undef
     : asReplica(situation, view)
 }
 
-function baseFor(situation: Situation, { name, observation: { member, bindsToRun, agentRun } }: LiveView) {
+function baseFor(situation: Situation, view: LiveView) {
+  const { name, observation } = view
+  const { member, bindsToRun, agentRun } = observation
   return {
     ...orderFor(situation, member, situation.record.epoch),
     peers: peersOf(situation),
     fenced: isFenced(situation.notes, name),
     ...(bindsToRun === true ? { run: agentRun } : {}),
-    group: taskOf(situation, member),
+    group: taskOf(situation, view),
   }
 }
 
@@ -89,13 +93,22 @@ function whatPrimaryHolds(primary: LiveView | undefined) {
   }
 }
 
-function taskOf({ record, spec }: Situation, member: MemberId): GroupTask {
+function taskOf(situation: Situation, view: LiveView): GroupTask {
+  const { record, spec } = situation
+  const { member } = view.observation
   const { name = '', forming = false } = record.group ?? {}
   const does = (): GroupTask['does'] => {
     if (member === record.primary) return forming ? 'form' : 'join'
-    return !forming && countedMembers(record).includes(member) ? 'join' : 'stayOut'
+    if (forming || !countedMembers(record).includes(member)) return 'stayOut'
+    return isBlocked(situation, view) ? 'stayOut' : 'join'
   }
   return { name, does: does(), consistency: spec.group.consistency }
+}
+
+/** Each attempt would change the view of the whole group, and be refused. */
+function isBlocked({ snapshot, record, timings }: Situation, view: LiveView): boolean {
+  const primary = liveView(snapshot, record.primary)
+  return primary !== undefined && lowestIfBlocked(view, primary, timings.frozenMs) !== null
 }
 
 /** Sets that grow with the data are no news of an assignment. */
@@ -107,9 +120,17 @@ function isTold(situation: Situation, { observation: { stored } }: LiveView, ord
     told.revision === order.revision &&
     told.role === order.role &&
     told.fenced === order.fenced &&
-    told.groupDoes === order.group?.does &&
+    knowsTask(told, order.group) &&
     knowsAddresses(situation, told.addresses ?? {})
   )
+}
+
+/** An older agent does not say which consistency it was told: it takes another one as it joins. */
+function knowsTask(
+  { groupDoes, groupConsistency }: NonNullable<StoredSummary['assignment']>,
+  task: GroupTask | undefined,
+): boolean {
+  return groupDoes === task?.does && (groupConsistency ?? task?.consistency) === task?.consistency
 }
 
 function knowsAddresses({ snapshot }: Situation, told: Readonly<Record<InstanceName, string>>): boolean {

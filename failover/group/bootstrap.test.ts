@@ -46,6 +46,12 @@ describe('A new cluster', () => {
     expect(decision.sentence).toBe('bootstrap: shop-2 forms the group, it holds all 7 transactions')
   })
 
+  it('is led by the lowest version of those: no lower one could join', () => {
+    const lower = (version: string) => fresh({ server: { version } })
+    const views = { 'shop-0': lower('9.7.4'), 'shop-1': lower('9.7.4'), 'shop-2': lower('8.4.6') }
+    expect(committed(begin({ views })).primary).toBe(shop2)
+  })
+
   const waits: Readonly<Record<string, readonly [says: string, given: GroupSituation]>> = {
     'until every agent is heard': [
       'waiting for the agents of shop-2 before anything is believed',

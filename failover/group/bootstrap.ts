@@ -1,3 +1,4 @@
+import { compareVersions } from '../../topology/group/versions.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { holdsOf } from '../../topology/snapshot/holdings.ts'
 import { ordinalOf } from '../../topology/snapshot/member.ts'
@@ -34,7 +35,8 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
   const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
   const [leader] = live
     .filter(({ observation }) => holdsOf(observation).contains(union))
-    .toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))
+    // A lower version does not join a higher group.
+    .toSorted((a, b) => compareVersions(versionOf(a), versionOf(b)) || ordinalOf(a.name) - ordinalOf(b.name))
   if (leader === undefined) return wait('no instance holds everything that the others hold: a person decides')
   const why = `bootstrap: ${leader.name} forms the group${union.isEmpty() ? '' : `, it holds all ${counted(union.count(), 'transaction')}`}`
   const { member } = leader.observation
@@ -52,6 +54,10 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
     group: { name: groupNameFor(input.cluster, member), forming: true },
   }
   return step(why, [{ kind: 'commit', next, why }])
+}
+
+function versionOf({ observation }: LiveView): string {
+  return observation.server?.version ?? ''
 }
 
 function wait(sentence: string): FlowStep {

@@ -3,7 +3,15 @@ import { outsideGroup, viewId, type GroupShape } from '../../topology/testing-gr
 import type { ViewOverrides } from '../../topology/testing.ts'
 import { analyse, decide, modeOf } from '../decide.ts'
 import { committed, ordersOf, shop0, shop1, shop2, switchoverIntent } from '../testing.ts'
-import { aGroupSituation, groupRecord, nobodyIn, revision, tasksIn, type GroupSituation } from './testing-group.ts'
+import {
+  aGroupSituation,
+  groupRecord,
+  nobodyIn,
+  revision,
+  storedAs,
+  tasksIn,
+  type GroupSituation,
+} from './testing-group.ts'
 
 const after = (given: GroupSituation = {}) => decide(aGroupSituation(given))
 const silent = { reachable: false } as const
@@ -77,6 +85,25 @@ describe('A group that is well', () => {
       sentence: 'no action: shop-0 is primary of the group, 3 of 3 members online; closed: low space',
       blocked: true,
     })
+  })
+})
+
+describe('A consistency that the spec says otherwise by now', () => {
+  const told = (name: string, groupConsistency: string) => ({
+    stored: storedAs(name, { assignment: { ...storedAs(name).assignment!, groupConsistency } }),
+  })
+  const consistencies = (given: GroupSituation) =>
+    after(given).actions.flatMap((action) =>
+      action.kind === 'assign' ? [`${action.to} ${action.order.group?.consistency}`] : [],
+    )
+
+  it('is told to each member at once, by the same revision', () => {
+    const views = { 'shop-0': told('shop-0', 'EVENTUAL'), 'shop-1': told('shop-1', 'AFTER') }
+    expect(consistencies({ views, spec: { group: { consistency: 'AFTER' } } })).toEqual(['shop-0 AFTER'])
+  })
+
+  it('is nothing to tell an agent that does not say which one it was told', () => {
+    expect(consistencies({ spec: { group: { consistency: 'AFTER' } } })).toEqual([])
   })
 })
 

@@ -1,9 +1,10 @@
+import { compareVersions } from '../../topology/group/versions.ts'
 import { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import { allOf, counted } from '../../src/common/text/words.ts'
 import { step, type FlowStep } from '../flows/step.ts'
 import type { Promised } from '../judge/promised.ts'
-import type { Situation } from '../judge/situation.ts'
+import { liveView, type Situation } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 
@@ -56,14 +57,18 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
   return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
 }
 
-/** The present primary is preferred, then the lowest ordinal. */
+/** The lowest version: no lower one could join. Then the present primary is preferred, then the lowest ordinal. */
 function leaderOf(situation: Situation, promised: readonly Promised[], choice: Choice): Leader | undefined {
   const { to, acceptLoss } = choice
   const named = to === null ? promised : promised.filter(({ member }) => instanceOf(member) === to)
   const union = unionOf(promised)
   const [leader] = named
     .filter(({ holds }) => (to !== null && acceptLoss) || holds.contains(union))
-    .toSorted((a, b) => rank(situation, a.member) - rank(situation, b.member))
+    .toSorted(
+      (a, b) =>
+        compareVersions(versionOf(situation, a), versionOf(situation, b)) ||
+        rank(situation, a.member) - rank(situation, b.member),
+    )
   return leader && { leader, lost: lostBy(promised, leader.holds) }
 }
 
@@ -96,6 +101,10 @@ function unionOf(promised: readonly Promised[]): GtidSet {
  */
 function nameAfterLoss({ cluster, record }: Situation, leader: MemberId): string {
   return groupNameFor(cluster, `${leader} ${record.epoch + 1}`)
+}
+
+function versionOf({ snapshot }: Situation, { member }: Promised): string {
+  return liveView(snapshot, member)?.observation.server?.version ?? ''
 }
 
 function rank({ record }: Situation, member: MemberId): number {

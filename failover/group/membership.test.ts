@@ -20,6 +20,20 @@ function beside(view: ViewOverrides = {}, more: GroupSituation = {}): GroupSitua
 }
 
 describe('Who is not in the group', () => {
+  it('though the record names it, stays out while its version is too low, and joins once that is not so', () => {
+    const named: GroupSituation = { record: { syncSet: [shop1, shop2] } }
+    const lower = { server: { version: '8.4.6' }, stored: storedAs('shop-2', { assignment: null }) }
+    expect(tasksIn(after({ ...beside(lower), ...named }))).toEqual(['shop-2 stayOut'])
+    const asTheOthers = { ...lower, server: { version: '9.7.1' } }
+    expect(tasksIn(after({ ...beside(asTheOthers), ...named }))).toEqual(['shop-2 join'])
+  })
+
+  it('is no stranger by its version alone: a member of a lower one stays', () => {
+    const views = { 'shop-2': { server: { version: '8.4.6' } } }
+    expect(tasksIn(after({ views }))).toEqual([])
+    expect(after({ views }).sentence).toContain('no action')
+  })
+
   it('is admitted in the record first, and told to join by that revision only', () => {
     const decision = after(beside())
     expect(committed(decision)).toMatchObject({ epoch: 1, revision: revision + 1, syncSet: [shop1, shop2] })
@@ -49,6 +63,7 @@ describe('Who is not in the group', () => {
     ['is fenced', {}, { notes: fenced('shop-2') }],
     ['is to end', { terminating: true }],
     ['is one too many', {}, { notes: { instances: 2 } }],
+    ['runs a lower version than each member', { server: { version: '8.4.6' } }],
     ['has an order that is not answered', {}, { inFlight: new Map([['shop-2', { order: 'assign', sinceMs: 1 }]]) }],
   ])('is not admitted where it %s', (_, view, more) => {
     expect(commits(beside(view, more))).toEqual([])

@@ -15,6 +15,7 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
+import { lowestIfBlocked } from './blocked-by-version.ts'
 
 /**
  * Who is admitted to the group, and who is not any more; one compare-and-swap at a time. The record never names fewer
@@ -124,8 +125,15 @@ function admit(situation: Situation): FlowStep | undefined {
   })
 }
 
-/** The group may take it as it is: it holds nothing that the group has not, and no less than its GTIDs claim. */
+/**
+ * The group may take it as it is: it holds nothing that the group has not, and no less than its GTIDs claim, and its
+ * version is not too low.
+ */
 function isFit(situation: Situation, view: LiveView): boolean {
   const primary = primaryOf(situation)
-  return primary !== undefined && whyNotAsItIs(situation, view, primary) === null
+  return (
+    primary !== undefined &&
+    whyNotAsItIs(situation, view, primary) === null &&
+    lowestIfBlocked(view, primary, situation.timings.frozenMs) === null
+  )
 }

@@ -48,6 +48,12 @@ describe('After a full outage', () => {
     })
   })
 
+  it('the lowest version of those that hold everything leads: no lower one could join', () => {
+    const lower = (last: number) => promised(last, { server: { version: '8.4.6' } })
+    expect(committed(after({ views: { ...allPromised, 'shop-2': lower(100) } })).primary).toBe(shop2)
+    expect(committed(after({ views: { ...allPromised, 'shop-2': lower(99) } })).primary).toBe(shop0)
+  })
+
   it('those that have not promised yet are asked alone', () => {
     expect(ordersOf(after({ views: { ...allPromised, 'shop-2': {} } }))).toEqual(['promise shop-2 2@5'])
   })

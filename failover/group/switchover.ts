@@ -1,4 +1,5 @@
 import { groupSeenBy } from '../../topology/group/group-view.ts'
+import { compareVersions } from '../../topology/group/versions.ts'
 import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { SwitchoverPlan } from '../flows/mode.ts'
 import { orderFor, peersOf } from '../flows/assignments.ts'
@@ -96,13 +97,6 @@ function whyTooNew({ snapshot, record, timings }: Situation, candidate: LiveView
   return older === undefined
     ? null
     : `${candidate.name} runs MySQL ${own}, and a member at ${older.host} runs ${older.version}: the lowest version leads`
-}
-
-/** By numbers; `9.7.4-2` and `9.7.4` are the same. */
-function compareVersions(left: string, right: string): number {
-  const [a, b] = [left, right].map((version) => version.split(/[.-]/).slice(0, 3).map(Number))
-  const at = [0, 1, 2].find((index) => (a?.[index] ?? 0) !== (b?.[index] ?? 0))
-  return at === undefined ? 0 : (a?.[at] ?? 0) - (b?.[at] ?? 0)
 }
 
 /** The first step: the intent, before anything is touched. */

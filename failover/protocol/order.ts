@@ -44,8 +44,8 @@ export interface GroupTask {
   readonly name: string
   /**
    * `form`: begin the group, alone, where its agent has not stored that this was done in this epoch. `join`: be a
-   * member of the group that others are in. `stayOut`: the record does not admit this instance, or nobody has formed
-   * the group yet.
+   * member of the group that others are in. `stayOut`: the record does not admit this instance, nobody has formed
+   * the group yet, or the group runs a higher version only.
    */
   readonly does: 'form' | 'join' | 'stayOut'
   /** `group_replication_consistency`. */

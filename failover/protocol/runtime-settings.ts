@@ -21,6 +21,16 @@ const atRuntime = [
   'replica_preserve_commit_order',
   'replica_net_timeout',
   'require_secure_transport',
+  // In mode `group` alone. `bootstrap_group` is the agent's, for the moment in which the agent forms the group.
+  'group_replication_start_on_boot',
+  'group_replication_exit_state_action',
+  'group_replication_unreachable_majority_timeout',
+  'group_replication_member_expel_timeout',
+  'group_replication_autorejoin_tries',
+  'group_replication_components_stop_timeout',
+  'group_replication_message_cache_size',
+  'group_replication_clone_threshold',
+  'group_replication_recovery_reconnect_interval',
 ] as const
 
 export type RuntimeSetting = (typeof atRuntime)[number]

@@ -235,6 +235,7 @@ export const rooms = {
     'src/manager/options',
   ],
   'agents/group': [
+    'agents/guard',
     'agents/group/xcom',
     'agents/instance',
     'agents/ports',

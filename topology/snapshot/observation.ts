@@ -110,6 +110,8 @@ export type MemberState = 'ONLINE' | 'RECOVERING' | 'OFFLINE' | 'ERROR' | 'UNREA
 export interface GroupState {
   /** `group_replication_group_name`; '' where none is set. */
   readonly name: string
+  /** `group_replication_consistency`, for sessions that begin now. Absent from older agents. */
+  readonly consistency?: string
   /** Of this server itself. */
   readonly state: MemberState
   readonly viewId: string
@@ -179,6 +181,8 @@ export interface StoredSummary {
     readonly addresses?: Readonly<Record<InstanceName, string>>
     /** What it is to do about its replication group. In mode `group` alone. */
     readonly groupDoes?: 'form' | 'join' | 'stayOut'
+    /** The `group_replication_consistency` that it was told. Absent from older agents. */
+    readonly groupConsistency?: string
   } | null
   /**
    * As a primary: the `server_uuid` it was told of each counted replica. Absent: an older agent, which refuses an order

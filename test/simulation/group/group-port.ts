@@ -29,6 +29,10 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
     start: (settings, forms) => lasting((of) => of.start(settings, forms)),
     stop: (deadlineMs = stopMs) => lasting((of) => of.stop(deadlineMs)),
     electPrimary: (uuid, limits) => lasting((of) => of.electPrimary(uuid, limits)),
+    setConsistency: async () => undefined,
+    // Every server here speaks what all of them speak.
+    protocol: async () => '8.0.27',
+    setProtocol: async () => undefined,
     applyReceived: () => ask((server) => server.startGroupApplier()),
   }
 }

@@ -1,0 +1,78 @@
+import { describeError } from '../../src/common/errors/errors.ts'
+import { compareVersions, highestProtocolOf, lowestOf } from '../../topology/group/versions.ts'
+import { ownMember } from '../../topology/group/majority.ts'
+import type { GroupState, ServerState } from '../../topology/snapshot/observation.ts'
+import type { Parts } from '../instance/parts.ts'
+
+const lookMs = 5_000
+/** The group holds its messages back until all have agreed. */
+const raiseMs = 20_000
+/** In one view the protocol is raised once; who has the group speak an older one on purpose is not fought. */
+const betweenMs = 600_000
+
+/**
+ * A group goes on speaking the protocol of the version that formed the group, whatever its members run later (manual,
+ * "Setting a Group's Communication Protocol Version"). The agent of the primary raises the protocol once an upgrade is
+ * over.
+ */
+export class ProtocolWatch {
+  readonly #parts: Parts
+  #lookedAtMs = -Infinity
+  #raised = { atMs: -Infinity, viewId: '' }
+  #isAsking = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Called again and again. Never rejects. */
+  async look(): Promise<void> {
+    const { observer, world, process } = this.#parts
+    const nowMs = world.clock.monotonicMs()
+    const group = wholeUnder(observer.server)
+    if (this.#isAsking || nowMs - this.#lookedAtMs < lookMs || process.state !== 'running') return
+    if (group === undefined || this.#wasRaised(group, nowMs)) return
+    this.#lookedAtMs = nowMs
+    this.#isAsking = true
+    try {
+      await this.#compare(group)
+    } finally {
+      this.#isAsking = false
+    }
+  }
+
+  #wasRaised({ viewId }: GroupState, nowMs: number): boolean {
+    return this.#raised.viewId === viewId && nowMs - this.#raised.atMs < betweenMs
+  }
+
+  async #compare({ members, viewId }: GroupState): Promise<void> {
+    const { server, world } = this.#parts
+    const versions = members.map(({ version }) => version)
+    const highest = highestProtocolOf(versions)
+    // One that did not answer is asked again at the next look.
+    const spoken = (await server.group?.protocol().catch(() => '')) ?? ''
+    if (highest === '' || spoken === '' || compareVersions(spoken, highest) >= 0) return
+    this.#raised = { atMs: world.clock.monotonicMs(), viewId }
+    await this.#raise(highest, `each member runs MySQL ${lowestOf(versions)} or newer, and the group spoke ${spoken}`)
+  }
+
+  async #raise(highest: string, why: string): Promise<void> {
+    const { server, notices } = this.#parts
+    try {
+      await server.group?.setProtocol(highest, raiseMs)
+      notices.add('GroupProtocolRaised', `the group speaks protocol ${highest} from now on: ${why}`)
+    } catch (error) {
+      notices.add(
+        'GroupProtocolStays',
+        `the protocol could not be raised to ${highest}: ${describeError(error)}; ${why}`,
+      )
+    }
+  }
+}
+
+/** The group whose primary this server is. It changes its protocol only while each of its members is online. */
+function wholeUnder(server: ServerState | null): GroupState | undefined {
+  const { group, uuid = '' } = server ?? {}
+  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY') return undefined
+  return group.members.every(({ state }) => state === 'ONLINE') ? group : undefined
+}

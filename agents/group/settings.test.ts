@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import type { Assignment } from '../../failover/protocol/order.ts'
+import { groupName, inGroup, type GroupShape } from '../../topology/testing-group.ts'
+import type { ServerOverrides } from '../../topology/testing.ts'
+import { changeLife } from '../instance/life.ts'
+import { viewOf, type NextPass } from '../instance/pass.ts'
+import type { Parts } from '../instance/parts.ts'
+import type { GroupPort } from '../ports/group.ts'
+import { aServerState, replicaOfEpoch3, ScriptedServer, testParts } from '../testing.ts'
+import { told } from '../testing-passes.ts'
+import { Group } from './group.ts'
+import { leadsGroup } from './stage.ts'
+
+const readable: ServerOverrides = { readOnly: true, superReadOnly: true, offlineMode: false }
+const open: ServerOverrides = { readOnly: false, superReadOnly: false, offlineMode: false }
+const led1: GroupShape = { primary: 'shop-1' }
+
+interface Case {
+  readonly sees: GroupShape
+  readonly server: ServerOverrides
+}
+
+/** The agent of shop-0, which is told BEFORE_ON_PRIMARY_FAILOVER, and does what its member is to do otherwise. */
+async function given({ sees, server: more }: Case, group?: GroupPort): Promise<Parts> {
+  const server = new ScriptedServer(aServerState(inGroup('shop-0', sees, more)))
+  const parts = await testParts(Object.assign(server, group === undefined ? {} : { group }))
+  await parts.file.update({ promise: 3, revision: 10 })
+  const follows = { is: 'following', step: 'started', as: 'secondary', sinceMs: 0 } as const
+  changeLife(parts, { stage: sees.primary === undefined ? leadsGroup : follows })
+  parts.told.trustsAssignment = true
+  return parts
+}
+
+function next(parts: Parts): NextPass {
+  const group = { name: groupName, does: 'join', consistency: 'BEFORE_ON_PRIMARY_FAILOVER' } as const
+  const assignment: Assignment = { ...replicaOfEpoch3, group }
+  return new Group(parts, () => undefined).next(viewOf(parts, (parts.server as ScriptedServer).state), assignment)
+}
+
+describe('A member that is online', () => {
+  const changedSettings = [{ name: 'group_replication_member_expel_timeout', seen: '3600', wanted: '0' }]
+
+  it.each<[string, Case, string]>([
+    [
+      'takes the consistency that the spec says now, as secondary',
+      { sees: { ...led1, consistency: 'AFTER' }, server: readable },
+      'set the consistency; outdate; secondary of the group, 3 of 3 members online',
+    ],
+    [
+      'and as primary',
+      { sees: { consistency: 'AFTER' }, server: open },
+      'set the consistency; outdate; primary of the group, 3 of 3 members online',
+    ],
+    [
+      'leaves the consistency that it was told',
+      { sees: { ...led1, consistency: 'BEFORE_ON_PRIMARY_FAILOVER' }, server: readable },
+      'secondary of the group, 3 of 3 members online',
+    ],
+    [
+      'puts right what somebody changed',
+      { sees: led1, server: { ...readable, changedSettings } },
+      'put settings right; secondary of the group, 3 of 3 members online',
+    ],
+  ])('%s', async (_, known, words) => {
+    expect(told(next(await given(known)))).toBe(words)
+  })
+
+  it('says which consistency it has from now on', async () => {
+    const calls: string[] = []
+    const group = { setConsistency: async (consistency: string) => void calls.push(consistency) } as GroupPort
+    const known: Case = { sees: { ...led1, consistency: 'AFTER' }, server: readable }
+    const parts = await given(known, group)
+    for (const { run } of next(parts).steps ?? []) await run(parts)
+    expect(calls).toEqual(['BEFORE_ON_PRIMARY_FAILOVER'])
+    expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([
+      'group_replication_consistency is BEFORE_ON_PRIMARY_FAILOVER for sessions that begin now',
+    ])
+  })
+})
