@@ -8,6 +8,7 @@ import { aborted, toldToStop } from '../common/process/signals.ts'
 import { readCluster } from '../local/folder/cluster-file.ts'
 import { localPlatform } from '../local/platform/platform.ts'
 import { readSpec } from '../local/folder/spec-file.ts'
+import { watchSpec } from '../local/folder/spec-watch.ts'
 import { layoutOf } from '../local/folder/state-layout.ts'
 import { openStore } from '../store/open.ts'
 import { contradictionIn, defaultTimings } from '../../failover/protocol/timings.ts'
@@ -81,8 +82,16 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   platform.onMeddling({ found: () => void cluster.lookAgain(), mended: (sentence) => cluster.remark(sentence) })
   await cluster.loop.start()
   leader.start()
+  const specs = watchSpec(layout, name, {
+    timers: world.timers,
+    known: spec,
+    // The rest is taken at a start.
+    changed: ({ group }) => cluster.loop.specIs({ ...cluster.loop.spec, group }),
+    failed: (error) => warn(`the spec cannot be read, and stays as it was: ${describeError(error)}`),
+  })
   await aborted(toldToStop())
   log.info('manager stops; primaries stay writable')
+  specs.cancel()
   await app.close()
   cluster.loop.stop()
   await leader.stop()

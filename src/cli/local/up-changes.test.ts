@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { composeSpec, writeSpec } from '../../local/folder/spec-file.ts'
 import { layoutOf } from '../../local/folder/state-layout.ts'
 import { clusterIn, fileWith, temporaryFolder } from '../../local/testing.ts'
-import { refuseChanges } from './up-changes.ts'
+import { refuseChanges, specWhileUp } from './up-changes.ts'
 import type { UpOptions } from './up-options.ts'
 
 async function refusal(options: Partial<UpOptions>, isUp: boolean, store = 'file') {
@@ -43,6 +43,25 @@ describe('a second up', () => {
       expect(await named('mode: group', isUp)).toMatchObject({
         message: expect.stringContaining('in mode semisync, not group') as string,
       })
+  })
+
+  test('with a file may change the consistency of a group, and says nothing of a file that changes nothing', async () => {
+    const dir = await temporaryFolder()
+    const found = { dir, cluster: clusterIn(dir) }
+    await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, { mode: 'group', instances: 5 }))
+    const whileUp = async (text: string) => {
+      const options: UpOptions = { output: 'text', config: await fileWith(text) }
+      await refuseChanges(found, options, true)
+      return specWhileUp(found, options)
+    }
+    expect(await whileUp('group: { consistency: AFTER }')).toMatchObject({
+      instances: 5,
+      group: { consistency: 'AFTER' },
+    })
+    expect(await whileUp('mode: group')).toBeUndefined()
+    await expect(whileUp('{ mode: group, group: { consistency: AFTER }, maxLagSeconds: 7 }')).rejects.toMatchObject({
+      message: expect.stringContaining('--config would have no effect, but for group.consistency') as string,
+    })
   })
 
   test('finds its Redis by where it is, and may bring another login to a cluster that is down', async () => {

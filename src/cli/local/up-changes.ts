@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ClusterSpec } from '../../../failover/protocol/spec.ts'
 import { RegentError } from '../../common/errors/errors.ts'
 import type { FoundCluster } from '../../local/clusters/cluster-index.ts'
 import { readHosts } from '../../local/addresses/hosts-file.ts'
 import { readYaml } from '../../local/files/yaml-file.ts'
-import { readSpec } from '../../local/folder/spec-file.ts'
+import { composeSpec, readSpec } from '../../local/folder/spec-file.ts'
 import { layoutOf } from '../../local/folder/state-layout.ts'
 import { parseRedisAddress } from '../../store/redis-address.ts'
 import type { UpOptions } from './up-options.ts'
@@ -74,10 +75,32 @@ async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions)
     [differs(port, cluster.api.port), `with its API on port ${cluster.api.port}, not ${port}`],
     [differs(durability, spec.durability), `with durability ${spec.durability}, not ${durability}`],
     [differs(acks, spec.acks), `with ${spec.acks ?? 'the default number of'} acknowledgements, not ${acks}`],
-    [config !== undefined, 'so --config would have no effect'],
+    [
+      config !== undefined &&
+        !isDeepStrictEqual({ ...(await specSaid({ dir, cluster }, options)), group: spec.group }, spec),
+      'so --config would have no effect, but for group.consistency',
+    ],
   ]
   const change = changes.find(([isMade]) => isMade)
   return change && `${change[1]}; "regent local down ${cluster.name}" first, then up with it`
+}
+
+/**
+ * The spec that the file asks for, where members take what it changes while they run; undefined where nothing changes.
+ * What else would change was refused before (`refuseChanges`).
+ */
+export async function specWhileUp(found: FoundCluster, options: UpOptions): Promise<ClusterSpec | undefined> {
+  if (options.config === undefined) return undefined
+  const spec = await readSpec(layoutOf(found.dir), found.cluster.name)
+  const { group } = await specSaid(found, options)
+  return isDeepStrictEqual(group, spec.group) ? undefined : { ...spec, group }
+}
+
+/** What a cluster is made with once, and what only `scale` changes, is not the file's to say. */
+async function specSaid({ dir, cluster }: FoundCluster, options: UpOptions): Promise<ClusterSpec> {
+  const { mode, instances, acks, durability } = await readSpec(layoutOf(dir), cluster.name)
+  const file = options.config
+  return composeSpec(cluster.name, file, { mode, instances, ...(file === undefined ? { acks, durability } : {}) })
 }
 
 /** What is not asked for stays as it is. */

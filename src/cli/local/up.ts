@@ -12,12 +12,12 @@ import {
   requireUsableFolder,
   type PreparedCluster,
 } from '../../local/clusters/prepare.ts'
-import { composeSpec, readSpec } from '../../local/folder/spec-file.ts'
+import { composeSpec, readSpec, writeSpec } from '../../local/folder/spec-file.ts'
 import { layoutOf } from '../../local/folder/state-layout.ts'
 import type { Io } from '../terminal/io.ts'
 import { printStatus } from './status.ts'
 import { refuseUnknownSettings } from './refuse-settings.ts'
-import { hasLogin, refuseChanges } from './up-changes.ts'
+import { hasLogin, refuseChanges, specWhileUp } from './up-changes.ts'
 import type { UpOptions } from './up-options.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
 
@@ -38,7 +38,7 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
       : before === undefined
         ? 'new'
         : 'down'
-  if (before !== undefined && was === 'up') await refuseChanges({ dir, cluster: before }, options, true)
+  if (before !== undefined && was === 'up') await change(io, { dir, cluster: before }, options)
   else
     await withFileLock(
       await commandLock(),
@@ -51,6 +51,15 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
   await settle(io, { dir, cluster }, was === 'new', began)
   if (was === 'up') io.note(`${name} is up already`)
   await printStatus(io, { dir, cluster }, options)
+}
+
+/** Of a cluster that is up. */
+async function change(io: Io, found: FoundCluster, options: UpOptions): Promise<void> {
+  await refuseChanges(found, options, true)
+  const spec = await specWhileUp(found, options)
+  if (spec === undefined) return
+  await writeSpec(layoutOf(found.dir), spec)
+  io.note(`group.consistency is ${spec.group.consistency} from now on: the members take it within seconds`)
 }
 
 interface Wanted {
