@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lowestOf } from '../../topology/group/versions.ts'
 import type { GroupShape } from '../../topology/testing-group.ts'
+import type { ViewOverrides } from '../../topology/testing.ts'
 import { decide } from '../decide.ts'
 import type { Action } from '../protocol/decision.ts'
 import { aGroupSituation, type GroupSituation } from './testing-group.ts'
@@ -13,7 +14,10 @@ const names = ['shop-0', 'shop-1', 'shop-2']
 function amid(versions: readonly string[], more: GroupSituation = {}): GroupSituation {
   const byName = Object.fromEntries(names.map((name, at) => [name, versions[at] ?? newer]))
   const shape: GroupShape = { versions: byName }
-  const views = names.map((name) => [name, { ...more.views?.[name], server: { version: byName[name] ?? '' } }])
+  const views = names.map((name): [string, ViewOverrides] => [
+    name,
+    { ...more.views?.[name], server: { version: byName[name] ?? '' } },
+  ])
   return { ...more, sees: Object.fromEntries(names.map((name) => [name, shape])), views: Object.fromEntries(views) }
 }
 
@@ -41,13 +45,12 @@ describe('In the midst of an upgrade a primary that is told to end', () => {
 })
 
 it('Nobody switches over to a member of a higher version than another’s, whichever versions there are', () => {
-  const versions = ['8.0.36', '8.0.40', '8.4.6', '9.7.3', '9.7.4']
-  for (const a of versions)
-    for (const b of versions)
-      for (const c of versions) {
-        const plan = planSwitchover(aGroupSituation(amid([a, b, c])), null)
-        const candidate = 'candidate' in plan ? names.findIndex((name) => plan.candidate.startsWith(name)) : null
-        if (candidate !== null) expect([a, b, c][candidate]).toBe(lowestOf([a, b, c]))
-        else expect([b, c]).not.toContain(lowestOf([a, b, c]))
-      }
+  const each = ['8.0.36', '8.0.40', '8.4.6', '9.7.3', '9.7.4']
+  const all = each.flatMap((a) => each.flatMap((b) => each.map((c) => [a, b, c])))
+  for (const versions of all) {
+    const plan = planSwitchover(aGroupSituation(amid(versions)), null)
+    const chosen = 'candidate' in plan ? names.findIndex((name) => plan.candidate.startsWith(name)) : null
+    if (chosen === null) expect(versions.slice(1)).not.toContain(lowestOf(versions))
+    else expect(versions[chosen]).toBe(lowestOf(versions))
+  }
 })
