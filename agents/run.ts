@@ -99,9 +99,10 @@ async function connectionsOf(
  */
 async function expulsionOf(secret: string, world: World): Promise<ExpulsionPort> {
   const { createExpulsion } = await import('./group/expulsion.ts')
+  const { linesThrough } = await import('./group/xcom/connection.ts')
   const password = passwordFor(secret, groupUser)
   const stack = { kind: 'mysql', user: groupUser, password, tls: { ca: '', name: null } } as const
-  return createExpulsion({ stack, world })
+  return createExpulsion({ open: linesThrough(() => stack, world.timers), world })
 }
 
 function requireTimings(timings: Timings): void {

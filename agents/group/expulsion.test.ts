@@ -4,6 +4,7 @@ import type { GroupState, MemberState } from '../../topology/snapshot/observatio
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 import { createExpulsion } from './expulsion.ts'
 import { hostAndPort } from './xcom/address.ts'
+import { linesThrough } from './xcom/connection.ts'
 import { aConfiguration, PlayedMember } from './xcom/testing.ts'
 
 let played: [PlayedMember, PlayedMember, PlayedMember]
@@ -13,7 +14,10 @@ beforeEach(async () => {
   played = [await PlayedMember.start(), await PlayedMember.start(), await PlayedMember.start()]
   const configuration = aConfiguration(played.map(({ address }) => ({ address, incarnation: '1' })))
   for (const member of played) member.configurations = [configuration]
-  expulsion = createExpulsion({ stack: { kind: 'xcom', tls: null }, world: realWorld })
+  expulsion = createExpulsion({
+    open: linesThrough(() => ({ kind: 'xcom', tls: null }), realWorld.timers),
+    world: realWorld,
+  })
 })
 
 afterEach(async () => {

@@ -1,18 +1,18 @@
 import { groupAddress } from '../../failover/protocol/group-address.ts'
 import type { Clock, Timers } from '../../src/common/ports/ports.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
+import type { OpenLine } from './xcom/line.ts'
 import { GroupMembership } from './xcom/membership.ts'
 import { removeDeadMember } from './xcom/removal.ts'
-import type { XcomStack } from './xcom/stream.ts'
 
 export interface ExpulsionOptions {
-  readonly stack: XcomStack
+  readonly open: OpenLine
   readonly world: { readonly clock: Clock; readonly timers: Timers }
 }
 
 /** Through XCom, as Group Replication itself asks for the removal of a silent member (`xcom/`). */
-export function createExpulsion({ stack, world }: ExpulsionOptions): ExpulsionPort {
-  const membership = new GroupMembership({ stack: () => stack, ...world })
+export function createExpulsion({ open, world }: ExpulsionOptions): ExpulsionPort {
+  const membership = new GroupMembership({ open, ...world })
   let known = ''
   return {
     know({ members, viewId }) {

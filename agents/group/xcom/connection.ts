@@ -5,6 +5,7 @@ import { decodeAnswer } from './decode.ts'
 import { encodeRemoval, encodeSnapshotQuestion, encodeStateQuestion, encodeVersionRequest } from './encode.ts'
 import { FrameReader, type Frame } from './frames.ts'
 import { protocolVersion, type Answer, type ClientReply, type GroupSnapshot } from './messages.ts'
+import type { OpenLine, XcomLine } from './line.ts'
 import type { MemberIdentity, Synode } from './messages.ts'
 import { isBusy, openStream, type XcomStack } from './stream.ts'
 
@@ -26,7 +27,7 @@ interface Question {
  * its deadline ends the connection: the next answer would be taken for that one's. Nothing that arrives, and no end,
  * is ever thrown at anybody but who waits for an answer.
  */
-export class XcomConnection {
+export class XcomConnection implements XcomLine {
   readonly address: string
   readonly #stream: Duplex
   readonly #timers: Timers
@@ -176,6 +177,11 @@ export class XcomConnection {
       ? error
       : new RegentError(error.code, `${this.address}: ${error.message}`)
   }
+}
+
+/** Opens lines through the stack as that is configured at each moment: passwords and certificates change. */
+export function linesThrough(stack: () => XcomStack, timers: Timers): OpenLine {
+  return (address, deadlineMs) => XcomConnection.open(address, stack(), timers, deadlineMs)
 }
 
 /** Rejects as `openStream` does. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { realWorld } from '../../../src/common/ports/real-world.ts'
+import { linesThrough } from './connection.ts'
 import { GroupMembership } from './membership.ts'
 import type { Configuration, MemberIdentity } from './messages.ts'
 import { aConfiguration, groupId, PlayedMember } from './testing.ts'
@@ -13,7 +14,10 @@ beforeEach(async () => {
   members = [await PlayedMember.start(), await PlayedMember.start(), await PlayedMember.start()]
   tellAll(configurationOf(members))
   const { clock, timers } = realWorld
-  membership = new GroupMembership({ stack: () => ({ kind: 'xcom', tls: null }), clock, timers }, timings)
+  membership = new GroupMembership(
+    { open: linesThrough(() => ({ kind: 'xcom', tls: null }), timers), clock, timers },
+    timings,
+  )
 })
 
 afterEach(async () => {

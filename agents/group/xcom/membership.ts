@@ -1,14 +1,12 @@
 import type { Clock, Timer, Timers } from '../../../src/common/ports/ports.ts'
 import { describeError, RegentError } from '../../../src/common/errors/errors.ts'
-import { XcomConnection } from './connection.ts'
+import type { OpenLine, XcomLine } from './line.ts'
 import { isSame, type KnownGroup } from './may-remove.ts'
 import { isLater, newestConfiguration, type MemberIdentity } from './messages.ts'
 import type { Through } from './removal.ts'
-import type { XcomStack } from './stream.ts'
 
 export interface MembershipOptions {
-  /** As it is configured now: passwords and certificates change. */
-  readonly stack: () => XcomStack
+  readonly open: OpenLine
   readonly clock: Clock
   readonly timers: Timers
 }
@@ -51,7 +49,7 @@ export class GroupMembership implements Through {
     return this.#group
   }
 
-  get connections(): readonly XcomConnection[] {
+  get connections(): readonly XcomLine[] {
     return [...this.#lines.values()].map((line) => line.connection).filter((connection) => connection !== null)
   }
 
@@ -85,9 +83,8 @@ export class GroupMembership implements Through {
   }
 
   /** Another connection to a member. */
-  open(address: string): Promise<XcomConnection> {
-    const { stack, timers } = this.#options
-    return XcomConnection.open(address, stack(), timers, this.#timings.openMs)
+  open(address: string): Promise<XcomLine> {
+    return this.#options.open(address, this.#timings.openMs)
   }
 
   /** Closes everything; for good. */
@@ -154,31 +151,36 @@ const lateBeats = 3
 
 /** One member: the connection to it, opened again after it was lost. */
 class Line {
-  readonly #open: () => Promise<XcomConnection>
+  readonly #open: () => Promise<XcomLine>
   readonly #timings: MembershipTimings
-  #connection: XcomConnection | null = null
+  #connection: XcomLine | null = null
   #isOpening = false
   #isClosed = false
   #beatMs: number | null = null
   /** When the oldest question was asked, or the connection looked for, that has no answer; null for none. */
   #unansweredMs: number | null = null
 
-  constructor(open: () => Promise<XcomConnection>, timings: MembershipTimings) {
+  constructor(open: () => Promise<XcomLine>, timings: MembershipTimings) {
     this.#open = open
     this.#timings = timings
   }
 
-  get connection(): XcomConnection | null {
+  get connection(): XcomLine | null {
     return this.#connection?.isOpen === true ? this.#connection : null
   }
 
+  /** 0 also where this agent has asked nothing lately: it stood still, and answers may lie there unread. */
   silentMs(nowMs: number): number {
-    return this.#unansweredMs === null ? 0 : nowMs - this.#unansweredMs
+    return this.#unansweredMs === null || this.#stoodStill(nowMs) ? 0 : nowMs - this.#unansweredMs
+  }
+
+  #stoodStill(nowMs: number): boolean {
+    return this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs
   }
 
   /** Asks on the connection, so that both sides know of its end; opens one where there is none. */
   beat(nowMs: number): void {
-    const stoodStill = this.#beatMs !== null && nowMs - this.#beatMs > lateBeats * this.#timings.beatMs
+    const stoodStill = this.#stoodStill(nowMs)
     this.#beatMs = nowMs
     this.#unansweredMs = stoodStill ? nowMs : (this.#unansweredMs ?? nowMs)
     const { connection } = this

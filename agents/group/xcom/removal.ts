@@ -1,5 +1,5 @@
 import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
-import type { XcomConnection } from './connection.ts'
+import type { XcomLine } from './line.ts'
 import { isSame, majorityOf, refused, whyNotRemove, type KnownGroup, type Refusal } from './may-remove.ts'
 import type { Answer, ClientReply, MemberIdentity } from './messages.ts'
 import { seeThrough, type WatchTimings } from './see-through.ts'
@@ -7,9 +7,9 @@ import { seeThrough, type WatchTimings } from './see-through.ts'
 /** The members that are asked, and what they were asked before. `GroupMembership` is one. */
 export interface Through {
   /** Connections that are open now. Those to others than members, and to the victim, are left alone. */
-  readonly connections: readonly XcomConnection[]
+  readonly connections: readonly XcomLine[]
   /** Another connection to a member. */
-  open(address: string): Promise<XcomConnection>
+  open(address: string): Promise<XcomLine>
   /** Whose removal was asked for in this configuration; the one asked for now is added. */
   readonly asked: MemberIdentity[]
 }
@@ -87,11 +87,11 @@ export async function removeDeadMember(
 
 /** Which of the members answer, and how far they were before anything was asked. */
 class Standing {
-  readonly states: ReadonlyMap<XcomConnection, Promise<ClientReply | null>>
+  readonly states: ReadonlyMap<XcomLine, Promise<ClientReply | null>>
   readonly #needed: number
   readonly #answering: string[] = []
 
-  constructor(others: readonly XcomConnection[], group: KnownGroup, deadlineMs: number) {
+  constructor(others: readonly XcomLine[], group: KnownGroup, deadlineMs: number) {
     this.#needed = majorityOf(group.configuration)
     this.states = new Map(others.map((connection) => [connection, this.#stateOf(connection, group, deadlineMs)]))
   }
@@ -105,7 +105,7 @@ class Standing {
     return [...this.#answering]
   }
 
-  async #stateOf(connection: XcomConnection, group: KnownGroup, deadlineMs: number): Promise<ClientReply | null> {
+  async #stateOf(connection: XcomLine, group: KnownGroup, deadlineMs: number): Promise<ClientReply | null> {
     const state = await connection.state(deadlineMs).catch(() => null)
     if (state === null || state.answer !== 'ok' || state.delivered.group !== group.id) return null
     this.#answering.push(connection.address)
@@ -114,7 +114,7 @@ class Standing {
 }
 
 interface Asked {
-  readonly connection: XcomConnection
+  readonly connection: XcomLine
   readonly before: ClientReply
   readonly ask: () => Promise<Answer>
   readonly answer: Answer

@@ -1,18 +1,18 @@
 import type { Clock, Timers } from '../../../src/common/ports/ports.ts'
-import type { XcomConnection } from './connection.ts'
+import type { XcomLine } from './line.ts'
 import { isSame } from './may-remove.ts'
 import { isLater, newestConfiguration, type Answer, type ClientReply } from './messages.ts'
 import type { GroupSnapshot, MemberIdentity, Synode } from './messages.ts'
 
 export interface Watched {
-  readonly connection: XcomConnection
+  readonly connection: XcomLine
   /** What this member said before the removal was asked for. */
   readonly before: ClientReply
   readonly victim: MemberIdentity
   readonly ask: () => Promise<Answer>
   readonly untilMs: number
   /** Another connection to the same member. */
-  readonly open: () => Promise<XcomConnection>
+  readonly open: () => Promise<XcomLine>
 }
 
 export interface WatchTimings {
@@ -65,13 +65,13 @@ export async function seeThrough(watched: Watched, means: Means): Promise<boolea
 
 class Watch {
   readonly #watched: Watched
-  readonly #spare: Promise<XcomConnection | null>
+  readonly #spare: Promise<XcomLine | null>
   readonly #means: Means
   #asks = 1
   #pokes = 0
   #askedMs: number
 
-  constructor(watched: Watched, spare: Promise<XcomConnection | null>, means: Means) {
+  constructor(watched: Watched, spare: Promise<XcomLine | null>, means: Means) {
     this.#watched = watched
     this.#spare = spare
     this.#means = means

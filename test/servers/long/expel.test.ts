@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { linesThrough } from '../../../agents/group/xcom/connection.ts'
 import { GroupMembership } from '../../../agents/group/xcom/membership.ts'
 import type { MemberIdentity } from '../../../agents/group/xcom/messages.ts'
 import { removeDeadMember, type Removal } from '../../../agents/group/xcom/removal.ts'
@@ -37,7 +38,7 @@ async function stopGroup(): Promise<void> {
 /** What the agent of a member keeps: connections to all. */
 async function membershipOf(member: BareMember): Promise<GroupMembership> {
   const { clock, timers } = realWorld
-  const membership = new GroupMembership({ stack: () => stack, clock, timers })
+  const membership = new GroupMembership({ open: linesThrough(() => stack, timers), clock, timers })
   memberships.push(membership)
   const told = await group.told(member)
   const facts = { versions: told.map(({ version }) => version), singleLeader: false }
@@ -176,7 +177,7 @@ describe('A group that speaks over the servers’ own ports, with TLS', () => {
     const { clock, timers } = realWorld
     const asking = (more: Partial<XcomStack & { kind: 'mysql' }>) => {
       const other = { ...stack, ...more } as XcomStack
-      const membership = new GroupMembership({ stack: () => other, clock, timers })
+      const membership = new GroupMembership({ open: linesThrough(() => other, timers), clock, timers })
       return membership.refresh([address], { versions: [], singleLeader: false })
     }
     await expect(asking({ user: 'client', password: 'a third password of tests only' })).rejects.toThrow(
