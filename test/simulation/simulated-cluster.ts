@@ -7,7 +7,7 @@ import type { ClusterRecord } from '../../failover/protocol/record.ts'
 import { clusterSpecSchema, type ClusterSpec } from '../../failover/protocol/spec.ts'
 import { defaultTimings, type Timings } from '../../failover/protocol/timings.ts'
 import type { PrimaryRoute } from '../../src/common/ports/platform.ts'
-import { instanceOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
+import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '../../topology/snapshot/member.ts'
 import type { GtidSet } from '../../topology/gtid/gtid-set.ts'
 import type { Observation } from '../../topology/snapshot/observation.ts'
 import { hostOf } from '../../topology/testing.ts'
@@ -19,7 +19,9 @@ import type { DataFolder } from './mysqld/data-folder.ts'
 import { SimulatedProcess } from './mysqld/process-port.ts'
 import { SimulatedServer } from './mysqld/server-port.ts'
 import { Groups } from './group/groups.ts'
-import { simulatedExpulsion } from './group/expulsion-port.ts'
+import { createExpulsion } from '../../agents/group/expulsion.ts'
+import { heardLines } from './group/heard-lines.ts'
+import { simulatedLines, type RemovalAsked } from './group/xcom-lines.ts'
 import { simulatedGroupPort } from './group/group-port.ts'
 import type { Member } from './group/member.ts'
 import { simulatedVolume } from './mysqld/volume-port.ts'
@@ -59,6 +61,10 @@ export type Happening =
   | { readonly kind: 'routed'; readonly route: PrimaryRoute }
   /** A server has formed a replication group. */
   | { readonly kind: 'formed'; readonly machine: Machine; readonly member: Member }
+  /** Somebody asks members of a group to remove another one. */
+  | { readonly kind: 'removing'; readonly asked: RemovalAsked }
+  /** Members of a group have removed another incarnation than the one that was named. */
+  | { readonly kind: 'anotherRemoved'; readonly member: Member }
   /** mysqld starts. */
   | { readonly kind: 'started'; readonly machine: Machine }
   /** One data folder takes the place of another, for good. */
@@ -133,6 +139,11 @@ export class SimulatedCluster {
         this.say(`${member.name} has formed a group`)
         this.#happened({ kind: 'formed', machine: this.machine(member.name), member })
       },
+      removing: (asked) => {
+        this.say(`${asked.from.name} asks ${asked.by.name} to remove ${asked.victim.name}`)
+        this.#happened({ kind: 'removing', asked })
+      },
+      anotherRemoved: (member) => this.#happened({ kind: 'anotherRemoved', member }),
     })
   }
 
@@ -151,7 +162,8 @@ export class SimulatedCluster {
   }
 
   #made(name: InstanceName): Machine {
-    const machine = new Machine(name, hostOf(name), this.#clock(), {
+    const host = this.groups === null ? hostOf(name) : hostInGroup(name)
+    const machine = new Machine(name, host, this.#clock(), {
       time: this.time,
       random: this.random.fork(),
       network: this.network,
@@ -298,7 +310,9 @@ export class SimulatedCluster {
       replicationPassword: 'secret',
       process: life.port(process),
       server: life.port<ServerPort>(server),
-      ...(groups && { expulsion: life.port(simulatedExpulsion(machine, groups)) }),
+      ...(groups && {
+        expulsion: createExpulsion({ open: heardLines(life, simulatedLines(machine, groups)), world: life.world }),
+      }),
       volume: life.port(simulatedVolume(machine, takes)),
       log: (sentence) => this.say(`  ${machine.name} notes: ${sentence}`),
     })
@@ -372,6 +386,11 @@ export class SimulatedCluster {
     for (const machine of this.machines) this.startAgent(machine)
     for (const index of this.managers.keys()) this.startManager(index)
   }
+}
+
+/** Members of a group have one address on the loopback network (`groupHost`), and one each on any other. */
+export function hostInGroup(name: InstanceName): string {
+  return `10.24.1.${ordinalOf(name) + 1}`
 }
 
 /** What a crash, or another volume, took away is known to the agents that start after it. */

@@ -1,3 +1,4 @@
+import { groupAddress } from '../../../failover/protocol/group-address.ts'
 import type { Machine } from '../machine.ts'
 import type { Mysqld } from '../mysqld/mysqld.ts'
 import type { Network } from '../network.ts'
@@ -7,12 +8,20 @@ import type { Ledger } from './ledger.ts'
 import type { Member } from './member.ts'
 import { GroupPlugin } from './plugin.ts'
 import type { GroupPorts } from './ports.ts'
+import type { RemovalAsked } from './xcom-lines.ts'
 
 interface HubPorts extends Omit<GroupPorts, 'nextNumber'> {
   readonly machines: () => readonly Machine[]
   /** One of these has formed a group. */
   readonly formed: (member: Member) => void
+  /** Somebody asks for the removal of a member. */
+  readonly removing?: (asked: RemovalAsked) => void
+  /** A removal took another incarnation than the one that was named. */
+  readonly anotherRemoved?: (member: Member) => void
 }
+
+/** What a group takes to fill the turns of a member that sends nothing any more. */
+const fillMs = [180, 700] as const
 
 /** All replication groups that there ever were, and the plugin of each mysqld. */
 export class Groups implements GroupPorts {
@@ -23,6 +32,9 @@ export class Groups implements GroupPorts {
   readonly #ports: HubPorts
   readonly #plugins = new WeakMap<Mysqld, GroupPlugin>()
   readonly #lastNumbers = new Map<string, number>()
+  readonly #filledMs = new WeakMap<Member, number>()
+  readonly #removals = new WeakMap<Member, Map<Machine, number>>()
+  readonly #answeredMs = new WeakMap<Machine, Map<Member, number>>()
 
   constructor(ports: HubPorts) {
     this.#ports = ports
@@ -52,6 +64,47 @@ export class Groups implements GroupPorts {
 
   memberAt({ mysqld }: Machine): Member | undefined {
     return this.pluginOf(mysqld)?.member ?? undefined
+  }
+
+  /** By its address in a group. */
+  machineAt(address: string): Machine | undefined {
+    return this.#ports.machines().find(({ host }) => groupAddress({ host, port: 3306 }) === address)
+  }
+
+  /** XCom has a number for each group. */
+  idOf(ledger: Ledger): number {
+    return this.ledgers.indexOf(ledger) + 1
+  }
+
+  /** When the turns of this member are filled, once somebody has asked for its removal. */
+  filledMs(victim: Member): number {
+    const known = this.#filledMs.get(victim)
+    if (known !== undefined) return known
+    const filledMs = this.time.nowMs + this.random.between(...fillMs)
+    this.#filledMs.set(victim, filledMs)
+    return filledMs
+  }
+
+  removalAsked(from: Machine, by: Member, victim: Member): void {
+    const asked = this.#removals.get(victim) ?? new Map<Machine, number>()
+    const firstMs = asked.get(from) ?? this.time.nowMs
+    this.#removals.set(victim, asked.set(from, firstMs))
+    this.#ports.removing?.({ from, by, victim, firstMs })
+  }
+
+  anotherRemoved(member: Member): void {
+    this.#ports.anotherRemoved?.(member)
+  }
+
+  /** A member has answered somebody on this machine. */
+  answered(machine: Machine, by: Member): void {
+    const answered = this.#answeredMs.get(machine) ?? new Map<Member, number>()
+    this.#answeredMs.set(machine, answered.set(by, this.time.nowMs))
+  }
+
+  /** When each member has answered somebody on this machine last. */
+  answersHeardAt(machine: Machine): ReadonlyMap<Member, number> {
+    return this.#answeredMs.get(machine) ?? new Map<Member, number>()
   }
 
   formed(member: Member): void {

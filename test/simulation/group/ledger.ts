@@ -172,5 +172,9 @@ function elected(online: readonly Member[]): Member | null {
 }
 
 export function isMajority(some: ReadonlySet<Member>, seats: readonly Member[]): boolean {
-  return seats.filter((seat) => some.has(seat)).length * 2 > seats.length
+  return seats.filter((seat) => some.has(seat)).length >= majorityOf(seats)
+}
+
+export function majorityOf({ length }: readonly Member[]): number {
+  return Math.floor(length / 2) + 1
 }

@@ -1,3 +1,4 @@
+import { groupAddress } from '../../../failover/protocol/group-address.ts'
 import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import type { InstanceName } from '../../../topology/snapshot/member.ts'
 import type { Transaction } from '../mysqld/data-folder.ts'
@@ -27,6 +28,8 @@ export interface MemberFacts {
 export class Member {
   readonly name: InstanceName
   readonly host: string
+  /** By which the others know this one: the same for each life of one server. */
+  readonly address: string
   readonly uuid: string
   readonly mysqld: Mysqld
   readonly ledger: Ledger
@@ -50,6 +53,7 @@ export class Member {
   constructor(facts: MemberFacts, ports: GroupPorts, ledger: (own: Member) => Ledger) {
     this.name = facts.name
     this.host = facts.host
+    this.address = groupAddress({ host: facts.host, port: 3306 })
     this.mysqld = facts.mysqld
     this.uuid = facts.mysqld.folder.uuid
     this.#facts = facts

@@ -12,6 +12,7 @@ import { Standing } from '../watch/standing.ts'
 import { Words } from '../watch/words.ts'
 import type { Groups } from './groups.ts'
 import type { Ledger } from './ledger.ts'
+import { Removals } from './removals.ts'
 
 /** An agent closes a server that hears no majority, so long after the server says so. */
 const closedWithinMs = 8_000
@@ -23,6 +24,7 @@ export class GroupWatch {
   readonly #clients: Told
   readonly #words: Words
   readonly #standing: Standing
+  readonly #removals: Removals
   readonly #primaries = new Map<number, MemberId>()
   /** The group of each epoch in which one was formed. */
   readonly #formed = new Map<number, Ledger>()
@@ -36,11 +38,13 @@ export class GroupWatch {
     this.#clients = clients
     this.#words = new Words(cluster)
     this.#standing = new Standing(cluster)
+    this.#removals = new Removals(groups)
     cluster.onHappening((happening) => this.#see(happening))
   }
 
   /** The record has changed, or some time has passed. */
   look(): void {
+    this.#removals.look()
     this.#found('standing', this.#standing.look() ?? this.#openWithoutMajority())
   }
 
@@ -56,6 +60,12 @@ export class GroupWatch {
         return this.#found('forming', this.#wronglyFormed(happening.machine, happening.member.ledger))
       case 'routed':
         return this.#found('route', this.#wrongRoute(happening.route))
+      case 'removing':
+        return this.#found('removal', this.#removals.wrong(happening.asked))
+      case 'anotherRemoved':
+        return this.#found('removal', `another incarnation of ${happening.member.name} is removed than was named`)
+      case 'opened':
+        return this.#found('opening', opensTooSoon(happening.machine))
       case 'gaveUp':
         return this.#found('data', wronglyGivenUp(this.#cluster, happening))
       case 'cut':
@@ -161,6 +171,12 @@ export class GroupWatch {
   #found(what: string, wrong: string | undefined): void {
     if (wrong !== undefined) this.broken ??= `${what}: ${wrong}`
   }
+}
+
+/** A primary that its agent had closed is opened once everything received before is applied. */
+function opensTooSoon({ name, mysqld }: Machine): string | undefined {
+  const left = mysqld?.folder.backlog ?? 0
+  return left === 0 ? undefined : `${name} is opened, and has ${left} transactions to apply`
 }
 
 function isToForm(record: ClusterRecord | undefined, epoch: number, member: MemberId | undefined): boolean {

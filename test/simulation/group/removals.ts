@@ -1,0 +1,55 @@
+import { majorityOf } from './ledger.ts'
+import type { Groups } from './groups.ts'
+import type { Member } from './member.ts'
+import type { RemovalAsked } from './xcom-lines.ts'
+
+/**
+ * Who hears nothing of a member says so after 1.2 s, and its word may be a moment old when somebody decides by it. A
+ * member that was heard for so long all the time was never silent to anybody who counts.
+ */
+const heardForMs = 8_000
+/** A word of a member that says how far it is may be so old when its removal is asked for. */
+const wordMs = 2_500
+/** Members are asked again where they take long. What they were asked for first is judged. */
+const firstRoundMs = 1_000
+
+/** Looks at each removal that somebody outside of the group asks its members for. */
+export class Removals {
+  readonly #groups: Groups
+  readonly #heardSinceMs = new Map<Member, number>()
+
+  constructor(groups: Groups) {
+    this.#groups = groups
+  }
+
+  /** To be called again and again: who is heard, and since when. */
+  look(): void {
+    const { ledgers, time } = this.#groups
+    for (const { now } of ledgers)
+      for (const seat of now.seats)
+        if (!isHeardByMajority(seat)) this.#heardSinceMs.delete(seat)
+        else if (!this.#heardSinceMs.has(seat)) this.#heardSinceMs.set(seat, time.nowMs)
+  }
+
+  wrong({ from, by, victim, firstMs }: RemovalAsked): string | undefined {
+    const { time } = this.#groups
+    if (time.nowMs - firstMs > firstRoundMs) return undefined
+    const who = `${from.name} has ${victim.name} removed`
+    const heardMs = time.nowMs - (this.#heardSinceMs.get(victim) ?? time.nowMs)
+    if (isHeardByMajority(victim) && heardMs >= heardForMs) return `${who}, which a majority hears`
+    const heardAtMs = this.#groups.answersHeardAt(from)
+    const { seats } = by.agreed
+    const answering = seats.filter(
+      (seat) => seat !== victim && time.nowMs - (heardAtMs.get(seat) ?? -Infinity) <= wordMs,
+    )
+    return answering.length < majorityOf(seats)
+      ? `${who}, and has heard ${answering.length} of ${seats.length} members lately`
+      : undefined
+  }
+}
+
+function isHeardByMajority(member: Member): boolean {
+  if (!member.runs) return false
+  const { seats } = member.ledger.now
+  return seats.filter((seat) => seat.runs && seat.hears(member)).length >= majorityOf(seats)
+}
