@@ -33,6 +33,7 @@ export class Member {
   readonly uuid: string
   readonly mysqld: Mysqld
   readonly ledger: Ledger
+  readonly joinedMs: number
   /** Another one for each start of the plugin. */
   readonly incarnation: string
   readonly sessions: Sessions
@@ -58,7 +59,8 @@ export class Member {
     this.uuid = facts.mysqld.folder.uuid
     this.#facts = facts
     this.#ports = ports
-    this.incarnation = String(ports.time.nowMs)
+    this.joinedMs = ports.time.nowMs
+    this.incarnation = String(this.joinedMs)
     this.ledger = ledger(this)
     this.position = this.ledger.entries.length
     this.sessions = new Sessions(this, ports.time)

@@ -39,11 +39,12 @@ export class Removals {
     if (isHeardByMajority(victim) && heardMs >= heardForMs) return `${who}, which a majority hears`
     const heardAtMs = this.#groups.answersHeardAt(from)
     const { seats } = by.agreed
-    const answering = seats.filter(
-      (seat) => seat !== victim && time.nowMs - (heardAtMs.get(seat) ?? -Infinity) <= wordMs,
-    )
-    return answering.length < majorityOf(seats)
-      ? `${who}, and has heard ${answering.length} of ${seats.length} members lately`
+    const isWord = (seat: Member): boolean => time.nowMs - (heardAtMs.get(seat) ?? -Infinity) <= wordMs
+    const answering = seats.filter((seat) => seat !== victim && isWord(seat)).length
+    // Of who came since then that machine may not know.
+    const known = seats.filter(({ joinedMs }) => time.nowMs - joinedMs > wordMs)
+    return answering < majorityOf(known)
+      ? `${who}, and has heard ${answering} of ${known.length} members lately`
       : undefined
   }
 }
