@@ -98,11 +98,10 @@ async function connectionsOf(
  * other agents need not keep it in memory.
  */
 async function expulsionOf(secret: string, world: World): Promise<ExpulsionPort> {
-  const { createExpulsion } = await import('./group/expulsion.ts')
-  const { linesThrough } = await import('./group/xcom/connection.ts')
+  const { expulsionThrough } = await import('./group/expulsion.ts')
   const password = passwordFor(secret, groupUser)
   const stack = { kind: 'mysql', user: groupUser, password, tls: { ca: '', name: null } } as const
-  return createExpulsion({ open: linesThrough(() => stack, world.timers), world })
+  return expulsionThrough(stack, world)
 }
 
 function requireTimings(timings: Timings): void {

@@ -1,13 +1,19 @@
 import { groupAddress } from '../../failover/protocol/group-address.ts'
 import type { Clock, Timers } from '../../src/common/ports/ports.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
+import { linesThrough } from './xcom/connection.ts'
 import type { OpenLine } from './xcom/line.ts'
 import { GroupMembership } from './xcom/membership.ts'
 import { removeDeadMember } from './xcom/removal.ts'
+import type { XcomStack } from './xcom/stream.ts'
 
 export interface ExpulsionOptions {
   readonly open: OpenLine
   readonly world: { readonly clock: Clock; readonly timers: Timers }
+}
+
+export function expulsionThrough(stack: XcomStack, world: ExpulsionOptions['world']): ExpulsionPort {
+  return createExpulsion({ open: linesThrough(() => stack, world.timers), world })
 }
 
 /** Through XCom, as Group Replication itself asks for the removal of a silent member (`xcom/`). */

@@ -60,16 +60,23 @@ export class GroupWatch {
         return this.#found('forming', this.#wronglyFormed(happening.machine, happening.member.ledger))
       case 'routed':
         return this.#found('route', this.#wrongRoute(happening.route))
+      case 'gaveUp':
+        return this.#found('data', wronglyGivenUp(this.#cluster, happening))
+      case 'cut':
+        return this.#found('data', `${happening.machine.name} cuts off what its group had agreed on`)
+      default:
+        this.#seeMembers(happening)
+    }
+  }
+
+  #seeMembers(happening: Happening): void {
+    switch (happening.kind) {
       case 'removing':
         return this.#found('removal', this.#removals.wrong(happening.asked))
       case 'anotherRemoved':
         return this.#found('removal', `another incarnation of ${happening.member.name} is removed than was named`)
       case 'opened':
         return this.#found('opening', opensTooSoon(happening.machine))
-      case 'gaveUp':
-        return this.#found('data', wronglyGivenUp(this.#cluster, happening))
-      case 'cut':
-        return this.#found('data', `${happening.machine.name} cuts off what its group had agreed on`)
       default:
     }
   }
