@@ -2,6 +2,7 @@ import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from 'mysql2/promise'
+import type { AgentConfig } from '../../agents/instance/config.ts'
 import { volumeLayout } from '../../agents/instance/volume-layout.ts'
 import type { VolumePort } from '../../agents/ports/volume.ts'
 import type { ServerPort } from '../../agents/ports/server.ts'
@@ -16,8 +17,8 @@ const refusals: ReadonlySet<unknown> = new Set([1290, 3032])
 const insert = 'INSERT INTO t VALUES ()'
 
 /** An instance with the table that clients write to, and no transaction. Others begin as copies of this one. */
-export async function prepareVolume(host: string): Promise<BareInstance> {
-  const template = await BareInstance.create('bare-0', host)
+export async function prepareVolume(host: string, more: Partial<AgentConfig> = {}): Promise<BareInstance> {
+  const template = await BareInstance.create('bare-0', host, {}, more)
   await template.process.initialise()
   await template.start()
   await template.server.open()
@@ -43,10 +44,7 @@ export class RealStage implements Stage {
   static async create(template: BareInstance, network: number, count: number): Promise<RealStage> {
     const servers = Array.from({ length: count }, async (_, ordinal) => {
       const instance = await BareInstance.create(`bare-${ordinal}`, `127.24.${network}.${ordinal + 1}`)
-      const { dataDir } = volumeLayout(instance.config.volume)
-      await cp(volumeLayout(template.config.volume).dataDir, dataDir, { recursive: true })
-      // Each copy takes a server_uuid of its own.
-      await rm(join(dataDir, 'auto.cnf'))
+      await copyVolume(template, instance)
       return new RealServer(instance)
     })
     return new RealStage(await Promise.all(servers))
@@ -57,34 +55,34 @@ export class RealStage implements Stage {
   }
 }
 
-class RealServer implements StagedServer {
-  readonly #instance: BareInstance
+export class RealServer implements StagedServer {
+  protected readonly instance: BareInstance
   readonly volume: VolumePort
 
   constructor(instance: BareInstance) {
-    this.#instance = instance
+    this.instance = instance
     this.volume = createVolume(instance.config, () => Date.now())
   }
 
   get name(): string {
-    return this.#instance.name
+    return this.instance.name
   }
 
   get port(): ServerPort {
-    return this.#instance.server
+    return this.instance.server
   }
 
   start(): Promise<void> {
-    return this.#instance.start()
+    return this.instance.start()
   }
 
   async kill(): Promise<void> {
-    await this.#instance.process.kill()
+    await this.instance.process.kill()
     this.port.disconnect()
   }
 
   async terminate(): Promise<void> {
-    const { process: mysqld } = this.#instance
+    const { process: mysqld } = this.instance
     process.kill(mysqld.pid ?? 0, 'SIGTERM')
     await until(() => mysqld.state === 'dead', `${this.name} ends`, 30_000)
     this.port.disconnect()
@@ -92,7 +90,7 @@ class RealServer implements StagedServer {
 
   async write(): Promise<StagedWrite> {
     try {
-      return this.#begin(await this.#instance.session('client', 'app'))
+      return this.#begin(await this.instance.session('client', 'app'))
     } catch (error) {
       if (!isRefusal(error)) throw error
       return { heard: 'refused', ends: async () => 'refused', kill: async () => undefined }
@@ -100,7 +98,7 @@ class RealServer implements StagedServer {
   }
 
   async writeTogether(count: number): Promise<readonly StagedWrite[]> {
-    const sessions = await Promise.all(Array.from({ length: count }, () => this.#instance.session('client', 'app')))
+    const sessions = await Promise.all(Array.from({ length: count }, () => this.instance.session('client', 'app')))
     // The first waits for the others before it syncs the binlog for them all.
     const gather = (us: number) => `SET GLOBAL binlog_group_commit_sync_delay = ${us},
       GLOBAL binlog_group_commit_sync_no_delay_count = ${us === 0 ? 0 : count}`
@@ -118,7 +116,7 @@ class RealServer implements StagedServer {
 
   sourceFor(replica: StagedServer): ReturnType<StagedServer['sourceFor']> {
     if (!(replica instanceof RealServer)) throw new Error(`${replica.name} is on another stage`)
-    return this.#instance.sourceFor(replica.#instance)
+    return this.instance.sourceFor(replica.instance)
   }
 
   changeSourceWithBothStopped(): Promise<void> {
@@ -126,7 +124,7 @@ class RealServer implements StagedServer {
   }
 
   async takeLock(lock: Lock): Promise<LockHolder> {
-    const session = await this.#instance.session('admin')
+    const session = await this.instance.session('admin')
     const statements: Readonly<Record<Lock, string>> = {
       'the global read lock': 'FLUSH TABLES WITH READ LOCK',
       'the backup lock': 'LOCK INSTANCE FOR BACKUP',
@@ -136,7 +134,7 @@ class RealServer implements StagedServer {
   }
 
   remove(): Promise<void> {
-    return this.#instance.remove()
+    return this.instance.remove()
   }
 
   #begin(session: Connection): StagedWrite {
@@ -144,11 +142,18 @@ class RealServer implements StagedServer {
   }
 
   async #byHand(...statements: readonly string[]): Promise<void> {
-    const hand = await this.#instance.session('regent')
+    const hand = await this.instance.session('regent')
     await queryWithin(hand, 'SET SESSION sql_log_bin = 0', handMs)
     for (const statement of statements) await queryWithin(hand, statement, handMs)
     hand.destroy()
   }
+}
+
+/** Another server with what the prepared one has. It takes a `server_uuid` of its own. */
+export async function copyVolume(template: BareInstance, instance: BareInstance): Promise<void> {
+  const { dataDir } = volumeLayout(instance.config.volume)
+  await cp(volumeLayout(template.config.volume).dataDir, dataDir, { recursive: true })
+  await rm(join(dataDir, 'auto.cnf'))
 }
 
 function isRefusal(error: unknown): boolean {

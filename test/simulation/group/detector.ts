@@ -52,13 +52,16 @@ export class Detector {
     if (!this.#own.isThere) return
     this.#ports.time.after(tickMs, () => this.#tick())
     if (!this.#own.runs) return
+    const before = this.#suspects
     this.#listen()
     this.#own.findOutWhetherRemoved()
     const { seats } = this.#own.agreed
     if (this.isAlone) return this.#waitForOthers()
     this.#aloneSinceMs = null
     const first = seats.find((seat) => !this.isSuspect(seat))
-    if (this.#suspects.length > 0 && first === this.#own) this.#own.change(withoutMembers(this.#suspects))
+    // Shown as UNREACHABLE at one tick, removed at the next.
+    const removed = this.#suspects.filter((seat) => before.includes(seat))
+    if (removed.length > 0 && first === this.#own) this.#own.change(withoutMembers(removed))
   }
 
   #listen(): void {
@@ -75,6 +78,6 @@ export class Detector {
   #waitForOthers(): void {
     const { nowMs } = this.#ports.time
     this.#aloneSinceMs ??= nowMs
-    if (nowMs - this.#aloneSinceMs >= unreachableMajorityMs) this.#own.fail('')
+    if (nowMs - this.#aloneSinceMs >= unreachableMajorityMs) this.#own.giveUpMajority()
   }
 }

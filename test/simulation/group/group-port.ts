@@ -8,6 +8,7 @@ import type { GroupPlugin } from './plugin.ts'
 export type Ask = <T>(act: (server: Mysqld) => T) => Promise<T>
 
 const stopMs = 60_000
+const lookMs = 800
 
 /** What an agent does to its mysqld as a member of a group. */
 export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
@@ -24,8 +25,17 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
     await ask(() => undefined)
     return result
   }
+  /** A look at the group waits while the group is being left. */
+  async function stopped<T>(look: (of: GroupPlugin) => T): Promise<T> {
+    const untilMs = groups.time.nowMs + lookMs
+    for (;;) {
+      const of = await plugin()
+      if (!of.isStopping) return look(of)
+      if (groups.time.nowMs >= untilMs) throw new RegentError('REGENT_SERVER_TIMEOUT', `no answer within ${lookMs} ms`)
+    }
+  }
   return {
-    viewId: async () => (await plugin()).viewId,
+    viewId: async () => await stopped((of) => of.viewId),
     start: (settings, forms) => lasting((of) => of.start(settings, forms)),
     stop: (deadlineMs = stopMs) => lasting((of) => of.stop(deadlineMs)),
     electPrimary: (uuid, limits) => lasting((of) => of.electPrimary(uuid, limits)),

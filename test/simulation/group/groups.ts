@@ -20,6 +20,8 @@ interface HubPorts extends Omit<GroupPorts, 'nextNumber'> {
   readonly anotherRemoved?: (member: Member) => void
 }
 
+/** `group_replication_gtid_assignment_block_size`. */
+const blockSize = 1_000_000
 /** What a group takes to fill the turns of a member that sends nothing any more. */
 const fillMs = [180, 700] as const
 
@@ -31,7 +33,8 @@ export class Groups implements GroupPorts {
   readonly ledgers: Ledger[] = []
   readonly #ports: HubPorts
   readonly #plugins = new WeakMap<Mysqld, GroupPlugin>()
-  readonly #lastNumbers = new Map<string, number>()
+  /** By group, and then by block: how many numbers were given. */
+  readonly #given = new Map<string, Map<number, number>>()
   readonly #filledMs = new WeakMap<Member, number>()
   readonly #removals = new WeakMap<Member, Map<Machine, number>>()
   readonly #answeredMs = new WeakMap<Machine, Map<Member, number>>()
@@ -43,10 +46,11 @@ export class Groups implements GroupPorts {
     this.network = ports.network
   }
 
-  readonly nextNumber = (group: string): number => {
-    const number = (this.#lastNumbers.get(group) ?? 0) + 1
-    this.#lastNumbers.set(group, number)
-    return number
+  readonly nextNumber = (group: string, block: number): number => {
+    const blocks = this.#given.get(group) ?? new Map<number, number>()
+    const given = (blocks.get(block) ?? 0) + 1
+    this.#given.set(group, blocks.set(block, given))
+    return block * blockSize + given
   }
 
   /** A mysqld starts there. */

@@ -49,6 +49,8 @@ export class Ledger {
   holds: GtidSet
   readonly #random: SeededRandom
   readonly #pending = new Set<Proposal>()
+  /** Servers that have written, in their order: each has a block of numbers of its own. */
+  readonly #writers: string[] = []
 
   constructor(
     former: Member,
@@ -72,6 +74,11 @@ export class Ledger {
     const last = this.entries.at(-1)
     if (last === undefined) throw new Error('a group begins with its first view')
     return last.after
+  }
+
+  blockOf(uuid: string): number {
+    if (!this.#writers.includes(uuid)) this.#writers.push(uuid)
+    return this.#writers.indexOf(uuid)
   }
 
   begin(proposal: Proposal): void {

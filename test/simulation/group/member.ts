@@ -13,12 +13,15 @@ import { Sessions } from './sessions.ts'
 const sendAgainMs = 400
 const deliverAgainMs = 100
 
+/** `stays`: what the member saw last is shown on, until it leaves what is left of its membership. */
+export type Ending = 'left' | { readonly error: string; readonly stays?: true }
+
 export interface MemberFacts {
   readonly name: InstanceName
   readonly host: string
   readonly mysqld: Mysqld
   /** The membership ended: with an error, or in order. */
-  readonly ended: (how: { readonly error: string } | 'left') => void
+  readonly ended: (how: Ending) => void
 }
 
 /**
@@ -102,7 +105,7 @@ export class Member {
 
   newTransaction(): Transaction {
     const { name } = this.ledger
-    return { uuid: name, gtid: GtidSet.single(name, this.#ports.nextNumber(name)) }
+    return { uuid: name, gtid: GtidSet.single(name, this.#ports.nextNumber(name, this.ledger.blockOf(this.uuid))) }
   }
 
   propose(wish: Wish): Proposal {
@@ -216,6 +219,13 @@ export class Member {
     this.#end({ error })
   }
 
+  /** It has heard no majority for too long. */
+  giveUpMajority(): void {
+    if (!this.isThere) return
+    this.change(withoutMembers([this]))
+    this.#end({ error: '', stays: true })
+  }
+
   /** Its process ended. */
   die(): void {
     this.isThere = false
@@ -228,7 +238,7 @@ export class Member {
     for (const message of this.#inbox.splice(0)) this.#take(message)
   }
 
-  #end(how: { readonly error: string } | 'left'): void {
+  #end(how: Ending): void {
     this.isThere = false
     this.sessions.lose()
     this.#facts.ended(how)

@@ -6,7 +6,7 @@ import type { GroupCommits, Mysqld } from '../mysqld/mysqld.ts'
 import type { Commit } from '../mysqld/semi-sync-source.ts'
 import type { Groups } from './groups.ts'
 import { Ledger } from './ledger.ts'
-import { Member, type MemberFacts } from './member.ts'
+import { Member, type Ending, type MemberFacts } from './member.ts'
 
 /** A start gives up when it has waited so long for a view. */
 const viewMs = 60_000
@@ -21,6 +21,10 @@ export class GroupPlugin implements GroupCommits {
   member: Member | null = null
   #name = ''
   #error: string | null = null
+  /** It left by an error, and shows the view that it had. */
+  #former: Member | null = null
+  /** Statements that look at the group wait while it is being left. */
+  isStopping = false
   #isStarting = false
 
   constructor(machine: Machine, mysqld: Mysqld, groups: Groups) {
@@ -67,13 +71,18 @@ export class GroupPlugin implements GroupCommits {
     if (this.member !== null || this.#isStarting)
       throw refused('the START GROUP_REPLICATION command failed as the group is already running')
     this.#isStarting = true
-    this.#error = null
+    this.#error = this.#former = null
     this.#name = settings.name
+    const { readOnly, superReadOnly } = this.mysqld
     this.mysqld.closeByGroup(false)
     try {
       await this.#sleep(this.#groups.random.between(100, 900))
       if (forms) this.#form()
       else await this.#join()
+    } catch (error) {
+      // It stays as open as it was before.
+      Object.assign(this.mysqld, { readOnly, superReadOnly })
+      throw error
     } finally {
       this.#isStarting = false
     }
@@ -106,11 +115,13 @@ export class GroupPlugin implements GroupCommits {
     return facts
   }
 
-  #ended(how: { readonly error: string } | 'left'): void {
+  #ended(how: Ending): void {
+    const { member } = this
     this.member = null
     this.mysqld.applierRuns = false
     if (how === 'left') return this.mysqld.closeByGroup(false)
     this.#error = how.error
+    this.#former = how.stays === true ? member : null
     this.mysqld.closeByGroup(true)
   }
 
@@ -167,14 +178,26 @@ export class GroupPlugin implements GroupCommits {
     const { time } = this.#groups
     const untilMs = time.nowMs + deadlineMs
     if (this.member === null) {
-      this.#error = null
+      this.#error = this.#former = null
       return
     }
-    this.member.leave()
+    this.#stopping(this.member)
     while (this.member !== null) {
       if (time.nowMs >= untilMs) throw tooLate(deadlineMs)
       await this.#sleep(pollMs)
     }
+  }
+
+  /** The statement waits on where nobody waits for it any more. */
+  #stopping(member: Member): void {
+    if (this.isStopping) return
+    this.isStopping = true
+    member.leave()
+    const look = (): void => {
+      this.isStopping = this.member === member
+      if (this.isStopping) this.#groups.time.after(pollMs, look)
+    }
+    look()
   }
 
   /** Of a primary: no transaction begins, those that run get their time, then the group agrees on the other one. */
@@ -219,13 +242,20 @@ export class GroupPlugin implements GroupCommits {
       name: this.#name,
       state: this.#state(),
       viewId: this.viewId,
-      members:
-        this.member === null ? [this.#alone()] : this.member.agreed.seats.map((seat) => shownSeat(seat, this.member)),
+      members: this.#shownMembers(),
       certifying: 0,
       applying: this.mysqld.folder.backlog,
       error: this.#error ?? '',
     }
     return { group }
+  }
+
+  #shownMembers(): GroupState['members'] {
+    const { member } = this
+    if (member !== null) return member.agreed.seats.map((seat) => shownSeat(seat, member))
+    const former = this.#former
+    const others = former?.agreed.seats.filter((seat) => seat !== former) ?? []
+    return [this.#alone(), ...others.map((seat) => shownSeat(seat, former))]
   }
 
   #state(): MemberState {

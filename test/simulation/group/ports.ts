@@ -7,6 +7,9 @@ export interface GroupPorts {
   readonly time: VirtualTime
   readonly random: SeededRandom
   readonly network: Network
-  /** Of the next transaction of a group. No number is given twice, so that whatever is lost shows. */
-  readonly nextNumber: (group: string) => number
+  /**
+   * Of the next transaction of a group, in the block of the member that writes: the first that writes has the first
+   * block. No number is given twice, so that whatever is lost shows.
+   */
+  readonly nextNumber: (group: string, block: number) => number
 }

@@ -41,8 +41,8 @@ export class Removals {
     const { seats } = by.agreed
     const isWord = (seat: Member): boolean => time.nowMs - (heardAtMs.get(seat) ?? -Infinity) <= wordMs
     const answering = seats.filter((seat) => seat !== victim && isWord(seat)).length
-    // Of who came since then that machine may not know.
-    const known = seats.filter(({ joinedMs }) => time.nowMs - joinedMs > wordMs)
+    // Who has never answered may have come since that machine was told who is in the group.
+    const known = seats.filter((seat) => seat === victim || heardAtMs.has(seat))
     return answering < majorityOf(known)
       ? `${who}, and has heard ${answering} of ${known.length} members lately`
       : undefined

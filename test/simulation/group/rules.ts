@@ -38,7 +38,7 @@ function twoWriters(able: readonly Ledger[]): string | undefined {
 }
 
 function takesWrites({ isThere, mysqld, sessions }: Member): boolean {
-  return isThere && (mysqld.mayWrite || sessions.hasForeign)
+  return isThere && (mysqld.mayWrite || sessions.hasClients)
 }
 
 /** A group that can go on has all that any client was told. */

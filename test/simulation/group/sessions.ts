@@ -1,5 +1,5 @@
 import type { Transaction } from '../mysqld/data-folder.ts'
-import type { Commit } from '../mysqld/semi-sync-source.ts'
+import type { Commit, CommitAnswer } from '../mysqld/semi-sync-source.ts'
 import { GtidSet } from '../../../topology/gtid/gtid-set.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { Proposal } from './ledger.ts'
@@ -12,6 +12,8 @@ interface Session {
   readonly commit: Commit
   /** Undefined while it waits for what was received before. */
   proposal: Proposal | undefined
+  /** Its client is gone, and has heard so. */
+  isKilled: boolean
 }
 
 /** Sessions of one member whose transactions the group has not agreed on yet. */
@@ -31,12 +33,17 @@ export class Sessions {
     return this.#sessions.length
   }
 
+  /** Clients that wait and could still be told OK. */
+  get hasClients(): boolean {
+    return this.#sessions.some(({ commit, isKilled }) => !commit.isOwn && !isKilled)
+  }
+
   get hasForeign(): boolean {
     return this.#sessions.some(({ commit }) => !commit.isOwn)
   }
 
   add(commit: Commit): void {
-    const session: Session = { commit, proposal: undefined }
+    const session: Session = { commit, proposal: undefined, isKilled: false }
     this.#sessions = [...this.#sessions, session]
     if (!this.#isHeld) this.#propose(session)
   }
@@ -69,28 +76,34 @@ export class Sessions {
     folder.commit(transaction)
     const proposal = this.#chosen.get(transaction)
     this.#chosen.delete(transaction)
-    this.#take(({ proposal: own }) => own !== undefined && own === proposal).forEach(({ commit }) =>
-      commit.answer('ok', transaction),
-    )
+    this.#end(({ proposal: own }) => own !== undefined && own === proposal, 'ok', transaction)
   }
 
   rollBack(proposal: Proposal): void {
-    for (const { commit } of this.#take((session) => session.proposal === proposal)) commit.answer('refused', unwritten)
+    this.#end((session) => session.proposal === proposal, 'refused')
   }
 
-  /** `KILL`: the session ends. What the group agrees on all the same is committed without it. */
+  /**
+   * `KILL`: the client hears so at once. The session is there until the group has agreed on its transaction, or its
+   * membership ends.
+   */
   kill(which: (commit: Commit) => boolean): void {
-    for (const { commit } of this.#take((session) => which(session.commit))) commit.answer('lost', unwritten)
+    this.#end(({ commit, proposal }) => proposal === undefined && which(commit), 'lost')
+    for (const session of this.#sessions) {
+      if (session.isKilled || !which(session.commit)) continue
+      session.isKilled = true
+      session.commit.answer('lost', unwritten)
+    }
   }
 
   /** The membership ended: they are rolled back here, whatever the others make of them. */
   lose(): void {
-    this.kill(() => true)
+    this.#end(() => true, 'lost')
   }
 
-  #take(which: (session: Session) => boolean): readonly Session[] {
-    const taken = this.#sessions.filter(which)
-    if (taken.length > 0) this.#sessions = this.#sessions.filter((session) => !taken.includes(session))
-    return taken
+  #end(which: (session: Session) => boolean, answer: CommitAnswer, transaction = unwritten): void {
+    const ended = this.#sessions.filter(which)
+    if (ended.length > 0) this.#sessions = this.#sessions.filter((session) => !ended.includes(session))
+    for (const { commit, isKilled } of ended) if (!isKilled) commit.answer(answer, transaction)
   }
 }

@@ -24,6 +24,8 @@ export interface Dump {
 export interface GroupCommits {
   /** This server is a member: a commit is the group's matter. */
   readonly takesCommits: boolean
+  /** It is being left: whoever looks at that waits. */
+  readonly isStopping: boolean
   readonly waiting: number
   readonly hasForeignSessions: boolean
   commit(commits: readonly Commit[]): void

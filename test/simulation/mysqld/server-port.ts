@@ -51,7 +51,11 @@ export class SimulatedServer implements ServerPort {
   /** One statement of a port beside this one. */
   readonly statement = <T>(act: (server: Mysqld) => T): Promise<T> => this.#ask(act)
 
-  readState = (): Promise<ServerState> => this.#ask((server) => this.#stateOf(server))
+  readState = async (): Promise<ServerState> => {
+    const held = await this.#ask(({ group }) => group?.isStopping === true)
+    if (held) await this.#until(({ group }) => group?.isStopping !== true, queryMs)
+    return this.#ask((server) => this.#stateOf(server))
+  }
 
   readHolds: ServerPort['readHolds'] = () =>
     this.#ask(({ folder }) => ({

@@ -36,8 +36,11 @@ export class Standing {
     return undefined
   }
 
-  #isAlone({ name }: Machine): boolean {
-    const { machines, managers, network } = this.#cluster
+  #isAlone(machine: Machine): boolean {
+    const { machines, managers, network, groups } = this.#cluster
+    const { name } = machine
+    // Its group agrees with what it does.
+    if (groups?.memberAt(machine)?.hearsMajority() === true) return false
     const hears = (other: string): boolean => network.reaches(name, other) && network.reaches(other, name)
     const managed = managers.some((manager, index) => manager?.life.runs === true && hears(`manager-${index}`))
     const peers = machines.filter((peer) => peer.name !== name && peer.agentLife?.runs === true && hears(peer.name))

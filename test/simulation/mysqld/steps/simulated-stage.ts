@@ -20,8 +20,15 @@ const lookMs = 5
 const patienceMs = 15_000
 
 /** Plays a script with simulated servers and gives what was seen. */
-export async function playSimulated(script: Script, seed: number): Promise<readonly string[]> {
-  const stage = new SimulatedStage(seed, script.servers)
+export function playSimulated(script: Script, seed: number): Promise<readonly string[]> {
+  return playInTime(script, new SimulatedStage(seed, script.servers))
+}
+
+/** Lets time go on until a script has ended. */
+export async function playInTime<On extends Stage & { readonly time: VirtualTime }>(
+  script: Script<On>,
+  stage: On,
+): Promise<readonly string[]> {
   let ended = false
   const played = playScript(script, stage).finally(() => (ended = true))
   // Told by `played` once time has gone on to there.
@@ -83,36 +90,36 @@ class SimulatedStage implements Stage {
   }
 }
 
-class SimulatedStagedServer implements StagedServer {
-  readonly #machine: Machine
+export class SimulatedStagedServer implements StagedServer {
+  protected readonly machine: Machine
   readonly #stage: Stage
   readonly port: ServerPort
   readonly volume: VolumePort
 
   constructor(machine: Machine, port: ServerPort, stage: Stage) {
-    this.#machine = machine
+    this.machine = machine
     this.#stage = stage
     this.port = port
     this.volume = simulatedVolume(machine, () => stage.sleep(1))
   }
 
   get name(): string {
-    return this.#machine.name
+    return this.machine.name
   }
 
   async start(): Promise<void> {
-    this.#machine.startMysqld()
-    await this.#stage.until(() => this.#machine.mysqld?.isUp === true, `${this.name} is up`)
+    this.machine.startMysqld()
+    await this.#stage.until(() => this.machine.mysqld?.isUp === true, `${this.name} is up`)
   }
 
   async kill(): Promise<void> {
-    this.#machine.mysqld?.die()
+    this.machine.mysqld?.die()
     this.port.disconnect()
   }
 
   async terminate(): Promise<void> {
     this.#mysqld.stopInOrder()
-    await this.#stage.until(() => this.#machine.mysqld?.state === 'dead', `${this.name} ends`)
+    await this.#stage.until(() => this.machine.mysqld?.state === 'dead', `${this.name} ends`)
     this.port.disconnect()
   }
 
@@ -130,7 +137,7 @@ class SimulatedStagedServer implements StagedServer {
   }
 
   sourceFor(replica: StagedServer): ReturnType<StagedServer['sourceFor']> {
-    return { host: this.#machine.host, port: 3306, user: replicationUser(replica.name), password: 'secret' }
+    return { host: this.machine.host, port: 3306, user: replicationUser(replica.name), password: 'secret' }
   }
 
   async changeSourceWithBothStopped(): Promise<void> {
@@ -145,7 +152,7 @@ class SimulatedStagedServer implements StagedServer {
   }
 
   get #mysqld(): Mysqld {
-    const { mysqld } = this.#machine
+    const { mysqld } = this.machine
     if (!mysqld?.isUp) throw new Error(`${this.name} is not up`)
     return mysqld
   }

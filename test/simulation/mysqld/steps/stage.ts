@@ -55,17 +55,17 @@ export interface Stage {
 export type Note = (what: string, seen: unknown) => void
 
 /** Steps that are played with real servers and with simulated ones, and what is seen by the way. */
-export interface Script {
+export interface Script<On extends Stage = Stage> {
   /** A sentence that is true of both. */
   readonly title: string
   readonly servers: number
-  readonly play: (stage: Stage, note: Note) => Promise<void>
+  readonly play: (stage: On, note: Note) => Promise<void>
   /** Lines of `what: seen`. */
   readonly seen: readonly string[]
 }
 
 /** Plays a script and gives what was seen. */
-export async function playScript({ play }: Script, stage: Stage): Promise<readonly string[]> {
+export async function playScript<On extends Stage>({ play }: Script<On>, stage: On): Promise<readonly string[]> {
   const letters = new Map<string, string>()
   const lines: string[] = []
   await play(stage, (what, seen) => {

@@ -1,0 +1,8 @@
+import { joining } from './joining.ts'
+import { leaving } from './leaving.ts'
+import { majorities } from './majorities.ts'
+import { removals } from './removals.ts'
+import type { GroupScript } from './stage.ts'
+
+/** What safety rests on in Group Replication, as scripts that real and simulated members play alike. */
+export const groupScripts: readonly GroupScript[] = [...joining, ...leaving, ...majorities, ...removals]
